@@ -1,0 +1,57 @@
+# Two commands do everything: `make run` and `make test`. Both set up .venv first when something changed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+READY_DEV := $(VENV)/.ready-dev
+NODE_TESTS := tests/interop/node
+CONFIG ?=
+
+.PHONY: run test lint format bench clean help
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+run: $(READY) ## set up and start the server (CONFIG=file.toml for your own configuration)
+	@$(BIN)/helio serve $(if $(CONFIG),--config $(CONFIG))
+
+test: lint node-clients ## set up, then lint, types and all tests
+	$(BIN)/python -m pytest
+
+lint: $(READY_DEV) ## ruff, mypy strict, import rules
+	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: $(READY_DEV) ## rewrite the code in the project's format
+	$(BIN)/ruff check --fix src tests
+	$(BIN)/ruff format src tests
+
+bench: $(READY_DEV) ## measure this server beside its peers (BENCH="--quick" for a short look)
+	$(BIN)/helio bench $(BENCH)
+
+clean: ## remove everything that the other targets made
+	rm -rf $(VENV) $(NODE_TESTS)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "heliograph needs Python 3.11 or newer; set PYTHON=... to name one"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(READY): $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+$(READY_DEV): $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[lab,dev]'
+	@touch $@ $(READY)
+
+# The browser-side client of the interop tests; without Node those tests say how to get it.
+.PHONY: node-clients
+node-clients:
+	@if command -v npm >/dev/null; then \
+	  [ -d $(NODE_TESTS)/node_modules ] || (cd $(NODE_TESTS) && npm install --no-package-lock --no-audit --no-fund --silent); \
+	else echo "npm is not installed: the tests with Node clients will be skipped (install Node.js 18 or newer)"; fi

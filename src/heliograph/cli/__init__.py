@@ -1,0 +1,1 @@
+"""The `helio` command: one module per sub-command."""

@@ -1,0 +1,64 @@
+"""`helio`: picks the sub-command's module and runs it; errors a user can mend become one line and exit status 1."""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from heliograph import __version__
+from heliograph.errors import Problem
+
+# Sub-command -> one line of help. Each is a module of this package with add_arguments(parser) and run(args) -> int;
+# only the one that is called gets imported, so that `helio pub` starts as fast as Python does.
+COMMANDS = {
+    "serve": "start the server",
+    "config": "check or show a configuration file",
+    "passwd": "manage a password file",
+    "pub": "publish messages to any MQTT server",
+    "sub": "subscribe to topics and print what arrives",
+    "bench": "measure this server beside its peers",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `helio` with these arguments (the process's own by default) and return the exit status."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if not words or words[0] not in COMMANDS:
+        return _no_command(words)
+    name, rest = words[0], words[1:]
+    module = importlib.import_module(f"heliograph.cli.{name}")
+    # pub and sub follow mosquitto's tools, where -h means the host: there only --help asks for help.
+    plain_help = name not in {"pub", "sub"}
+    parser = argparse.ArgumentParser(prog=f"helio {name}", description=module.__doc__, add_help=plain_help)
+    if not plain_help:
+        parser.add_argument("--help", action="help", help="show this help and exit")
+    module.add_arguments(parser)
+    try:
+        status: int = module.run(parser.parse_args(rest))
+    except Problem as problem:
+        print(f"helio {name}: {problem}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the reader of our output has gone, as in `helio sub ... | head`
+        sys.stderr.close()
+        return 0
+    return status
+
+
+def _no_command(words: Sequence[str]) -> int:
+    if words and words[0] in {"-V", "--version"}:
+        print(f"helio {__version__}")
+        return 0
+    asked = not words or words[0] in {"-h", "--help", "help"}
+    out = sys.stdout if asked else sys.stderr
+    if not asked:
+        print(f"helio: unknown command '{words[0]}'\n", file=out)
+    print("usage: helio COMMAND [options]   (helio COMMAND --help for one command)\n", file=out)
+    for name, text in COMMANDS.items():
+        print(f"  {name:8} {text}", file=out)
+    return 0 if asked else 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Load generators and benchmarks that drive any MQTT broker over the wire."""

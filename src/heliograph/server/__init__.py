@@ -1,0 +1,1 @@
+"""The process: listeners, configuration, life cycle, metrics."""
