@@ -24,8 +24,8 @@ class Limits:
     subscriptions_per_client: int = 500
     topic_levels: int = 32
     """Most levels (parts between slashes) in a topic name or filter."""
-    receive_maximum: int = 1_000
-    """QoS 1 and 2 messages that a v5 client may have unacknowledged towards the server; for QoS 2 it binds all clients."""
+    receive_maximum: int = 2_048
+    """QoS 1 and 2 messages that a v5 client may have unacknowledged towards the server (older versions know no such limit)."""
     inflight: int = 2_048
     """QoS 1 and 2 messages that the server has unacknowledged towards one client (less if the client asks for less)."""
     topic_alias_maximum: int = 16
