@@ -25,7 +25,7 @@ class Limits:
     topic_levels: int = 32
     """Most levels (parts between slashes) in a topic name or filter."""
     receive_maximum: int = 2_048
-    """QoS 1 and 2 messages that a v5 client may have unacknowledged towards the server (older versions know no such limit)."""
+    """QoS 1 and 2 messages that a v5 client may leave unacknowledged; older versions know no such limit."""
     inflight: int = 2_048
     """QoS 1 and 2 messages that the server has unacknowledged towards one client (less if the client asks for less)."""
     topic_alias_maximum: int = 16
