@@ -1,0 +1,99 @@
+"""The bounded buffer of a subscription: what waits while its receivers cannot take more."""
+
+from collections import deque
+
+from heliograph.broker.limits import Limits, WhenFull
+from heliograph.broker.span import Span
+from heliograph.mqtt.framing import packet_bounds
+
+Waiting = tuple[Span | bytes, int, int]
+"""Messages lo to hi of a span; or of plain QoS 0 packets already in the form that the receiver gets."""
+
+_ANY_SIZE = 1 << 30
+
+
+def cut_packets(data: bytes, lo: int, hi: int) -> bytes:
+    """Packets `lo` to `hi` of a run of packets of any lengths."""
+    start = pos = 0
+    for index in range(hi):
+        if index == lo:
+            start = pos
+        bounds = packet_bounds(data, pos, _ANY_SIZE)
+        assert bounds is not None
+        pos = bounds[1]
+    return data[start:pos]
+
+
+class Buffer:
+    """Messages waiting for one subscription (or for one group of sharers), oldest first.
+
+    QoS 0 messages wait apart from the others (`late`): they need only a writable connection, QoS 1 and 2 also need
+    room in the receiver's window, and the standard orders messages per QoS.
+    """
+
+    __slots__ = ("count", "discarded", "expired", "high_water", "late", "rejected", "waiting")
+
+    def __init__(self) -> None:
+        self.late: deque[Waiting] = deque()
+        self.waiting: deque[Waiting] = deque()
+        self.count = 0
+        self.high_water = 0
+        self.rejected = 0
+        self.discarded = 0
+        self.expired = 0
+
+    def add(self, queue: deque[Waiting], what: Span | bytes, lo: int, hi: int, limits: Limits) -> int:
+        """Let messages wait in `queue` (one of the two), as far as the limit allows; how many of them were taken."""
+        room = limits.max_messages - self.count
+        if hi - lo > room:
+            if limits.when_full is WhenFull.DISCARD_OLD:
+                room += self._discard(hi - lo - room)
+                self.discarded += max(0, hi - lo - room)
+                lo = max(lo, hi - room)
+            else:
+                self.rejected += hi - lo - max(room, 0)
+                hi = lo + max(room, 0)
+        if hi > lo:
+            queue.append((what, lo, hi))
+            self.count += hi - lo
+            self.high_water = max(self.high_water, self.count)
+        return hi - lo
+
+    def put_back(self, span: Span, lo: int, hi: int) -> None:
+        """Messages that were on their way come back to the front; they have been counted in once, so no limit."""
+        self.waiting.appendleft((span, lo, hi))
+        self.count += hi - lo
+        self.high_water = max(self.high_water, self.count)
+
+    def clear_late(self) -> None:
+        """Forget waiting QoS 0 messages: their receiver has gone."""
+        self.count -= sum(hi - lo for _, lo, hi in self.late)
+        self.late.clear()
+
+    def drop_expired(self, now: float) -> int:
+        """Drop what expired at the front of both queues; how many that were."""
+        dropped = 0
+        for queue in (self.late, self.waiting):
+            while queue:
+                what, lo, hi = queue[0]
+                if isinstance(what, bytes) or not what.expires or what.expires > now:
+                    break
+                queue.popleft()
+                dropped += hi - lo
+        self.count -= dropped
+        self.expired += dropped
+        return dropped
+
+    def _discard(self, number: int) -> int:
+        """Discard up to `number` of the oldest messages, QoS 0 first; how many that were."""
+        done = 0
+        for queue in (self.late, self.waiting):
+            while queue and done < number:
+                what, lo, hi = queue.popleft()
+                gone = min(hi - lo, number - done)
+                done += gone
+                if lo + gone < hi:
+                    queue.appendleft((what, lo + gone, hi))
+        self.count -= done
+        self.discarded += done
+        return done

@@ -1,0 +1,281 @@
+"""Getting messages to receivers: now if they can take them, else by way of the subscription's buffer."""
+
+from typing import TYPE_CHECKING
+
+from heliograph.broker.buffer import cut_packets
+from heliograph.broker.outlet import Outlet
+from heliograph.broker.routes import Route
+from heliograph.broker.session import Session
+from heliograph.broker.span import Span
+from heliograph.broker.subscription import ShareGroup, Subscription
+from heliograph.mqtt.runs import PUBRELS, ack_run
+
+if TYPE_CHECKING:
+    from heliograph.broker.broker import Broker
+
+_TOPIC_ALIAS = b"\x23"
+_ALIAS_BYTES = 3
+
+Rendered = dict[tuple[object, ...], bytes]
+"""Packets made for one kind of receiver, kept while one span goes to all of them."""
+
+
+def write(broker: "Broker", outlet: Outlet, chunk: bytes) -> None:
+    """Queue bytes for one client; they leave at the end of this turn."""
+    if not outlet.chunks:
+        broker.dirty.append(outlet)
+    outlet.chunks.append(chunk)
+
+
+def deliver(broker: "Broker", span: Span, route: Route, publisher: Session | None) -> int:
+    """Give a span to all its receivers; how many of its messages, from the front, somebody took."""
+    taken = 0
+    rendered: Rendered = {}
+    count = span.count
+    for subscription in route.subscriptions:
+        if subscription.no_local and subscription.session is publisher:
+            taken = count
+        else:
+            taken = max(taken, offer(broker, subscription, span, rendered))
+    for group in route.groups:
+        taken = max(taken, _offer_shared(broker, group, span, rendered))
+    return taken
+
+
+def offer(broker: "Broker", subscription: Subscription, span: Span, rendered: Rendered) -> int:
+    """Give a span to one subscription; how many messages it took."""
+    lo, hi = 0, span.count
+    outlet = subscription.outlet
+    if not (span.qos and subscription.qos):
+        if outlet.open:
+            _send(broker, subscription, span, lo, hi, 0, rendered)
+        elif outlet.connected:
+            return hold_late(broker, subscription, span, hi)
+        return hi
+    if outlet.open and not (subscription.buffer and subscription.buffer.waiting):
+        lo = _send_as_much_as_fits(broker, subscription, span, lo, hi, rendered)
+    if lo < hi:
+        buffer = subscription.own_buffer()
+        lo += buffer.add(buffer.waiting, span, lo, hi, broker.limits)
+        subscription.session.note_backlog(subscription)
+    return lo
+
+
+def hold_late(broker: "Broker", subscription: Subscription, what: Span | bytes, count: int) -> int:
+    """QoS 0 messages for a client that is not reading fast enough wait; how many found room."""
+    if not subscription.outlet.connected:
+        return 0
+    buffer = subscription.own_buffer()
+    subscription.session.note_backlog(subscription)
+    return buffer.add(buffer.late, what, 0, count, broker.limits)
+
+
+def _offer_shared(broker: "Broker", group: ShareGroup, span: Span, rendered: Rendered) -> int:
+    lo, hi = 0, span.count
+    if not group.buffer.count:
+        ready = [m for m in group.in_turn() if m.outlet.open and (not (span.qos and m.qos) or m.session.room())]
+        while ready and lo < hi:
+            # Equal parts: a long span is dealt out, not given to whoever happens to be first.
+            part = -(-(hi - lo) // len(ready))
+            before = lo
+            for member in ready:
+                to = min(hi, lo + part)
+                if span.qos and member.qos:
+                    lo = _send_as_much_as_fits(broker, member, span, lo, to, rendered)
+                elif to > lo:
+                    _send(broker, member, span, lo, to, 0, rendered)
+                    lo = to
+            if lo == before:
+                break
+    if lo < hi and (span.qos or any(m.outlet.connected for m in group.members)):
+        queue = group.buffer.waiting if span.qos else group.buffer.late
+        lo += group.buffer.add(queue, span, lo, hi, broker.limits)
+        for member in group.members:
+            member.session.note_backlog(member)
+    return lo
+
+
+def _send_as_much_as_fits(
+    broker: "Broker", subscription: Subscription, span: Span, lo: int, hi: int, rendered: Rendered
+) -> int:
+    """Send QoS 1 or 2 messages while the client's window has room; the first that did not fit."""
+    qos = min(span.qos, subscription.qos)
+    while lo < hi and (room := subscription.session.room()):
+        to = min(hi, lo + room)
+        _send(broker, subscription, span, lo, to, qos, rendered)
+        lo = to
+    return lo
+
+
+def _send(
+    broker: "Broker", subscription: Subscription, span: Span, lo: int, hi: int, qos: int, rendered: Rendered
+) -> None:
+    """Send messages `lo` to `hi` at this QoS to a client that has room for them."""
+    outlet = subscription.outlet
+    if outlet.max_packet and _too_large(subscription, outlet, span, qos, broker.now()):
+        broker.stats.too_large += hi - lo
+        return
+    first_id = 0
+    if qos:
+        first_id = subscription.session.own_window().issue(subscription, span, lo, hi - lo, qos)
+    retain = span.from_store or (span.retain and subscription.retain_as_published)
+    if outlet.alias_maximum:
+        chunk = _packets_with_alias(broker, subscription, span, lo, hi, qos, retain, first_id)
+    else:
+        # Receivers that keep step with each other even share packet identifiers.
+        key = (outlet.version5, qos, retain, subscription.extra, lo, hi, first_id)
+        known = rendered.get(key)
+        if known is None:
+            known = rendered[key] = span.packets(
+                lo,
+                hi,
+                version5=outlet.version5,
+                qos=qos,
+                retain=retain,
+                now=broker.now(),
+                first_id=first_id,
+                extra=subscription.extra,
+            )
+        chunk = known
+    write(broker, outlet, chunk)
+    subscription.sent += hi - lo
+    broker.stats.messages_sent += hi - lo
+
+
+def _too_large(subscription: Subscription, outlet: Outlet, span: Span, qos: int, now: float) -> bool:
+    one = span.packets(
+        0,
+        1,
+        version5=outlet.version5,
+        qos=qos,
+        retain=False,
+        now=now,
+        extra=subscription.extra + b"\0" * (_ALIAS_BYTES if outlet.alias_maximum else 0),
+    )
+    return len(one) > outlet.max_packet
+
+
+def _packets_with_alias(
+    broker: "Broker", subscription: Subscription, span: Span, lo: int, hi: int, qos: int, retain: bool, first_id: int
+) -> bytes:
+    """Packets for a client that asked for topic aliases: the name goes along once, then a number stands for it."""
+    outlet = subscription.outlet
+    aliases = outlet.aliases
+    if aliases is None:
+        aliases = outlet.aliases = {}
+    alias = aliases.get(span.topic)
+    named = 0  # how many packets carry the name
+    if alias is None:
+        if len(aliases) < outlet.alias_maximum:
+            alias = aliases[span.topic] = len(aliases) + 1
+            named = 1
+        else:
+            named = hi - lo
+    extra = subscription.extra + (_TOPIC_ALIAS + alias.to_bytes(2, "big") if alias else b"")
+    now = broker.now()
+    with_name = without = b""
+    if named:
+        with_name = span.packets(
+            lo, lo + named, version5=True, qos=qos, retain=retain, now=now, first_id=first_id, extra=extra
+        )
+    if lo + named < hi:
+        without = span.packets(
+            lo + named,
+            hi,
+            version5=True,
+            qos=qos,
+            retain=retain,
+            now=now,
+            first_id=first_id + named,
+            extra=extra,
+            topic=b"",
+        )
+    return with_name + without
+
+
+def pump(broker: "Broker", session: Session) -> None:
+    """Send what waits for a client, as far as it can take it."""
+    backlog = session.backlog
+    if not backlog or not session.outlet.open:
+        return
+    now = broker.now()
+    for subscription in list(backlog):
+        buffer = subscription.buffer
+        assert buffer is not None
+        broker.stats.expired += buffer.drop_expired(now)
+        while buffer.late:
+            what, lo, hi = buffer.late.popleft()
+            buffer.count -= hi - lo
+            _send_late(broker, subscription, what, lo, hi)
+            broker.stats.expired += buffer.drop_expired(now)
+        while buffer.waiting:
+            span, lo, hi = buffer.waiting[0]
+            assert isinstance(span, Span)
+            sent_to = _send_waiting(broker, subscription, span, lo, hi)
+            buffer.count -= sent_to - lo
+            if sent_to < hi:
+                buffer.waiting[0] = (span, sent_to, hi)
+                break
+            buffer.waiting.popleft()
+            broker.stats.expired += buffer.drop_expired(now)
+        if not buffer.count:
+            del backlog[subscription]
+
+
+def _send_late(broker: "Broker", subscription: Subscription, what: Span | bytes, lo: int, hi: int) -> None:
+    if isinstance(what, Span):
+        _send(broker, subscription, what, lo, hi, 0, {})
+        return
+    write(broker, subscription.outlet, cut_packets(what, lo, hi))
+    subscription.sent += hi - lo
+    broker.stats.messages_sent += hi - lo
+
+
+def _send_waiting(broker: "Broker", subscription: Subscription, span: Span, lo: int, hi: int) -> int:
+    """Send what waited; the first message that did not fit. A sharer may have a lower QoS than the group's buffer."""
+    if subscription.qos:
+        return _send_as_much_as_fits(broker, subscription, span, lo, hi, {})
+    _send(broker, subscription, span, lo, hi, 0, {})
+    return hi
+
+
+def resend(broker: "Broker", session: Session) -> None:
+    """After a reconnect: everything unacknowledged again, in its first order and with its first identifiers."""
+    window = session.window
+    if window is None:
+        return
+    outlet = session.outlet
+    now = broker.now()
+    for first, count in window.released:
+        write(broker, outlet, ack_run(PUBRELS, first, count))
+    for flight in window.sent:
+        subscription, span = flight.subscription, flight.span
+        retain = span.from_store or (span.retain and subscription.retain_as_published)
+        chunk = span.packets(
+            flight.lo,
+            flight.lo + flight.count,
+            version5=outlet.version5,
+            qos=flight.qos,
+            retain=retain,
+            now=now,
+            first_id=flight.first,
+            dup=True,
+            extra=subscription.extra,
+        )
+        write(broker, outlet, chunk)
+        broker.stats.messages_sent += flight.count
+
+
+def share_out_again(broker: "Broker", session: Session) -> None:
+    """The client of this session has gone: what it had not acknowledged of shared subscriptions goes to others."""
+    back = session.window.take_back() if session.window else []
+    groups: dict[ShareGroup, None] = {}
+    for flight in reversed(back):
+        group = flight.subscription.group
+        assert group is not None
+        group.buffer.put_back(flight.span, flight.lo, flight.lo + flight.count)
+        groups[group] = None
+    for group in groups:
+        for member in group.members:
+            member.session.note_backlog(member)
+            pump(broker, member.session)

@@ -1,0 +1,29 @@
+"""The sending side of one connection, as the broker sees it: a list of chunks that the server writes out."""
+
+
+class Outlet:
+    """Where bytes for one client go.
+
+    The broker appends to `chunks` and, when it was empty, puts the outlet on the broker's `dirty` list; the server
+    joins and writes the chunks once per turn of its loop. The server clears `open` while the client does not read
+    fast enough; then everything for it waits in the subscriptions' buffers.
+    """
+
+    __slots__ = ("alias_maximum", "aliases", "chunks", "connected", "max_packet", "open", "version5")
+
+    def __init__(self) -> None:
+        self.chunks: list[bytes] = []
+        self.connected = False
+        """The client has been admitted and has not gone yet."""
+        self.open = False
+        """Connected, and able to take more right now."""
+        self.version5 = False
+        self.max_packet = 0
+        """Largest packet the client takes; 0: any."""
+        self.alias_maximum = 0
+        """Topic aliases that the server may use towards the client."""
+        self.aliases: dict[bytes, int] | None = None
+
+
+NOWHERE = Outlet()
+"""The outlet of a session whose client is away."""

@@ -1,0 +1,81 @@
+"""Routes: who gets the messages of a topic, looked up by the topic's bytes."""
+
+from heliograph.broker.subscription import ShareGroup, Subscription
+from heliograph.broker.topics import TopicTree
+from heliograph.mqtt.errors import ProtocolError
+from heliograph.mqtt.reasons import Reason
+from heliograph.mqtt.strings import check_topic_name, decode_utf8
+
+
+class Route:
+    """The subscriptions that a message goes to. Topics with the same receivers share one route object, so that
+    packets of different topics can travel in one piece."""
+
+    __slots__ = ("groups", "straight3", "straight5", "subscriptions")
+
+    def __init__(self, subscriptions: tuple[Subscription, ...], groups: tuple[ShareGroup, ...]) -> None:
+        self.subscriptions = subscriptions
+        self.groups = groups
+        self.straight3 = None if groups else _straight(subscriptions, version5=False)
+        """Receivers to whom QoS 0 packets of an MQTT 3 publisher can go byte for byte; None if that won't do for all."""
+        self.straight5 = None if groups else _straight(subscriptions, version5=True)
+        """The same for MQTT 5 publishers, if the packets have neither expiry nor topic alias."""
+
+
+def _straight(subscriptions: tuple[Subscription, ...], *, version5: bool) -> tuple[Subscription, ...] | None:
+    chosen = []
+    for subscription in subscriptions:
+        outlet = subscription.outlet
+        if not outlet.connected:  # QoS 0 is not kept for clients that are away
+            continue
+        if outlet.version5 is not version5 or outlet.max_packet or outlet.alias_maximum:
+            return None
+        if subscription.extra or subscription.no_local:
+            return None
+        chosen.append(subscription)
+    return tuple(chosen)
+
+
+class RouteTable:
+    """Topic bytes to route. The subscription tree is walked only for topics that are not in the cache."""
+
+    # A publisher that never repeats a topic must not fill the memory; whoever repeats one soon has it back.
+    CACHE_SIZE = 100_000
+
+    def __init__(self, tree: TopicTree[Subscription | ShareGroup]) -> None:
+        self._tree = tree
+        self._shared: dict[tuple[Subscription | ShareGroup, ...], Route] = {}
+        self.cache: dict[bytes, Route] = {}
+
+    def find(self, topic: bytes, most_levels: int) -> Route:
+        """The route of a topic; a topic name that is not allowed raises ProtocolError."""
+        route = self.cache.get(topic)
+        if route is not None:
+            return route
+        name = decode_utf8(topic)
+        check_topic_name(name)
+        if name.count("/") >= most_levels:
+            raise ProtocolError(Reason.TOPIC_NAME_INVALID, f"topic has more than {most_levels} levels")
+        found = tuple(self._tree.match(name))
+        route = self._shared.get(found)
+        if route is None:
+            subscriptions = tuple(f for f in found if isinstance(f, Subscription))
+            groups = tuple(f for f in found if isinstance(f, ShareGroup))
+            route = self._shared[found] = Route(subscriptions, groups)
+        if len(self.cache) >= self.CACHE_SIZE:
+            self.forget_all()
+        self.cache[topic] = route
+        return route
+
+    def forget(self, topic_filter: str) -> None:
+        """A subscription to this filter came, went or changed."""
+        self._shared.clear()
+        if "+" in topic_filter or "#" in topic_filter:
+            self.cache.clear()
+        else:
+            self.cache.pop(topic_filter.encode(), None)
+
+    def forget_all(self) -> None:
+        """Any route may have changed."""
+        self._shared.clear()
+        self.cache.clear()

@@ -1,0 +1,158 @@
+"""A span: a run of messages to one topic that travel, wait and are acknowledged together."""
+
+import struct
+from math import ceil
+
+from heliograph.mqtt.framing import encode_varint
+from heliograph.mqtt.runs import write_ids
+
+_EXPIRY_ID = 0x02
+
+
+class Span:
+    """`count` messages with one topic, one set of properties and one payload length.
+
+    They are kept as the bytes of the PUBLISH packets that brought them, `stride` bytes each, because for most
+    receivers those bytes (but for the packet identifiers) are what has to be sent.
+    """
+
+    __slots__ = (
+        "count",
+        "data",
+        "expires",
+        "from_store",
+        "head",
+        "id_at",
+        "properties",
+        "qos",
+        "retain",
+        "stride",
+        "topic",
+        "verbatim",
+        "version5",
+    )
+
+    def __init__(
+        self,
+        topic: bytes,
+        data: bytes,
+        count: int,
+        *,
+        head: int,
+        qos: int,
+        id_at: int,
+        version5: bool,
+        retain: bool = False,
+        verbatim: bool = True,
+        properties: bytes = b"",
+        expires: float = 0.0,
+        from_store: bool = False,
+    ) -> None:
+        self.topic = topic
+        self.data = data
+        self.count = count
+        self.stride = len(data) // count
+        self.head = head
+        """Bytes before the payload in each packet of `data`."""
+        self.qos = qos
+        self.id_at = id_at
+        """Where the packet identifier stands in each packet; 0 for QoS 0."""
+        self.version5 = version5
+        """The packets of `data` are in MQTT 5 form."""
+        self.retain = retain
+        self.verbatim = verbatim
+        """A receiver of the same protocol version, QoS and options can get `data` as it is."""
+        self.properties = properties
+        """MQTT 5 properties to pass on, encoded without their length; expiry and topic alias are not among them."""
+        self.expires = expires
+        """The broker's clock when the messages are no longer worth delivering; 0: never."""
+        self.from_store = from_store
+        """Retained messages sent because of a new subscription: these go out with the retain flag set."""
+
+    def payloads(self, lo: int, hi: int) -> list[bytes]:
+        """The payloads of messages `lo` to `hi`."""
+        size = self.stride - self.head
+        data = self.data[lo * self.stride : hi * self.stride]
+        if hi - lo == 1:
+            return [data[self.head :]]
+        return [payload for (payload,) in struct.iter_unpack(f"{self.head}x{size}s", data)]
+
+    def packets(
+        self,
+        lo: int,
+        hi: int,
+        *,
+        version5: bool,
+        qos: int,
+        retain: bool,
+        now: float,
+        first_id: int = 0,
+        dup: bool = False,
+        extra: bytes = b"",
+        topic: bytes | None = None,
+    ) -> bytes:
+        """PUBLISH packets for messages `lo` to `hi`, as one kind of receiver wants them.
+
+        `extra` is encoded properties of the receiver's own (subscription identifier, topic alias); `topic` replaces
+        the name where an alias stands for it. Packet identifiers count up from `first_id`.
+        """
+        count = hi - lo
+        plain = self.verbatim and topic is None and not (extra or retain or self.expires)
+        if plain and version5 is self.version5 and qos == self.qos:
+            data = self.data if count == self.count else self.data[lo * self.stride : hi * self.stride]
+            if not qos:
+                return data
+            run, stride, id_at = bytearray(data), self.stride, self.id_at
+            if dup:
+                run[0::stride] = bytes((0x38 | qos << 1,)) * count
+        else:
+            size = self.stride - self.head
+            name = self.topic if topic is None else topic
+            before = len(name).to_bytes(2, "big") + name
+            after = self._properties_now(extra, now) if version5 else b""
+            ids = b"\0\0" if qos else b""
+            first = 0x30 | dup << 3 | qos << 1 | retain
+            fixed = bytes((first,)) + encode_varint(len(before) + len(ids) + len(after) + size)
+            header = fixed + before + ids + after
+            data = header + header.join(self.payloads(lo, hi))
+            if not qos:
+                return data
+            run, stride, id_at = bytearray(data), len(header) + size, len(fixed) + len(before)
+        write_ids(run, id_at, stride, first_id, count)
+        return bytes(run)
+
+    def _properties_now(self, extra: bytes, now: float) -> bytes:
+        expiry = b""
+        if self.expires:
+            left = max(1, ceil(self.expires - now))
+            expiry = bytes((_EXPIRY_ID,)) + left.to_bytes(4, "big")
+        encoded = expiry + self.properties + extra
+        return encode_varint(len(encoded)) + encoded
+
+
+def message(
+    topic: bytes,
+    payload: bytes,
+    *,
+    qos: int = 0,
+    retain: bool = False,
+    properties: bytes = b"",
+    expires: float = 0.0,
+    from_store: bool = False,
+) -> Span:
+    """A span of one message that did not come as a packet: a will, a retained message, a statistic."""
+    # Only the payload is kept: a header would have to be made anew for each kind of receiver anyway.
+    return Span(
+        topic,
+        payload or b"",
+        1,
+        head=0,
+        qos=qos,
+        id_at=0,
+        version5=False,
+        retain=retain,
+        verbatim=False,
+        properties=properties,
+        expires=expires,
+        from_store=from_store,
+    )

@@ -1,0 +1,77 @@
+"""Subscriptions: who gets the messages of a topic filter, alone or as one of several sharers."""
+
+from typing import TYPE_CHECKING
+
+from heliograph.broker.buffer import Buffer
+from heliograph.broker.outlet import Outlet
+from heliograph.mqtt.framing import encode_varint
+
+if TYPE_CHECKING:
+    from heliograph.broker.session import Session
+
+_SUBSCRIPTION_IDENTIFIER = b"\x0b"
+
+
+class Subscription:
+    """One client's subscription to one filter."""
+
+    __slots__ = (
+        "buffer",
+        "extra",
+        "filter",
+        "group",
+        "no_local",
+        "outlet",
+        "qos",
+        "retain_as_published",
+        "sent",
+        "session",
+    )
+
+    def __init__(self, session: "Session", topic_filter: str, group: "ShareGroup | None" = None) -> None:
+        self.session = session
+        self.filter = topic_filter
+        """The filter as the client wrote it, prefix of a shared subscription included."""
+        self.group = group
+        self.outlet: Outlet = session.outlet
+        """The session's outlet, here too because each delivery needs it."""
+        self.qos = 0
+        self.no_local = False
+        self.retain_as_published = False
+        self.extra = b""
+        """The encoded subscription identifier property, if the client gave one."""
+        # Most subscriptions never need to buffer anything: it is made with the first message that has to wait.
+        self.buffer: Buffer | None = group.buffer if group else None
+        self.sent = 0
+
+    def set_options(self, qos: int, no_local: bool, retain_as_published: bool, identifier: int | None) -> None:
+        """What SUBSCRIBE asked for; a later SUBSCRIBE to the same filter changes it."""
+        self.qos = qos
+        self.no_local = no_local
+        self.retain_as_published = retain_as_published
+        self.extra = _SUBSCRIPTION_IDENTIFIER + encode_varint(identifier) if identifier else b""
+
+    def own_buffer(self) -> Buffer:
+        """The buffer, made if there was none yet."""
+        if self.buffer is None:
+            self.buffer = Buffer()
+        return self.buffer
+
+
+class ShareGroup:
+    """The sharers of one filter under one name: each message goes to one of them."""
+
+    __slots__ = ("buffer", "filter", "members", "name", "turn")
+
+    def __init__(self, name: str, topic_filter: str) -> None:
+        self.name = name
+        self.filter = topic_filter
+        self.members: list[Subscription] = []
+        self.buffer = Buffer()
+        self.turn = 0
+        """Whose turn it is: the member that gets the first part of the next span."""
+
+    def in_turn(self) -> list[Subscription]:
+        """The members, beginning with the one whose turn it is; the next call begins one later."""
+        self.turn = (self.turn + 1) % len(self.members)
+        return self.members[self.turn :] + self.members[: self.turn]

@@ -1,0 +1,191 @@
+"""The window of messages on their way to one client, unacknowledged: QoS 1 and 2 as ranges of packet identifiers.
+
+Theory of operation
+1. Identifiers are issued in order, 1 to 65535 and round again, in ranges: one `Flight` per delivered piece of a span.
+2. `sent` holds flights that wait for PUBACK (QoS 1) or PUBREC (QoS 2), oldest first. Acknowledgements normally come
+   in order and shrink the first flight from its front.
+3. PUBREC moves identifiers from `sent` to `released`, where they wait for PUBCOMP; the message itself is done with.
+4. An acknowledgement out of order splits a flight. From then on the window is `scattered`: the oldest identifier is
+   no longer at the front of a queue and has to be looked for before new ones are issued. That ends when it is empty.
+"""
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from heliograph.broker.span import Span
+from heliograph.mqtt.runs import LAST_ID
+
+if TYPE_CHECKING:
+    from heliograph.broker.subscription import Subscription
+
+
+class Flight:
+    """Messages `lo` to `lo + count` of a span, sent with identifiers from `first` on."""
+
+    __slots__ = ("count", "first", "lo", "qos", "span", "subscription")
+
+    def __init__(self, first: int, count: int, qos: int, subscription: "Subscription", span: Span, lo: int) -> None:
+        self.first = first
+        self.count = count
+        self.qos = qos
+        self.subscription = subscription
+        self.span = span
+        self.lo = lo
+
+    def drop_front(self, number: int) -> None:
+        """The oldest `number` messages are done."""
+        self.first += number
+        self.lo += number
+        self.count -= number
+
+
+class Window:
+    """What is in flight to one client, at most `limit` messages."""
+
+    __slots__ = ("in_flight", "limit", "next_id", "released", "scattered", "sent")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.next_id = 1
+        self.in_flight = 0
+        self.sent: deque[Flight] = deque()
+        self.released: deque[list[int]] = deque()
+        """[first identifier, count] of QoS 2 messages that the client has, and whose PUBCOMP is awaited."""
+        self.scattered = False
+
+    def room(self) -> int:
+        """How many messages can be sent now with consecutive identifiers."""
+        room = min(self.limit - self.in_flight, LAST_ID + 1 - self.next_id)
+        if room <= 0 or not self.in_flight:
+            return max(room, 0)
+        return min(room, min((first - self.next_id) % LAST_ID for first in self._oldest()))
+
+    def _oldest(self) -> list[int]:
+        if self.scattered:
+            return [f.first for f in self.sent] + [first for first, _ in self.released]
+        fronts = [self.sent[0].first] if self.sent else []
+        if self.released:
+            fronts.append(self.released[0][0])
+        return fronts
+
+    def issue(self, subscription: "Subscription", span: Span, lo: int, count: int, qos: int) -> int:
+        """Take `count` messages (no more than `room()`) into the window; the first of their identifiers."""
+        first = self.next_id
+        self.next_id = first + count if first + count <= LAST_ID else 1
+        self.in_flight += count
+        self.sent.append(Flight(first, count, qos, subscription, span, lo))
+        return first
+
+    def acknowledge(self, first: int, count: int) -> int:
+        """PUBACK for these identifiers; how many of them were in flight."""
+        known = self._take_sent(first, count, qos=1)
+        self.in_flight -= known
+        self._tidy()
+        return known
+
+    def receive(self, first: int, count: int) -> int:
+        """PUBREC for these identifiers: they now wait for PUBCOMP; how many of them were in flight."""
+        known = self._take_sent(first, count, qos=2)
+        if known == count:
+            self._release(first, count)
+        return known
+
+    def refuse(self, packet_id: int) -> None:
+        """PUBREC with an error: the message is done with, no PUBREL follows."""
+        self.in_flight -= self._take_sent(packet_id, 1, qos=2)
+        self._tidy()
+
+    def complete(self, first: int, count: int) -> int:
+        """PUBCOMP for these identifiers; how many of them were awaited."""
+        known = 0
+        while count:
+            front = self.released[0] if self.released else None
+            if front is not None and front[0] == first:
+                number = min(count, front[1])
+                front[0] += number
+                front[1] -= number
+                if not front[1]:
+                    self.released.popleft()
+                known += number
+            else:
+                number = 1
+                known += self._complete_one(first)
+            first, count = first + number, count - number
+        self.in_flight -= known
+        self._tidy()
+        return known
+
+    def awaits_completion(self, packet_id: int) -> bool:
+        """True if this identifier has been received and released, but not completed."""
+        return any(first <= packet_id < first + count for first, count in self.released)
+
+    def take_back(self) -> list[Flight]:
+        """Remove and return the QoS 1 flights of shared subscriptions, so that other sharers can get them."""
+        back = [f for f in self.sent if f.qos == 1 and f.subscription.group is not None]
+        if back:
+            self.sent = deque(f for f in self.sent if f not in back)
+            self.in_flight -= sum(f.count for f in back)
+            self._tidy()
+        return back
+
+    def _take_sent(self, first: int, count: int, qos: int) -> int:
+        known = 0
+        sent = self.sent
+        while count:
+            if sent and sent[0].first == first and sent[0].qos == qos:
+                flight = sent[0]
+                number = min(count, flight.count)
+                if number == flight.count:
+                    sent.popleft()
+                else:
+                    flight.drop_front(number)
+                known += number
+            else:
+                number = 1
+                known += self._take_one(first, qos)
+            first, count = first + number, count - number
+        return known
+
+    def _take_one(self, packet_id: int, qos: int) -> int:
+        for index, flight in enumerate(self.sent):
+            at = packet_id - flight.first
+            if not 0 <= at < flight.count:
+                continue
+            if flight.qos != qos:
+                return 0
+            self.scattered = True
+            del self.sent[index]
+            rest = flight.count - at - 1
+            if rest:
+                tail = Flight(packet_id + 1, rest, qos, flight.subscription, flight.span, flight.lo + at + 1)
+                self.sent.insert(index, tail)
+            if at:
+                flight.count = at
+                self.sent.insert(index, flight)
+            return 1
+        return 0
+
+    def _release(self, first: int, count: int) -> None:
+        last = self.released[-1] if self.released else None
+        if last is not None and last[0] + last[1] == first:
+            last[1] += count
+        else:
+            self.released.append([first, count])
+
+    def _complete_one(self, packet_id: int) -> int:
+        for index, (first, count) in enumerate(self.released):
+            at = packet_id - first
+            if not 0 <= at < count:
+                continue
+            self.scattered = True
+            del self.released[index]
+            if count - at - 1:
+                self.released.insert(index, [packet_id + 1, count - at - 1])
+            if at:
+                self.released.insert(index, [first, at])
+            return 1
+        return 0
+
+    def _tidy(self) -> None:
+        if not self.in_flight:
+            self.scattered = False

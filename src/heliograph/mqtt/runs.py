@@ -1,0 +1,107 @@
+"""Runs of packets, found and made at the speed of C.
+
+A pipelining client sends hundreds of packets of one length with one header, and acknowledgements with consecutive
+identifiers. Neither needs a look at every packet: a run of equal-length packets is a matrix of bytes, and one slice
+with a stride is a column of it. Comparing or writing a dozen columns costs some 13 ns per packet, whatever the
+payload; a run of acknowledgements is a slice of a table made once.
+"""
+
+LAST_ID = 65535
+
+# Column i of these is the high or low byte of packet identifier i.
+ID_HIGH = bytes(i >> 8 for i in range(LAST_ID + 1))
+ID_LOW = bytes(i & 0xFF for i in range(LAST_ID + 1))
+
+
+def _ack_table(first_byte: int) -> bytes:
+    """The four-byte acknowledgement of every packet identifier, one after the other."""
+    table = bytearray(bytes((first_byte, 2, 0, 0)) * (LAST_ID + 1))
+    table[2::4] = ID_HIGH
+    table[3::4] = ID_LOW
+    return bytes(table)
+
+
+PUBACKS = _ack_table(0x40)
+PUBRECS = _ack_table(0x50)
+PUBRELS = _ack_table(0x62)
+PUBCOMPS = _ack_table(0x70)
+
+
+def ack_run(table: bytes, first: int, count: int) -> bytes:
+    """Acknowledgements for `count` consecutive identifiers; `table` says of which kind."""
+    return table[4 * first : 4 * (first + count)]
+
+
+def read_ack_run(table: bytes, data: bytes, pos: int) -> tuple[int, int]:
+    """(first identifier, how many consecutive ones) of the acknowledgements of one kind that start at `pos`.
+
+    The caller has seen that a four-byte acknowledgement of that kind starts there.
+    """
+    first = data[pos + 2] << 8 | data[pos + 3]
+    most = min((len(data) - pos) >> 2, LAST_ID + 1 - first)
+    at = 4 * first
+    if data[pos : pos + 4 * most] == table[at : at + 4 * most]:
+        return first, most
+    good, bad = 1, most
+    while bad - good > 1:
+        middle = (good + bad) >> 1
+        if data[pos + 4 * good : pos + 4 * middle] == table[at + 4 * good : at + 4 * middle]:
+            good = middle
+        else:
+            bad = middle
+    return first, good
+
+
+def run_length(data: bytes, pos: int, stride: int, head: int, id_at: int) -> int:
+    """How many packets from `pos` on surely have the length (`stride`) and header of the first one.
+
+    The header is the first `head` bytes; two of them at offset `id_at` hold a packet identifier, which may differ
+    (0: there is none). The answer may fall short of the whole run: what is left of it is found by the next call.
+    """
+    count = (len(data) - pos) // stride
+    probe = data[pos : pos + (id_at or head)]
+    while count > 1:
+        # A look at the last packet of the candidate run tells most wrong guesses apart before any column is cut.
+        if data.startswith(probe, pos + (count - 1) * stride) and _same_columns(data, pos, stride, head, id_at, count):
+            return count
+        count >>= 1
+    return 1
+
+
+def _same_columns(data: bytes, pos: int, stride: int, head: int, id_at: int, count: int) -> bool:
+    stop = pos + count * stride
+    for at in range(pos, pos + (id_at or head)):
+        if data[at:stop:stride] != data[at : at + 1] * count:
+            return False
+    if id_at:
+        for at in range(pos + id_at + 2, pos + head):
+            if data[at:stop:stride] != data[at : at + 1] * count:
+                return False
+    return True
+
+
+def write_ids(packets: bytearray, id_at: int, stride: int, first: int, count: int) -> None:
+    """Write consecutive identifiers into a run of `count` packets, `stride` bytes each, at offset `id_at`."""
+    packets[id_at::stride] = ID_HIGH[first : first + count]
+    packets[id_at + 1 :: stride] = ID_LOW[first : first + count]
+
+
+def acks_for(table: bytes, packets: bytes, id_at: int, stride: int, count: int) -> bytes:
+    """The acknowledgements (kind as in `table`) of a run of `count` packets, in their order."""
+    high, low = packets[id_at::stride], packets[id_at + 1 :: stride]
+    first = high[0] << 8 | low[0]
+    if high == ID_HIGH[first : first + count] and low == ID_LOW[first : first + count]:
+        return ack_run(table, first, count)
+    acks = bytearray(table[:4] * count)
+    acks[2::4] = high
+    acks[3::4] = low
+    return bytes(acks)
+
+
+def ids_of(packets: bytes, id_at: int, stride: int, count: int) -> list[int] | range:
+    """The packet identifiers of a run, in their order: a range when they are consecutive."""
+    high, low = packets[id_at::stride], packets[id_at + 1 :: stride]
+    first = high[0] << 8 | low[0]
+    if high == ID_HIGH[first : first + count] and low == ID_LOW[first : first + count]:
+        return range(first, first + count)
+    return [h << 8 | low_byte for h, low_byte in zip(high, low, strict=True)]
