@@ -1,0 +1,92 @@
+"""CONNECT from bytes. It has a module to itself because half of the standard's rules are about it."""
+
+from heliograph.mqtt.errors import MalformedPacket, ProtocolError
+from heliograph.mqtt.packet_types import PacketType
+from heliograph.mqtt.packets import Connect, Will
+from heliograph.mqtt.primitives import Reader
+from heliograph.mqtt.properties import Place, Properties, decode_properties
+from heliograph.mqtt.reasons import Reason
+from heliograph.mqtt.strings import check_topic_name
+
+_PROTOCOLS = {("MQIsdp", 3), ("MQTT", 4), ("MQTT", 5)}
+
+_RESERVED = 0x01
+_CLEAN_START = 0x02
+_WILL = 0x04
+_WILL_RETAIN = 0x20
+_PASSWORD = 0x40
+_USERNAME = 0x80
+
+
+def decode_connect(body: bytes) -> Connect:
+    """CONNECT from what follows its fixed header; the packet itself says which version it speaks."""
+    reader = Reader(body, 0, len(body))
+    version = _version(reader)
+    flags = reader.byte()
+    _check_flags(flags, version)
+    clean_start = bool(flags & _CLEAN_START)
+    keep_alive = reader.u16()
+    properties = _connect_properties(reader, body, version)
+    client_id = reader.string()
+    _check_client_id(client_id, version, clean_start)
+    will = _will(reader, body, version, flags) if flags & _WILL else None
+    # MQTT 3.1 lets clients set these two flags and leave the fields out at the end of the packet.
+    may_lack = version == 3
+    username = reader.string() if flags & _USERNAME and not (may_lack and not reader.left) else None
+    password = reader.binary() if flags & _PASSWORD and not (may_lack and not reader.left) else None
+    reader.finish()
+    return Connect(client_id, version, clean_start, keep_alive, username, password, will, properties)
+
+
+def _version(reader: Reader) -> int:
+    name = reader.string()
+    level = reader.byte()
+    if (name, level) not in _PROTOCOLS:
+        raise ProtocolError(
+            Reason.UNSUPPORTED_PROTOCOL_VERSION,
+            f"protocol {name!r} level {level}; expected 'MQIsdp' level 3 or 'MQTT' level 4 or 5",
+        )
+    return level
+
+
+def _check_flags(flags: int, version: int) -> None:
+    if flags & _RESERVED:
+        raise MalformedPacket("the reserved CONNECT flag is set")
+    if not flags & _WILL and (_will_qos(flags) or flags & _WILL_RETAIN):
+        raise MalformedPacket("CONNECT has a QoS or retain flag for a will, but no will")
+    if _will_qos(flags) == 3:
+        raise MalformedPacket("the will's QoS is 3")
+    if version < 5 and flags & _PASSWORD and not flags & _USERNAME:
+        raise ProtocolError(Reason.PROTOCOL_ERROR, "CONNECT has a password but no user name")
+
+
+def _will_qos(flags: int) -> int:
+    return flags >> 3 & 3
+
+
+def _connect_properties(reader: Reader, body: bytes, version: int) -> Properties:
+    properties = _properties(reader, body, version, PacketType.CONNECT)
+    if "authentication_data" in properties and "authentication_method" not in properties:
+        raise ProtocolError(Reason.PROTOCOL_ERROR, "CONNECT has authentication data but no authentication method")
+    return properties
+
+
+def _properties(reader: Reader, body: bytes, version: int, place: Place) -> Properties:
+    if version < 5:
+        return Properties()
+    properties, reader.pos = decode_properties(body, reader.pos, len(body), place)
+    return properties
+
+
+def _check_client_id(client_id: str, version: int, clean_start: bool) -> None:
+    if client_id or version == 5:
+        return
+    if version == 3 or not clean_start:
+        raise ProtocolError(Reason.CLIENT_IDENTIFIER_NOT_VALID, "an empty client identifier needs a clean session")
+
+
+def _will(reader: Reader, body: bytes, version: int, flags: int) -> Will:
+    properties = _properties(reader, body, version, "will")
+    topic = reader.string()
+    check_topic_name(topic)
+    return Will(topic, reader.binary(), _will_qos(flags), bool(flags & _WILL_RETAIN), properties)

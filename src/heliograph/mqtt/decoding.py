@@ -1,0 +1,256 @@
+"""Packets from bytes, as strict as the standard asks."""
+
+from collections.abc import Callable
+
+from heliograph.mqtt.connect_decoding import decode_connect
+from heliograph.mqtt.errors import MalformedPacket, ProtocolError
+from heliograph.mqtt.legal_reasons import legal_reason
+from heliograph.mqtt.packets import (
+    Auth,
+    ConnAck,
+    Disconnect,
+    Packet,
+    PacketType,
+    PingReq,
+    PingResp,
+    PubAck,
+    PubComp,
+    Publish,
+    PubRec,
+    PubRel,
+    SubAck,
+    Subscribe,
+    Subscription,
+    UnsubAck,
+    Unsubscribe,
+)
+from heliograph.mqtt.primitives import Reader
+from heliograph.mqtt.properties import Properties, decode_properties
+from heliograph.mqtt.reasons import Reason
+from heliograph.mqtt.strings import check_topic_filter, check_topic_name, split_share
+
+_DUP = 0x08
+# SUBSCRIBE, UNSUBSCRIBE and PUBREL have a 2 where the other packets, PUBLISH aside, have a 0.
+_FLAGS_2 = frozenset({PacketType.SUBSCRIBE, PacketType.UNSUBSCRIBE, PacketType.PUBREL})
+_V3_REFUSED = 0x80
+
+
+def decode(first: int, body: bytes, version: int) -> Packet:
+    """The packet with this first byte and this body (what follows the fixed header).
+
+    `version` is 3, 4 or 5, as in CONNECT; CONNECT itself is read by the version that it names. Bytes that break a
+    rule of the standard raise ProtocolError, and nothing else is ever raised.
+    """
+    if first >> 4 == PacketType.PUBLISH:
+        return _publish(first & 0x0F, body, version)
+    if first < 0x10:
+        raise MalformedPacket("packet type 0 does not exist")
+    kind = PacketType(first >> 4)
+    _check_flags(kind, first & 0x0F, version)
+    if kind is PacketType.CONNECT:
+        return decode_connect(body)
+    if kind is PacketType.AUTH and version < 5:
+        raise MalformedPacket("AUTH does not exist before MQTT 5")
+    return _DECODERS[kind](body, version)
+
+
+def _check_flags(kind: PacketType, flags: int, version: int) -> None:
+    expected = 2 if kind in _FLAGS_2 else 0
+    sent_again = version == 3 and kind in _FLAGS_2 and flags == 2 | _DUP  # only MQTT 3.1 marks these
+    if flags != expected and not sent_again:
+        raise MalformedPacket(f"{kind.name} with flags 0x{flags:X}")
+
+
+def _publish(flags: int, body: bytes, version: int) -> Publish:
+    qos = flags >> 1 & 3
+    dup = bool(flags & _DUP)
+    if qos == 3:
+        raise MalformedPacket("PUBLISH with QoS 3")
+    if dup and qos == 0 and version > 3:
+        raise MalformedPacket("PUBLISH with QoS 0 is marked as a duplicate")
+    reader = Reader(body, 0, len(body))
+    topic = reader.string()
+    packet_id = _packet_id(reader) if qos else 0
+    properties = _properties(reader, body, version, PacketType.PUBLISH)
+    if topic or version < 5:
+        check_topic_name(topic)
+    elif "topic_alias" not in properties:
+        raise ProtocolError(Reason.PROTOCOL_ERROR, "PUBLISH has neither a topic name nor a topic alias")
+    return Publish(topic, reader.rest(), qos, bool(flags & 1), dup, packet_id, properties)
+
+
+def _packet_id(reader: Reader) -> int:
+    packet_id = reader.u16()
+    if packet_id == 0:
+        raise ProtocolError(Reason.PROTOCOL_ERROR, "packet identifier is 0")
+    return packet_id
+
+
+def _properties(reader: Reader, body: bytes, version: int, place: PacketType) -> Properties:
+    if version < 5:
+        return Properties()
+    properties, reader.pos = decode_properties(body, reader.pos, len(body), place)
+    if "authentication_data" in properties and "authentication_method" not in properties:
+        raise ProtocolError(Reason.PROTOCOL_ERROR, f"{place.name} has authentication data but no method")
+    return properties
+
+
+def _reason_and_properties(reader: Reader, body: bytes, kind: PacketType) -> tuple[Reason, Properties]:
+    """The end of acknowledgements, DISCONNECT and AUTH, which may leave out what says nothing."""
+    reason = legal_reason(reader.byte(), kind) if reader.left else Reason.SUCCESS
+    properties = _properties(reader, body, 5, kind) if reader.left else Properties()
+    reader.finish()
+    return reason, properties
+
+
+def _connack(body: bytes, version: int) -> ConnAck:
+    if version == 5 and body == b"\0\1":  # a server of MQTT 3 refuses the version in the form that it knows
+        return ConnAck(False, Reason.UNSUPPORTED_PROTOCOL_VERSION)
+    reader = Reader(body, 0, len(body))
+    # MQTT 3.1 has no flags here: the byte is reserved, and clients do not look at it.
+    flags = reader.byte() if version > 3 else reader.byte() & 0
+    if flags > 1:
+        raise MalformedPacket(f"CONNACK with flags 0x{flags:02X}")
+    code = reader.byte()
+    if version < 5:
+        if code > 5:
+            raise ProtocolError(Reason.PROTOCOL_ERROR, f"CONNACK cannot carry return code {code}")
+        properties = Properties()
+    else:
+        code = legal_reason(code, PacketType.CONNACK)
+        properties = _properties(reader, body, version, PacketType.CONNACK)
+    reader.finish()
+    if flags and code:
+        raise ProtocolError(Reason.PROTOCOL_ERROR, "CONNACK refuses the connection and has a session present")
+    return ConnAck(bool(flags), code, properties)
+
+
+def _acknowledgement(
+    kind: PacketType, make: type[PubAck | PubRec | PubRel | PubComp]
+) -> Callable[[bytes, int], Packet]:
+    def decode_one(body: bytes, version: int) -> Packet:
+        reader = Reader(body, 0, len(body))
+        packet_id = _packet_id(reader)
+        if version < 5:
+            reader.finish()
+            return make(packet_id)
+        return make(packet_id, *_reason_and_properties(reader, body, kind))
+
+    return decode_one
+
+
+def _subscribe(body: bytes, version: int) -> Subscribe:
+    reader = Reader(body, 0, len(body))
+    packet_id = _packet_id(reader)
+    properties = _properties(reader, body, version, PacketType.SUBSCRIBE)
+    subscriptions = []
+    while reader.left:
+        subscriptions.append(_subscription(reader.string(), reader.byte(), version))
+    if not subscriptions:
+        raise ProtocolError(Reason.PROTOCOL_ERROR, "SUBSCRIBE without a topic filter")
+    return Subscribe(packet_id, tuple(subscriptions), properties)
+
+
+def _subscription(topic_filter: str, options: int, version: int) -> Subscription:
+    check_topic_filter(topic_filter)
+    qos = options & 3
+    if version < 5:
+        if options > 2:
+            raise MalformedPacket(f"SUBSCRIBE asks for QoS {options}")
+        return Subscription(topic_filter, qos)
+    if options & 0xC0:
+        raise MalformedPacket("reserved subscription options are set")
+    if qos == 3:
+        raise ProtocolError(Reason.PROTOCOL_ERROR, "SUBSCRIBE asks for QoS 3")
+    retain_handling = options >> 4
+    if retain_handling == 3:
+        raise ProtocolError(Reason.PROTOCOL_ERROR, "SUBSCRIBE asks for retain handling 3")
+    no_local = bool(options & 0x04)
+    if no_local and split_share(topic_filter)[0] is not None:
+        raise ProtocolError(Reason.PROTOCOL_ERROR, f"no-local on shared subscription {topic_filter!r}")
+    return Subscription(topic_filter, qos, no_local, bool(options & 0x08), retain_handling)
+
+
+def _suback(body: bytes, version: int) -> SubAck:
+    reader = Reader(body, 0, len(body))
+    packet_id = _packet_id(reader)
+    properties = _properties(reader, body, version, PacketType.SUBACK)
+    codes = reader.rest()
+    if not codes:
+        raise MalformedPacket("SUBACK without a reason code")
+    if version == 5:
+        return SubAck(packet_id, tuple(legal_reason(code, PacketType.SUBACK) for code in codes), properties)
+    for code in codes:
+        if code > 2 and code != _V3_REFUSED:
+            raise ProtocolError(Reason.PROTOCOL_ERROR, f"SUBACK cannot carry return code 0x{code:02X}")
+    return SubAck(packet_id, tuple(codes), properties)
+
+
+def _unsubscribe(body: bytes, version: int) -> Unsubscribe:
+    reader = Reader(body, 0, len(body))
+    packet_id = _packet_id(reader)
+    properties = _properties(reader, body, version, PacketType.UNSUBSCRIBE)
+    filters = []
+    while reader.left:
+        topic_filter = reader.string()
+        check_topic_filter(topic_filter)
+        filters.append(topic_filter)
+    if not filters:
+        raise ProtocolError(Reason.PROTOCOL_ERROR, "UNSUBSCRIBE without a topic filter")
+    return Unsubscribe(packet_id, tuple(filters), properties)
+
+
+def _unsuback(body: bytes, version: int) -> UnsubAck:
+    reader = Reader(body, 0, len(body))
+    packet_id = _packet_id(reader)
+    if version < 5:
+        reader.finish()
+        return UnsubAck(packet_id)
+    properties = _properties(reader, body, version, PacketType.UNSUBACK)
+    codes = reader.rest()
+    if not codes:
+        raise MalformedPacket("UNSUBACK without a reason code")
+    return UnsubAck(packet_id, tuple(legal_reason(code, PacketType.UNSUBACK) for code in codes), properties)
+
+
+def _pingreq(body: bytes, _version: int) -> PingReq:
+    Reader(body, 0, len(body)).finish()
+    return PingReq()
+
+
+def _pingresp(body: bytes, _version: int) -> PingResp:
+    Reader(body, 0, len(body)).finish()
+    return PingResp()
+
+
+def _disconnect(body: bytes, version: int) -> Disconnect:
+    reader = Reader(body, 0, len(body))
+    if version < 5:
+        reader.finish()
+        return Disconnect()
+    return Disconnect(*_reason_and_properties(reader, body, PacketType.DISCONNECT))
+
+
+def _auth(body: bytes, _version: int) -> Auth:
+    reader = Reader(body, 0, len(body))
+    reason, properties = _reason_and_properties(reader, body, PacketType.AUTH)
+    if body and "authentication_method" not in properties:
+        raise ProtocolError(Reason.PROTOCOL_ERROR, "AUTH without an authentication method")
+    return Auth(reason, properties)
+
+
+_DECODERS: dict[PacketType, Callable[[bytes, int], Packet]] = {
+    PacketType.CONNACK: _connack,
+    PacketType.PUBACK: _acknowledgement(PacketType.PUBACK, PubAck),
+    PacketType.PUBREC: _acknowledgement(PacketType.PUBREC, PubRec),
+    PacketType.PUBREL: _acknowledgement(PacketType.PUBREL, PubRel),
+    PacketType.PUBCOMP: _acknowledgement(PacketType.PUBCOMP, PubComp),
+    PacketType.SUBSCRIBE: _subscribe,
+    PacketType.SUBACK: _suback,
+    PacketType.UNSUBSCRIBE: _unsubscribe,
+    PacketType.UNSUBACK: _unsuback,
+    PacketType.PINGREQ: _pingreq,
+    PacketType.PINGRESP: _pingresp,
+    PacketType.DISCONNECT: _disconnect,
+    PacketType.AUTH: _auth,
+}

@@ -1,0 +1,52 @@
+"""Where a packet ends: variable byte integers and the fixed header."""
+
+from heliograph.mqtt.errors import MalformedPacket, ProtocolError
+from heliograph.mqtt.reasons import Reason
+
+VARINT_MAX = 268_435_455
+
+
+def encode_varint(n: int) -> bytes:
+    """A variable byte integer: seven bits to a byte, least significant first, at most four bytes."""
+    if not 0 <= n <= VARINT_MAX:
+        raise ValueError(f"a variable byte integer holds 0 to {VARINT_MAX}, not {n}")
+    out = bytearray()
+    while n > 0x7F:
+        out.append(n & 0x7F | 0x80)
+        n >>= 7
+    out.append(n)
+    return bytes(out)
+
+
+def decode_varint(buf: bytes | bytearray | memoryview, pos: int, end: int) -> tuple[int, int] | None:
+    """Read a variable byte integer from buf[pos:end]: its value and the position after it.
+
+    None means that it goes on after `end`.
+    """
+    value = 0
+    for index in range(min(end - pos, 4)):
+        byte = buf[pos + index]
+        value |= (byte & 0x7F) << (7 * index)
+        if byte < 0x80:
+            if byte == 0 and index > 0:
+                raise MalformedPacket(f"variable byte integer {value} takes {index + 1} bytes, more than it needs")
+            return value, pos + index + 1
+    if end - pos >= 4:
+        raise MalformedPacket("variable byte integer is longer than four bytes")
+    return None
+
+
+def packet_bounds(buf: bytes | bytearray | memoryview, pos: int, limit: int) -> tuple[int, int] | None:
+    """Bounds of the body of the packet whose fixed header starts at `pos`: (start, end).
+
+    `end` lies beyond the buffer when the packet is not complete yet; None means that even its length is not known.
+    A packet that is longer than `limit` bytes, header included, is refused as soon as its length is known.
+    """
+    header = decode_varint(buf, pos + 1, len(buf))
+    if header is None:
+        return None
+    length, start = header
+    end = start + length
+    if end - pos > limit:
+        raise ProtocolError(Reason.PACKET_TOO_LARGE, f"packet of {end - pos} bytes; the limit is {limit}")
+    return start, end
