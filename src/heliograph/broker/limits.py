@@ -18,7 +18,7 @@ class Limits:
     connections: int = 100_000
     """Network connections at once, over all listeners."""
     connects_per_second: int = 2_000
-    """New connections accepted a second, over all listeners; later ones wait a moment."""
+    """New connections accepted a second, over all listeners; more are refused."""
     packet_size: int = 4 * 1024 * 1024
     """Largest packet accepted, in bytes."""
     subscriptions_per_client: int = 500

@@ -9,7 +9,7 @@ class Outlet:
     fast enough; then everything for it waits in the subscriptions' buffers.
     """
 
-    __slots__ = ("alias_maximum", "aliases", "chunks", "connected", "max_packet", "open", "version5")
+    __slots__ = ("alias_maximum", "aliases", "chunks", "connected", "finished", "max_packet", "open", "version5")
 
     def __init__(self) -> None:
         self.chunks: list[bytes] = []
@@ -17,6 +17,8 @@ class Outlet:
         """The client has been admitted and has not gone yet."""
         self.open = False
         """Connected, and able to take more right now."""
+        self.finished = False
+        """Nothing more will come: when the chunks are written, the connection is to be closed."""
         self.version5 = False
         self.max_packet = 0
         """Largest packet the client takes; 0: any."""

@@ -17,7 +17,7 @@ class Route:
         self.subscriptions = subscriptions
         self.groups = groups
         self.straight3 = None if groups else _straight(subscriptions, version5=False)
-        """Receivers to whom QoS 0 packets of an MQTT 3 publisher can go byte for byte; None if that won't do for all."""
+        """Receivers of QoS 0 packets of an MQTT 3 publisher, byte for byte; None if that won't do for all of them."""
         self.straight5 = None if groups else _straight(subscriptions, version5=True)
         """The same for MQTT 5 publishers, if the packets have neither expiry nor topic alias."""
 

@@ -58,7 +58,7 @@ class Window:
         room = min(self.limit - self.in_flight, LAST_ID + 1 - self.next_id)
         if room <= 0 or not self.in_flight:
             return max(room, 0)
-        return min(room, min((first - self.next_id) % LAST_ID for first in self._oldest()))
+        return min(room, *((first - self.next_id) % LAST_ID for first in self._oldest()))
 
     def _oldest(self) -> list[int]:
         if self.scattered:
@@ -76,28 +76,33 @@ class Window:
         self.sent.append(Flight(first, count, qos, subscription, span, lo))
         return first
 
-    def acknowledge(self, first: int, count: int) -> int:
-        """PUBACK for these identifiers; how many of them were in flight."""
-        known = self._take_sent(first, count, qos=1)
-        self.in_flight -= known
+    def acknowledge(self, first: int, count: int) -> None:
+        """PUBACK for these identifiers; those that are not in flight are ignored."""
+        while count:
+            taken = self._take(first, count, qos=1)
+            self.in_flight -= taken
+            first, count = first + (taken or 1), count - (taken or 1)
         self._tidy()
-        return known
 
-    def receive(self, first: int, count: int) -> int:
-        """PUBREC for these identifiers: they now wait for PUBCOMP; how many of them were in flight."""
-        known = self._take_sent(first, count, qos=2)
-        if known == count:
-            self._release(first, count)
-        return known
+    def receive(self, first: int, count: int) -> list[int]:
+        """PUBREC for these identifiers: they now wait for PUBCOMP. Those that were not in flight are returned."""
+        unknown: list[int] = []
+        while count:
+            taken = self._take(first, count, qos=2)
+            if taken:
+                self._release(first, taken)
+            else:
+                unknown.append(first)
+            first, count = first + (taken or 1), count - (taken or 1)
+        return unknown
 
     def refuse(self, packet_id: int) -> None:
         """PUBREC with an error: the message is done with, no PUBREL follows."""
-        self.in_flight -= self._take_sent(packet_id, 1, qos=2)
+        self.in_flight -= self._take(packet_id, 1, qos=2)
         self._tidy()
 
-    def complete(self, first: int, count: int) -> int:
-        """PUBCOMP for these identifiers; how many of them were awaited."""
-        known = 0
+    def complete(self, first: int, count: int) -> None:
+        """PUBCOMP for these identifiers; those that are not awaited are ignored."""
         while count:
             front = self.released[0] if self.released else None
             if front is not None and front[0] == first:
@@ -106,14 +111,12 @@ class Window:
                 front[1] -= number
                 if not front[1]:
                     self.released.popleft()
-                known += number
+                self.in_flight -= number
             else:
                 number = 1
-                known += self._complete_one(first)
+                self.in_flight -= self._complete_one(first)
             first, count = first + number, count - number
-        self.in_flight -= known
         self._tidy()
-        return known
 
     def awaits_completion(self, packet_id: int) -> bool:
         """True if this identifier has been received and released, but not completed."""
@@ -128,23 +131,19 @@ class Window:
             self._tidy()
         return back
 
-    def _take_sent(self, first: int, count: int, qos: int) -> int:
-        known = 0
-        sent = self.sent
-        while count:
-            if sent and sent[0].first == first and sent[0].qos == qos:
-                flight = sent[0]
-                number = min(count, flight.count)
-                if number == flight.count:
-                    sent.popleft()
-                else:
-                    flight.drop_front(number)
-                known += number
-            else:
-                number = 1
-                known += self._take_one(first, qos)
-            first, count = first + number, count - number
-        return known
+    def _take(self, first: int, count: int, qos: int) -> int:
+        """Take identifiers from `first` on out of `sent`: as many as the oldest flight has, or one out of order."""
+        if not self.sent:
+            return 0
+        flight = self.sent[0]
+        if flight.first != first or flight.qos != qos:
+            return self._take_one(first, qos)
+        number = min(count, flight.count)
+        if number == flight.count:
+            self.sent.popleft()
+        else:
+            flight.drop_front(number)
+        return number
 
     def _take_one(self, packet_id: int, qos: int) -> int:
         for index, flight in enumerate(self.sent):

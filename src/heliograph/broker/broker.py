@@ -1,0 +1,233 @@
+"""The broker: sessions, subscriptions and retained messages, and what happens when one of them changes.
+
+It is synchronous and deterministic. Time and new identifiers are handed in, bytes for clients pile up in outlets that
+the server empties. Whoever calls a method that may have produced output looks at `dirty` afterwards.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from heliograph.broker import delivery
+from heliograph.broker.admission import Pace
+from heliograph.broker.buffer import Buffer
+from heliograph.broker.limits import Limits
+from heliograph.broker.outlet import Outlet
+from heliograph.broker.retained import Retained
+from heliograph.broker.routes import Route, RouteTable
+from heliograph.broker.session import FOR_EVER, Session
+from heliograph.broker.span import Span, message
+from heliograph.broker.statistics import Statistics
+from heliograph.broker.subscription import ShareGroup, Subscription
+from heliograph.broker.timers import Timers
+from heliograph.broker.topics import TopicTree
+from heliograph.mqtt import packets
+from heliograph.mqtt.errors import ProtocolError
+from heliograph.mqtt.framing import decode_varint
+from heliograph.mqtt.packets import Will
+from heliograph.mqtt.properties import Properties, encode_properties
+from heliograph.mqtt.reasons import Reason
+from heliograph.mqtt.strings import check_topic_filter, split_share
+
+if TYPE_CHECKING:
+    from heliograph.broker.connection import Connection
+
+
+def carried_properties(properties: Properties) -> bytes:
+    """The properties of a message that its receivers get unchanged, encoded without their length."""
+    kept = properties.copy()
+    for name in ("message_expiry_interval", "topic_alias", "will_delay_interval"):
+        kept.pop(name, None)  # type: ignore[misc]
+    encoded = encode_properties(kept)
+    length = decode_varint(encoded, 0, len(encoded))
+    assert length is not None
+    return encoded[length[1] :]
+
+
+class Broker:
+    """One topic space and all who use it."""
+
+    def __init__(self, limits: Limits, now: Callable[[], float], new_client_id: Callable[[], str]) -> None:
+        self.limits = limits
+        self.now = now
+        self.new_client_id = new_client_id
+        self.stats = Statistics()
+        self.pace = Pace()
+        self.sessions: dict[str, Session] = {}
+        self.connections: dict[str, Connection] = {}
+        """Connected clients by client identifier."""
+        self.groups: dict[tuple[str, str], ShareGroup] = {}
+        self.retained = Retained()
+        self.timers = Timers()
+        self.dirty: list[Outlet] = []
+        """Outlets that have something to write."""
+        self._tree: TopicTree[Subscription | ShareGroup] = TopicTree()
+        self.routes = RouteTable(self._tree)
+        self.subscription_count = 0
+
+    # Publishing
+
+    def publish(self, span: Span, publisher: Session | None = None, route: Route | None = None) -> Reason:
+        """Retain (if asked for) and deliver a span; what to tell a publisher that wants to know."""
+        if route is None:
+            route = self.routes.find(span.topic, self.limits.topic_levels)
+        reason = Reason.SUCCESS
+        if span.retain and not self.retained.keep(span, span.count - 1, self.limits):
+            reason = Reason.QUOTA_EXCEEDED
+        if not (route.subscriptions or route.groups):
+            return reason or Reason.NO_MATCHING_SUBSCRIBERS
+        taken = delivery.deliver(self, span, route, publisher)
+        if taken < span.count:
+            self.stats.published_dropped += span.count - taken
+            if not taken:
+                return Reason.QUOTA_EXCEEDED
+        return reason
+
+    def publish_message(self, topic: str, payload: bytes, *, qos: int = 0, retain: bool = False) -> None:
+        """Publish one message of the broker's own."""
+        self.publish(message(topic.encode(), payload, qos=qos, retain=retain))
+
+    # Subscriptions
+
+    def subscribe(self, session: Session, asked: packets.Subscription, identifier: int | None = None) -> Reason:
+        """Add or change a subscription, send what is retained; what SUBACK says about it."""
+        try:
+            check_topic_filter(asked.filter)
+            group_name, topic_filter = split_share(asked.filter)
+        except ProtocolError as error:
+            return error.reason
+        if topic_filter.count("/") >= self.limits.topic_levels:
+            return Reason.TOPIC_FILTER_INVALID
+        subscription = session.subscriptions.get(asked.filter)
+        is_new = subscription is None
+        if subscription is None:
+            if len(session.subscriptions) >= self.limits.subscriptions_per_client:
+                return Reason.QUOTA_EXCEEDED
+            subscription = self._add(session, asked.filter, group_name, topic_filter)
+        subscription.set_options(asked.qos, asked.no_local, asked.retain_as_published, identifier)
+        self.routes.forget(topic_filter)
+        # Retained messages are not sent to shared subscriptions: nobody could say to which sharer.
+        if group_name is None and (asked.retain_handling == 0 or (asked.retain_handling == 1 and is_new)):
+            for kept in self.retained.matching(topic_filter, self.now()):
+                delivery.offer(self, subscription, kept, {})
+        return Reason(asked.qos)
+
+    def _add(self, session: Session, full: str, group_name: str | None, topic_filter: str) -> Subscription:
+        group = None
+        if group_name is not None:
+            group = self.groups.get((group_name, topic_filter))
+            if group is None:
+                group = self.groups[group_name, topic_filter] = ShareGroup(group_name, topic_filter)
+                self._tree.add(topic_filter, group)
+        subscription = session.subscriptions[full] = Subscription(session, full, group)
+        self.subscription_count += 1
+        if group is None:
+            self._tree.add(topic_filter, subscription)
+        else:
+            group.members.append(subscription)
+            if group.buffer.count:
+                session.note_backlog(subscription)
+        return subscription
+
+    def unsubscribe(self, session: Session, full: str) -> Reason:
+        """Remove a subscription with what waits for it; what UNSUBACK says about it."""
+        subscription = session.subscriptions.pop(full, None)
+        if subscription is None:
+            return Reason.NO_SUBSCRIPTION_EXISTED
+        self.subscription_count -= 1
+        if session.backlog:
+            session.backlog.pop(subscription, None)
+        group = subscription.group
+        topic_filter = group.filter if group else full
+        if group is None:
+            self._tree.remove(full, subscription)
+        else:
+            group.members.remove(subscription)
+            if not group.members:
+                del self.groups[group.name, group.filter]
+                self._tree.remove(group.filter, group)
+        self.routes.forget(topic_filter)
+        return Reason.SUCCESS
+
+    def buffers(self) -> Iterator[tuple[Subscription | ShareGroup, Buffer]]:
+        """Every buffer there is, with whom it belongs to."""
+        for session in self.sessions.values():
+            for subscription in session.subscriptions.values():
+                if subscription.buffer is not None and subscription.group is None:
+                    yield subscription, subscription.buffer
+        for group in self.groups.values():
+            yield group, group.buffer
+
+    # Sessions
+
+    def open_session(self, client_id: str, *, clean_start: bool) -> tuple[Session, bool]:
+        """The session of a client that connects, and whether there was one. An old connection has been ended before."""
+        session = self.sessions.get(client_id)
+        if session is not None and session.will_due and clean_start:
+            self._publish_will(session)
+        if session is not None and clean_start:
+            self.end_session(session)
+            session = None
+        if session is not None:
+            return session, True
+        session = self.sessions[client_id] = Session(client_id)
+        return session, False
+
+    def attach(self, session: Session, outlet: Outlet, receive_maximum: int) -> None:
+        """The client of a session is here: its deliveries go on."""
+        session.attach(outlet, self.limits, receive_maximum)
+        if session.subscriptions:
+            self.routes.forget_all()
+
+    def detach(self, session: Session, *, publish_will: bool) -> None:
+        """The client of a session has gone. The session ends now, later or never; its will may be due now or later."""
+        session.detach()
+        delivery.share_out_again(self, session)
+        now = self.now()
+        delay = session.will.properties.get("will_delay_interval", 0) if session.will else 0
+        delay = min(delay, session.expiry)
+        if not publish_will:
+            session.will = None
+        elif session.will is not None and not delay:
+            self._publish_will(session)
+        elif session.will is not None:
+            session.will_due = now + delay
+            self.timers.at(session.will_due, lambda at: self._will_is_due(session, at))
+        if not session.expiry:
+            self.end_session(session)
+        elif session.expiry != FOR_EVER:
+            session.ends_at = now + session.expiry
+            self.timers.at(session.ends_at, lambda at: self._session_ends(session, at))
+
+    def end_session(self, session: Session) -> None:
+        """Forget a session: subscriptions, what waits and what is on its way."""
+        if session.will_due:
+            self._publish_will(session)
+        for full in list(session.subscriptions):
+            self.unsubscribe(session, full)
+        if self.sessions.get(session.client_id) is session:
+            del self.sessions[session.client_id]
+
+    def _session_ends(self, session: Session, now: float) -> None:
+        if session.ends_at and session.ends_at <= now and self.sessions.get(session.client_id) is session:
+            self.stats.sessions_expired += 1
+            self.end_session(session)
+
+    def _will_is_due(self, session: Session, now: float) -> None:
+        if session.will_due and session.will_due <= now:
+            self._publish_will(session)
+
+    def _publish_will(self, session: Session) -> None:
+        will, session.will, session.will_due = session.will, None, 0.0
+        assert will is not None
+        self.publish(self._span_of(will), session)
+
+    def _span_of(self, will: Will) -> Span:
+        expiry = will.properties.get("message_expiry_interval")
+        return message(
+            will.topic.encode(),
+            will.payload,
+            qos=will.qos,
+            retain=will.retain,
+            properties=carried_properties(will.properties),
+            expires=self.now() + expiry if expiry is not None else 0.0,
+        )

@@ -1,0 +1,425 @@
+"""One client's connection: bytes in, broker calls and bytes out. No sockets here; the server feeds and empties it.
+
+States: a connection is *new* until its CONNECT has come, *waiting* while somebody checks the credentials, *open* while
+it has a session, and *ended* after that. Only an open one takes packets other than CONNECT.
+"""
+
+import weakref
+from collections.abc import Callable
+from enum import Enum
+from typing import Protocol
+
+from heliograph.broker import delivery, handshake
+from heliograph.broker.broker import Broker
+from heliograph.broker.inbound import take_publishes
+from heliograph.broker.outlet import Outlet
+from heliograph.broker.routes import Route
+from heliograph.broker.session import Session
+from heliograph.mqtt import packets
+from heliograph.mqtt.decoding import decode
+from heliograph.mqtt.encoding import encode
+from heliograph.mqtt.errors import MalformedPacket, ProtocolError
+from heliograph.mqtt.framing import packet_bounds
+from heliograph.mqtt.properties import Properties
+from heliograph.mqtt.reasons import Reason, connack_code_v3
+from heliograph.mqtt.runs import PUBACKS, PUBCOMPS, PUBRECS, PUBRELS, ack_run, read_ack_run
+
+# The largest CONNECT has five strings of 64 KB and properties; nobody needs near that before being admitted.
+_CONNECT_SIZE = 512 * 1024
+_PINGRESP = b"\xd0\x00"
+_PUBLISH, _FIRST_ACK, _LAST_ACK = 3, 4, 7
+
+Verdict = Callable[[Reason, str], None]
+
+
+class Gate(Protocol):
+    """Who decides on credentials."""
+
+    def check(self, connect: packets.Connect, verdict: Verdict) -> None:
+        """Call `verdict` with SUCCESS or the reason to refuse, now or later."""
+
+
+class State(Enum):
+    NEW = 1
+    WAITING = 2
+    OPEN = 3
+    ENDED = 4
+
+
+class Connection:
+    """The server's end of the conversation with one client."""
+
+    __slots__ = (
+        "__weakref__",
+        "_aliases",
+        "_have",
+        "_need",
+        "_parts",
+        "broker",
+        "explain",
+        "gate",
+        "heard",
+        "keep_alive",
+        "max_packet",
+        "outlet",
+        "receive_maximum",
+        "session",
+        "state",
+        "version",
+        "version5",
+        "why_ended",
+    )
+
+    def __init__(self, broker: Broker, outlet: Outlet, gate: Gate) -> None:
+        self.broker = broker
+        self.outlet = outlet
+        self.gate = gate
+        self.state = State.NEW
+        self.session: Session | None = None
+        self.version = 4
+        self.version5 = False
+        self.max_packet = min(_CONNECT_SIZE, broker.limits.packet_size)
+        self.receive_maximum = 0
+        self.keep_alive = 0
+        self.explain = True
+        """The client wants reason strings."""
+        self.heard = broker.now()
+        self.why_ended = ""
+        self._aliases: dict[int, bytes] | None = None
+        # An incomplete packet waits here: its pieces, their length, and the length at which looking again makes sense.
+        self._parts: list[bytes] | None = None
+        self._have = 0
+        self._need = 0
+        self._check_at(self.heard + broker.limits.connect_timeout)
+
+    # Bytes in
+
+    def receive(self, data: bytes) -> None:
+        """Bytes have come from the client."""
+        if self.state is State.ENDED:
+            return
+        broker = self.broker
+        broker.stats.bytes_received += len(data)
+        self.heard = broker.now()
+        if self._parts is not None:
+            self._parts.append(data)
+            self._have += len(data)
+            if self._have < self._need or self.state is State.WAITING:
+                return
+            data = b"".join(self._parts)
+            self._parts = None
+        try:
+            self._take(data)
+        except ProtocolError as error:
+            broker.stats.protocol_errors += 1
+            self.end(error.reason, str(error), publish_will=True)
+        else:
+            session = self.session
+            if session is not None and session.backlog:
+                delivery.pump(broker, session)
+
+    def _take(self, data: bytes) -> None:
+        pos, size = 0, len(data)
+        while pos < size:
+            # The usual short packet is measured right here; everything else is left to the codec.
+            if size - pos > 1 and data[pos + 1] < 0x80:
+                body = pos + 2
+                end = body + data[pos + 1]
+            else:
+                bounds = packet_bounds(data, pos, self.max_packet)
+                if bounds is None:
+                    self._keep(data, pos, size - pos + 1)
+                    return
+                body, end = bounds
+            if end > size:
+                self._keep(data, pos, end - pos)
+                return
+            kind = data[pos] >> 4
+            if self.state is not State.OPEN:
+                if not self._take_first(data[pos], data[body:end]):
+                    self._keep(data, end, 0)
+                    return
+                pos = end
+            elif kind == _PUBLISH:
+                pos = take_publishes(self, data, pos)
+            elif _FIRST_ACK <= kind <= _LAST_ACK and end - body == 2:
+                pos = self._take_acks(data, pos)
+            else:
+                self._take_packet(decode(data[pos], data[body:end], self.version))
+                pos = end
+            if self.state is State.ENDED:
+                return
+
+    def _keep(self, data: bytes, pos: int, need: int) -> None:
+        self._parts = [data[pos:]]
+        self._have = len(data) - pos
+        self._need = need
+
+    # The first packet
+
+    def _take_first(self, first: int, body: bytes) -> bool:
+        """Take CONNECT; False if what comes after it has to wait for the verdict on the credentials."""
+        try:
+            packet = decode(first, body, self.version)
+        except ProtocolError as error:
+            if first >> 4 == packets.PacketType.CONNECT:
+                # The protocol level stands after the name; a v5 client gets its refusal in v5 form.
+                self.version5 = body[:7] == b"\x00\x04MQTT\x05"
+                self.version = 5 if self.version5 else 4
+                self.refuse(error.reason, str(error))
+            raise
+        if not isinstance(packet, packets.Connect):
+            raise ProtocolError(Reason.PROTOCOL_ERROR, f"{type(packet).__name__} before CONNECT")
+        self.version, self.version5 = packet.version, packet.version == 5
+        problem = handshake.reason_to_refuse(self.broker, packet)
+        if problem is not None:
+            self.refuse(*problem)
+            return True
+        self.state = State.WAITING
+        self.gate.check(packet, lambda reason, text: self._admit(packet, reason, text))
+        return self.state is not State.WAITING
+
+    def _admit(self, connect: packets.Connect, reason: Reason, text: str) -> None:
+        if self.state is not State.WAITING:  # the client has gone meanwhile
+            return
+        if reason is not Reason.SUCCESS:
+            self.refuse(reason, text)
+            return
+        self.state = State.OPEN
+        handshake.open_session(self, connect)
+        if self.keep_alive:
+            self._check_at(self.heard + 1.5 * self.keep_alive)
+        if self._parts is not None:
+            self._have, self._need = 0, 0
+            data, self._parts = b"".join(self._parts), None
+            self.receive(data)
+
+    def refuse(self, reason: Reason, text: str) -> None:
+        """CONNACK with a reason why not, and the end."""
+        self.broker.stats.refused += 1
+        properties = Properties(reason_string=text) if self.version5 else Properties()
+        code = reason if self.version5 else connack_code_v3(reason)
+        self.send(packets.ConnAck(False, code, properties))
+        self._finish(text)
+
+    # Packets of an open connection
+
+    def _take_acks(self, data: bytes, pos: int) -> int:
+        """A run of four-byte acknowledgements of one kind; where it ends."""
+        session = self.session
+        assert session is not None
+        first = data[pos]
+        if first == 0x40:
+            first_id, count = read_ack_run(PUBACKS, data, pos)
+        elif first == 0x62 or (first == 0x6A and self.version == 3):
+            first_id, count = read_ack_run(PUBRELS, data, pos)
+        elif first == 0x50:
+            first_id, count = read_ack_run(PUBRECS, data, pos)
+        elif first == 0x70:
+            first_id, count = read_ack_run(PUBCOMPS, data, pos)
+        else:
+            raise MalformedPacket(f"wrong flags in an acknowledgement: 0x{first:02X}")
+        if not first_id:
+            raise MalformedPacket("an acknowledgement with packet identifier 0")
+        if first >> 4 == packets.PacketType.PUBREL:
+            self._released(session, first_id, count)
+        elif session.window is not None:
+            if first == 0x40:
+                session.window.acknowledge(first_id, count)
+            elif first == 0x50:
+                self._received(session, first_id, count)
+            else:
+                session.window.complete(first_id, count)
+        elif first == 0x50:
+            self._unknown_receipts(list(range(first_id, first_id + count)))
+        return pos + 4 * count
+
+    def _received(self, session: Session, first: int, count: int) -> None:
+        """PUBREC: answer PUBREL."""
+        assert session.window is not None
+        unknown = session.window.receive(first, count)
+        if not unknown:
+            self._write(ack_run(PUBRELS, first, count))
+            return
+        strangers = [i for i in unknown if not session.window.awaits_completion(i)]
+        for packet_id in range(first, first + count):
+            if packet_id not in strangers:
+                self._write(ack_run(PUBRELS, packet_id, 1))
+        self._unknown_receipts(strangers)
+
+    def _unknown_receipts(self, ids: list[int]) -> None:
+        for packet_id in ids:
+            reason = Reason.PACKET_IDENTIFIER_NOT_FOUND if self.version5 else Reason.SUCCESS
+            self.send(packets.PubRel(packet_id, reason))
+
+    def _released(self, session: Session, first: int, count: int) -> None:
+        """PUBREL: the identifiers are free again; answer PUBCOMP."""
+        ids = range(first, first + count)
+        received = session.received or set()
+        if not self.version5 or received.issuperset(ids):
+            received.difference_update(ids)
+            self._write(ack_run(PUBCOMPS, first, count))
+            return
+        for packet_id in ids:
+            known = packet_id in received
+            received.discard(packet_id)
+            reason = Reason.SUCCESS if known else Reason.PACKET_IDENTIFIER_NOT_FOUND
+            self.send(packets.PubComp(packet_id, reason))
+
+    def _take_packet(self, packet: packets.Packet) -> None:
+        session = self.session
+        assert session is not None
+        match packet:
+            case packets.PingReq():
+                self._write(_PINGRESP)
+            case packets.Subscribe():
+                self._subscribe(session, packet)
+            case packets.Unsubscribe():
+                reasons = tuple(self.broker.unsubscribe(session, f) for f in packet.filters)
+                self.send(packets.UnsubAck(packet.packet_id, reasons if self.version5 else ()))
+            case packets.PubAck():
+                if session.window is not None:
+                    session.window.acknowledge(packet.packet_id, 1)
+            case packets.PubRec():
+                if packet.reason < Reason.UNSPECIFIED_ERROR:
+                    self._received_one(session, packet.packet_id)
+                elif session.window is not None:
+                    session.window.refuse(packet.packet_id)
+            case packets.PubRel():
+                self._released(session, packet.packet_id, 1)
+            case packets.PubComp():
+                if session.window is not None:
+                    session.window.complete(packet.packet_id, 1)
+            case packets.Disconnect():
+                self._disconnect(session, packet)
+            case _:
+                raise ProtocolError(Reason.PROTOCOL_ERROR, f"unexpected {type(packet).__name__}")
+
+    def _received_one(self, session: Session, packet_id: int) -> None:
+        if session.window is None:
+            self._unknown_receipts([packet_id])
+        else:
+            self._received(session, packet_id, 1)
+
+    def _subscribe(self, session: Session, packet: packets.Subscribe) -> None:
+        identifier = packet.properties.get("subscription_identifier", [None])[0]
+        chunks = self.outlet.chunks
+        before = len(chunks)
+        reasons = [self.broker.subscribe(session, asked, identifier) for asked in packet.subscriptions]
+        if not self.version5:  # older clients know only one kind of failure
+            reasons = [min(reason, Reason.UNSPECIFIED_ERROR) for reason in reasons]
+        answer = encode(packets.SubAck(packet.packet_id, tuple(reasons)), self.version)
+        if len(chunks) > before:  # SUBACK goes before the retained messages
+            chunks.insert(before, answer)
+        else:
+            self._write(answer)
+
+    def _disconnect(self, session: Session, packet: packets.Disconnect) -> None:
+        expiry = packet.properties.get("session_expiry_interval")
+        if expiry is not None:
+            if expiry and not session.expiry:
+                raise ProtocolError(Reason.PROTOCOL_ERROR, "DISCONNECT cannot make a session outlive its connection")
+            session.expiry = min(expiry, self.broker.limits.session_expiry_max)
+        self._leave(publish_will=packet.reason != Reason.NORMAL_DISCONNECTION)
+        self._finish("client disconnected")
+
+    # For publishes
+
+    def find_route(self, topic: bytes) -> Route:
+        """Where messages of a topic go; ProtocolError if it is no topic name."""
+        return self.broker.routes.find(topic, self.broker.limits.topic_levels)
+
+    def resolve_alias(self, topic: bytes, alias: int | None) -> bytes:
+        """The topic of a packet that may have a topic alias instead of, or with, a name."""
+        if alias is None:
+            if not topic:
+                reason = Reason.PROTOCOL_ERROR if self.version5 else Reason.MALFORMED_PACKET
+                raise ProtocolError(reason, "PUBLISH without a topic name")
+            return topic
+        if alias > self.broker.limits.topic_alias_maximum:
+            raise ProtocolError(Reason.TOPIC_ALIAS_INVALID, f"topic alias {alias} is over the maximum")
+        if self._aliases is None:
+            self._aliases = {}
+        if topic:
+            self._aliases[alias] = topic
+        elif alias not in self._aliases:
+            raise ProtocolError(Reason.PROTOCOL_ERROR, f"topic alias {alias} stands for nothing yet")
+        return self._aliases[alias]
+
+    # Bytes out
+
+    def send(self, packet: packets.Packet) -> None:
+        """Queue one packet for the client."""
+        self._write(encode(packet, self.version))
+
+    def _write(self, chunk: bytes) -> None:
+        delivery.write(self.broker, self.outlet, chunk)
+
+    def pause(self) -> None:
+        """The client does not read fast enough: what is for it waits in buffers from now on."""
+        self.outlet.open = False
+
+    def resume(self) -> None:
+        """The client can take more."""
+        if self.state is State.OPEN and self.session is not None:
+            self.outlet.open = True
+            delivery.pump(self.broker, self.session)
+
+    # The end
+
+    def end(self, reason: Reason, text: str, *, publish_will: bool) -> None:
+        """End the connection from this side; an MQTT 5 client is told why."""
+        if self.state is State.ENDED:
+            return
+        if self.state is State.OPEN and self.version5:
+            properties = Properties(reason_string=text) if self.explain else Properties()
+            self.send(packets.Disconnect(reason, properties))
+        self._leave(publish_will=publish_will)
+        self._finish(text)
+
+    def lost(self) -> None:
+        """The network connection is gone."""
+        self._leave(publish_will=True)
+        self._finish(self.why_ended or "connection lost")
+
+    def _leave(self, *, publish_will: bool) -> None:
+        """Give the session up, if there is one."""
+        session, self.session = self.session, None
+        if session is None:
+            return
+        self.outlet.connected = self.outlet.open = False
+        self.broker.stats.connected -= 1
+        del self.broker.connections[session.client_id]
+        self.broker.detach(session, publish_will=publish_will)
+
+    def _finish(self, why: str) -> None:
+        self.state = State.ENDED
+        self._parts = None
+        if not self.outlet.finished:
+            self.why_ended = why
+            self.outlet.finished = True
+            if not self.outlet.chunks:
+                self.broker.dirty.append(self.outlet)
+
+    # Time-outs
+
+    def _check_at(self, when: float) -> None:
+        # The timers must not keep connections alive that have ended long before.
+        myself = weakref.ref(self)
+
+        def check(now: float) -> None:
+            connection = myself()
+            if connection is not None:
+                connection._check(now)
+
+        self.broker.timers.at(when, check)
+
+    def _check(self, now: float) -> None:
+        if self.state is State.NEW:
+            self.end(Reason.KEEP_ALIVE_TIMEOUT, "no CONNECT in time", publish_will=False)
+        elif self.state is State.OPEN and self.keep_alive:
+            due = self.heard + 1.5 * self.keep_alive
+            if due <= now:
+                self.end(Reason.KEEP_ALIVE_TIMEOUT, "nothing heard for 1.5 times the keep-alive", publish_will=True)
+            else:
+                self._check_at(due)

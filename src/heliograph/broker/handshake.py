@@ -1,0 +1,112 @@
+"""CONNECT: who may come in, with which session, and what CONNACK tells them."""
+
+from typing import TYPE_CHECKING
+
+from heliograph.broker import delivery
+from heliograph.broker.session import FOR_EVER
+from heliograph.mqtt.errors import ProtocolError
+from heliograph.mqtt.packets import ConnAck, Connect
+from heliograph.mqtt.properties import Properties
+from heliograph.mqtt.reasons import Reason
+from heliograph.mqtt.strings import check_topic_name
+
+if TYPE_CHECKING:
+    from heliograph.broker.broker import Broker
+    from heliograph.broker.connection import Connection
+
+_NO_LIMIT = 65535
+
+
+def reason_to_refuse(broker: "Broker", connect: Connect) -> tuple[Reason, str] | None:
+    """Why this CONNECT cannot be served whoever sent it, or None."""
+    limits = broker.limits
+    if "authentication_method" in connect.properties:
+        return Reason.BAD_AUTHENTICATION_METHOD, "extended authentication is not offered"
+    if broker.stats.connected >= limits.connections and connect.client_id not in broker.connections:
+        return Reason.QUOTA_EXCEEDED, f"{limits.connections} clients are connected, no more are taken"
+    if not broker.pace.allows(limits.connects_per_second, broker.now()):
+        return Reason.CONNECTION_RATE_EXCEEDED, f"more than {limits.connects_per_second} connects a second"
+    if len(broker.sessions) >= limits.sessions and connect.client_id not in broker.sessions:
+        return Reason.QUOTA_EXCEEDED, f"{limits.sessions} sessions are kept, no more are taken"
+    if connect.will is not None:
+        try:
+            check_topic_name(connect.will.topic)
+        except ProtocolError as error:
+            return error.reason, str(error)
+        if connect.will.topic.startswith("$SYS/"):
+            return Reason.NOT_AUTHORIZED, "a will cannot go to $SYS"
+        if connect.will.topic.count("/") >= limits.topic_levels:
+            return Reason.TOPIC_NAME_INVALID, f"the will's topic has more than {limits.topic_levels} levels"
+    return None
+
+
+def open_session(connection: "Connection", connect: Connect) -> None:
+    """Give an admitted client its session, answer CONNACK, and go on with what was unfinished."""
+    broker = connection.broker
+    client_id = connect.client_id or broker.new_client_id()
+    old = broker.connections.get(client_id)
+    if old is not None:
+        old.end(Reason.SESSION_TAKEN_OVER, "another connection uses this client identifier", publish_will=True)
+    session, present = broker.open_session(client_id, clean_start=connect.clean_start)
+    session.will = connect.will
+    session.expiry = _session_expiry(broker, connect)
+    _set_up_outlet(connection, connect)
+    connection.keep_alive = _keep_alive(broker, connect)
+    connection.session = session
+    broker.connections[client_id] = connection
+    broker.stats.connections += 1
+    broker.stats.connected += 1
+    broker.stats.connected_high_water = max(broker.stats.connected_high_water, broker.stats.connected)
+    properties = _connack_properties(connection, connect, client_id) if connection.version5 else Properties()
+    connection.send(ConnAck(present and connection.version != 3, Reason.SUCCESS, properties))
+    broker.attach(session, connection.outlet, connect.properties.get("receive_maximum", _NO_LIMIT))
+    if present:
+        delivery.resend(broker, session)
+        delivery.pump(broker, session)
+
+
+def _session_expiry(broker: "Broker", connect: Connect) -> int:
+    if connect.version == 5:
+        asked = connect.properties.get("session_expiry_interval", 0)
+    else:
+        asked = 0 if connect.clean_start else FOR_EVER
+    return min(asked, broker.limits.session_expiry_max)
+
+
+def _keep_alive(broker: "Broker", connect: Connect) -> int:
+    longest = broker.limits.keep_alive_max
+    if longest and connect.version == 5 and (not connect.keep_alive or connect.keep_alive > longest):
+        return longest
+    return connect.keep_alive
+
+
+def _set_up_outlet(connection: "Connection", connect: Connect) -> None:
+    outlet, limits = connection.outlet, connection.broker.limits
+    outlet.version5 = connection.version5
+    outlet.max_packet = connect.properties.get("maximum_packet_size", 0)
+    outlet.alias_maximum = min(connect.properties.get("topic_alias_maximum", 0), limits.topic_alias_maximum)
+    outlet.connected = outlet.open = True
+    connection.explain = connect.properties.get("request_problem_information", 1) == 1
+    connection.max_packet = limits.packet_size
+    connection.receive_maximum = limits.receive_maximum if connection.version5 else _NO_LIMIT
+
+
+def _connack_properties(connection: "Connection", connect: Connect, client_id: str) -> Properties:
+    """What an MQTT 5 client has to know of how the server differs from the standard's defaults."""
+    limits = connection.broker.limits
+    session = connection.session
+    assert session is not None
+    told = Properties(
+        receive_maximum=limits.receive_maximum,
+        maximum_packet_size=limits.packet_size,
+        topic_alias_maximum=limits.topic_alias_maximum,
+    )
+    if not connect.client_id:
+        told["assigned_client_identifier"] = client_id
+    if session.expiry != connect.properties.get("session_expiry_interval", 0):
+        told["session_expiry_interval"] = session.expiry
+    if connection.keep_alive != connect.keep_alive:
+        told["server_keep_alive"] = connection.keep_alive
+    if connect.properties.get("request_response_information"):
+        told["response_information"] = f"reply/{client_id}"
+    return told

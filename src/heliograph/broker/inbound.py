@@ -1,0 +1,293 @@
+"""PUBLISH packets from a client: cut into spans, routed, acknowledged. This is the hot path of the server.
+
+A buffer from the network usually holds many packets. `take_publishes` looks at the packet at `pos` and finds the
+longest run from there on that can travel in one piece:
+- *straight*: QoS 0 packets that go byte for byte to the same receivers, whatever their topics and lengths;
+- otherwise a *span* of packets with one header and one length, found column by column.
+The price of a message is then a share of the price of its run.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from heliograph.broker.broker import carried_properties
+from heliograph.broker.delivery import hold_late, write
+from heliograph.broker.routes import Route
+from heliograph.broker.span import Span
+from heliograph.broker.subscription import Subscription
+from heliograph.mqtt.encoding import encode
+from heliograph.mqtt.errors import MalformedPacket, ProtocolError
+from heliograph.mqtt.framing import decode_varint, packet_bounds
+from heliograph.mqtt.packets import PacketType, PubAck, PubRec
+from heliograph.mqtt.properties import decode_properties
+from heliograph.mqtt.reasons import Reason
+from heliograph.mqtt.runs import PUBACKS, PUBRECS, acks_for, ids_of, run_length
+
+if TYPE_CHECKING:
+    from heliograph.broker.connection import Connection
+
+_QOS0 = 0x30
+_DUP = 0x08
+_RETAIN = 0x01
+_DOLLAR = ord("$")
+
+
+class Carried(NamedTuple):
+    """What one set of encoded properties means for the broker."""
+
+    passed_on: bytes
+    """Properties that receivers get as they came, encoded without their length."""
+    expiry: int | None
+    alias: int | None
+    plain: bool
+    """Nothing in them keeps the packet from being forwarded byte for byte."""
+
+
+_NONE = Carried(b"", None, None, True)
+
+# Devices send the same properties over and over: what they mean is looked up, not parsed again.
+_known_properties: dict[bytes, Carried] = {}
+_KNOWN_MOST = 4096
+_KNOWN_LONGEST = 512
+
+
+def read_carried(data: bytes, pos: int, end: int) -> tuple[Carried, int]:
+    """The properties of a v5 PUBLISH at `pos`, and where its payload starts."""
+    if data[pos : pos + 1] == b"\0":
+        return _NONE, pos + 1
+    length = decode_varint(data, pos, end)
+    if length is None or length[1] + length[0] > end:
+        raise MalformedPacket("the properties are longer than the packet")
+    stop = length[1] + length[0]
+    raw = data[pos:stop]
+    known = _known_properties.get(raw)
+    if known is None:
+        properties, _ = decode_properties(data, pos, end, PacketType.PUBLISH)
+        if "subscription_identifier" in properties:
+            raise ProtocolError(Reason.PROTOCOL_ERROR, "a client's PUBLISH has a subscription identifier")
+        expiry, alias = properties.get("message_expiry_interval"), properties.get("topic_alias")
+        known = Carried(carried_properties(properties), expiry, alias, expiry is None and alias is None)
+        if len(raw) <= _KNOWN_LONGEST:
+            if len(_known_properties) >= _KNOWN_MOST:
+                _known_properties.clear()
+            _known_properties[raw] = known
+    return known, stop
+
+
+def take_publishes(connection: "Connection", data: bytes, pos: int) -> int:
+    """Take PUBLISH packets from `pos` on, at least the (whole) one that starts there; where the next packet starts."""
+    if data[pos] == _QOS0:
+        end = _take_straight(connection, data, pos)
+        if end > pos:
+            return end
+    return _take_span(connection, data, pos)
+
+
+def _take_straight(connection: "Connection", data: bytes, pos: int) -> int:
+    """Forward QoS 0 packets byte for byte as long as they all go to the same receivers; where that ended.
+
+    Stops without complaint at anything out of the ordinary; what comes first then is looked at more closely.
+    """
+    routes = connection.broker.routes.cache
+    version5 = connection.version5
+    size = len(data)
+    start = pos
+    count = 0
+    route: Route | None = None
+    while size - pos > 4 and data[pos] == _QOS0:
+        length = data[pos + 1]
+        body = pos + 2
+        if length > 0x7F:  # a longer remaining length: two bytes here, more than two below
+            length += (data[body] << 7) - 0x80
+            body += 1
+            if length > 0x3FFF:
+                bounds = packet_bounds(data, pos, connection.max_packet)
+                if bounds is None:
+                    break
+                body, length = bounds[0], bounds[1] - bounds[0]
+        end = body + length
+        if end > size or length < 2:
+            break
+        head_end = body + 2 + (data[body] << 8 | data[body + 1])
+        if head_end > end:
+            break
+        topic = data[body + 2 : head_end]
+        this = routes.get(topic)
+        if this is not route or this is None:
+            if count:
+                break
+            if not topic or topic[0] == _DOLLAR:
+                break
+            if this is None:
+                this = connection.find_route(topic)
+            if (this.straight5 if version5 else this.straight3) is None:
+                break
+            route = this
+        if version5:
+            if head_end >= end:
+                break
+            if data[head_end]:
+                carried, head_end = read_carried(data, head_end, end)
+                if not carried.plain:
+                    break
+            else:
+                head_end += 1
+        if data.startswith(data[pos:head_end], end):
+            run = run_length(data, pos, end - pos, head_end - pos, 0)
+            count += run
+            pos += run * (end - pos)
+        else:
+            count += 1
+            pos = end
+    if route is not None and count:
+        receivers = route.straight5 if version5 else route.straight3
+        assert receivers is not None
+        connection.broker.stats.messages_received += count
+        _forward(connection, receivers, data[start:pos], count)
+        return pos
+    return start
+
+
+def _forward(connection: "Connection", receivers: tuple[Subscription, ...], chunk: bytes, count: int) -> None:
+    broker = connection.broker
+    dirty = broker.dirty
+    sent = 0
+    for subscription in receivers:
+        outlet = subscription.outlet
+        if outlet.open:
+            chunks = outlet.chunks
+            if not chunks:
+                dirty.append(outlet)
+            chunks.append(chunk)
+            subscription.sent += count
+            sent += count
+        else:
+            broker.stats.published_dropped += count - hold_late(broker, subscription, chunk, count)
+    broker.stats.messages_sent += sent
+
+
+def _take_span(connection: "Connection", data: bytes, pos: int) -> int:
+    """Take a span: packets with the header and length of the one at `pos`."""
+    version5 = connection.version5
+    bounds = packet_bounds(data, pos, connection.max_packet)
+    assert bounds is not None
+    body, end = bounds
+    first = data[pos]
+    qos = first >> 1 & 3
+    if qos == 3:
+        raise MalformedPacket("PUBLISH with QoS 3")
+    if first & _DUP and not qos:
+        raise MalformedPacket("PUBLISH with QoS 0 and DUP")
+    name_end = body + 2 + int.from_bytes(data[body : body + 2], "big")
+    head_end = name_end + (2 if qos else 0)
+    if end - body < 2 or head_end > end:
+        raise MalformedPacket("PUBLISH shorter than its topic name")
+    if qos and data[name_end:head_end] == b"\0\0":
+        raise MalformedPacket("PUBLISH with packet identifier 0")
+    carried = _NONE
+    if version5:
+        carried, head_end = read_carried(data, head_end, end)
+    topic = connection.resolve_alias(data[body + 2 : name_end], carried.alias)
+    route = connection.find_route(topic)
+    stride, id_at = end - pos, name_end - pos if qos else 0
+    count = 1
+    if not first & (_DUP | _RETAIN) and data.startswith(data[pos:name_end], end):
+        count = _without_zero_id(data, pos, run_length(data, pos, stride, head_end - pos, id_at), stride, id_at)
+    chunk = data[pos : pos + count * stride]
+    expires = 0.0 if carried.expiry is None else connection.broker.now() + carried.expiry
+    span = Span(
+        topic,
+        chunk,
+        count,
+        head=head_end - pos,
+        qos=qos,
+        id_at=id_at,
+        version5=version5,
+        retain=bool(first & _RETAIN),
+        verbatim=first & (_DUP | _RETAIN) == 0 and carried.alias is None,
+        properties=carried.passed_on,
+        expires=expires,
+    )
+    connection.broker.stats.messages_received += count
+    if qos == 0:
+        _publish(connection, span, route)
+    elif qos == 1:
+        reason = _publish(connection, span, route)
+        _acknowledge(connection, PUBACKS, span, reason)
+    else:
+        _take_qos2(connection, span, route)
+    return pos + count * stride
+
+
+def _without_zero_id(data: bytes, pos: int, count: int, stride: int, id_at: int) -> int:
+    """The run, cut before a packet with identifier 0: that one is an error of its own."""
+    if not id_at or count == 1:
+        return count
+    stop = pos + count * stride
+    if 0 in data[pos + id_at : stop : stride] and 0 in data[pos + id_at + 1 : stop : stride]:
+        for index in range(count):
+            at = pos + index * stride + id_at
+            if data[at : at + 2] == b"\0\0":
+                return index
+    return count
+
+
+def _publish(connection: "Connection", span: Span, route: Route) -> Reason:
+    if span.topic.startswith(b"$SYS/"):
+        connection.broker.stats.published_dropped += span.count
+        return Reason.NOT_AUTHORIZED
+    return connection.broker.publish(span, connection.session, route)
+
+
+def _acknowledge(connection: "Connection", table: bytes, span: Span, reason: Reason) -> None:
+    """PUBACK or PUBREC for a whole span, with the reason if it is not plain success."""
+    if reason and connection.version5:
+        kind = PubAck if table is PUBACKS else PubRec
+        ids = ids_of(span.data, span.id_at, span.stride, span.count)
+        chunk = b"".join(encode(kind(packet_id, reason), 5) for packet_id in ids)
+    else:
+        chunk = acks_for(table, span.data, span.id_at, span.stride, span.count)
+    write(connection.broker, connection.outlet, chunk)
+
+
+def _take_qos2(connection: "Connection", span: Span, route: Route) -> None:
+    """Publish what has not been received before, remember the identifiers until PUBREL, answer PUBREC."""
+    session = connection.session
+    assert session is not None
+    if session.received is None:
+        session.received = set()
+    received = session.received
+    ids = ids_of(span.data, span.id_at, span.stride, span.count)
+    fresh = received.isdisjoint(ids) and (isinstance(ids, range) or len(set(ids)) == len(ids))
+    if len(received) + len(ids) > connection.receive_maximum and not received.issuperset(ids):
+        raise ProtocolError(Reason.RECEIVE_MAXIMUM_EXCEEDED, "more unreleased QoS 2 messages than receive maximum")
+    if fresh:
+        reason = _publish(connection, span, route)
+        if reason < Reason.UNSPECIFIED_ERROR:
+            received.update(ids)
+        _acknowledge(connection, PUBRECS, span, reason)
+        return
+    for index, packet_id in enumerate(ids):
+        one = _single(span, index)
+        reason = Reason.SUCCESS
+        if packet_id not in received:
+            reason = _publish(connection, one, route)
+            if reason < Reason.UNSPECIFIED_ERROR:
+                received.add(packet_id)
+        _acknowledge(connection, PUBRECS, one, reason)
+
+
+def _single(span: Span, index: int) -> Span:
+    """Message `index` of a span as a span of its own."""
+    return Span(
+        span.topic,
+        span.data[index * span.stride : (index + 1) * span.stride],
+        1,
+        head=span.head,
+        qos=span.qos,
+        id_at=span.id_at,
+        version5=span.version5,
+        retain=span.retain,
+        verbatim=span.verbatim,
+        properties=span.properties,
+        expires=span.expires,
+    )

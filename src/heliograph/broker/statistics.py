@@ -1,0 +1,45 @@
+"""What the broker counts. Plain integers: a counter on the hot path costs one addition per span."""
+
+
+class Statistics:
+    """Counters since the start of the process; each only ever grows, but for `connected`."""
+
+    __slots__ = (
+        "bytes_received",
+        "bytes_sent",
+        "connected",
+        "connected_high_water",
+        "connections",
+        "expired",
+        "messages_received",
+        "messages_sent",
+        "protocol_errors",
+        "published_dropped",
+        "refused",
+        "sessions_expired",
+        "too_large",
+    )
+
+    def __init__(self) -> None:
+        self.bytes_received = 0
+        self.bytes_sent = 0
+        self.messages_received = 0
+        """PUBLISH packets from clients."""
+        self.messages_sent = 0
+        """PUBLISH packets to clients."""
+        self.connected = 0
+        """Clients connected now."""
+        self.connected_high_water = 0
+        self.connections = 0
+        """Clients that have been admitted."""
+        self.refused = 0
+        """Connections that were turned away: credentials, limits, a version not spoken."""
+        self.protocol_errors = 0
+        """Connections ended because of what the client sent."""
+        self.expired = 0
+        """Messages that waited longer than their expiry interval."""
+        self.too_large = 0
+        """Messages not sent to a client because it takes no packets of that size."""
+        self.published_dropped = 0
+        """QoS 0 messages that a full buffer did not take, and publications that were refused."""
+        self.sessions_expired = 0
