@@ -1,0 +1,129 @@
+"""The configuration: one TOML file, checked as a whole, as frozen dataclasses."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from heliograph.broker.limits import Limits
+from heliograph.errors import Problem
+from heliograph.server import config_rules
+from heliograph.server.config_tables import (
+    AccessConfig,
+    HttpConfig,
+    ListenerConfig,
+    ListenerKind,
+    LogConfig,
+    ServerConfig,
+    SysTopicsConfig,
+)
+from heliograph.server.schema import Key, Range, Ranges
+from heliograph.server.toml_reading import TableReader, parse
+
+SIXTEEN_BITS = 0xFFFF
+VARIABLE_BYTE_INTEGER_MAX = 268_435_455
+
+# What the protocol, or sense, makes of the limits. Those not named here may be 0, and as large as one likes.
+LIMIT_RANGES = {
+    "connections": Range(1),
+    "connects_per_second": Range(1),
+    "packet_size": Range(1, VARIABLE_BYTE_INTEGER_MAX + 5),  # the longest remaining length, and the header before it
+    "topic_levels": Range(1),
+    "receive_maximum": Range(1, SIXTEEN_BITS),
+    "inflight": Range(1, SIXTEEN_BITS),
+    "topic_alias_maximum": Range(0, SIXTEEN_BITS),
+    "keep_alive_max": Range(0, SIXTEEN_BITS),
+    "session_expiry_max": Range(0, 0xFFFFFFFF),
+    "sessions": Range(1),
+    "max_messages": Range(1),
+    "connect_timeout": Range(0.1),
+}
+
+
+def _default_listeners() -> tuple[ListenerConfig, ...]:
+    return ListenerConfig(kind=ListenerKind.TCP), ListenerConfig(kind=ListenerKind.WS)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything that can be configured. Two configurations are equal when they mean the same, wherever they stood."""
+
+    server: ServerConfig = field(default_factory=ServerConfig)
+    log: LogConfig = field(default_factory=LogConfig)
+    """The log goes to standard error."""
+    listeners: Annotated[tuple[ListenerConfig, ...], Key("listener")] = field(default_factory=_default_listeners)
+    """Where clients connect: as many listeners as wanted. Without any, there is one for tcp and one for ws."""
+    access: AccessConfig = field(default_factory=AccessConfig)
+    limits: Annotated[Limits, Ranges(LIMIT_RANGES)] = field(default_factory=Limits)
+    http: HttpConfig = field(default_factory=HttpConfig)
+    """Pages for operators: /metrics for Prometheus, /stats and /healthz."""
+    sys_topics: SysTopicsConfig = field(default_factory=SysTopicsConfig)
+    """Statistics published below $SYS."""
+
+    source: Path | None = field(default=None, compare=False)
+    """The file that this came from."""
+    warnings: tuple[str, ...] = field(default=(), compare=False)
+    """What is allowed but deserves a second look, one sentence each."""
+
+
+def load(path: Path | None) -> Config:
+    """Read and check a configuration file; None gives the defaults. A Problem names every mistake, one per line."""
+    if path is None:
+        return Config()
+    tables = parse(path)
+    reader = TableReader(path.absolute().parent)
+    found = reader.values(Config, tables)
+    if "listeners" in found:
+        found["listeners"] = _with_sockets_beside(path, found["listeners"])
+    mistakes = reader.mistakes + list(_broken_rules(found))
+    if mistakes:
+        raise Problem("\n".join(f"{path}: {mistake}" for mistake in mistakes))
+    config = Config(**found, source=path)
+    return replace(config, warnings=tuple(config_rules.http_warnings(config.http)))
+
+
+def _with_sockets_beside(path: Path, listeners: Any) -> Any:
+    """The listeners, with relative socket files turned into files beside the configuration file."""
+    return listeners and tuple(
+        replace(listener, path=str(path.absolute().parent / listener.path))
+        if listener and listener.kind is ListenerKind.UNIX and listener.path
+        else listener
+        for listener in listeners
+    )
+
+
+def _broken_rules(found: dict[str, Any]) -> Iterator[str]:
+    """Mistakes between keys. A table that has mistakes of its own is None here, and no rule is tried on it."""
+    listeners = found.get("listeners", _default_listeners())
+    access = found.get("access", AccessConfig())
+    http = found.get("http", HttpConfig())
+    if listeners == ():
+        yield "listener: expected at least one, found none"
+    sound = {f"listener[{n}]": listener for n, listener in enumerate(listeners or (), 1) if listener}
+    for where, listener in sound.items():
+        mistakes = list(config_rules.listener_mistakes(listener, where))
+        yield from mistakes
+        if access and not mistakes:
+            yield from config_rules.admission_mistakes(listener, access, where)
+    if http:
+        yield from config_rules.host_mistakes(http.host, "http.host")
+    yield from config_rules.shared_address_mistakes(sound, http)
+
+
+# Keys bound to a socket, which a reload leaves open. A living TLS context can learn of new authorities but cannot
+# forget old ones, so client_ca is among them.
+RESTART_LISTENER_KEYS = ("kind", "host", "port", "path", "client_ca")
+RESTART_HTTP_KEYS = ("enabled", "host", "port")
+
+
+def restart_needed(old: Config, new: Config) -> list[str]:
+    """The keys that differ between two configurations and that a reload cannot apply."""
+    changed = []
+    if len(old.listeners) != len(new.listeners):
+        changed.append("listener")
+    for n, (before, after) in enumerate(zip(old.listeners, new.listeners, strict=False), 1):
+        changed += [
+            f"listener[{n}].{key}" for key in RESTART_LISTENER_KEYS if getattr(before, key) != getattr(after, key)
+        ]
+    changed += [f"http.{key}" for key in RESTART_HTTP_KEYS if getattr(old.http, key) != getattr(new.http, key)]
+    return changed

@@ -1,0 +1,172 @@
+"""The tables of the configuration file: their keys, defaults and meaning. The whole file is `config.Config`."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+from heliograph.server.addresses import address_text, is_loopback
+from heliograph.server.schema import Range
+
+# Stands for a default that depends on other fields; __post_init__ puts the value in its place.
+DERIVED: Any = None
+
+Port = Annotated[int, Range(0, 65535)]
+
+
+class LogLevel(StrEnum):
+    """The least severe kind of message that is logged."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class LogFormat(StrEnum):
+    """How a log line is written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class ListenerKind(StrEnum):
+    """What a listener speaks below MQTT."""
+
+    TCP = "tcp"
+    TLS = "tls"
+    WS = "ws"
+    WSS = "wss"
+    UNIX = "unix"
+
+
+class ClientCertificates(StrEnum):
+    """Whether a TLS client shows a certificate."""
+
+    NONE = "none"
+    OPTIONAL = "optional"
+    REQUIRED = "required"
+
+
+class TlsVersion(StrEnum):
+    """A version of TLS."""
+
+    V1_2 = "1.2"
+    V1_3 = "1.3"
+
+
+DEFAULT_PORT = {
+    ListenerKind.TCP: 1883,
+    ListenerKind.TLS: 8883,
+    ListenerKind.WS: 8083,
+    ListenerKind.WSS: 8084,
+    ListenerKind.UNIX: 0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    """Who this server is."""
+
+    name: str = "heliograph"
+    """Name of this server, for people: in logs and statistics."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogConfig:
+    """What is logged, to standard error."""
+
+    level: LogLevel = LogLevel.INFO
+    """Least severe messages logged."""
+    format: LogFormat = LogFormat.TEXT
+    """Lines for people, or one JSON object per line."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerConfig:
+    """One place where MQTT clients connect."""
+
+    name: str = ""
+    """Name of this listener in logs; by default its kind and address, as in "tcp:127.0.0.1:1883"."""
+    kind: ListenerKind = ListenerKind.TCP
+    """MQTT over plain TCP, TLS, WebSocket, WebSocket over TLS, or a Unix socket."""
+    host: str = DERIVED
+    """IPv4 or IPv6 address or name; "" or "*" is every interface, both families. Default 127.0.0.1; none for unix."""
+    port: Port = DERIVED
+    """Default by kind: 1883 for tcp, 8883 for tls, 8083 for ws, 8084 for wss; 0 is any free port."""
+    path: str = ""
+    """Socket file of a unix listener (needed); URL path of ws and wss, by default "/mqtt"."""
+    cert: Path | None = None
+    """Certificate chain of tls and wss (needed), in PEM form."""
+    key: Path | None = None
+    """Private key of tls and wss (needed), in PEM form, without a passphrase."""
+    client_ca: Path | None = None
+    """Certificates of the authorities that client certificates must come from, in PEM form."""
+    client_certificates: ClientCertificates = ClientCertificates.NONE
+    """Whether clients of tls and wss show a certificate; optional and required need client_ca."""
+    tls_min: TlsVersion = TlsVersion.V1_2
+    """Oldest version of TLS accepted."""
+    certificate_user: bool = True
+    """Whether the common name of a verified client certificate is the user name, with no password needed."""
+    anonymous: bool = DERIVED
+    """Whether clients may connect without a user name. Default true on loopback and unix, false elsewhere."""
+
+    def __post_init__(self) -> None:
+        """Put the defaults that depend on other fields in their places."""
+        unix = self.kind is ListenerKind.UNIX
+        if self.host is DERIVED:
+            self._settle("host", "" if unix else "127.0.0.1")
+        if self.port is DERIVED:
+            self._settle("port", DEFAULT_PORT[self.kind])
+        if self.kind in {ListenerKind.WS, ListenerKind.WSS} and not self.path:
+            self._settle("path", "/mqtt")
+        if self.anonymous is DERIVED:
+            self._settle("anonymous", self.private)
+        if not self.name:
+            self._settle("name", f"{self.kind}:{self.address}")
+
+    def _settle(self, field: str, value: object) -> None:
+        object.__setattr__(self, field, value)  # frozen for everyone else
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether this listener speaks TLS."""
+        return self.kind in {ListenerKind.TLS, ListenerKind.WSS}
+
+    @property
+    def private(self) -> bool:
+        """Whether only this machine can reach the listener."""
+        return self.kind is ListenerKind.UNIX or is_loopback(self.host)
+
+    @property
+    def address(self) -> str:
+        """Where the listener is, for people: `127.0.0.1:1883` or the path of its socket."""
+        return self.path if self.kind is ListenerKind.UNIX else address_text(self.host, self.port)
+
+
+@dataclass(frozen=True, slots=True)
+class AccessConfig:
+    """Who may connect."""
+
+    password_file: Path | None = None
+    """User names and passwords, written by `helio passwd`."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpConfig:
+    """The pages for operators: metrics, statistics and health."""
+
+    enabled: bool = True
+    """Whether the pages are served."""
+    host: str = "127.0.0.1"
+    """As the host of a listener. The pages have no access control: keep them to machines you trust."""
+    port: Port = 8080
+    """0 is any free port."""
+
+
+@dataclass(frozen=True, slots=True)
+class SysTopicsConfig:
+    """Statistics published below $SYS."""
+
+    interval: float = 10.0
+    """Seconds between two publications; 0 turns them off."""

@@ -1,0 +1,313 @@
+"""What a configuration file may say, and what is said about its mistakes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from heliograph.broker.limits import Limits, WhenFull
+from heliograph.errors import Problem
+from heliograph.server.config import LIMIT_RANGES, Config, load, restart_needed
+from heliograph.server.config_tables import ClientCertificates, HttpConfig, ListenerConfig, ListenerKind, LogLevel
+from heliograph.server.schema import settings
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "heliograph.toml"
+
+
+def mistakes(file: Path, text: str) -> list[str]:
+    """What `load` says about this text, without the name of the file that starts each line."""
+    file.write_text(text)
+    with pytest.raises(Problem) as caught:
+        load(file)
+    lines = str(caught.value).splitlines()
+    assert all(line.startswith(f"{file}:") for line in lines)
+    return [line.removeprefix(f"{file}:").strip() for line in lines]
+
+
+def loaded(file: Path, text: str) -> Config:
+    file.write_text(text)
+    return load(file)
+
+
+# -- what is given and what is not ------------------------------------------------------------------------------------
+
+
+def test_without_a_file_there_is_a_tcp_and_a_websocket_listener_on_loopback() -> None:
+    assert [listener.name for listener in load(None).listeners] == ["tcp:127.0.0.1:1883", "ws:127.0.0.1:8083"]
+
+
+def test_an_empty_file_means_the_defaults(file: Path) -> None:
+    assert loaded(file, "") == load(None) == Config()
+
+
+def test_the_configuration_knows_the_file_it_came_from(file: Path) -> None:
+    assert loaded(file, "").source == file
+
+
+def test_values_given_replace_defaults_one_by_one(file: Path) -> None:
+    config = loaded(
+        file,
+        """
+        [log]
+        level = "debug"
+        [limits]
+        max_messages = 7
+        when_full = "discard_old"
+        connect_timeout = 3
+        """,
+    )
+    assert config.log.level is LogLevel.DEBUG
+    assert config.limits == Limits(max_messages=7, when_full=WhenFull.DISCARD_OLD, connect_timeout=3.0)
+    assert isinstance(config.limits.connect_timeout, float)
+
+
+@pytest.mark.parametrize(
+    ("kind", "port", "path"), [("tcp", 1883, ""), ("ws", 8083, "/mqtt"), ("tls", 8883, ""), ("wss", 8084, "/mqtt")]
+)
+def test_port_and_path_of_a_listener_follow_its_kind(file: Path, kind: str, port: int, path: str) -> None:
+    for name in ("cert.pem", "key.pem"):
+        (file.parent / name).touch()
+    tls = 'cert = "cert.pem"\nkey = "key.pem"' if kind in {"tls", "wss"} else ""
+    (listener,) = loaded(file, f'[[listener]]\nkind = "{kind}"\n{tls}').listeners
+    assert (listener.port, listener.path) == (port, path)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "welcome"),
+    [
+        (("127.0.0.1", "127.8.8.8", "::1", "localhost"), True),
+        (("0.0.0.0", "", "*", "::", "192.0.2.1", "broker.example"), False),
+    ],
+)
+def test_anonymous_clients_are_welcome_by_default_on_loopback_only(hosts: tuple[str, ...], welcome: bool) -> None:
+    assert {ListenerConfig(host=host).anonymous for host in hosts} == {welcome}
+
+
+def test_anonymous_clients_are_welcome_by_default_on_a_unix_socket() -> None:
+    assert ListenerConfig(kind=ListenerKind.UNIX, path="/run/heliograph.sock").anonymous
+
+
+def test_relative_paths_start_from_the_configuration_file(file: Path) -> None:
+    (file.parent / "users").touch()
+    config = loaded(file, '[access]\npassword_file = "users"\n[[listener]]\nkind = "unix"\npath = "mqtt.sock"')
+    assert config.access.password_file == file.parent / "users"
+    assert config.listeners[0].path == str(file.parent / "mqtt.sock")
+
+
+# -- mistakes within one key ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake"),
+    [
+        ("[log]\nlevel = 3", 'log.level: expected one of "debug", "info", "warning", "error", found 3'),
+        ('[log]\nformat = "xml"', 'log.format: expected one of "text", "json", found "xml"'),
+        ("[http]\nport = 65536", "http.port: expected an integer from 0 to 65535, found 65536"),
+        ("[http]\nport = true", "http.port: expected an integer from 0 to 65535, found true"),
+        ("[http]\nport = 80.5", "http.port: expected an integer from 0 to 65535, found 80.5"),
+        ('[http]\nenabled = "yes"', 'http.enabled: expected true or false, found "yes"'),
+        ("[server]\nname = [1]", "server.name: expected a string, found an array"),
+        ("[sys_topics]\ninterval = -1", "sys_topics.interval: expected a number at least 0, found -1"),
+        ("[sys_topics]\ninterval = nan", "sys_topics.interval: expected a number at least 0, found nan"),
+        ("[sys_topics]\ninterval = inf", "sys_topics.interval: expected a number at least 0, found inf"),
+        ("[limits]\ninflight = 65536", "limits.inflight: expected an integer from 1 to 65535, found 65536"),
+        ("limits = 3", "limits: expected a table, written [limits], found 3"),
+        ("[listener]\nport = 1", "listener: expected tables, each written [[listener]], found a table"),
+        ("listener = []", "listener: expected at least one, found none"),
+        (
+            "[log]\nlevel = 1979-05-27",
+            'log.level: expected one of "debug", "info", "warning", "error", found 1979-05-27',
+        ),
+        (
+            '[http]\nhost = "[::1]"',
+            'http.host: expected an IP address, a host name, or "*" for every interface, found "[::1]"',
+        ),
+    ],
+)
+def test_a_mistake_says_where_what_was_expected_and_what_was_found(file: Path, text: str, mistake: str) -> None:
+    assert mistakes(file, text) == [mistake]
+
+
+def test_a_number_too_large_for_the_machine_is_a_mistake(file: Path) -> None:
+    (mistake,) = mistakes(file, f"[sys_topics]\ninterval = 1{'0' * 400}")
+    assert mistake.startswith("sys_topics.interval: expected a number")
+
+
+def test_an_unknown_key_comes_with_the_likely_one(file: Path) -> None:
+    assert mistakes(file, "[limits]\nmax_mesages = 1") == [
+        "limits.max_mesages: unknown key; did you mean max_messages?"
+    ]
+
+
+def test_an_unknown_key_like_no_other_comes_with_all_there_are(file: Path) -> None:
+    assert mistakes(file, "[log]\nxyz = 1") == ["log.xyz: unknown key; expected one of level, format"]
+
+
+def test_where_a_value_came_from_is_not_a_key(file: Path) -> None:
+    (mistake,) = mistakes(file, 'source = "x"')
+    assert mistake.startswith("source: unknown key")
+
+
+def test_a_file_that_is_named_must_exist(file: Path) -> None:
+    assert mistakes(file, '[access]\npassword_file = "users"') == [
+        'access.password_file: expected the path of a readable file, found "users" (No such file or directory)'
+    ]
+
+
+def test_all_mistakes_are_told_at_once_and_listeners_are_counted_from_one(file: Path) -> None:
+    found = mistakes(file, '[log]\nlevel = 1\n[[listener]]\n[[listener]]\nport = "x"\n[limits]\nsessions = 0')
+    assert [mistake.split(": ")[0] for mistake in found] == ["log.level", "listener[2].port", "limits.sessions"]
+
+
+# -- mistakes in the form of the file ---------------------------------------------------------------------------------
+
+
+def test_a_syntax_error_is_told_with_line_and_column(file: Path) -> None:
+    assert mistakes(file, "[log]\nlevel : 1") == ["2:7: Expected '=' after a key in a key/value pair"]
+
+
+def test_a_syntax_error_at_the_end_of_the_file_is_told_with_line_and_column(file: Path) -> None:
+    (mistake,) = mistakes(file, '[log]\nlevel = """x\n')
+    assert mistake.startswith("2:13: ")
+
+
+def test_a_byte_that_is_not_utf8_is_told_with_line_and_column(file: Path) -> None:
+    file.write_bytes(b'[server]\nname = "\xff"')
+    with pytest.raises(Problem, match=r":2:9: expected UTF-8, found the byte 0xff"):
+        load(file)
+
+
+def test_a_missing_file_is_a_problem(file: Path) -> None:
+    with pytest.raises(Problem, match="No such file"):
+        load(file)
+
+
+# -- mistakes between keys --------------------------------------------------------------------------------------------
+
+
+def test_a_listener_that_could_admit_nobody_is_refused_with_the_ways_to_mend_it(file: Path) -> None:
+    (mistake,) = mistakes(file, '[[listener]]\nhost = "0.0.0.0"')
+    assert mistake.startswith("listener[1]: nobody could connect to tcp:0.0.0.0:1883")
+    assert "access.password_file" in mistake
+    assert "anonymous = true" in mistake
+
+
+@pytest.mark.parametrize("mend", ["anonymous = true\n[[listener]]\nport = 1", '[access]\npassword_file = "users"'])
+def test_a_listener_for_the_network_is_fine_when_someone_can_be_admitted(file: Path, mend: str) -> None:
+    (file.parent / "users").touch()
+    assert loaded(file, f'[[listener]]\nhost = "*"\n{mend}')
+
+
+TLS = '[[listener]]\nkind = "tls"\nhost = "*"\ncert = "pem"\nkey = "pem"\n'
+
+
+def test_client_certificates_are_a_way_in(file: Path) -> None:
+    (file.parent / "pem").touch()
+    (listener,) = loaded(file, TLS + 'client_ca = "pem"\nclient_certificates = "required"').listeners
+    assert listener.client_certificates is ClientCertificates.REQUIRED
+
+
+def test_client_certificates_that_name_no_user_are_not_a_way_in(file: Path) -> None:
+    (file.parent / "pem").touch()
+    required = 'client_ca = "pem"\nclient_certificates = "required"\ncertificate_user = false'
+    (mistake,) = mistakes(file, TLS + required)
+    assert "nobody could connect" in mistake
+
+
+@pytest.mark.parametrize(
+    ("keys", "mistake"),
+    [
+        ('kind = "tls"\ncert = "pem"', "listener[1].key: expected the path of a file"),
+        ('kind = "wss"\nkey = "pem"', "listener[1].cert: expected the path of a file"),
+        (
+            'kind = "tls"\ncert = "pem"\nkey = "pem"\nclient_certificates = "optional"',
+            "listener[1].client_ca: expected",
+        ),
+        ('kind = "tls"\ncert = "pem"\nkey = "pem"\nclient_ca = "pem"', "listener[1].client_certificates: expected"),
+        ('cert = "pem"', "listener[1].cert: expected none, because a tcp listener is not encrypted"),
+        ('client_certificates = "required"', "listener[1].client_certificates: expected"),
+        ('path = "/mqtt"', "listener[1].path: expected none for a tcp listener"),
+        ('kind = "ws"\npath = "mqtt"', "listener[1].path: expected a URL path"),
+        ('kind = "unix"', "listener[1].path: expected the path of the socket file"),
+        ('kind = "unix"\npath = "s"\nport = 1', "listener[1].port: expected none for a unix listener"),
+        ('kind = "unix"\npath = "s"\nhost = "::1"', "listener[1].host: expected none for a unix listener"),
+        ('host = "two words"', "listener[1].host: expected an IP address"),
+    ],
+)
+def test_keys_that_do_not_go_together_are_refused(file: Path, keys: str, mistake: str) -> None:
+    (file.parent / "pem").touch()
+    (found,) = mistakes(file, f"[[listener]]\n{keys}")
+    assert found.startswith(mistake)
+
+
+@pytest.mark.parametrize(
+    ("sockets", "mistake"),
+    [
+        ("[[listener]]\n[[listener]]", "listener[2].port: expected an address of its own, found 127.0.0.1:1883"),
+        ('[[listener]]\n[[listener]]\nhost = "*"\nanonymous = true', "listener[2].port: expected an address"),
+        ("[[listener]]\nport = 8080", "http.port: expected an address of its own, found 127.0.0.1:8080"),
+        (
+            '[[listener]]\nkind = "unix"\npath = "s"\n[[listener]]\nkind = "unix"\npath = "./s"',
+            "listener[2].path: expected a socket file of its own",
+        ),
+    ],
+)
+def test_two_sockets_may_not_share_an_address(file: Path, sockets: str, mistake: str) -> None:
+    (found,) = mistakes(file, sockets)
+    assert found.startswith(mistake)
+
+
+def test_any_number_of_listeners_may_ask_for_any_free_port(file: Path) -> None:
+    assert loaded(file, "[[listener]]\nport = 0\n[[listener]]\nport = 0\n[http]\nport = 0")
+
+
+def test_a_table_with_mistakes_of_its_own_breaks_no_rule_besides(file: Path) -> None:
+    assert len(mistakes(file, '[[listener]]\nhost = "*"\n[access]\npassword_file = 3')) == 1
+
+
+def test_pages_for_the_whole_network_are_allowed_with_a_warning(file: Path) -> None:
+    (warning,) = loaded(file, '[http]\nhost = "*"').warnings
+    assert warning.startswith("http.host: everyone who can reach *:8080")
+    assert loaded(file, '[http]\nhost = "*"\nenabled = false').warnings == ()
+
+
+# -- reloading --------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_bound_to_a_socket_needs_a_restart() -> None:
+    old = Config()
+    new = replace(old, listeners=(ListenerConfig(port=1884), old.listeners[1]), http=HttpConfig(host="::1", port=81))
+    assert restart_needed(old, new) == ["listener[1].port", "http.host", "http.port"]
+
+
+def test_more_or_fewer_listeners_need_a_restart() -> None:
+    old = Config()
+    assert restart_needed(old, replace(old, listeners=old.listeners[:1])) == ["listener"]
+
+
+def test_the_rest_can_be_reloaded() -> None:
+    old = Config()
+    first = replace(old.listeners[0], anonymous=False, cert=Path("new.pem"))
+    new = replace(old, limits=Limits(sessions=1), listeners=(first, old.listeners[1]))
+    assert restart_needed(old, new) == []
+
+
+# -- the schema -------------------------------------------------------------------------------------------------------
+
+
+def test_every_range_belongs_to_a_limit() -> None:
+    assert LIMIT_RANGES.keys() <= {setting.key for setting in settings(Limits)}
+
+
+def test_the_defaults_are_within_their_ranges() -> None:
+    for setting in settings(Limits, LIMIT_RANGES):
+        value = getattr(Limits(), setting.field)
+        assert not isinstance(value, int | float) or value in setting.range
+
+
+def test_help_is_read_from_the_strings_below_the_fields() -> None:
+    helps = {setting.key: setting.help for setting in settings(Limits)}
+    assert helps["packet_size"] == "Largest packet accepted, in bytes."
