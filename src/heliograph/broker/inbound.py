@@ -1,15 +1,15 @@
 """PUBLISH packets from a client: cut into spans, routed, acknowledged. This is the hot path of the server.
 
-A buffer from the network usually holds many packets. `take_publishes` looks at the packet at `pos` and finds the
-longest run from there on that can travel in one piece:
-- *straight*: QoS 0 packets that go byte for byte to the same receivers, whatever their topics and lengths;
-- otherwise a *span* of packets with one header and one length, found column by column.
+A buffer from the network usually holds many packets. From a packet on, the longest run is taken that can travel in one
+piece:
+- `take_straight`: QoS 0 packets that go byte for byte to the same receivers, whatever their topics and lengths;
+- `take_span`: packets with one header and one length, found column by column.
 The price of a message is then a share of the price of its run.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from heliograph.broker.broker import carried_properties
+from heliograph.broker.broker import Broker, carried_properties
 from heliograph.broker.delivery import hold_late, write
 from heliograph.broker.routes import Route
 from heliograph.broker.span import Span
@@ -20,7 +20,7 @@ from heliograph.mqtt.framing import decode_varint, packet_bounds
 from heliograph.mqtt.packets import PacketType, PubAck, PubRec
 from heliograph.mqtt.properties import decode_properties
 from heliograph.mqtt.reasons import Reason
-from heliograph.mqtt.runs import PUBACKS, PUBRECS, acks_for, ids_of, run_length
+from heliograph.mqtt.runs import PUBACKS, PUBRECS, Ids, acks_for, ids_of, run_length
 
 if TYPE_CHECKING:
     from heliograph.broker.connection import Connection
@@ -73,30 +73,25 @@ def read_carried(data: bytes, pos: int, end: int) -> tuple[Carried, int]:
     return known, stop
 
 
-def take_publishes(connection: "Connection", data: bytes, pos: int) -> int:
-    """Take PUBLISH packets from `pos` on, at least the (whole) one that starts there; where the next packet starts."""
-    if data[pos] == _QOS0:
-        end = _take_straight(connection, data, pos)
-        if end > pos:
-            return end
-    return _take_span(connection, data, pos)
-
-
-def _take_straight(connection: "Connection", data: bytes, pos: int) -> int:
+def take_straight(connection: "Connection", data: bytes, pos: int) -> int:
     """Forward QoS 0 packets byte for byte as long as they all go to the same receivers; where that ended.
 
-    Stops without complaint at anything out of the ordinary; what comes first then is looked at more closely.
+    Stops without complaint at anything out of the ordinary, maybe at once; `take_span` then looks more closely. Written
+    as one loop, with the packets' lengths read in place: for short runs, the calls would cost more than the work.
     """
-    routes = connection.broker.routes.cache
+    broker = connection.broker
+    routes = broker.routes.cache
     version5 = connection.version5
     size = len(data)
     start = pos
     count = 0
     route: Route | None = None
+    receivers: tuple[Subscription, ...] | None = None
+    body = head_end = 0
     while size - pos > 4 and data[pos] == _QOS0:
         length = data[pos + 1]
         body = pos + 2
-        if length > 0x7F:  # a longer remaining length: two bytes here, more than two below
+        if length > 0x7F:  # a longer remaining length: two bytes are read here, more are left to the codec
             length += (data[body] << 7) - 0x80
             body += 1
             if length > 0x3FFF:
@@ -113,13 +108,12 @@ def _take_straight(connection: "Connection", data: bytes, pos: int) -> int:
         topic = data[body + 2 : head_end]
         this = routes.get(topic)
         if this is not route or this is None:
-            if count:
-                break
-            if not topic or topic[0] == _DOLLAR:
+            if count or not topic or topic[0] == _DOLLAR:
                 break
             if this is None:
                 this = connection.find_route(topic)
-            if (this.straight5 if version5 else this.straight3) is None:
+            receivers = this.straight5 if version5 else this.straight3
+            if receivers is None:
                 break
             route = this
         if version5:
@@ -131,42 +125,43 @@ def _take_straight(connection: "Connection", data: bytes, pos: int) -> int:
                     break
             else:
                 head_end += 1
-        if data.startswith(data[pos:head_end], end):
+        if end < size and data.startswith(data[pos:head_end], end):
             run = run_length(data, pos, end - pos, head_end - pos, 0)
             count += run
             pos += run * (end - pos)
         else:
             count += 1
             pos = end
-    if route is not None and count:
-        receivers = route.straight5 if version5 else route.straight3
-        assert receivers is not None
-        connection.broker.stats.messages_received += count
-        _forward(connection, receivers, data[start:pos], count)
-        return pos
-    return start
+    if not count:
+        return start
+    assert receivers is not None
+    if count == 1 and start == 0 and pos == size and body == 2:
+        connection.remember(data[2:head_end], receivers)
+    forward(broker, receivers, data[start:pos], count)
+    return pos
 
 
-def _forward(connection: "Connection", receivers: tuple[Subscription, ...], chunk: bytes, count: int) -> None:
-    broker = connection.broker
-    dirty = broker.dirty
+def forward(broker: Broker, receivers: tuple[Subscription, ...], chunk: bytes, count: int) -> None:
+    """Give `count` QoS 0 packets to all receivers of a straight route."""
     sent = 0
     for subscription in receivers:
         outlet = subscription.outlet
         if outlet.open:
             chunks = outlet.chunks
             if not chunks:
-                dirty.append(outlet)
+                broker.dirty.append(outlet)
             chunks.append(chunk)
             subscription.sent += count
             sent += count
         else:
             broker.stats.published_dropped += count - hold_late(broker, subscription, chunk, count)
-    broker.stats.messages_sent += sent
+    stats = broker.stats
+    stats.messages_received += count
+    stats.messages_sent += sent
 
 
-def _take_span(connection: "Connection", data: bytes, pos: int) -> int:
-    """Take a span: packets with the header and length of the one at `pos`."""
+def take_span(connection: "Connection", data: bytes, pos: int) -> int:
+    """Take a span: the (whole) packet at `pos` and those after it with its header and length; where that ended."""
     version5 = connection.version5
     bounds = packet_bounds(data, pos, connection.max_packet)
     assert bounds is not None
@@ -191,8 +186,12 @@ def _take_span(connection: "Connection", data: bytes, pos: int) -> int:
     stride, id_at = end - pos, name_end - pos if qos else 0
     count = 1
     if not first & (_DUP | _RETAIN) and data.startswith(data[pos:name_end], end):
-        count = _without_zero_id(data, pos, run_length(data, pos, stride, head_end - pos, id_at), stride, id_at)
+        count = run_length(data, pos, stride, head_end - pos, id_at)
     chunk = data[pos : pos + count * stride]
+    ids = ids_of(chunk, id_at, stride) if qos else range(0)
+    if qos and 0 in ids:
+        count = ids.index(0)  # not the first one, that has been looked at: the rest is the next span's error
+        chunk, ids = chunk[: count * stride], ids[:count]
     expires = 0.0 if carried.expiry is None else connection.broker.now() + carried.expiry
     span = Span(
         topic,
@@ -212,23 +211,10 @@ def _take_span(connection: "Connection", data: bytes, pos: int) -> int:
         _publish(connection, span, route)
     elif qos == 1:
         reason = _publish(connection, span, route)
-        _acknowledge(connection, PUBACKS, span, reason)
+        _acknowledge(connection, PUBACKS, ids, reason)
     else:
-        _take_qos2(connection, span, route)
+        _take_qos2(connection, span, route, ids)
     return pos + count * stride
-
-
-def _without_zero_id(data: bytes, pos: int, count: int, stride: int, id_at: int) -> int:
-    """The run, cut before a packet with identifier 0: that one is an error of its own."""
-    if not id_at or count == 1:
-        return count
-    stop = pos + count * stride
-    if 0 in data[pos + id_at : stop : stride] and 0 in data[pos + id_at + 1 : stop : stride]:
-        for index in range(count):
-            at = pos + index * stride + id_at
-            if data[at : at + 2] == b"\0\0":
-                return index
-    return count
 
 
 def _publish(connection: "Connection", span: Span, route: Route) -> Reason:
@@ -238,42 +224,38 @@ def _publish(connection: "Connection", span: Span, route: Route) -> Reason:
     return connection.broker.publish(span, connection.session, route)
 
 
-def _acknowledge(connection: "Connection", table: bytes, span: Span, reason: Reason) -> None:
-    """PUBACK or PUBREC for a whole span, with the reason if it is not plain success."""
+def _acknowledge(connection: "Connection", table: bytes, ids: Ids, reason: Reason) -> None:
+    """PUBACK or PUBREC for these identifiers, with the reason if it is not plain success."""
     if reason and connection.version5:
         kind = PubAck if table is PUBACKS else PubRec
-        ids = ids_of(span.data, span.id_at, span.stride, span.count)
         chunk = b"".join(encode(kind(packet_id, reason), 5) for packet_id in ids)
     else:
-        chunk = acks_for(table, span.data, span.id_at, span.stride, span.count)
+        chunk = acks_for(table, ids)
     write(connection.broker, connection.outlet, chunk)
 
 
-def _take_qos2(connection: "Connection", span: Span, route: Route) -> None:
+def _take_qos2(connection: "Connection", span: Span, route: Route, ids: Ids) -> None:
     """Publish what has not been received before, remember the identifiers until PUBREL, answer PUBREC."""
     session = connection.session
     assert session is not None
     if session.received is None:
         session.received = set()
     received = session.received
-    ids = ids_of(span.data, span.id_at, span.stride, span.count)
-    fresh = received.isdisjoint(ids) and (isinstance(ids, range) or len(set(ids)) == len(ids))
     if len(received) + len(ids) > connection.receive_maximum and not received.issuperset(ids):
         raise ProtocolError(Reason.RECEIVE_MAXIMUM_EXCEEDED, "more unreleased QoS 2 messages than receive maximum")
-    if fresh:
+    if received.isdisjoint(ids) and (isinstance(ids, range) or len(set(ids)) == len(ids)):
         reason = _publish(connection, span, route)
         if reason < Reason.UNSPECIFIED_ERROR:
             received.update(ids)
-        _acknowledge(connection, PUBRECS, span, reason)
+        _acknowledge(connection, PUBRECS, ids, reason)
         return
     for index, packet_id in enumerate(ids):
-        one = _single(span, index)
         reason = Reason.SUCCESS
         if packet_id not in received:
-            reason = _publish(connection, one, route)
+            reason = _publish(connection, _single(span, index), route)
             if reason < Reason.UNSPECIFIED_ERROR:
                 received.add(packet_id)
-        _acknowledge(connection, PUBRECS, one, reason)
+        _acknowledge(connection, PUBRECS, [packet_id], reason)
 
 
 def _single(span: Span, index: int) -> Span:

@@ -46,6 +46,8 @@ class RouteTable:
         self._tree = tree
         self._shared: dict[tuple[Subscription | ShareGroup, ...], Route] = {}
         self.cache: dict[bytes, Route] = {}
+        self.generation = 0
+        """Goes up whenever a route may have changed: whoever keeps one elsewhere looks here."""
 
     def find(self, topic: bytes, most_levels: int) -> Route:
         """The route of a topic; a topic name that is not allowed raises ProtocolError."""
@@ -69,6 +71,7 @@ class RouteTable:
 
     def forget(self, topic_filter: str) -> None:
         """A subscription to this filter came, went or changed."""
+        self.generation += 1
         self._shared.clear()
         if "+" in topic_filter or "#" in topic_filter:
             self.cache.clear()
@@ -77,5 +80,6 @@ class RouteTable:
 
     def forget_all(self) -> None:
         """Any route may have changed."""
+        self.generation += 1
         self._shared.clear()
         self.cache.clear()

@@ -8,6 +8,9 @@ payload; a run of acknowledgements is a slice of a table made once.
 
 LAST_ID = 65535
 
+Ids = range | list[int]
+"""Packet identifiers in the order of their packets."""
+
 # Column i of these is the high or low byte of packet identifier i.
 ID_HIGH = bytes(i >> 8 for i in range(LAST_ID + 1))
 ID_LOW = bytes(i & 0xFF for i in range(LAST_ID + 1))
@@ -86,22 +89,17 @@ def write_ids(packets: bytearray, id_at: int, stride: int, first: int, count: in
     packets[id_at + 1 :: stride] = ID_LOW[first : first + count]
 
 
-def acks_for(table: bytes, packets: bytes, id_at: int, stride: int, count: int) -> bytes:
-    """The acknowledgements (kind as in `table`) of a run of `count` packets, in their order."""
+def ids_of(packets: bytes, id_at: int, stride: int) -> Ids:
+    """The packet identifiers of a run of packets, in their order: a range if they are consecutive."""
     high, low = packets[id_at::stride], packets[id_at + 1 :: stride]
-    first = high[0] << 8 | low[0]
-    if high == ID_HIGH[first : first + count] and low == ID_LOW[first : first + count]:
-        return ack_run(table, first, count)
-    acks = bytearray(table[:4] * count)
-    acks[2::4] = high
-    acks[3::4] = low
-    return bytes(acks)
-
-
-def ids_of(packets: bytes, id_at: int, stride: int, count: int) -> list[int] | range:
-    """The packet identifiers of a run, in their order: a range when they are consecutive."""
-    high, low = packets[id_at::stride], packets[id_at + 1 :: stride]
-    first = high[0] << 8 | low[0]
+    first, count = high[0] << 8 | low[0], len(high)
     if high == ID_HIGH[first : first + count] and low == ID_LOW[first : first + count]:
         return range(first, first + count)
     return [h << 8 | low_byte for h, low_byte in zip(high, low, strict=True)]
+
+
+def acks_for(table: bytes, ids: Ids) -> bytes:
+    """Acknowledgements of the kind in `table` for these identifiers, in their order."""
+    if isinstance(ids, range):
+        return ack_run(table, ids.start, len(ids))
+    return b"".join([table[4 * i : 4 * i + 4] for i in ids])

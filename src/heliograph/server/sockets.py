@@ -1,0 +1,185 @@
+"""Plain TCP and Unix sockets without a transport per client.
+
+A transport and a trip through asyncio's queue of callbacks cost more per read than everything else that happens to a
+single small packet. Here, all clients that have sent something are read in one turn, and then all that have something
+to receive are written to. Timers, signals, TLS and everything rare stay with asyncio.
+"""
+
+import logging
+import os
+import select
+import socket
+from collections import deque
+
+from heliograph.broker.connection import Connection, Gate
+from heliograph.server.loop import ClientLoop
+from heliograph.server.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Writer
+
+log = logging.getLogger("heliograph.sockets")
+
+SMALLEST_READ = 4 << 10
+LARGEST_READ = 256 << 10
+
+
+class SocketOutlet(NetworkOutlet):
+    """One client on one non-blocking socket: reads for its connection, writes for the broker."""
+
+    __slots__ = ("_unsent", "_unsent_bytes", "_watched", "connection", "fd", "reactor", "read_size", "socket")
+
+    def __init__(self, reactor: "Reactor", sock: socket.socket) -> None:
+        super().__init__()
+        self.reactor = reactor
+        self.socket = sock
+        self.fd = sock.fileno()
+        self.connection: Connection
+        # Grows for clients that send a lot and shrinks again: idle ones must not cost large buffers.
+        self.read_size = SMALLEST_READ
+        self._unsent: deque[memoryview] | None = None
+        self._unsent_bytes = 0
+        self._watched = select.EPOLLIN
+
+    def adapt(self, size: int) -> None:
+        """A read brought `size` bytes: all that was asked for, or much less than that."""
+        if size == self.read_size:
+            self.read_size = min(2 * size, LARGEST_READ)
+        elif self.read_size > SMALLEST_READ:
+            self.read_size >>= 1
+
+    def flush(self) -> int:
+        if self.fd < 0:
+            self.chunks = []
+            return 0
+        data = self.take_chunks()
+        sent = 0
+        if data and not self._unsent:
+            try:
+                sent = self.socket.send(data)
+            except (BlockingIOError, InterruptedError):
+                pass
+            except OSError:
+                self.gone()
+                return 0
+        if sent < len(data):
+            self._queue(memoryview(data)[sent:])
+        elif self.finished and not self._unsent:
+            self.gone()
+        return len(data)
+
+    def _queue(self, rest: memoryview) -> None:
+        if self._unsent is None:
+            self._unsent = deque()
+        self._unsent.append(rest)
+        self._unsent_bytes += len(rest)
+        events = select.EPOLLOUT
+        if self._unsent_bytes > HIGH_WATER:
+            self.connection.pause()
+        if self._unsent_bytes <= HARD_LIMIT and not self.finished:
+            events |= select.EPOLLIN
+        self._watch(events)
+
+    def writable(self, event: int) -> bool:
+        """Something other than just data to read has happened; whether there may be something to read as well."""
+        if event & select.EPOLLOUT:
+            self._write_more()
+        return self.fd >= 0 and event & ~select.EPOLLOUT != 0
+
+    def _write_more(self) -> None:
+        unsent = self._unsent
+        while unsent:
+            piece = unsent[0]
+            try:
+                sent = self.socket.send(piece)
+            except (BlockingIOError, InterruptedError):
+                break
+            except OSError:
+                self.gone()
+                return
+            self._unsent_bytes -= sent
+            if sent < len(piece):
+                unsent[0] = piece[sent:]
+                break
+            unsent.popleft()
+        if unsent:
+            return
+        self._unsent = None
+        if self.finished:
+            self.gone()
+            return
+        self._watch(select.EPOLLIN)
+        self.connection.resume()
+
+    def _watch(self, events: int) -> None:
+        if events != self._watched:
+            self._watched = events
+            self.reactor.epoll.modify(self.fd, events)
+
+    def gone(self) -> None:
+        """The connection is over, from either side."""
+        if self.fd < 0:
+            return
+        self.reactor.forget(self)
+        self.fd = -1
+        self._unsent = None
+        self.socket.close()
+        self.connection.lost()
+
+
+class Reactor:
+    """All clients on plain sockets."""
+
+    def __init__(self, loop: ClientLoop, writer: Writer) -> None:
+        self._writer = writer
+        self._clients: dict[int, SocketOutlet] = {}
+        self.epoll = loop.epoll
+        loop.on_events(self._turn)
+
+    def add(self, sock: socket.socket, gate: Gate) -> SocketOutlet:
+        """Serve a client on this accepted socket."""
+        sock.setblocking(False)
+        outlet = SocketOutlet(self, sock)
+        outlet.connection = Connection(self._writer.broker, outlet, gate)
+        self._clients[outlet.fd] = outlet
+        self.epoll.register(outlet.fd, select.EPOLLIN)
+        return outlet
+
+    def forget(self, outlet: SocketOutlet) -> None:
+        """The socket is about to be closed."""
+        del self._clients[outlet.fd]
+        self.epoll.unregister(outlet.fd)
+
+    def close(self) -> None:
+        """Stop serving; clients must have been ended before."""
+        for outlet in list(self._clients.values()):
+            outlet.gone()
+
+    def _turn(self, events: list[tuple[int, int]]) -> None:
+        clients = self._clients
+        received = 0
+        for fd, event in events:
+            outlet = clients.get(fd)
+            if outlet is None:  # ended by another client's packet in this very turn, or not a client
+                continue
+            try:
+                if event != select.EPOLLIN and not outlet.writable(event):
+                    continue
+                # Reading is spelled out here: this is the price of every single packet.
+                asked = outlet.read_size
+                data = os.read(fd, asked)
+                size = len(data)
+                if size == asked or size < asked >> 2:
+                    outlet.adapt(size)
+                received += size
+                if size:
+                    outlet.connection.receive(data)
+                else:
+                    outlet.gone()
+            except (BlockingIOError, InterruptedError):
+                pass
+            except OSError:
+                outlet.gone()
+            except Exception:
+                # A defect met by one client's packets must not end the service for all others.
+                log.exception("internal error; the connection is closed")
+                outlet.gone()
+        self._writer.broker.stats.bytes_received += received
+        self._writer.flush()
