@@ -1,0 +1,173 @@
+"""A small HTTP/1.1 server for the operators' pages: GET and HEAD on a handful of paths, nothing else."""
+
+import asyncio
+import html
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from email.utils import formatdate
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+import h11
+
+from heliograph.server.addresses import bind_host
+
+log = logging.getLogger(__name__)
+
+Page = Callable[[], tuple[str, bytes]]
+"""Makes a page when it is asked for: its content type and its bytes."""
+
+IDLE_TIMEOUT = 10.0
+MAX_REQUEST_HEAD = 16 * 1024
+READ_SIZE = 16 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: HTTPStatus
+    content_type: str
+    body: bytes
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+def _refusal(status: HTTPStatus, message: str, *headers: tuple[str, str]) -> _Answer:
+    body = json.dumps({"error": message}).encode() + b"\n"
+    return _Answer(status, "application/json", body, headers)
+
+
+class HttpServer:
+    """Serves pages by path, and at `/` a list of them unless there is a page for it."""
+
+    def __init__(self, pages: Mapping[str, Page], timeout: float = IDLE_TIMEOUT) -> None:
+        """`timeout` is the time in seconds that a client has for each request, and to take each answer."""
+        self._pages: dict[str, Page] = {"/": self._list_of_pages, **pages}
+        self._timeout = timeout
+        self._server: asyncio.Server | None = None
+        self._connections: set[asyncio.Task[None]] = set()
+
+    async def start(self, host: str, port: int) -> None:
+        """Listen; hosts are as in the configuration file, port 0 is any free one. OSError if it cannot be had."""
+        self._server = await asyncio.start_server(self._serve, bind_host(host), port)
+
+    @property
+    def addresses(self) -> list[tuple[str, int]]:
+        """Host and port of each socket that is listened on."""
+        return [sock.getsockname()[:2] for sock in self._server.sockets] if self._server else []
+
+    async def close(self) -> None:
+        """Stop listening and end all connections."""
+        if self._server is None:
+            return
+        self._server.close()
+        for connection in self._connections:
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+        await self._server.wait_closed()
+        self._server = None
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task
+        self._connections.add(task)
+        try:
+            await self._converse(reader, writer)
+            writer.close()
+            async with asyncio.timeout(self._timeout):
+                await writer.wait_closed()
+        except (TimeoutError, ConnectionError):
+            pass  # gone, or as good as gone
+        except asyncio.CancelledError:
+            pass  # by close(); some versions of asyncio would report it as an error
+        finally:
+            self._connections.discard(task)
+            writer.transport.abort()  # does nothing where all went well
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer one request after the other for as long as both sides want to."""
+        http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_REQUEST_HEAD)
+        while True:
+            try:
+                async with asyncio.timeout(self._timeout):
+                    request = await _next_request(http, reader)
+                if request is None:
+                    return
+                answer = self._answer(request)
+                wants_body = request.method != b"HEAD"
+            except h11.RemoteProtocolError as error:
+                answer = _refusal(HTTPStatus(error.error_status_hint), str(error), ("Connection", "close"))
+                wants_body = True
+            async with asyncio.timeout(self._timeout):
+                writer.write(_encode(http, answer, wants_body))
+                await writer.drain()
+            if http.our_state is not h11.DONE or http.their_state is not h11.DONE:
+                return
+            http.start_next_cycle()
+
+    def _answer(self, request: h11.Request) -> _Answer:
+        if request.method not in {b"GET", b"HEAD"}:
+            # Such a request may have a body, which nobody here will read: the connection cannot be used again.
+            headers = (("Allow", "GET, HEAD"), ("Connection", "close"))
+            method = request.method.decode()
+            return _refusal(HTTPStatus.METHOD_NOT_ALLOWED, f"expected GET or HEAD, found {method}", *headers)
+        try:
+            path = urlsplit(request.target.decode()).path
+        except ValueError:
+            return _refusal(HTTPStatus.BAD_REQUEST, "expected a path, found something else")
+        page = self._pages.get(path)
+        if page is None:
+            return _refusal(HTTPStatus.NOT_FOUND, f"expected one of {', '.join(self._pages)}, found {path}")
+        try:
+            return _Answer(HTTPStatus.OK, *page())
+        except Exception:
+            log.exception("cannot make a page", extra={"path": path})
+            return _refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "this page could not be made; the server's log says why")
+
+    def _list_of_pages(self) -> tuple[str, bytes]:
+        items = "".join(
+            f'<li><a href="{html.escape(path)}">{html.escape(path)}</a></li>' for path in self._pages if path != "/"
+        )
+        text = (
+            f'<!doctype html><html lang="en"><meta charset="utf-8"><title>heliograph</title><h1>heliograph</h1>'
+            f"<ul>{items}</ul></html>\n"
+        )
+        return "text/html; charset=utf-8", text.encode()
+
+
+async def _next_request(http: h11.Connection, reader: asyncio.StreamReader) -> h11.Request | None:
+    """The head of the next request, once all of the request is here; None when the client has gone."""
+    request: h11.Request | None = None
+    while True:
+        event = http.next_event()
+        if event is h11.NEED_DATA:
+            http.receive_data(await reader.read(READ_SIZE))
+        elif isinstance(event, h11.Request):
+            request = event
+            if request.method not in {b"GET", b"HEAD"}:
+                return request
+        elif isinstance(event, h11.Data):
+            raise h11.RemoteProtocolError("expected a request without a body")
+        elif isinstance(event, h11.EndOfMessage):
+            return request
+        else:  # the client closed the connection between two requests
+            return None
+
+
+def _encode(http: h11.Connection, answer: _Answer, wants_body: bool) -> bytes:
+    response = h11.Response(
+        status_code=answer.status,
+        reason=answer.status.phrase.encode(),
+        headers=[
+            ("Date", formatdate(usegmt=True)),
+            ("Content-Type", answer.content_type),
+            ("Content-Length", str(len(answer.body))),
+            ("Cache-Control", "no-store"),
+            ("X-Content-Type-Options", "nosniff"),
+            *answer.headers,
+        ],
+    )
+    events: list[h11.Event] = [response, h11.EndOfMessage()]
+    if wants_body:
+        events.insert(1, h11.Data(data=answer.body))
+    return b"".join(http.send(event) or b"" for event in events)

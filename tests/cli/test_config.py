@@ -1,0 +1,65 @@
+"""`helio config`, as it is called from a shell."""
+
+from pathlib import Path
+
+import pytest
+
+from certificates import Authority
+from heliograph.cli.main import main
+from heliograph.server.config import load
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "heliograph.toml"
+
+
+def test_a_good_file_is_ok(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text('[log]\nlevel = "debug"')
+    assert main(["config", "check", str(file)]) == 0
+    assert capsys.readouterr().out == f"{file}: ok\n"
+
+
+def test_a_warning_does_not_make_a_file_bad(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text('[http]\nhost = "*"')
+    assert main(["config", "check", str(file)]) == 0
+    assert f"{file}: warning: http.host: " in capsys.readouterr().out
+
+
+def test_a_bad_file_is_told_with_all_its_mistakes(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text("[log]\nlevel = 3\n[http]\nport = -1")
+    assert main(["config", "check", str(file)]) == 1
+    err = capsys.readouterr().err
+    assert "log.level: " in err
+    assert "http.port: " in err
+
+
+def test_a_bad_password_file_makes_the_configuration_bad(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (file.parent / "users").write_text("nonsense")
+    file.write_text('[access]\npassword_file = "users"')
+    assert main(["config", "check", str(file)]) == 1
+    assert "users:1: expected" in capsys.readouterr().err
+
+
+def test_a_bad_certificate_makes_the_configuration_bad(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pair = Authority(file.parent).issue("server", "server")
+    file.write_text(f'[[listener]]\nkind = "tls"\ncert = "{pair.cert.name}"\nkey = "{pair.key.name}"')
+    assert main(["config", "check", str(file)]) == 0
+    pair.cert.write_text("nonsense")
+    assert main(["config", "check", str(file)]) == 1
+    assert "expected a certificate in" in capsys.readouterr().err
+
+
+def test_the_defaults_can_be_checked_and_shown(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "check"]) == 0
+    assert capsys.readouterr().out == "defaults: ok\n"
+    assert main(["config", "show"]) == 0
+    file.write_text(capsys.readouterr().out)
+    assert load(file) == load(None)
+
+
+def test_what_is_shown_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["config", "show"])
+    assert (
+        "# Largest packet accepted, in bytes; from 1 to 268435460\npacket_size = 4194304\n" in capsys.readouterr().out
+    )

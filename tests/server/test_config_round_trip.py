@@ -1,0 +1,88 @@
+"""Any configuration, written as TOML, loads again as the same."""
+
+import tomllib
+from dataclasses import is_dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heliograph.server.config import Config, load
+from heliograph.server.config_tables import AccessConfig, ClientCertificates, HttpConfig, ListenerConfig, ListenerKind
+from heliograph.server.schema import Setting
+from heliograph.server.schema import settings as keys_of
+from heliograph.server.toml_writing import document, value_text
+
+texts = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+def values(setting: Setting) -> st.SearchStrategy[Any]:
+    """What a key may hold, as far as the schema says."""
+    if is_dataclass(setting.kind):
+        return tables(setting.kind, setting.ranges)
+    if issubclass(setting.kind, StrEnum):
+        return st.sampled_from(list(setting.kind))
+    if setting.kind is int:
+        return st.integers(int(setting.range.low), None if setting.range.high is None else int(setting.range.high))
+    if setting.kind is float:
+        return st.floats(setting.range.low, setting.range.high, allow_infinity=False)
+    return {bool: st.booleans(), str: texts, Path: st.none()}[setting.kind]
+
+
+def tables(cls: type, ranges: Any = None, **given_keys: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    fields = {setting.field: values(setting) for setting in keys_of(cls, ranges or {})}
+    return st.builds(cls, **{**fields, **given_keys})
+
+
+ports = st.integers(0, 65535)
+hosts = st.sampled_from(["127.0.0.1", "::1", "", "*", "broker.example", "192.0.2.1"])
+listeners = st.one_of(
+    tables(
+        ListenerConfig,
+        kind=st.just(ListenerKind.TCP),
+        host=hosts,
+        port=st.just(0),
+        path=st.just(""),
+        client_certificates=st.just(ClientCertificates.NONE),
+        anonymous=st.just(True),
+    ),
+    st.builds(
+        ListenerConfig,
+        kind=st.just(ListenerKind.UNIX),
+        path=st.uuids().map("/run/{}.sock".format),
+        name=texts,
+    ),
+)
+configs = tables(
+    Config,
+    listeners=st.lists(listeners, min_size=1, max_size=3).map(tuple),
+    http=tables(HttpConfig, host=hosts, port=ports),
+    access=st.just(AccessConfig()),
+)
+
+
+@settings(max_examples=50)
+@given(configs)
+def test_a_configuration_survives_being_written_and_read(
+    tmp_path_factory: pytest.TempPathFactory, config: Config
+) -> None:
+    file = tmp_path_factory.mktemp("config") / "heliograph.toml"
+    file.write_text(document(config), "utf-8")
+    assert load(file) == config
+
+
+def test_files_are_written_with_their_whole_path_so_that_the_text_may_move(tmp_path: Path) -> None:
+    (tmp_path / "users").touch()
+    (tmp_path / "elsewhere").mkdir()
+    here, there = tmp_path / "here.toml", tmp_path / "elsewhere" / "there.toml"
+    here.write_text('[access]\npassword_file = "users"\n[[listener]]\nkind = "unix"\npath = "mqtt.sock"')
+    there.write_text(document(load(here)))
+    assert load(there) == load(here)
+
+
+@given(texts)
+def test_any_text_can_be_written(text: str) -> None:
+    assert tomllib.loads(f"key = {value_text(text)}") == {"key": text}
