@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from heliograph.broker import delivery
 from heliograph.broker.admission import Pace
 from heliograph.broker.buffer import Buffer
+from heliograph.broker.journal import Journal, NoJournal
 from heliograph.broker.limits import Limits
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.retained import Retained
@@ -46,8 +47,15 @@ def carried_properties(properties: Properties) -> bytes:
 class Broker:
     """One topic space and all who use it."""
 
-    def __init__(self, limits: Limits, now: Callable[[], float], new_client_id: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        now: Callable[[], float],
+        new_client_id: Callable[[], str],
+        journal: Journal | None = None,
+    ) -> None:
         self.limits = limits
+        self.journal: Journal = journal or NoJournal()
         self.now = now
         self.new_client_id = new_client_id
         self.stats = Statistics()

@@ -72,7 +72,6 @@ class Connection:
         "state",
         "version",
         "version5",
-        "why_ended",
     )
 
     def __init__(self, broker: Broker, outlet: Outlet, gate: Gate) -> None:
@@ -89,7 +88,6 @@ class Connection:
         self.explain = True
         """The client wants reason strings."""
         self.heard = broker.now()
-        self.why_ended = ""
         self._aliases: dict[int, bytes] | None = None
         self._usual: bytes | None = None
         self._usual_receivers: tuple[Subscription, ...] = ()
@@ -153,7 +151,11 @@ class Connection:
             return data
         self._parts.append(data)
         self._have += len(data)
-        if self._have < self._need or self.state is State.WAITING:
+        if self.state is State.WAITING:
+            if self._have > _CONNECT_SIZE:
+                raise ProtocolError(Reason.QUOTA_EXCEEDED, "too much sent before CONNACK")
+            return None
+        if self._have < self._need:
             return None
         data, self._parts = b"".join(self._parts), None
         return data
@@ -229,6 +231,7 @@ class Connection:
             return
         self.state = State.OPEN
         handshake.open_session(self, connect)
+        self.broker.journal.admitted(self, connect)
         if self.keep_alive:
             self._check_at(self.heard + 1.5 * self.keep_alive)
         if self._parts is not None:
@@ -237,10 +240,11 @@ class Connection:
     def refuse(self, reason: Reason, text: str) -> None:
         """CONNACK with a reason why not, and the end."""
         self.broker.stats.refused += 1
+        self.broker.journal.refused(self, reason, text)
         properties = Properties(reason_string=text) if self.version5 else Properties()
         code = reason if self.version5 else connack_code_v3(reason)
         self.send(packets.ConnAck(False, code, properties))
-        self._finish(text)
+        self._finish()
 
     # Packets of an open connection
 
@@ -360,8 +364,8 @@ class Connection:
             if expiry and not session.expiry:
                 raise ProtocolError(Reason.PROTOCOL_ERROR, "DISCONNECT cannot make a session outlive its connection")
             session.expiry = min(expiry, self.broker.limits.session_expiry_max)
-        self._leave(publish_will=packet.reason != Reason.NORMAL_DISCONNECTION)
-        self._finish("client disconnected")
+        self._leave("client disconnected", publish_will=packet.reason != Reason.NORMAL_DISCONNECTION)
+        self._finish()
 
     # For publishes
 
@@ -414,15 +418,15 @@ class Connection:
         if self.state is State.OPEN and self.version5:
             properties = Properties(reason_string=text) if self.explain else Properties()
             self.send(packets.Disconnect(reason, properties))
-        self._leave(publish_will=publish_will)
-        self._finish(text)
+        self._leave(text, publish_will=publish_will)
+        self._finish()
 
     def lost(self) -> None:
         """The network connection is gone."""
-        self._leave(publish_will=True)
-        self._finish(self.why_ended or "connection lost")
+        self._leave("connection lost", publish_will=True)
+        self._finish()
 
-    def _leave(self, *, publish_will: bool) -> None:
+    def _leave(self, why: str, *, publish_will: bool) -> None:
         """Give the session up, if there is one."""
         session, self.session = self.session, None
         if session is None:
@@ -430,13 +434,13 @@ class Connection:
         self.outlet.connected = self.outlet.open = False
         self.broker.stats.connected -= 1
         del self.broker.connections[session.client_id]
+        self.broker.journal.ended(self, session.client_id, why)
         self.broker.detach(session, publish_will=publish_will)
 
-    def _finish(self, why: str) -> None:
+    def _finish(self) -> None:
         self.state = State.ENDED
         self._parts = self._usual = None
         if not self.outlet.finished:
-            self.why_ended = why
             self.outlet.finished = True
             if not self.outlet.chunks:
                 self.broker.dirty.append(self.outlet)

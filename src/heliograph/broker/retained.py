@@ -117,9 +117,9 @@ class Retained:
                 yield node.kept
 
     def _below(self, node: _Branch, *, top: bool) -> Iterator[Span]:
-        stack = [child for name, child in node.branches.items() if not (top and name.startswith("$"))]
+        stack = [child for name, child in reversed(node.branches.items()) if not (top and name.startswith("$"))]
         while stack:
             branch = stack.pop()
             if branch.kept is not None:
                 yield branch.kept
-            stack.extend(branch.branches.values())
+            stack.extend(reversed(branch.branches.values()))

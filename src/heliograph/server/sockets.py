@@ -11,9 +11,9 @@ import select
 import socket
 from collections import deque
 
-from heliograph.broker.connection import Connection, Gate
+from heliograph.broker.connection import Gate
 from heliograph.server.loop import ClientLoop
-from heliograph.server.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Writer
+from heliograph.server.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Writer, peer_text
 
 log = logging.getLogger("heliograph.sockets")
 
@@ -24,14 +24,13 @@ LARGEST_READ = 256 << 10
 class SocketOutlet(NetworkOutlet):
     """One client on one non-blocking socket: reads for its connection, writes for the broker."""
 
-    __slots__ = ("_unsent", "_unsent_bytes", "_watched", "connection", "fd", "reactor", "read_size", "socket")
+    __slots__ = ("_unsent", "_unsent_bytes", "_watched", "fd", "reactor", "read_size", "socket")
 
     def __init__(self, reactor: "Reactor", sock: socket.socket) -> None:
         super().__init__()
         self.reactor = reactor
         self.socket = sock
         self.fd = sock.fileno()
-        self.connection: Connection
         # Grows for clients that send a lot and shrinks again: idle ones must not cost large buffers.
         self.read_size = SMALLEST_READ
         self._unsent: deque[memoryview] | None = None
@@ -113,6 +112,12 @@ class SocketOutlet(NetworkOutlet):
             self._watched = events
             self.reactor.epoll.modify(self.fd, events)
 
+    def peer(self) -> str:
+        try:
+            return peer_text(self.socket.getpeername())
+        except OSError:
+            return "gone"
+
     def gone(self) -> None:
         """The connection is over, from either side."""
         if self.fd < 0:
@@ -121,14 +126,17 @@ class SocketOutlet(NetworkOutlet):
         self.fd = -1
         self._unsent = None
         self.socket.close()
-        self.connection.lost()
+        self.reactor.writer.closed(self)
+
+    def abort(self) -> None:
+        self.gone()
 
 
 class Reactor:
     """All clients on plain sockets."""
 
     def __init__(self, loop: ClientLoop, writer: Writer) -> None:
-        self._writer = writer
+        self.writer = writer
         self._clients: dict[int, SocketOutlet] = {}
         self.epoll = loop.epoll
         loop.on_events(self._turn)
@@ -137,7 +145,7 @@ class Reactor:
         """Serve a client on this accepted socket."""
         sock.setblocking(False)
         outlet = SocketOutlet(self, sock)
-        outlet.connection = Connection(self._writer.broker, outlet, gate)
+        self.writer.opened(outlet, gate)
         self._clients[outlet.fd] = outlet
         self.epoll.register(outlet.fd, select.EPOLLIN)
         return outlet
@@ -146,11 +154,6 @@ class Reactor:
         """The socket is about to be closed."""
         del self._clients[outlet.fd]
         self.epoll.unregister(outlet.fd)
-
-    def close(self) -> None:
-        """Stop serving; clients must have been ended before."""
-        for outlet in list(self._clients.values()):
-            outlet.gone()
 
     def _turn(self, events: list[tuple[int, int]]) -> None:
         clients = self._clients
@@ -181,5 +184,5 @@ class Reactor:
                 # A defect met by one client's packets must not end the service for all others.
                 log.exception("internal error; the connection is closed")
                 outlet.gone()
-        self._writer.broker.stats.bytes_received += received
-        self._writer.flush()
+        self.writer.broker.stats.bytes_received += received
+        self.writer.flush()

@@ -2,9 +2,12 @@
 
 import asyncio
 from abc import abstractmethod
+from contextlib import suppress
 
 from heliograph.broker.broker import Broker
+from heliograph.broker.connection import Connection, Gate
 from heliograph.broker.outlet import Outlet
+from heliograph.mqtt.reasons import Reason
 
 # Past this much unsent data, messages for a client wait in its subscriptions' buffers.
 HIGH_WATER = 1 << 20
@@ -15,7 +18,12 @@ HARD_LIMIT = 4 * HIGH_WATER
 class NetworkOutlet(Outlet):
     """An outlet that leads to a network connection."""
 
-    __slots__ = ()
+    __slots__ = ("connection",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.connection: Connection
+        """The other half of the conversation, set right after this one is made."""
 
     def take_chunks(self) -> bytes:
         """What is to be written now, in one piece."""
@@ -27,14 +35,58 @@ class NetworkOutlet(Outlet):
     def flush(self) -> int:
         """Write all chunks, and close the connection behind them if the outlet is finished; how many bytes went."""
 
+    @abstractmethod
+    def abort(self) -> None:
+        """Close the connection at once, whatever is still unwritten."""
+
+    @abstractmethod
+    def peer(self) -> str:
+        """The client's address, for people."""
+
+
+def peer_text(peer: object) -> str:
+    """An address for people."""
+    if isinstance(peer, tuple) and len(peer) >= 2:
+        host = f"[{peer[0]}]" if ":" in str(peer[0]) else peer[0]
+        return f"{host}:{peer[1]}"
+    return "local"
+
 
 class Writer:
-    """Flushes the broker's dirty outlets at the end of the loop's turn."""
+    """Knows all network outlets, and flushes the broker's dirty ones at the end of the loop's turn."""
 
     def __init__(self, broker: Broker, loop: asyncio.AbstractEventLoop) -> None:
         self.broker = broker
         self._loop = loop
         self._scheduled = False
+        self.outlets: set[NetworkOutlet] = set()
+        """Open connections, whether their client has been admitted or not."""
+        self._all_closed = asyncio.Event()
+
+    def opened(self, outlet: NetworkOutlet, gate: Gate) -> None:
+        """A connection has come."""
+        outlet.connection = Connection(self.broker, outlet, gate)
+        self.outlets.add(outlet)
+
+    def closed(self, outlet: NetworkOutlet) -> None:
+        """A connection is gone."""
+        outlet.connection.lost()
+        self.outlets.discard(outlet)
+        if not self.outlets:
+            self._all_closed.set()
+
+    async def close_all(self, reason: Reason, text: str, patience: float) -> None:
+        """End all connections; those that have not read their last bytes after `patience` seconds are cut off."""
+        for outlet in list(self.outlets):
+            outlet.connection.end(reason, text, publish_will=False)
+        self.flush()
+        if self.outlets:
+            self._all_closed.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._all_closed.wait(), patience)
+        for outlet in list(self.outlets):
+            outlet.abort()
+        self.flush()
 
     def soon(self) -> None:
         """Something may have been put into outlets: write it before the loop waits again."""

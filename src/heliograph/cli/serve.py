@@ -1,0 +1,68 @@
+"""Start the server and run it until Ctrl-C or SIGTERM. SIGHUP reloads the configuration."""
+
+import argparse
+import asyncio
+import logging
+import signal
+import sys
+from pathlib import Path
+
+from heliograph import __version__
+from heliograph.server import config, logs, notify
+from heliograph.server.loop import AVAILABLE, ClientLoop
+from heliograph.server.process import Server
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--config", "-c", type=Path, metavar="FILE", help="TOML file (default: built-in defaults)")
+
+
+def run(args: argparse.Namespace) -> int:
+    settings = config.load(args.config)
+    logs.configure(settings.log.level, settings.log.format)
+    for warning in settings.warnings:
+        logging.getLogger(__name__).warning(warning)
+    with asyncio.Runner(loop_factory=ClientLoop if AVAILABLE else None) as runner:
+        runner.run(_serve(Server(settings)))
+    return 0
+
+
+async def _serve(server: Server) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    await server.start()
+
+    def reload() -> None:
+        notify.reloading()
+        server.reload()
+        notify.ready()
+
+    loop.add_signal_handler(signal.SIGHUP, reload)
+    print(banner(server), flush=True)
+    notify.ready()
+    await stop.wait()
+    notify.stopping()
+    print("stopping", file=sys.stderr)
+    await server.stop()
+
+
+def banner(server: Server) -> str:
+    """What the server prints when it is ready: every address, and what to try next."""
+    lines = [f"heliograph {__version__} is ready", ""]
+    lines += [f"  {address}" for address in server.addresses]
+    tcp = next((one for one in server.listeners if one.config.kind == "tcp" and one.config.anonymous), None)
+    if tcp is not None:
+        port = "" if tcp.port == 1883 else f"-p {tcp.port} "
+        lines += [
+            "",
+            "Try it from another terminal:",
+            f"  helio sub {port}-t 'hello/#' -v",
+            f"  helio pub {port}-t hello/world -m 'it works' -q 1",
+        ]
+    if server.http is not None:
+        host, http_port = server.http.addresses[0]
+        lines += ["", f"Figures: curl http://{host}:{http_port}/stats   (Prometheus: /metrics)"]
+    lines += ["Stop with Ctrl-C."]
+    return "\n".join(lines)

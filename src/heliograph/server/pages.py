@@ -1,0 +1,152 @@
+"""The operators' pages: what the broker counts, for Prometheus and as JSON."""
+
+import json
+import sys
+from collections.abc import Callable
+from heapq import nlargest
+from typing import Any
+
+from heliograph import __version__
+from heliograph.broker.broker import Broker
+from heliograph.broker.buffer import Buffer
+from heliograph.broker.subscription import ShareGroup, Subscription
+from heliograph.server.http import Page
+from heliograph.server.metrics import CONTENT_TYPE, Metric, render_prometheus
+
+_JSON = "application/json"
+# The subscriptions with most messages waiting: what an operator looks for, whatever the number of subscriptions.
+_SHOWN = 100
+
+
+def pages(broker: Broker, server_name: Callable[[], str]) -> dict[str, Page]:
+    """The pages by path."""
+    started = broker.now()
+
+    def metrics_page() -> tuple[str, bytes]:
+        return CONTENT_TYPE, render_prometheus(metrics(broker, broker.now() - started)).encode()
+
+    def stats_page() -> tuple[str, bytes]:
+        figures = {"server": _server(server_name(), broker.now() - started), **statistics(broker)}
+        return _JSON, _dump(figures)
+
+    return {
+        "/metrics": metrics_page,
+        "/stats": stats_page,
+        "/subscriptions": lambda: (_JSON, _dump(subscriptions(broker))),
+        "/healthz": lambda: (_JSON, _dump({"status": "ok"})),
+    }
+
+
+def _dump(value: Any) -> bytes:
+    return json.dumps(value, indent=2).encode() + b"\n"
+
+
+def _server(name: str, uptime: float) -> dict[str, Any]:
+    return {"name": name, "version": __version__, "python": sys.version.split()[0], "uptime_seconds": round(uptime)}
+
+
+def statistics(broker: Broker) -> dict[str, Any]:
+    """Everything that is counted, by subject."""
+    stats = broker.stats
+    buffers = [buffer for _, buffer in broker.buffers()]
+    return {
+        "clients": {
+            "connected": stats.connected,
+            "connected_high_water": stats.connected_high_water,
+            "sessions": len(broker.sessions),
+            "sessions_expired": stats.sessions_expired,
+            "admitted": stats.connections,
+            "refused": stats.refused,
+            "protocol_errors": stats.protocol_errors,
+        },
+        "messages": {
+            "received": stats.messages_received,
+            "sent": stats.messages_sent,
+            "dropped": stats.published_dropped,
+            "too_large": stats.too_large,
+            "expired": stats.expired,
+        },
+        "bytes": {"received": stats.bytes_received, "sent": stats.bytes_sent},
+        "subscriptions": {"count": broker.subscription_count, "shared_groups": len(broker.groups)},
+        "buffers": {
+            "buffered": sum(b.count for b in buffers),
+            "rejected": sum(b.rejected for b in buffers),
+            "discarded": sum(b.discarded for b in buffers),
+            "expired": sum(b.expired for b in buffers),
+        },
+        "retained": {
+            "count": broker.retained.count,
+            "bytes": broker.retained.bytes,
+            "rejected": broker.retained.rejected,
+        },
+    }
+
+
+def subscriptions(broker: Broker) -> list[dict[str, Any]]:
+    """The subscriptions that have had to buffer most, with their counters."""
+    fullest = nlargest(_SHOWN, broker.buffers(), key=lambda pair: (pair[1].count, pair[1].high_water))
+    return [_subscription(owner, buffer) for owner, buffer in fullest]
+
+
+def _subscription(owner: Subscription | ShareGroup, buffer: Buffer) -> dict[str, Any]:
+    if isinstance(owner, ShareGroup):
+        who: dict[str, Any] = {"group": owner.name, "filter": owner.filter, "members": len(owner.members)}
+        sent = sum(member.sent for member in owner.members)
+    else:
+        who = {"client": owner.session.client_id, "filter": owner.filter, "connected": owner.outlet.connected}
+        sent = owner.sent
+    return {
+        **who,
+        "sent": sent,
+        "buffered": buffer.count,
+        "high_water": buffer.high_water,
+        "rejected": buffer.rejected,
+        "discarded": buffer.discarded,
+        "expired": buffer.expired,
+    }
+
+
+def metrics(broker: Broker, uptime: float) -> list[Metric]:
+    """The same for Prometheus."""
+    stats = statistics(broker)
+    clients, messages, buffers, retained = stats["clients"], stats["messages"], stats["buffers"], stats["retained"]
+    return [
+        Metric("heliograph_info", "gauge", "Version of the server.", [({"version": __version__}, 1)]),
+        Metric("heliograph_uptime_seconds", "gauge", "Seconds since the start.", uptime),
+        Metric("heliograph_clients_connected", "gauge", "Clients connected now.", clients["connected"]),
+        Metric("heliograph_sessions", "gauge", "Sessions kept, connected or not.", clients["sessions"]),
+        Metric("heliograph_sessions_expired_total", "counter", "Sessions that ended.", clients["sessions_expired"]),
+        Metric("heliograph_clients_admitted_total", "counter", "Clients admitted.", clients["admitted"]),
+        Metric("heliograph_clients_refused_total", "counter", "Clients turned away.", clients["refused"]),
+        Metric(
+            "heliograph_protocol_errors_total",
+            "counter",
+            "Connections ended because of what the client sent.",
+            clients["protocol_errors"],
+        ),
+        Metric("heliograph_messages_received_total", "counter", "PUBLISH packets from clients.", messages["received"]),
+        Metric("heliograph_messages_sent_total", "counter", "PUBLISH packets to clients.", messages["sent"]),
+        Metric(
+            "heliograph_messages_dropped_total",
+            "counter",
+            "Messages that did not reach a receiver, by reason.",
+            [
+                ({"reason": "buffer_full"}, messages["dropped"]),
+                ({"reason": "too_large"}, messages["too_large"]),
+                ({"reason": "expired"}, messages["expired"]),
+            ],
+        ),
+        Metric("heliograph_received_bytes_total", "counter", "Bytes from clients.", stats["bytes"]["received"]),
+        Metric("heliograph_sent_bytes_total", "counter", "Bytes to clients.", stats["bytes"]["sent"]),
+        Metric("heliograph_subscriptions", "gauge", "Subscriptions.", stats["subscriptions"]["count"]),
+        Metric("heliograph_shared_groups", "gauge", "Shared subscriptions.", stats["subscriptions"]["shared_groups"]),
+        Metric("heliograph_buffered_messages", "gauge", "Messages waiting in buffers.", buffers["buffered"]),
+        Metric("heliograph_retained_messages", "gauge", "Retained messages.", retained["count"]),
+        Metric("heliograph_retained_bytes", "gauge", "Payload bytes of retained messages.", retained["bytes"]),
+        Metric(
+            "heliograph_retained_rejected_total",
+            "counter",
+            "Messages not retained because there was no room.",
+            retained["rejected"],
+        ),
+    ]

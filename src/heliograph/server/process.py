@@ -1,0 +1,142 @@
+"""The server as a whole: starts, reloads and stops everything."""
+
+import asyncio
+import contextlib
+import gc
+import logging
+import secrets
+import time
+
+from heliograph.broker.broker import Broker
+from heliograph.broker.sys_topics import SysTopics
+from heliograph.errors import Problem
+from heliograph.mqtt.reasons import Reason
+from heliograph.server import config as configuration
+from heliograph.server import logs, notify
+from heliograph.server.config import Config
+from heliograph.server.gate import Credentials
+from heliograph.server.http import HttpServer
+from heliograph.server.journal import LogJournal
+from heliograph.server.listeners import Listener
+from heliograph.server.loop import ClientLoop
+from heliograph.server.pages import pages
+from heliograph.server.sockets import Reactor
+from heliograph.server.writing import Writer
+
+log = logging.getLogger(__name__)
+
+# How exact keep-alives, wills and expiries are.
+_TICK = 0.2
+# How long a stopping server waits for clients to read their last bytes.
+_GOODBYE = 2.0
+
+
+class Server:
+    """One server process. All of it runs in the event loop that `start` is called in."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.broker = Broker(config.limits, time.monotonic, lambda: f"auto-{secrets.token_hex(8)}", LogJournal())
+        self.listeners: list[Listener] = []
+        self.http: HttpServer | None = None
+
+    async def start(self) -> None:
+        """Open all listeners; a Problem says what is in the way, and then nothing is left open."""
+        loop = asyncio.get_running_loop()
+        self._writer = Writer(self.broker, loop)
+        self._reactor = Reactor(loop, self._writer) if isinstance(loop, ClientLoop) else None
+        self._credentials = Credentials(self.config, self._writer)
+        self._sys_topics = SysTopics(self.broker)
+        try:
+            for listener in self.config.listeners:
+                opened = Listener(listener, self._writer, self._credentials, self._reactor)
+                await opened.start()
+                self.listeners.append(opened)
+            await self._start_http()
+        except BaseException:
+            self._close_listeners()
+            self._credentials.close()
+            raise
+        self._ticking = asyncio.ensure_future(self._tick())
+        self._reporting = asyncio.ensure_future(self._report())
+        # What lives now lives for ever: the collector need not look at it again and again.
+        gc.collect()
+        gc.freeze()
+
+    async def _start_http(self) -> None:
+        http = self.config.http
+        if not http.enabled:
+            return
+        self.http = HttpServer(pages(self.broker, lambda: self.config.server.name))
+        try:
+            await self.http.start(http.host, http.port)
+        except OSError as error:
+            raise Problem(f"http: cannot listen on {http.host}:{http.port}: {error.strerror or error}") from None
+
+    @property
+    def addresses(self) -> list[str]:
+        """Every address that clients or operators can reach, as URLs."""
+        found = [address for listener in self.listeners for address in listener.addresses]
+        if self.http is not None:
+            for host, port in self.http.addresses:
+                found.append(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
+        return found
+
+    def reload(self) -> None:
+        """Read the configuration file again and use what can be changed while clients are connected.
+
+        A mistake in it leaves everything as it was.
+        """
+        try:
+            new = configuration.load(self.config.source)
+            self._credentials.reload(new)
+            for listener, config in zip(self.listeners, new.listeners, strict=False):
+                listener.reload(config)
+        except Problem as problem:
+            log.error("reload failed, the old configuration stays in force: %s", problem)
+            return
+        for key in configuration.restart_needed(self.config, new):
+            log.warning("%s has changed; that needs a restart", key)
+        logs.configure(new.log.level, new.log.format)
+        self.broker.limits = new.limits
+        self.config = new
+        log.info("configuration reloaded", extra={"file": str(new.source or "defaults")})
+
+    async def stop(self) -> None:
+        """Accept no more clients, tell those that are there, let them read their last bytes, and close."""
+        self._close_listeners()
+        for task in (self._ticking, self._reporting):
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        await self._writer.close_all(Reason.SERVER_SHUTTING_DOWN, "the server is stopping", _GOODBYE)
+        if self.http is not None:
+            await self.http.close()
+        self._credentials.close()
+
+    def _close_listeners(self) -> None:
+        for listener in self.listeners:
+            listener.close()
+
+    async def _tick(self) -> None:
+        watchdog = notify.watchdog_interval()
+        next_watchdog = 0.0
+        while True:
+            await asyncio.sleep(_TICK)
+            now = time.monotonic()
+            try:
+                self.broker.timers.run(now)
+                self._writer.flush()
+            except Exception:
+                log.exception("internal error in a timer")
+            if watchdog is not None and now >= next_watchdog:
+                notify.watchdog()
+                next_watchdog = now + watchdog
+
+    async def _report(self) -> None:
+        while True:
+            interval = self.config.sys_topics.interval
+            if interval:
+                self._sys_topics.publish()
+                self._writer.flush()
+            await asyncio.sleep(interval or 1)

@@ -1,0 +1,102 @@
+"""Clients on asyncio transports: TLS everywhere, and plain TCP where there is no epoll."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from heliograph.broker.connection import Gate
+from heliograph.server.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Writer, peer_text
+
+log = logging.getLogger(__name__)
+
+GateFor = Callable[[asyncio.BaseTransport], Gate]
+"""Chooses the gate for a new connection: a TLS client's certificate is known by then."""
+
+
+class TransportOutlet(NetworkOutlet):
+    """An outlet on an asyncio transport."""
+
+    __slots__ = ("_reading_paused", "transport")
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        super().__init__()
+        transport.set_write_buffer_limits(HIGH_WATER)
+        self.transport = transport
+        self._reading_paused = False
+
+    def flush(self) -> int:
+        data = self.take_chunks()
+        if data:
+            self.write(data)
+        if self.finished:
+            self.close()
+        elif not self.open and self.transport.get_write_buffer_size() > HARD_LIMIT:
+            self._reading_paused = True
+            self.transport.pause_reading()
+        return len(data)
+
+    def write(self, data: bytes) -> None:
+        """Hand bytes to the transport in the form that it carries."""
+        self.transport.write(data)
+
+    def close(self) -> None:
+        """Close the connection when everything has been written."""
+        self.transport.close()
+
+    def drained(self) -> None:
+        """The client has read most of what was written."""
+        if self._reading_paused:
+            self._reading_paused = False
+            self.transport.resume_reading()
+
+    def abort(self) -> None:
+        self.transport.abort()
+
+    def peer(self) -> str:
+        return peer_text(self.transport.get_extra_info("peername"))
+
+
+class TransportClient(asyncio.Protocol):
+    """One client on an asyncio transport."""
+
+    __slots__ = ("_gate_for", "_writer", "outlet")
+
+    def __init__(self, writer: Writer, gate_for: GateFor) -> None:
+        self._writer = writer
+        self._gate_for = gate_for
+        self.outlet: TransportOutlet
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.outlet = self.new_outlet(transport)
+        self._writer.opened(self.outlet, self._gate_for(transport))
+
+    def new_outlet(self, transport: asyncio.Transport) -> TransportOutlet:
+        """The outlet for this kind of client."""
+        return TransportOutlet(transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._writer.broker.stats.bytes_received += len(data)
+        try:
+            self.take(data)
+        except Exception:
+            # A defect met by one client's packets must not end the service for all others.
+            log.exception("internal error; the connection is closed")
+            self.outlet.transport.abort()
+        self._writer.soon()
+
+    def take(self, data: bytes) -> None:
+        """Bytes have come; here they are MQTT."""
+        self.outlet.connection.receive(data)
+
+    def pause_writing(self) -> None:
+        self.outlet.connection.pause()
+
+    def resume_writing(self) -> None:
+        self.outlet.drained()
+        self.outlet.connection.resume()
+        self._writer.soon()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._writer.closed(self.outlet)
+        self._writer.soon()

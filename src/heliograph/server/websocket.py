@@ -1,0 +1,100 @@
+"""MQTT in WebSocket frames, for browsers. The frames and the handshake are the `websockets` library's."""
+
+import asyncio
+
+from websockets.exceptions import InvalidState
+from websockets.frames import Frame, Opcode
+from websockets.http11 import Request
+from websockets.protocol import State
+from websockets.server import ServerProtocol
+from websockets.typing import Subprotocol
+
+from heliograph.broker.connection import Connection
+from heliograph.server.transports import GateFor, TransportClient, TransportOutlet
+from heliograph.server.writing import Writer
+
+# `mqttv3.1` is what clients of MQTT 3.1 ask for.
+_SUBPROTOCOLS = [Subprotocol("mqtt"), Subprotocol("mqttv3.1")]
+_UNSUPPORTED_DATA = 1003
+_GOING_AWAY = 1001
+# A frame may hold several packets; this much more than the largest packet is accepted in one.
+_FRAME_SLACK = 1 << 20
+
+
+class WebSocketOutlet(TransportOutlet):
+    """An outlet that puts what it writes into binary frames."""
+
+    __slots__ = ("websocket",)
+
+    def __init__(self, transport: asyncio.Transport, websocket: ServerProtocol) -> None:
+        super().__init__(transport)
+        self.websocket = websocket
+
+    def write(self, data: bytes) -> None:
+        try:
+            self.websocket.send_binary(data)
+        except InvalidState:  # the closing handshake is under way
+            return
+        self.send_frames()
+
+    def send_frames(self) -> None:
+        """Write what the WebSocket protocol wants to say."""
+        for piece in self.websocket.data_to_send():
+            if piece:
+                self.transport.write(piece)
+            elif self.transport.can_write_eof():
+                self.transport.write_eof()
+
+    def close(self) -> None:
+        if self.websocket.state is State.OPEN:
+            self.websocket.send_close(_GOING_AWAY if self.open else 1000)
+            self.send_frames()
+        super().close()
+
+
+class WebSocketClient(TransportClient):
+    """One client that speaks MQTT inside WebSocket frames."""
+
+    __slots__ = ("_path", "_websocket")
+
+    def __init__(self, writer: Writer, gate_for: GateFor, path: str) -> None:
+        super().__init__(writer, gate_for)
+        self._path = path
+        limit = writer.broker.limits.packet_size + _FRAME_SLACK
+        self._websocket = ServerProtocol(subprotocols=_SUBPROTOCOLS, max_size=limit)
+
+    def new_outlet(self, transport: asyncio.Transport) -> TransportOutlet:
+        return WebSocketOutlet(transport, self._websocket)
+
+    def take(self, data: bytes) -> None:
+        self._websocket.receive_data(data)
+        for event in self._websocket.events_received():
+            if isinstance(event, Request):
+                self._shake_hands(event)
+            elif isinstance(event, Frame):
+                self._take_frame(self.outlet.connection, event)
+        self._send()
+        if self._websocket.close_expected():
+            self.outlet.transport.close()
+
+    def eof_received(self) -> None:
+        self._websocket.receive_eof()
+        self._send()
+
+    def _send(self) -> None:
+        assert isinstance(self.outlet, WebSocketOutlet)
+        self.outlet.send_frames()
+
+    def _shake_hands(self, request: Request) -> None:
+        if request.path.partition("?")[0] != self._path:
+            response = self._websocket.reject(404, f"MQTT is at {self._path}\n")
+        else:
+            response = self._websocket.accept(request)
+        self._websocket.send_response(response)
+
+    def _take_frame(self, connection: Connection, frame: Frame) -> None:
+        if frame.opcode in {Opcode.BINARY, Opcode.CONT}:
+            if frame.data:
+                connection.receive(bytes(frame.data))
+        elif frame.opcode is Opcode.TEXT:
+            self._websocket.fail(_UNSUPPORTED_DATA, "MQTT comes in binary frames")
