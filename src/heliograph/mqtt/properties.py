@@ -175,6 +175,8 @@ def read_properties(reader: Reader, place: Place) -> Properties:
     comes twice or has a value that it cannot have.
     """
     length = reader.varint()
+    if length == 0:
+        return Properties()
     if length > reader.left:
         raise MalformedPacket(f"{length} bytes of properties, but only {reader.left} left in the packet")
     part = reader.part(length)
