@@ -34,6 +34,8 @@ from heliograph.mqtt import (
 ANSWER_TIMEOUT = 30.0
 # How many QoS 1 and 2 messages are under way at once, unless the server asks for fewer.
 _WINDOW = 1000
+# MQTT 3 servers cannot ask for fewer. Mosquitto holds 20 of QoS 2, and drops others although it acknowledges them.
+_V3_WINDOW_QOS_2 = 20
 # How much may be in line for the network before publishing waits.
 _UNSENT_MAX = 1024 * 1024
 _GOODBYE_TIMEOUT = 2.0
@@ -70,7 +72,7 @@ class Client:
         self._ping_sent: float | None = None
         self._last_acknowledged = time.monotonic()
         self._keep_alive = connect.keep_alive
-        self._window = _WINDOW
+        self._window: dict[int, int] = {}
         self.refused = 0
         """How many messages the server has refused."""
         self.messages: deque[Publish] = deque()
@@ -108,7 +110,7 @@ class Client:
 
     def publish(self, topic: str, payload: bytes, qos: int, retain: bool, properties: Properties) -> None:
         """Put a message in line, waiting only when too many are under way. `flush` waits for the last of them."""
-        while self._connection.unsent > _UNSENT_MAX or (qos and len(self._unacknowledged) >= self._window):
+        while self._connection.unsent > _UNSENT_MAX or (qos and len(self._unacknowledged) >= self._window[qos]):
             self._step_with_progress()
         packet_id = self._new_id() if qos else 0
         message = Publish(topic, payload, qos, retain, False, packet_id, properties)
@@ -169,7 +171,8 @@ class Client:
         if answer.reason:
             raise Problem(f"connection refused: {_refusal(answer)}")
         self._keep_alive = answer.properties.get("server_keep_alive", self._keep_alive)
-        self._window = min(_WINDOW, answer.properties.get("receive_maximum", _WINDOW))
+        server_window = min(_WINDOW, answer.properties.get("receive_maximum", _WINDOW))
+        self._window = {1: server_window, 2: server_window if connect.version == 5 else _V3_WINDOW_QOS_2}
 
     def _send(self, packet: Packet) -> None:
         if self._trace is not None:

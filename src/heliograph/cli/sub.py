@@ -41,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print messages until a limit is reached or the user stops it."""
-    signal.signal(signal.SIGTERM, _terminate)
     try:
         return _run(args)
     except BrokenPipeError:
@@ -67,6 +66,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.count is not None and args.count < 1:
         raise Problem(f"-C {args.count}: expected 1 or more messages")
     printer = _Printer(args)
+    signal.signal(signal.SIGTERM, _terminate)
     with opened.open() as client:
         deadline = None if args.timeout is None else time.monotonic() + args.timeout
         _set_subscriptions(client, opened, filters, leave, args.qos)
