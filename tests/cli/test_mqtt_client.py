@@ -33,7 +33,7 @@ def connect(scripted_server):
         warnings = []
         packet = Connect("me", version, keep_alive=keep_alive)
         address = Address("127.0.0.1", server.port)
-        return Client(address, packet, trace=None, warn=warnings.append), server, warnings
+        return Client(address, packet, goodbye=Disconnect(), trace=None, warn=warnings.append), server, warnings
 
     return start
 

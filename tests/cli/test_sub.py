@@ -119,6 +119,17 @@ def test_the_will_is_published_when_the_client_is_killed(broker):
     assert broker.helio("sub", "-t", "will/#", "-C", "1", "-F", "%r")[1] == b"1\n"
 
 
+def test_a_message_that_cannot_be_printed_is_no_loss_of_the_client(broker):
+    witness = broker.start_subscribed("-t", "will/#", "-v", "-C", "1")
+    subscriber = broker.start_subscribed("-t", "a", "-F", "%J", "--will-topic", "will/me")
+    broker.mosquitto_pub("-t", "a", "-m", "no JSON")
+    status, _, errors = subscriber.end()
+    assert status == 1
+    assert "is not JSON" in errors
+    broker.mosquitto_pub("-t", "will/nobody", "-m", "x")
+    assert witness.end()[1] == b"will/nobody x\n"
+
+
 def test_ctrl_c_ends_without_a_traceback(broker):
     subscriber = broker.start_helio("sub", "-d", "-t", "a")
     subscriber.wait_for("<- SUBACK")

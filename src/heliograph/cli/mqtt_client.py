@@ -4,7 +4,6 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Self
 
 from heliograph.cli.mqtt_connection import CONNECT_TIMEOUT, Address, Connection
@@ -52,17 +51,19 @@ Log = Callable[[str], None]
 
 
 class Client:
-    """One connection to a server, as a context manager that says goodbye at the end.
+    """One connection to a server, as a context manager that sends `goodbye` at the end.
 
     `trace`, if any, is told of each packet, and `warn` of what the server refuses without ending the
     connection. Whatever ends the connection is raised as Problem.
     """
 
-    def __init__(self, address: Address, connect: Connect, *, trace: Log | None, warn: Log) -> None:
+    def __init__(
+        self, address: Address, connect: Connect, *, goodbye: Disconnect, trace: Log | None, warn: Log
+    ) -> None:
         self._trace = trace
         self._warn = warn
         self._address = address
-        self._goodbye = Disconnect()
+        self._goodbye = goodbye
         self._farewell: Problem | None = None
         self._connack: ConnAck | None = None
         self._answers: dict[int, SubAck | UnsubAck] = {}
@@ -87,14 +88,10 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        if not isinstance(error, Problem):
+    def __exit__(self, *_error: object) -> None:
+        if self._farewell is None:
             self._send(self._goodbye)
         self._connection.close()
-
-    def leave_with(self, properties: Properties) -> None:
-        """Send these properties in the DISCONNECT at the end."""
-        self._goodbye = Disconnect(properties=properties)
 
     def step(self, timeout: float | None, also: int | None = None) -> bool:
         """Let the connection work until something happens or `timeout` seconds have passed (None: for ever).

@@ -13,7 +13,7 @@ from heliograph.cli.mqtt_client import Client
 from heliograph.cli.mqtt_connection import Address
 from heliograph.cli.property_options import PropertyOptions
 from heliograph.errors import Problem
-from heliograph.mqtt import Connect, ProtocolError, Will, check_topic_filter, check_topic_name
+from heliograph.mqtt import Connect, Disconnect, ProtocolError, Will, check_topic_filter, check_topic_name
 
 _VERSIONS = {"mqttv31": 3, "31": 3, "mqttv311": 4, "311": 4, "mqttv5": 5, "5": 5}
 _FOREVER = 0xFFFFFFFF
@@ -75,9 +75,8 @@ class Session:
 
     def open(self) -> Client:
         """Connect to the server."""
-        client = Client(self.address, self.connect, trace=self.trace, warn=self.warn)
-        client.leave_with(self.properties.of("disconnect"))
-        return client
+        goodbye = Disconnect(properties=self.properties.of("disconnect"))
+        return Client(self.address, self.connect, goodbye=goodbye, trace=self.trace, warn=self.warn)
 
 
 def session(args: argparse.Namespace, program: str) -> Session:
