@@ -102,8 +102,9 @@ def _connack(body: bytes, version: int) -> ConnAck:
     if version == 5 and body == b"\0\1":  # a server of MQTT 3 refuses the version in the form that it knows
         return ConnAck(False, Reason.UNSUPPORTED_PROTOCOL_VERSION)
     reader = Reader(body, 0, len(body))
-    # MQTT 3.1 has no flags here: the byte is reserved, and clients do not look at it.
-    flags = reader.byte() if version > 3 else reader.byte() & 0
+    flags = reader.byte()
+    if version == 3:
+        flags = 0  # MQTT 3.1 has no flags here: the byte is reserved, and clients do not look at it
     if flags > 1:
         raise MalformedPacket(f"CONNACK with flags 0x{flags:02X}")
     code = reader.byte()
