@@ -19,7 +19,7 @@ class Authority:
         self._name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test authority")])
         self.file = self._write("ca", self._certificate(self._name, self._key, x509.BasicConstraints(True, None)))[0]
 
-    def issue(self, name, address):
+    def certify(self, name, address):
         """A certificate and key for this name and IP address, as files."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
@@ -49,7 +49,7 @@ def authority(tmp_path):
 
 
 def _tls(authority, address="127.0.0.1", *more):
-    cert, key = authority.issue("server", address)
+    cert, key = authority.certify("server", address)
     return [f"cafile {authority.file}", f"certfile {cert}", f"keyfile {key}", *more]
 
 
@@ -117,7 +117,7 @@ def test_tls_with_many_messages(start_broker, authority):
 
 def test_tls_with_a_client_certificate(start_broker, authority):
     broker = start_broker(listener=_tls(authority, "127.0.0.1", "require_certificate true"))
-    cert, key = authority.issue("client", "127.0.0.1")
+    cert, key = authority.certify("client", "127.0.0.1")
     assert _says_hello(broker, "--cafile", authority.file, "--cert", cert, "--key", key)
 
 
