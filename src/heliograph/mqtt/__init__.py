@@ -4,6 +4,7 @@ from heliograph.mqtt.decoding import decode
 from heliograph.mqtt.encoding import encode
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
 from heliograph.mqtt.framing import decode_varint, encode_varint, packet_bounds
+from heliograph.mqtt.matching import topic_matches
 from heliograph.mqtt.packets import (
     Auth,
     ConnAck,
@@ -65,4 +66,5 @@ __all__ = [
     "encode_varint",
     "packet_bounds",
     "split_share",
+    "topic_matches",
 ]

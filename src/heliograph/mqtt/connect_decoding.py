@@ -4,7 +4,7 @@ from heliograph.mqtt.errors import MalformedPacket, ProtocolError
 from heliograph.mqtt.packet_types import PacketType
 from heliograph.mqtt.packets import Connect, Will
 from heliograph.mqtt.primitives import Reader
-from heliograph.mqtt.properties import Place, Properties, decode_properties
+from heliograph.mqtt.properties import Properties, read_properties
 from heliograph.mqtt.reasons import Reason
 from heliograph.mqtt.strings import check_topic_name
 
@@ -26,10 +26,10 @@ def decode_connect(body: bytes) -> Connect:
     _check_flags(flags, version)
     clean_start = bool(flags & _CLEAN_START)
     keep_alive = reader.u16()
-    properties = _connect_properties(reader, body, version)
+    properties = read_properties(reader, PacketType.CONNECT) if version == 5 else Properties()
     client_id = reader.string()
     _check_client_id(client_id, version, clean_start)
-    will = _will(reader, body, version, flags) if flags & _WILL else None
+    will = _will(reader, version, flags) if flags & _WILL else None
     # MQTT 3.1 lets clients set these two flags and leave the fields out at the end of the packet.
     may_lack = version == 3
     username = reader.string() if flags & _USERNAME and not (may_lack and not reader.left) else None
@@ -64,20 +64,6 @@ def _will_qos(flags: int) -> int:
     return flags >> 3 & 3
 
 
-def _connect_properties(reader: Reader, body: bytes, version: int) -> Properties:
-    properties = _properties(reader, body, version, PacketType.CONNECT)
-    if "authentication_data" in properties and "authentication_method" not in properties:
-        raise ProtocolError(Reason.PROTOCOL_ERROR, "CONNECT has authentication data but no authentication method")
-    return properties
-
-
-def _properties(reader: Reader, body: bytes, version: int, place: Place) -> Properties:
-    if version < 5:
-        return Properties()
-    properties, reader.pos = decode_properties(body, reader.pos, len(body), place)
-    return properties
-
-
 def _check_client_id(client_id: str, version: int, clean_start: bool) -> None:
     if client_id or version == 5:
         return
@@ -85,8 +71,8 @@ def _check_client_id(client_id: str, version: int, clean_start: bool) -> None:
         raise ProtocolError(Reason.CLIENT_IDENTIFIER_NOT_VALID, "an empty client identifier needs a clean session")
 
 
-def _will(reader: Reader, body: bytes, version: int, flags: int) -> Will:
-    properties = _properties(reader, body, version, "will")
+def _will(reader: Reader, version: int, flags: int) -> Will:
+    properties = read_properties(reader, "will") if version == 5 else Properties()
     topic = reader.string()
     check_topic_name(topic)
     return Will(topic, reader.binary(), _will_qos(flags), bool(flags & _WILL_RETAIN), properties)

@@ -25,7 +25,7 @@ from heliograph.mqtt.packets import (
     Unsubscribe,
 )
 from heliograph.mqtt.primitives import Reader
-from heliograph.mqtt.properties import Properties, decode_properties
+from heliograph.mqtt.properties import Properties, read_properties
 from heliograph.mqtt.reasons import Reason
 from heliograph.mqtt.strings import check_topic_filter, check_topic_name, split_share
 
@@ -71,7 +71,7 @@ def _publish(flags: int, body: bytes, version: int) -> Publish:
     reader = Reader(body, 0, len(body))
     topic = reader.string()
     packet_id = _packet_id(reader) if qos else 0
-    properties = _properties(reader, body, version, PacketType.PUBLISH)
+    properties = _properties(reader, version, PacketType.PUBLISH)
     if topic or version < 5:
         check_topic_name(topic)
     elif "topic_alias" not in properties:
@@ -86,19 +86,14 @@ def _packet_id(reader: Reader) -> int:
     return packet_id
 
 
-def _properties(reader: Reader, body: bytes, version: int, place: PacketType) -> Properties:
-    if version < 5:
-        return Properties()
-    properties, reader.pos = decode_properties(body, reader.pos, len(body), place)
-    if "authentication_data" in properties and "authentication_method" not in properties:
-        raise ProtocolError(Reason.PROTOCOL_ERROR, f"{place.name} has authentication data but no method")
-    return properties
+def _properties(reader: Reader, version: int, place: PacketType) -> Properties:
+    return read_properties(reader, place) if version == 5 else Properties()
 
 
-def _reason_and_properties(reader: Reader, body: bytes, kind: PacketType) -> tuple[Reason, Properties]:
+def _reason_and_properties(reader: Reader, kind: PacketType) -> tuple[Reason, Properties]:
     """The end of acknowledgements, DISCONNECT and AUTH, which may leave out what says nothing."""
     reason = legal_reason(reader.byte(), kind) if reader.left else Reason.SUCCESS
-    properties = _properties(reader, body, 5, kind) if reader.left else Properties()
+    properties = _properties(reader, 5, kind) if reader.left else Properties()
     reader.finish()
     return reason, properties
 
@@ -107,8 +102,9 @@ def _connack(body: bytes, version: int) -> ConnAck:
     if version == 5 and body == b"\0\1":  # a server of MQTT 3 refuses the version in the form that it knows
         return ConnAck(False, Reason.UNSUPPORTED_PROTOCOL_VERSION)
     reader = Reader(body, 0, len(body))
-    # MQTT 3.1 has no flags here: the byte is reserved, and clients do not look at it.
-    flags = reader.byte() if version > 3 else reader.byte() & 0
+    flags = reader.byte()
+    if version == 3:
+        flags = 0  # MQTT 3.1 has no flags here: the byte is reserved, and clients do not look at it
     if flags > 1:
         raise MalformedPacket(f"CONNACK with flags 0x{flags:02X}")
     code = reader.byte()
@@ -118,7 +114,7 @@ def _connack(body: bytes, version: int) -> ConnAck:
         properties = Properties()
     else:
         code = legal_reason(code, PacketType.CONNACK)
-        properties = _properties(reader, body, version, PacketType.CONNACK)
+        properties = _properties(reader, version, PacketType.CONNACK)
     reader.finish()
     if flags and code:
         raise ProtocolError(Reason.PROTOCOL_ERROR, "CONNACK refuses the connection and has a session present")
@@ -134,7 +130,7 @@ def _acknowledgement(
         if version < 5:
             reader.finish()
             return make(packet_id)
-        return make(packet_id, *_reason_and_properties(reader, body, kind))
+        return make(packet_id, *_reason_and_properties(reader, kind))
 
     return decode_one
 
@@ -142,7 +138,7 @@ def _acknowledgement(
 def _subscribe(body: bytes, version: int) -> Subscribe:
     reader = Reader(body, 0, len(body))
     packet_id = _packet_id(reader)
-    properties = _properties(reader, body, version, PacketType.SUBSCRIBE)
+    properties = _properties(reader, version, PacketType.SUBSCRIBE)
     subscriptions = []
     while reader.left:
         subscriptions.append(_subscription(reader.string(), reader.byte(), version))
@@ -174,7 +170,7 @@ def _subscription(topic_filter: str, options: int, version: int) -> Subscription
 def _suback(body: bytes, version: int) -> SubAck:
     reader = Reader(body, 0, len(body))
     packet_id = _packet_id(reader)
-    properties = _properties(reader, body, version, PacketType.SUBACK)
+    properties = _properties(reader, version, PacketType.SUBACK)
     codes = reader.rest()
     if not codes:
         raise MalformedPacket("SUBACK without a reason code")
@@ -189,7 +185,7 @@ def _suback(body: bytes, version: int) -> SubAck:
 def _unsubscribe(body: bytes, version: int) -> Unsubscribe:
     reader = Reader(body, 0, len(body))
     packet_id = _packet_id(reader)
-    properties = _properties(reader, body, version, PacketType.UNSUBSCRIBE)
+    properties = _properties(reader, version, PacketType.UNSUBSCRIBE)
     filters = []
     while reader.left:
         topic_filter = reader.string()
@@ -206,7 +202,7 @@ def _unsuback(body: bytes, version: int) -> UnsubAck:
     if version < 5:
         reader.finish()
         return UnsubAck(packet_id)
-    properties = _properties(reader, body, version, PacketType.UNSUBACK)
+    properties = _properties(reader, version, PacketType.UNSUBACK)
     codes = reader.rest()
     if not codes:
         raise MalformedPacket("UNSUBACK without a reason code")
@@ -228,12 +224,12 @@ def _disconnect(body: bytes, version: int) -> Disconnect:
     if version < 5:
         reader.finish()
         return Disconnect()
-    return Disconnect(*_reason_and_properties(reader, body, PacketType.DISCONNECT))
+    return Disconnect(*_reason_and_properties(reader, PacketType.DISCONNECT))
 
 
 def _auth(body: bytes, _version: int) -> Auth:
     reader = Reader(body, 0, len(body))
-    reason, properties = _reason_and_properties(reader, body, PacketType.AUTH)
+    reason, properties = _reason_and_properties(reader, PacketType.AUTH)
     if body and "authentication_method" not in properties:
         raise ProtocolError(Reason.PROTOCOL_ERROR, "AUTH without an authentication method")
     return Auth(reason, properties)

@@ -18,17 +18,17 @@ def encode_varint(n: int) -> bytes:
     return bytes(out)
 
 
-def decode_varint(buf: bytes | bytearray | memoryview, pos: int, end: int) -> tuple[int, int] | None:
+def decode_varint(buf: bytes | bytearray | memoryview, pos: int, end: int, version: int = 5) -> tuple[int, int] | None:
     """Read a variable byte integer from buf[pos:end]: its value and the position after it.
 
-    None means that it goes on after `end`.
+    None means that it goes on after `end`. MQTT 5 forbids more bytes than the value needs; the older versions do not.
     """
     value = 0
     for index in range(min(end - pos, 4)):
         byte = buf[pos + index]
         value |= (byte & 0x7F) << (7 * index)
         if byte < 0x80:
-            if byte == 0 and index > 0:
+            if byte == 0 and index > 0 and version == 5:
                 raise MalformedPacket(f"variable byte integer {value} takes {index + 1} bytes, more than it needs")
             return value, pos + index + 1
     if end - pos >= 4:
@@ -36,13 +36,15 @@ def decode_varint(buf: bytes | bytearray | memoryview, pos: int, end: int) -> tu
     return None
 
 
-def packet_bounds(buf: bytes | bytearray | memoryview, pos: int, limit: int) -> tuple[int, int] | None:
+def packet_bounds(
+    buf: bytes | bytearray | memoryview, pos: int, limit: int, version: int = 5
+) -> tuple[int, int] | None:
     """Bounds of the body of the packet whose fixed header starts at `pos`: (start, end).
 
     `end` lies beyond the buffer when the packet is not complete yet; None means that even its length is not known.
     A packet that is longer than `limit` bytes, header included, is refused as soon as its length is known.
     """
-    header = decode_varint(buf, pos + 1, len(buf))
+    header = decode_varint(buf, pos + 1, len(buf), version)
     if header is None:
         return None
     length, start = header

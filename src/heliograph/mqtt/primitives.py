@@ -55,6 +55,11 @@ class Reader:
     def pair(self) -> tuple[str, str]:
         return self.string(), self.string()
 
+    def part(self, length: int) -> "Reader":
+        """A reader of the next `length` bytes alone."""
+        start = self._advance(length)
+        return Reader(self._buf, start, start + length)
+
     def rest(self) -> bytes:
         """Everything up to the end."""
         start, self.pos = self.pos, self._end

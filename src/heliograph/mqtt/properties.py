@@ -162,19 +162,30 @@ def encode_properties(properties: Properties) -> bytes:
 def decode_properties(buf: bytes, pos: int, end: int, place: Place) -> tuple[Properties, int]:
     """Read the length at `pos` and the properties after it: them and the position after them.
 
-    `end` is where the packet ends and `place` what they belong to. Raises ProtocolError with the reason that the
-    standard names when a property is unknown, does not belong there, comes twice or has a value it cannot have.
+    `end` is where the packet ends; for the rest see `read_properties`.
     """
-    length_reader = Reader(buf, pos, end)
-    length = length_reader.varint()
-    if length > length_reader.left:
-        raise MalformedPacket(f"{length} bytes of properties, but only {length_reader.left} left in the packet")
-    stop = length_reader.pos + length
-    reader = Reader(buf, length_reader.pos, stop)
+    reader = Reader(buf, pos, end)
+    return read_properties(reader, place), reader.pos
+
+
+def read_properties(reader: Reader, place: Place) -> Properties:
+    """Read the properties, their length first, of what `place` names.
+
+    Raises ProtocolError with the reason that the standard names when a property is unknown, does not belong there,
+    comes twice or has a value that it cannot have.
+    """
+    length = reader.varint()
+    if length == 0:
+        return Properties()
+    if length > reader.left:
+        raise MalformedPacket(f"{length} bytes of properties, but only {reader.left} left in the packet")
+    part = reader.part(length)
     found: dict[str, Any] = {}
-    while reader.left:
-        _read_one(reader, place, found)
-    return cast("Properties", found), stop
+    while part.left:
+        _read_one(part, place, found)
+    if "authentication_data" in found and "authentication_method" not in found:
+        raise ProtocolError(Reason.PROTOCOL_ERROR, "authentication data without an authentication method")
+    return cast("Properties", found)
 
 
 def _read_one(reader: Reader, place: Place, found: dict[str, Any]) -> None:

@@ -1,0 +1,102 @@
+"""Strings, topic names, topic filters and shared subscriptions."""
+
+import pytest
+from hypothesis import given
+
+from heliograph.mqtt import (
+    MalformedPacket,
+    ProtocolError,
+    Reason,
+    check_topic_filter,
+    check_topic_name,
+    decode_utf8,
+    split_share,
+)
+from mqtt.strategies import filters, plain_filters, text, topics
+
+LONGEST = "é" * 32_767 + "x"
+
+
+@given(text)
+def test_well_formed_text_is_read(value):
+    assert decode_utf8(value.encode()) == value
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(b"\xff", id="no such byte"),
+        pytest.param(b"\xc3", id="cut short"),
+        pytest.param(b"\xc0\xaf", id="overlong"),
+        pytest.param(b"\xed\xa0\x80", id="surrogate"),
+        pytest.param(b"\xf4\x90\x80\x80", id="beyond U+10FFFF"),
+        pytest.param(b"a\x00b", id="U+0000"),
+    ],
+)
+def test_ill_formed_text_is_malformed(raw):
+    with pytest.raises(MalformedPacket):
+        decode_utf8(raw)
+
+
+def test_a_byte_order_mark_is_kept():
+    assert decode_utf8(b"\xef\xbb\xbfx") == "\ufeffx"
+
+
+@given(topics)
+def test_topic_names_are_accepted(topic):
+    check_topic_name(topic)
+
+
+@pytest.mark.parametrize("topic", ["/", "a/b", "//", "$SYS/x", " ", LONGEST])
+def test_odd_topic_names_are_accepted(topic):
+    check_topic_name(topic)
+
+
+@pytest.mark.parametrize("topic", ["", "a/+", "+", "#", "a/b#", "a\0b", LONGEST + "x"])
+def test_bad_topic_names_are_refused(topic):
+    with pytest.raises(ProtocolError) as caught:
+        check_topic_name(topic)
+    assert caught.value.reason == Reason.TOPIC_NAME_INVALID
+
+
+@given(filters)
+def test_topic_filters_are_accepted(topic_filter):
+    check_topic_filter(topic_filter)
+
+
+@pytest.mark.parametrize("topic_filter", ["#", "+", "/", "/+", "+/#", "a//#", "$SYS/#", "$share", "$shares/a"])
+def test_odd_topic_filters_are_accepted(topic_filter):
+    check_topic_filter(topic_filter)
+
+
+@pytest.mark.parametrize(
+    "topic_filter", ["", "a#", "a/#/b", "#/a", "a+", "+a", "a/b+/c", "##", "++", "a\0", LONGEST + "x"]
+)
+def test_bad_topic_filters_are_refused(topic_filter):
+    _assert_refused(topic_filter)
+
+
+@pytest.mark.parametrize("prefix", ["$share", "$SharedSubscription"])
+@pytest.mark.parametrize("rest", ["", "g", "g/", "/a", "+/a", "g#/a", "g/a#", "g/#/a"])
+def test_bad_shared_subscriptions_are_refused(prefix, rest):
+    _assert_refused(f"{prefix}/{rest}")
+
+
+@pytest.mark.parametrize("prefix", ["$share", "$SharedSubscription"])
+def test_a_shared_subscription_is_split_into_group_and_filter(prefix):
+    assert split_share(f"{prefix}/group/a/+/#") == ("group", "a/+/#")
+
+
+def test_the_filter_of_a_shared_subscription_may_start_with_a_slash():
+    assert split_share("$share/group//a") == ("group", "/a")
+
+
+@given(plain_filters)
+def test_an_ordinary_filter_has_no_group(topic_filter):
+    assert split_share(topic_filter) == (None, topic_filter)
+
+
+def _assert_refused(topic_filter):
+    with pytest.raises(ProtocolError) as caught:
+        check_topic_filter(topic_filter)
+    assert caught.value.reason == Reason.TOPIC_FILTER_INVALID
