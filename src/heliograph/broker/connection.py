@@ -183,8 +183,8 @@ class Connection:
                     return
                 pos = end
             elif kind == _PUBLISH:
-                end = take_straight(self, data, pos) if data[pos] == _QOS0 else pos
-                pos = end if end > pos else take_span(self, data, pos)
+                straight = take_straight(self, data, pos) if data[pos] == _QOS0 else pos
+                pos = straight if straight > pos else take_span(self, data, pos, body, end)
             elif _FIRST_ACK <= kind <= _LAST_ACK and end - body == 2:
                 pos = self._take_acks(data, pos)
             else:

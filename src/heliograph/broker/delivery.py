@@ -46,7 +46,7 @@ def offer(broker: "Broker", subscription: Subscription, span: Span, rendered: Re
     """Give a span to one subscription; how many messages it took."""
     lo, hi = 0, span.count
     outlet = subscription.outlet
-    if not (span.qos and subscription.qos):
+    if not span.qos or not subscription.qos:
         if outlet.open:
             _send(broker, subscription, span, lo, hi, 0, rendered)
         elif outlet.connected:

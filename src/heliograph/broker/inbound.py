@@ -160,32 +160,36 @@ def forward(broker: Broker, receivers: tuple[Subscription, ...], chunk: bytes, c
     stats.messages_sent += sent
 
 
-def take_span(connection: "Connection", data: bytes, pos: int) -> int:
-    """Take a span: the (whole) packet at `pos` and those after it with its header and length; where that ended."""
+def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: int) -> int:
+    """Take a span: the packet at `pos` and those after it with its header and length; where that ended.
+
+    The first packet is whole: what follows its fixed header is at `body`, and it ends at `end`.
+    """
     version5 = connection.version5
-    bounds = packet_bounds(data, pos, connection.max_packet)
-    assert bounds is not None
-    body, end = bounds
     first = data[pos]
     qos = first >> 1 & 3
     if qos == 3:
         raise MalformedPacket("PUBLISH with QoS 3")
     if first & _DUP and not qos:
         raise MalformedPacket("PUBLISH with QoS 0 and DUP")
-    name_end = body + 2 + int.from_bytes(data[body : body + 2], "big")
-    head_end = name_end + (2 if qos else 0)
-    if end - body < 2 or head_end > end:
+    if end - body < 2:
+        raise MalformedPacket("PUBLISH without a topic name")
+    name_end = body + 2 + (data[body] << 8 | data[body + 1])
+    head_end = name_end + 2 if qos else name_end
+    if head_end > end:
         raise MalformedPacket("PUBLISH shorter than its topic name")
-    if qos and data[name_end:head_end] == b"\0\0":
+    if qos and not (data[name_end] or data[name_end + 1]):
         raise MalformedPacket("PUBLISH with packet identifier 0")
     carried = _NONE
     if version5:
         carried, head_end = read_carried(data, head_end, end)
-    topic = connection.resolve_alias(data[body + 2 : name_end], carried.alias)
-    route = connection.find_route(topic)
+    topic = data[body + 2 : name_end]
+    if carried.alias is not None or not topic:
+        topic = connection.resolve_alias(topic, carried.alias)
+    route = connection.broker.routes.cache.get(topic) or connection.find_route(topic)
     stride, id_at = end - pos, name_end - pos if qos else 0
     count = 1
-    if not first & (_DUP | _RETAIN) and data.startswith(data[pos:name_end], end):
+    if end < len(data) and not first & (_DUP | _RETAIN) and data.startswith(data[pos:name_end], end):
         count = run_length(data, pos, stride, head_end - pos, id_at)
     chunk = data[pos : pos + count * stride]
     ids = ids_of(chunk, id_at, stride) if qos else range(0)

@@ -14,6 +14,8 @@ Ids = range | list[int]
 # Column i of these is the high or low byte of packet identifier i.
 ID_HIGH = bytes(i >> 8 for i in range(LAST_ID + 1))
 ID_LOW = bytes(i & 0xFF for i in range(LAST_ID + 1))
+# And this is all of them as they stand in a packet.
+ID_BYTES = b"".join(i.to_bytes(2, "big") for i in range(LAST_ID + 1))
 
 
 def _ack_table(first_byte: int) -> bytes:
