@@ -15,11 +15,11 @@ from heliograph.lab.latency import Latency
 CASES: tuple[Case, ...] = (
     Flow(name="qos0", about="1 publisher, 1 subscriber, pipelined", goal=50),
     Flow(name="qos1", about="the same with QoS 1", qos=1, goal=25),
-    Flow(name="qos2", about="the same with QoS 2", qos=2, goal=25),
+    Flow(name="qos2", about="the same with QoS 2", qos=2, goal=20),
     Flow(name="pairs-qos0-w100", about="10 pairs, window 100 each", groups=10, window=100),
-    Flow(name="pairs-qos0-w1000", about="10 pairs, window 1000 each", groups=10, window=1000),
+    Flow(name="pairs-qos0-w1000", about="10 pairs, window 1000 each", groups=10, window=1000, goal=50),
     Flow(name="pairs-qos1-w100", about="10 pairs, QoS 1, window 100 each", groups=10, qos=1, window=100),
-    Flow(name="pairs-qos1-w1000", about="10 pairs, QoS 1, window 1000 each", groups=10, qos=1, window=1000),
+    Flow(name="pairs-qos1-w1000", about="10 pairs, QoS 1, window 1000 each", groups=10, qos=1, window=1000, goal=25),
     Flow(
         name="fan-in-500",
         about="500 publishers to 1 wildcard subscriber, one packet per read",
@@ -50,7 +50,9 @@ CASES: tuple[Case, ...] = (
     Flow(name="payload-4k", about="4 KB payloads, 1:1", payload=(4096, 4096), window=256),
     Flow(name="payload-256k", about="256 KB payloads, 1:1", payload=(256 * 1024, 256 * 1024), window=8),
     Flow(name="qos1-4k", about="4 KB payloads, QoS 1, 1:1", qos=1, payload=(4096, 4096), window=256),
-    Idle(name="idle-10k", about="10,000 idle connections; CPU per connect", connections=10_000, most={"KB/connection": 4}),
+    Idle(
+        name="idle-10k", about="10,000 idle connections; CPU per connect", connections=10_000, most={"KB/connection": 4}
+    ),
     Latency(
         name="latency",
         about="1:1 at 10,000 messages/s while 50,000/s of other traffic flow",

@@ -48,8 +48,9 @@ class Link:
         self.socket = _dial(address)
         self.socket.sendall(wire.connect(client, version))
         self._handle: Callable[[], None] = lambda: None
-        self._selector: selectors.BaseSelector | None = None
+        self._selector: selectors.BaseSelector
         self._backlog: deque[memoryview] = deque()
+        self._tls = address.tls is not None
         self._waiting = False  # for the socket to take more
 
     def finish(self) -> None:
@@ -101,49 +102,57 @@ class Link:
 
         Nothing but `kept` means that there was nothing to read.
         """
-        start = len(kept)
+        start = end = len(kept)
         BUFFER[:start] = kept
         try:
-            size = self.socket.recv_into(_VIEW[start:])
+            while size := self.socket.recv_into(_VIEW[end:]):
+                end += size
+                # TLS hands out one record at a time, and a broker may make a record of every message.
+                if not self._tls or end == len(BUFFER):
+                    return _VIEW[:end]
         except (BlockingIOError, ssl.SSLWantReadError):
-            return _VIEW[:start]
+            return _VIEW[:end]
         except OSError as error:
             raise BrokerGone(str(error)) from None
-        if size == 0:
-            raise BrokerGone("the broker closed the connection")
-        return _VIEW[: start + size]
+        raise BrokerGone("the broker closed the connection")
 
     @property
     def blocked(self) -> bool:
         """Whether earlier writes still wait for the socket."""
-        return bool(self._backlog)
+        return self._waiting
 
     def write(self, data: bytes | memoryview) -> None:
         """Send, in order, now or when the socket takes it; the data must not change afterwards."""
-        self._backlog.append(memoryview(data))
         if not self._waiting:
-            self._flush()
+            sent = self._send(data)
+            if sent == len(data):
+                return
+            data = memoryview(data)[sent:]
+        self._backlog.append(memoryview(data))
+        self._wait(True)
+
+    def _send(self, data: bytes | memoryview) -> int:
+        try:
+            return self.socket.send(data)
+        except (BlockingIOError, ssl.SSLWantWriteError):
+            return 0
+        except OSError as error:
+            raise BrokerGone(str(error)) from None
 
     def _flush(self) -> None:
         backlog = self._backlog
-        try:
-            while backlog:
-                sent = self.socket.send(backlog[0])
-                if sent == len(backlog[0]):
-                    backlog.popleft()
-                else:
-                    backlog[0] = backlog[0][sent:]
-        except (BlockingIOError, ssl.SSLWantWriteError):
-            pass
-        except OSError as error:
-            raise BrokerGone(str(error)) from None
-        if self._waiting != bool(backlog):
-            self._waiting = bool(backlog)
-            self._watch()
+        while backlog:
+            sent = self._send(backlog[0])
+            if sent < len(backlog[0]):
+                backlog[0] = backlog[0][sent:]
+                return
+            backlog.popleft()
+        self._wait(False)
 
-    def _watch(self) -> None:
-        if self._selector is not None:
-            events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._waiting else 0)
+    def _wait(self, waiting: bool) -> None:
+        if self._waiting != waiting:
+            self._waiting = waiting
+            events = selectors.EVENT_READ | (selectors.EVENT_WRITE if waiting else 0)
             self._selector.modify(self.socket, events, self)
 
     def close(self) -> None:

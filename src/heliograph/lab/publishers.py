@@ -21,6 +21,7 @@ class Publisher:
         self.sent = 0
         self.strange = 0  # packets that are not the acknowledgements due next
         self._ring = ring
+        self._position = 0  # in the ring, in bytes
         self._qos = qos
         self._window = window
         self._batch = max(1, window // 4)
@@ -46,16 +47,17 @@ class Publisher:
         """Deliveries that have not arrived: final once the load has drained."""
         return sum(self.sent - tally.received for tally in self._tallies)
 
-    def pump(self) -> None:
-        """Send as much as the window allows."""
+    def batch(self) -> int:
+        """How many messages to send now: none until the window has opened far enough."""
         room = self.room
-        if room >= self._batch:
-            self.send(room)
+        return room if room >= self._batch else 0
 
     def send(self, count: int) -> None:
         """Send the next messages; no more than there is room for."""
-        self.link.write(self._ring.cut(self.sent, self.sent + count))
         self.sent += count
+        end = self._ring.byte_at(self.sent)
+        self.link.write(self._ring.slice(self._position, end - self._position))
+        self._position = end
 
     def read(self) -> None:
         """Take acknowledgements, which all have four bytes; answer PUBREC by PUBREL."""

@@ -30,11 +30,6 @@ class Ring:
         laps, offset = divmod(position, self.lap)
         return laps * self.count + bisect_right(self.starts, offset) - 1
 
-    def cut(self, first: int, end: int) -> memoryview:
-        """The bytes of messages `first` up to `end`; at most one lap."""
-        start = self.byte_at(first)
-        return self.slice(start, self.byte_at(end) - start)
-
     def slice(self, position: int, size: int) -> memoryview:
         """`size` bytes from this byte position; at most one lap."""
         offset = position % self.lap

@@ -146,7 +146,7 @@ class Gathering(Subscriber):
         chunk = self.link.receive(self._kept)
         size = len(chunk) - len(chunk) % self._marks.size
         count = size // self._marks.size
-        if BUFFER[:size:self._marks.size] != self._first * count:
+        if BUFFER[: size : self._marks.size] != self._first * count:
             self._read_slowly(bytes(chunk))
             return
         tallies = self.tallies
