@@ -57,6 +57,11 @@ class Outcome:
         return self.spent.generator_cpu / self.spent.wall
 
     @property
+    def others(self) -> float:
+        """Cores that neither broker nor generator had: what somebody else's work took while this was measured."""
+        return max(0.0, self.spent.machine_cpu - self.spent.broker_cpu - self.spent.generator_cpu) / self.spent.wall
+
+    @property
     def rate_in(self) -> float:
         """Messages per second that the broker took."""
         return self.sent / self.spent.wall

@@ -25,30 +25,24 @@ class Latency(Case):
 
     def measure(self, site: Site) -> Outcome:
         """Percentiles from the moment a message was due to be sent to the moment its receiver has read it."""
+        schedule = Schedule()
         with Load(site) as load:
-            timing = Timing(*self._open(load, "timed", self.rate))
-            load.add_subscriber(timing)
-            other = Stream(*self._open(load, "other", self.other_rate))
-            load.add_subscriber(other)
-            schedule = Schedule()
-            for reader, rate in ((timing, self.rate), (other, self.other_rate)):
-                publisher = Publisher(load.open(f"p-{rate}"), reader.ring, 0, _window(rate), reader.tallies)
-                load.add_publisher(publisher)
-                schedule.add(publisher, rate)
+            timing = self._open(load, "timed", self.rate, schedule)
+            self._open(load, "other", self.other_rate, schedule)
             outcome = load.run(schedule.send)
         warm = schedule.start + site.effort.seconds * WARM_UP
         return replace(outcome, figures=timing.percentiles(schedule.start, round(self.rate * TICK), warm))
 
-    def _open(self, load: Load, topic: str, rate: int) -> tuple[Link, Ring]:
-        link = load.open(f"s-{rate}")
-        link.subscribe(topic, 0)
-        shape = wire.Shape()
-        count = 2 * _window(rate) + 2
-        return link, Ring([shape.publish(topic, wire.payload(0, index, self.payload)) for index in range(count)])
-
-
-def _window(rate: int) -> int:
-    return round(rate * PATIENCE)
+    def _open(self, load: Load, name: str, rate: int, schedule: "Schedule") -> "Timing":
+        topic, shape, window = f"lab/{name}", wire.Shape(), round(rate * PATIENCE)
+        ring = Ring([shape.publish(topic, wire.payload(0, index, self.payload)) for index in range(2 * window + 2)])
+        reader = Timing(load.open(f"{name}-s"), ring)
+        reader.link.subscribe(topic, 0)
+        load.add_subscriber(reader)
+        publisher = Publisher(load.open(f"{name}-p"), ring, 0, window, reader.tallies)
+        load.add_publisher(publisher)
+        schedule.add(publisher, rate)
+        return reader
 
 
 class Schedule:

@@ -14,6 +14,7 @@ from heliograph.lab.subscribers import Subscriber
 
 WARM_UP = 0.25  # of the measured interval, before it
 DRAIN_SECONDS = 10.0  # how long messages on their way may take to arrive once nothing more is sent
+SILENCE_SECONDS = 2.0  # how long none of them may arrive, before those that have not are given up
 # While no window has opened far enough, the generator sleeps a little longer each time. A receiver that wakes up for
 # every message makes the broker pay for waking it, which costs a broker that writes message by message a third of its
 # CPU; and as each nap is no longer than the time since the last batch, three quarters of a window cannot run out.
@@ -103,12 +104,16 @@ class Load:
         while time.perf_counter() < end:
             self._turn(send())
 
-    def _turn(self, timeout: float) -> None:
-        for key, events in self._selector.select(timeout):
-            key.data.ready(events)
+    def _turn(self, timeout: float) -> bool:
+        """Serve what the connections have; whether there was anything within this time."""
+        events = self._selector.select(timeout)
+        for key, mask in events:
+            key.data.ready(mask)
+        return bool(events)
 
     def _drain(self) -> None:
         end = time.perf_counter() + DRAIN_SECONDS
-        while time.perf_counter() < end and any(end.settled < end.sent for end in self.publishers):
-            self._turn(0.1)
+        while any(publisher.settled < publisher.sent for publisher in self.publishers):
+            if not self._turn(SILENCE_SECONDS) or time.perf_counter() > end:
+                return
         self._turn(QUIET_SECONDS)

@@ -18,6 +18,7 @@ class Reading:
     wall: float
     broker_cpu: float
     generator_cpu: float
+    machine_cpu: float  # of everything that runs on this machine
 
     def since(self, earlier: "Reading") -> "Reading":
         """What has passed between `earlier` and this reading."""
@@ -25,6 +26,7 @@ class Reading:
             self.wall - earlier.wall,
             self.broker_cpu - earlier.broker_cpu,
             self.generator_cpu - earlier.generator_cpu,
+            self.machine_cpu - earlier.machine_cpu,
         )
 
 
@@ -40,7 +42,9 @@ class Meter:
         for process in self._tree():
             times = process.cpu_times()
             used += times.user + times.system
-        return Reading(time.perf_counter(), used, time.process_time())
+        machine = psutil.cpu_times()
+        busy = machine.user + machine.system + getattr(machine, "nice", 0.0)
+        return Reading(time.perf_counter(), used, time.process_time(), busy)
 
     def memory(self) -> int:
         """Resident memory of the broker, in bytes."""

@@ -9,6 +9,8 @@ from heliograph.lab.targets import Heliograph, Mosquitto
 OURS = Heliograph.name
 YARDSTICK = Mosquitto.name  # whom the goals are measured against
 
+NOISY = 0.2  # cores used by others, from which on a row says so
+
 COLUMNS = (
     ("case", 18),
     ("broker", 11),
@@ -88,6 +90,8 @@ def ratio(row: Row, ours: Row | None) -> float | None:
 def _remarks(row: Row) -> str:
     shown = row.median
     words = [f"{_figure(value)} {name}" for name, value in shown.figures.items()] if shown else []
+    if shown and shown.others > NOISY:
+        words.append(f"noisy: others used {shown.others:.1f} cores")
     if row.strange:
         words.append(f"{row.strange} strange packets")
     if row.errors:
@@ -136,6 +140,7 @@ def as_data(row: Row) -> dict[str, object]:
             data["broker_cpu_us_per_delivery"] = outcome.cpu
             data["generator_cpu_us_per_delivery"] = outcome.generator_cpu
             data["generator_share"] = outcome.generator_share
+            data["cores_used_by_others"] = outcome.others
             data["in_per_second"] = outcome.rate_in
             data["out_per_second"] = outcome.rate_out
         runs.append(data)

@@ -41,13 +41,13 @@ class Stream(Subscriber):
 
     def __init__(self, link: Link, ring: Ring) -> None:
         super().__init__(link, [ring])
-        self.ring = ring
+        self._ring = ring
         self._position = 0  # everything before this byte of the ring has arrived, as far as `_kept` is empty
 
     def read(self) -> None:
         """Compare with the ring; count by position."""
         chunk = self.link.receive()
-        ring = self.ring
+        ring = self._ring
         if not self._kept and ring.continues(chunk, self._position):
             self._position += len(chunk)
             self.tallies[0].next = ring.messages_before(self._position)
@@ -55,7 +55,7 @@ class Stream(Subscriber):
             self._read_slowly(bytes(chunk))
 
     def _read_slowly(self, chunk: bytes) -> None:
-        ring, tally = self.ring, self.tallies[0]
+        ring, tally = self._ring, self.tallies[0]
         begun = ring.byte_at(tally.next)
         data = (self._kept or bytes(ring.slice(begun, self._position - begun))) + chunk
         end = 0

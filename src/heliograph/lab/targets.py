@@ -76,7 +76,11 @@ class Mosquitto(Target):
         return found[1] if found else "unknown"
 
     def command(self, directory: Path, port: int, tls: Certificate | None) -> list[str]:
-        """No limits, no files, no log; TCP_NODELAY as heliograph has it, or its latency would be Nagle's."""
+        """No limits, no files, no log.
+
+        `set_tcp_nodelay` stays off, its default: it writes message by message, and with Nagle's algorithm the kernel
+        gathers those writes. Measured, that halves its CPU in fan-out and is better for its latency under load, too.
+        """
         lines = [
             f"listener {port} {HOST}",
             "max_connections -1",
@@ -85,7 +89,6 @@ class Mosquitto(Target):
             "max_queued_messages 0",
             "persistence false",
             "log_type none",
-            "set_tcp_nodelay true",
         ]
         if os.geteuid() == 0:
             lines.append("user root")  # or it becomes a user who cannot read the key for TLS
