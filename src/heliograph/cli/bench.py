@@ -19,10 +19,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="a short look, about a minute; figures are rougher")
     parser.add_argument("--case", action="append", default=[], metavar="NAME", help="only these cases (globs work)")
     parser.add_argument("--target", action="append", default=[], metavar="NAME", help="only these brokers")
-    parser.add_argument("--repeat", type=int, metavar="N", help="rounds per case and broker; the median one is shown")
+    parser.add_argument(
+        "--repeat", type=_rounds, metavar="N", help="rounds per case and broker; the median one is shown"
+    )
     parser.add_argument("--list", action="store_true", help="list the cases and brokers, measure nothing")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown, when all is done")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where all figures go (bench-results/TIME.json)")
+
+
+def _rounds(text: str) -> int:
+    rounds = int(text)
+    if rounds < 1:
+        raise argparse.ArgumentTypeError("at least one round is needed")
+    return rounds
 
 
 def run(args: argparse.Namespace) -> int:

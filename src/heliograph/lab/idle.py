@@ -1,7 +1,6 @@
 """Connections that do nothing: what one costs to open, and what it costs in memory to keep."""
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from heliograph.lab.case import Case, Outcome, Site
@@ -25,10 +24,10 @@ class Idle(Case):
         links: list[Link] = []
         try:
             memory, before = site.meter.memory(), site.meter.read()
-            for numbers in _batches(count):
-                batch = [Link(site.address, f"idle-{number}") for number in numbers]
-                links += batch
-                for link in batch:
+            for first in range(0, count, AT_ONCE):
+                numbers = range(first, min(first + AT_ONCE, count))
+                links.extend(Link(site.address, f"idle-{number}") for number in numbers)
+                for link in links[first:]:
                     link.finish()
             spent = site.meter.read().since(before)
             time.sleep(SETTLE_SECONDS)  # what a broker does after answering belongs to its memory as well
@@ -42,8 +41,3 @@ class Idle(Case):
             delivered=count,
             figures={"connections": count, "KB/connection": grown / count / 1024},
         )
-
-
-def _batches(count: int) -> Iterator[range]:
-    for first in range(0, count, AT_ONCE):
-        yield range(first, min(first + AT_ONCE, count))

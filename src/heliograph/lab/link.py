@@ -46,7 +46,7 @@ class Link:
         """Connect and send CONNECT; `finish` waits for the answer, so that many links can be opened side by side."""
         self.version = version
         self.socket = _dial(address)
-        self.socket.sendall(wire.connect(client, version))
+        self._say(wire.connect(client, version))
         self._handle: Callable[[], None] = lambda: None
         self._selector: selectors.BaseSelector
         self._backlog: deque[memoryview] = deque()
@@ -59,17 +59,23 @@ class Link:
 
     def subscribe(self, topic_filter: str, qos: int) -> None:
         """Subscribe and wait until the broker has granted exactly this."""
-        self.socket.sendall(wire.subscribe(topic_filter, qos, self.version))
+        self._say(wire.subscribe(topic_filter, qos, self.version))
         granted = self._expect(wire.SUBACK)[-1]
         if granted != qos:
             raise BrokerGone(f"asked for QoS {qos} on {topic_filter}, the broker granted {granted:#x}")
+
+    def _say(self, packet: bytes) -> None:
+        try:
+            self.socket.sendall(packet)
+        except OSError as error:
+            raise BrokerGone(f"sending packet {packet[0]:#x} failed: {error}") from None
 
     def _expect(self, first: int) -> bytes:
         try:
             head = self._exactly(2)
             body = self._exactly(head[1])
-        except TimeoutError:
-            raise BrokerGone(f"no packet {first:#x} within {PATIENCE:.0f} s") from None
+        except OSError as error:
+            raise BrokerGone(f"waiting for packet {first:#x} failed: {error}") from None
         if head[0] != first or (first == wire.CONNACK and body[1] != 0):
             raise BrokerGone(f"expected packet {first:#x}, the broker sent {(head + body).hex(' ')}")
         return body

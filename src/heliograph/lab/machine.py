@@ -20,17 +20,26 @@ class Cores:
 
 
 @contextmanager
+def on_core(core: int | None) -> Iterator[None]:
+    """Keep this process, and those that it starts meanwhile, to one core."""
+    if core is None:
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {core})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@contextmanager
 def split_cores() -> Iterator[Cores]:
     """Keep generator and broker apart: pin this process to one core and name another one for the brokers."""
     mine = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    if len(mine) < 2:
-        yield Cores()
-        return
-    os.sched_setaffinity(0, {mine[1]})
-    try:
-        yield Cores(broker=mine[0], generator=mine[1])
-    finally:
-        os.sched_setaffinity(0, mine)
+    cores = Cores(broker=mine[0], generator=mine[1]) if len(mine) > 1 else Cores()
+    with on_core(cores.generator):
+        yield cores
 
 
 def raise_file_limit() -> None:

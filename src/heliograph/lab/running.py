@@ -1,6 +1,5 @@
 """A broker process for one measurement: fresh, on a free port, on a core of its own where there are two."""
 
-import os
 import socket
 import subprocess
 import tempfile
@@ -12,6 +11,7 @@ from pathlib import Path
 from heliograph.lab.case import Case, Effort, Site
 from heliograph.lab.certificate import make_certificate
 from heliograph.lab.link import HOST, Address, BrokerGone
+from heliograph.lab.machine import on_core
 from heliograph.lab.meter import Meter
 from heliograph.lab.targets import Target
 
@@ -27,10 +27,10 @@ def running(target: Target, case: Case, effort: Effort, core: int | None) -> Ite
         tls = make_certificate(directory) if case.tls else None
         port = _free_port()
         with (directory / "log").open("wb") as log:
-            process = subprocess.Popen(target.command(directory, port, tls), stdout=log, stderr=log, cwd=directory)
+            command = target.command(directory, port, tls)
+            with on_core(core):  # inherited, so that it holds for every thread
+                process = subprocess.Popen(command, stdout=log, stderr=log, cwd=directory)
         try:
-            if core is not None:
-                os.sched_setaffinity(process.pid, {core})
             _await_listener(process, port, directory / "log")
             yield Site(Address(port, tls.client_context() if tls else None), Meter(process.pid), effort)
         finally:
@@ -48,7 +48,8 @@ def _await_listener(process: subprocess.Popen[bytes], port: int, log: Path) -> N
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end:
         if process.poll() is not None:
-            raise BrokerGone(f"it ended with status {process.returncode}: {log.read_text()[-400:].strip()}")
+            last = log.read_text(errors="replace").strip().rpartition("\n")[2]
+            raise BrokerGone(f"it ended with status {process.returncode}, saying: {last}")
         try:
             socket.create_connection((HOST, port), timeout=1).close()
         except OSError:

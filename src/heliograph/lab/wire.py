@@ -13,7 +13,6 @@ V5 = 5
 
 CONNACK, SUBACK = 0x20, 0x90
 PUBACK, PUBREC, PUBREL, PUBCOMP = 0x40, 0x50, 0x62, 0x70
-DISCONNECT = b"\xe0\x00"
 
 # Who sent a message and which of its messages it is; every payload starts with these.
 MARK = struct.Struct(">II")
