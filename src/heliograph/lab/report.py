@@ -89,7 +89,7 @@ def ratio(row: Row, ours: Row | None) -> float | None:
 
 def _remarks(row: Row) -> str:
     shown = row.median
-    words = [f"{_figure(value)} {name}" for name, value in shown.figures.items()] if shown else []
+    words = [f"{_figure(value)} {name}" for name, value in row.figures.items()]
     if shown and shown.others > NOISY:
         words.append(f"noisy: others used {shown.others:.1f} cores")
     if row.strange:
@@ -110,7 +110,7 @@ def shortfalls(rows: Sequence[Row]) -> list[str]:
     if times is not None and times < case.goal:
         found.append(f"{case.name}: {_times(times)} the CPU efficiency of {YARDSTICK}, wanted {_times(case.goal)}")
     for name, most in case.most.items():
-        value = ours.median.figures.get(name, 0.0) if ours.median else 0.0
+        value = ours.figures.get(name, 0.0)
         if value > most:
             found.append(f"{case.name}: {_figure(value)} {name}, wanted {_figure(most)} at most")
     return found
@@ -151,6 +151,7 @@ def as_data(row: Row) -> dict[str, object]:
         "goal": row.case.goal,
         "target": row.target,
         "median_cpu_us": shown.cpu if shown else None,
+        "median_figures": row.figures,
         "lost": row.lost,
         "duplicates": row.duplicates,
         "runs": runs,

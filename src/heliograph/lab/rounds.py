@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median_low
 
 import psutil
 
@@ -37,6 +38,12 @@ class Row:
         return outcomes[(len(outcomes) - 1) // 2] if outcomes else None
 
     @property
+    def figures(self) -> dict[str, float]:
+        """What only some cases measure; of each figure the median of its rounds (the lower one of two)."""
+        kept = [run.outcome.figures for run in self.runs if run.outcome]
+        return {name: median_low([figures[name] for figures in kept if name in figures]) for name in _names(kept)}
+
+    @property
     def lost(self) -> int:
         """Messages lost, over all rounds."""
         return sum(run.outcome.lost for run in self.runs if run.outcome)
@@ -55,6 +62,11 @@ class Row:
     def errors(self) -> list[str]:
         """Why rounds failed."""
         return [run.error for run in self.runs if run.error]
+
+
+def _names(figures: Sequence[dict[str, float]]) -> dict[str, None]:
+    """The names of all figures, in the order that the case gave them."""
+    return dict.fromkeys(name for one in figures for name in one)
 
 
 def choose_targets(names: Sequence[str]) -> list[Target]:
