@@ -1,0 +1,87 @@
+"""What a benchmark case is: a load with a name and a goal, which measures one broker and says what came out."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+from heliograph.lab.link import Address
+from heliograph.lab.meter import Meter, Reading
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much to measure."""
+
+    seconds: float  # measured interval of a load
+    rounds: int  # times that each case runs on each target
+    connections: int  # at most this many idle connections
+
+
+FULL = Effort(seconds=3.0, rounds=3, connections=10_000)
+QUICK = Effort(seconds=0.6, rounds=1, connections=2_000)
+
+
+@dataclass(frozen=True)
+class Site:
+    """A broker that has just been started, ready to be measured."""
+
+    address: Address
+    meter: Meter
+    effort: Effort
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One measurement of one case on one broker."""
+
+    spent: Reading
+    sent: int
+    delivered: int  # what CPU time is divided by: deliveries, or connects where nothing is delivered
+    lost: int = 0
+    duplicates: int = 0
+    strange: int = 0  # packets that have no place in the load
+    figures: dict[str, float] = field(default_factory=dict)  # what only some cases measure, by name
+
+    @property
+    def cpu(self) -> float:
+        """CPU microseconds of the broker per delivery."""
+        return self.spent.broker_cpu / max(1, self.delivered) * 1e6
+
+    @property
+    def generator_cpu(self) -> float:
+        """CPU microseconds of the generator per delivery."""
+        return self.spent.generator_cpu / max(1, self.delivered) * 1e6
+
+    @property
+    def generator_share(self) -> float:
+        """How busy the generator was; near 1 it may have been what limited the rate."""
+        return self.spent.generator_cpu / self.spent.wall
+
+    @property
+    def others(self) -> float:
+        """Cores that neither broker nor generator had: what somebody else's work took while this was measured."""
+        return max(0.0, self.spent.machine_cpu - self.spent.broker_cpu - self.spent.generator_cpu) / self.spent.wall
+
+    @property
+    def rate_in(self) -> float:
+        """Messages per second that the broker took."""
+        return self.sent / self.spent.wall
+
+    @property
+    def rate_out(self) -> float:
+        """Messages per second that the broker delivered."""
+        return self.delivered / self.spent.wall
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case(ABC):
+    """A load; subclasses say of what kind."""
+
+    name: str
+    about: str
+    goal: float = 1.0  # how many times less CPU per delivery than mosquitto 2.0 we want to use
+    most: dict[str, float] = field(default_factory=dict)  # figures of ours that must not be greater than this
+    tls: bool = False
+
+    @abstractmethod
+    def measure(self, site: Site) -> Outcome:
+        """Put the load on this broker."""

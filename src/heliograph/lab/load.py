@@ -1,0 +1,119 @@
+"""A load while it runs: its connections, the loop that serves them, and the accounts at the end."""
+
+import selectors
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from heliograph.lab import wire
+from heliograph.lab.case import Outcome, Site
+from heliograph.lab.link import Link
+from heliograph.lab.publishers import Publisher
+from heliograph.lab.subscribers import Subscriber
+
+WARM_UP = 0.25  # of the measured interval, before it
+DRAIN_SECONDS = 10.0  # how long messages on their way may take to arrive once nothing more is sent
+SILENCE_SECONDS = 2.0  # how long none of them may arrive, before those that have not are given up
+# While no window has opened far enough, the generator sleeps a little longer each time. A receiver that wakes up for
+# every message makes the broker pay for waking it, which costs a broker that writes message by message a third of its
+# CPU; and as each nap is no longer than the time since the last batch, three quarters of a window cannot run out.
+SHORTEST_NAP, LONGEST_NAP = 0.00005, 0.001
+QUIET_SECONDS = 0.02  # after the last expected message, how long to listen for ones that should not come
+
+
+class Load:
+    """Publishers and subscribers on one broker, served by one thread."""
+
+    def __init__(self, site: Site) -> None:
+        self.publishers: list[Publisher] = []
+        self.subscribers: list[Subscriber] = []
+        self._site = site
+        self._selector = selectors.DefaultSelector()
+        self._links: list[Link] = []
+        self._nap = SHORTEST_NAP
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._selector.close()
+        for link in self._links:
+            link.close()
+
+    def open(self, client: str, version: int = wire.V3) -> Link:
+        """A connected client that is closed with the load."""
+        link = Link(self._site.address, client, version)
+        self._links.append(link)
+        link.finish()
+        return link
+
+    def add_publisher(self, publisher: Publisher) -> None:
+        """Let this publisher take part."""
+        self.publishers.append(publisher)
+        publisher.link.attach(self._selector, publisher.read)
+
+    def add_subscriber(self, subscriber: Subscriber) -> None:
+        """Let this subscriber take part."""
+        self.subscribers.append(subscriber)
+        subscriber.link.attach(self._selector, subscriber.read)
+
+    def run(self, send: Callable[[], float]) -> Outcome:
+        """Warm up, measure while messages flow, then wait for those on their way.
+
+        `send` is called before every turn of the loop; it returns how long that turn may wait for something to read.
+        """
+        seconds = self._site.effort.seconds
+        self._flow(send, seconds * WARM_UP)
+        before, sent, delivered = self._site.meter.read(), self._sent, self._delivered
+        self._flow(send, seconds)
+        after, sent, delivered = self._site.meter.read(), self._sent - sent, self._delivered - delivered
+        self._drain()
+        return Outcome(
+            spent=after.since(before),
+            sent=sent,
+            delivered=delivered,
+            lost=sum(publisher.lost for publisher in self.publishers),
+            duplicates=sum(tally.duplicates for reader in self.subscribers for tally in reader.tallies),
+            strange=sum(sender.strange for sender in self.publishers)
+            + sum(reader.strange for reader in self.subscribers),
+        )
+
+    def pump(self) -> float:
+        """Let publishers send what their windows allow, in rounds: when at least a quarter of them can send."""
+        able = [(publisher, count) for publisher in self.publishers if (count := publisher.batch())]
+        if 4 * len(able) >= len(self.publishers):
+            for publisher, count in able:
+                publisher.send(count)
+            self._nap = SHORTEST_NAP
+        else:
+            time.sleep(self._nap)
+            self._nap = min(2 * self._nap, LONGEST_NAP)
+        return 0.1
+
+    @property
+    def _sent(self) -> int:
+        return sum(publisher.sent for publisher in self.publishers)
+
+    @property
+    def _delivered(self) -> int:
+        return sum(tally.received for reader in self.subscribers for tally in reader.tallies)
+
+    def _flow(self, send: Callable[[], float], seconds: float) -> None:
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            self._turn(send())
+
+    def _turn(self, timeout: float) -> bool:
+        """Serve what the connections have; whether there was anything within this time."""
+        events = self._selector.select(timeout)
+        for key, mask in events:
+            key.data.ready(mask)
+        return bool(events)
+
+    def _drain(self) -> None:
+        end = time.perf_counter() + DRAIN_SECONDS
+        while any(publisher.settled < publisher.sent for publisher in self.publishers):
+            if not self._turn(SILENCE_SECONDS) or time.perf_counter() > end:
+                return
+        self._turn(QUIET_SECONDS)

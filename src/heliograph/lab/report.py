@@ -1,0 +1,173 @@
+"""What a benchmark says: a table for people, a list of what falls short, JSON for everything else."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+
+from heliograph.lab.rounds import Row
+from heliograph.lab.targets import Heliograph, Mosquitto
+
+OURS = Heliograph.name
+YARDSTICK = Mosquitto.name  # whom the goals are measured against
+
+NOISY = 0.2  # cores used by others, from which on a row says so
+
+COLUMNS = (
+    ("case", 18),
+    ("broker", 11),
+    ("in/s", 8),
+    ("out/s", 8),
+    ("CPU µs", 8),
+    ("ratio", 7),
+    ("lost", 6),
+    ("dup", 5),
+    ("gen", 5),
+    ("", 0),
+)
+LEGEND = (
+    "CPU µs: of the broker per delivery (per connect for idle connections), the median round. ratio: that CPU over "
+    f"{OURS}'s. lost, dup: of all rounds. gen: how busy the generator's core was."
+)
+
+
+def header() -> str:
+    """The head of the table as text."""
+    return _line([title for title, _ in COLUMNS])
+
+
+def lines(rows: Sequence[Row]) -> list[str]:
+    """The rows of one case as text."""
+    return [_line(cells) for cells in _cells(rows)]
+
+
+def markdown(cases: Iterable[Sequence[Row]]) -> str:
+    """The whole table as Markdown."""
+    titles = [title for title, _ in COLUMNS]
+    table = [titles, ["---"] * 2 + ["---:"] * 7 + ["---"]]
+    table += [cells for rows in cases for cells in _cells(rows)]
+    return "\n".join(["| " + " | ".join(cells) + " |" for cells in table] + ["", LEGEND])
+
+
+def _line(cells: Sequence[str]) -> str:
+    padded = [
+        cell.ljust(width) if number < 2 else cell.rjust(width)
+        for number, (cell, (_, width)) in enumerate(zip(cells, COLUMNS, strict=True))
+    ]
+    return "  ".join(padded).rstrip()
+
+
+def _cells(rows: Sequence[Row]) -> list[list[str]]:
+    ours = next((row for row in rows if row.target == OURS), None)
+    table = []
+    for number, row in enumerate(rows):
+        start = [row.case.name if number == 0 else "", row.target]
+        shown = row.median
+        if shown is None:
+            table.append([*start, *["-"] * 7, f"failed: {row.errors[0]}"])
+            continue
+        table.append(
+            [
+                *start,
+                _short(shown.rate_in),
+                _short(shown.rate_out),
+                _figure(shown.cpu),
+                _times(ratio(row, ours)) if row is not ours else "",
+                str(row.lost),
+                str(row.duplicates),
+                f"{shown.generator_share:.0%}",
+                _remarks(row),
+            ]
+        )
+    return table
+
+
+def ratio(row: Row, ours: Row | None) -> float | None:
+    """How many times the CPU of ours this broker uses per delivery."""
+    if ours is None or row.median is None or ours.median is None or not ours.median.cpu:
+        return None
+    return row.median.cpu / ours.median.cpu
+
+
+def _remarks(row: Row) -> str:
+    shown = row.median
+    words = [f"{_figure(value)} {name}" for name, value in row.figures.items()]
+    if shown and shown.others > NOISY:
+        words.append(f"noisy: others used {shown.others:.1f} cores")
+    if row.strange:
+        words.append(f"{row.strange} strange packets")
+    if row.errors:
+        words.append(f"{len(row.errors)} of {len(row.runs)} rounds failed: {row.errors[0]}")
+    return ", ".join(words)
+
+
+def shortfalls(rows: Sequence[Row]) -> list[str]:
+    """Where we are slower, bigger or less reliable than wanted in one case."""
+    ours = next((row for row in rows if row.target == OURS), None)
+    if ours is None:
+        return []
+    case, found = ours.case, failures(rows)
+    peer = next((row for row in rows if row.target == YARDSTICK), None)
+    times = ratio(peer, ours) if peer else None
+    if times is not None and times < case.goal:
+        found.append(f"{case.name}: {_times(times)} the CPU efficiency of {YARDSTICK}, wanted {_times(case.goal)}")
+    for name, most in case.most.items():
+        value = ours.figures.get(name, 0.0)
+        if value > most:
+            found.append(f"{case.name}: {_figure(value)} {name}, wanted {_figure(most)} at most")
+    return found
+
+
+def failures(rows: Sequence[Row]) -> list[str]:
+    """What our server did wrong in one case, speed aside."""
+    found = []
+    for row in rows:
+        if row.target == OURS:
+            found += [f"{row.case.name}: failed: {error}" for error in row.errors]
+            if row.lost or row.duplicates or row.strange:
+                found.append(f"{row.case.name}: {row.lost} lost, {row.duplicates} twice, {row.strange} strange packets")
+    return found
+
+
+def as_data(row: Row) -> dict[str, object]:
+    """One row and all its rounds, for JSON."""
+    runs = []
+    for run in row.runs:
+        data: dict[str, object] = {"round": run.round}
+        if run.outcome is None:
+            data["error"] = run.error
+        else:
+            outcome = run.outcome
+            data |= asdict(outcome)
+            data["broker_cpu_us_per_delivery"] = outcome.cpu
+            data["generator_cpu_us_per_delivery"] = outcome.generator_cpu
+            data["generator_share"] = outcome.generator_share
+            data["cores_used_by_others"] = outcome.others
+            data["in_per_second"] = outcome.rate_in
+            data["out_per_second"] = outcome.rate_out
+        runs.append(data)
+    shown = row.median
+    return {
+        "case": row.case.name,
+        "about": row.case.about,
+        "goal": row.case.goal,
+        "target": row.target,
+        "median_cpu_us": shown.cpu if shown else None,
+        "median_figures": row.figures,
+        "lost": row.lost,
+        "duplicates": row.duplicates,
+        "runs": runs,
+    }
+
+
+def _short(number: float) -> str:
+    for unit, size in (("M", 1e6), ("k", 1e3)):
+        if number >= size:
+            return f"{number / size:.3g}{unit}" if number < 1000 * size else f"{number / size:.0f}{unit}"
+    return f"{number:.0f}"
+
+
+def _figure(number: float) -> str:
+    return f"{number:.0f}" if number >= 100 else f"{number:.3g}"
+
+
+def _times(number: float | None) -> str:
+    return "" if number is None else f"{_figure(number)}x"

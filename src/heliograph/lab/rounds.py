@@ -1,0 +1,101 @@
+"""Runs cases on targets, round by round, so that all targets meet the same moods of the machine."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median_low
+
+import psutil
+
+from heliograph.errors import Problem
+from heliograph.lab.case import Case, Effort, Outcome
+from heliograph.lab.link import BrokerGone
+from heliograph.lab.machine import Cores
+from heliograph.lab.running import running
+from heliograph.lab.targets import TARGETS, Target
+
+
+@dataclass(frozen=True)
+class Run:
+    """One case on one target in one round: what came out, or why nothing did."""
+
+    round: int
+    outcome: Outcome | None
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """All rounds of one case on one target."""
+
+    case: Case
+    target: str
+    runs: tuple[Run, ...]
+
+    @property
+    def median(self) -> Outcome | None:
+        """The round whose CPU per delivery is the median (the lower one of two); None when no round succeeded."""
+        outcomes = sorted((run.outcome for run in self.runs if run.outcome), key=lambda outcome: outcome.cpu)
+        return outcomes[(len(outcomes) - 1) // 2] if outcomes else None
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """What only some cases measure; of each figure the median of its rounds (the lower one of two)."""
+        kept = [run.outcome.figures for run in self.runs if run.outcome]
+        return {name: median_low([figures[name] for figures in kept if name in figures]) for name in _names(kept)}
+
+    @property
+    def lost(self) -> int:
+        """Messages lost, over all rounds."""
+        return sum(run.outcome.lost for run in self.runs if run.outcome)
+
+    @property
+    def duplicates(self) -> int:
+        """Messages delivered twice, over all rounds."""
+        return sum(run.outcome.duplicates for run in self.runs if run.outcome)
+
+    @property
+    def strange(self) -> int:
+        """Packets that had no place in the load, over all rounds."""
+        return sum(run.outcome.strange for run in self.runs if run.outcome)
+
+    @property
+    def errors(self) -> list[str]:
+        """Why rounds failed."""
+        return [run.error for run in self.runs if run.error]
+
+
+def _names(figures: Sequence[dict[str, float]]) -> dict[str, None]:
+    """The names of all figures, in the order that the case gave them."""
+    return dict.fromkeys(name for one in figures for name in one)
+
+
+def choose_targets(names: Sequence[str]) -> list[Target]:
+    """The targets of these names; without names, all that are installed."""
+    known = {kind.name: kind() for kind in TARGETS}
+    for name in names:
+        if name not in known:
+            raise Problem(f"no target is called '{name}'; known are {', '.join(known)}")
+        if known[name].version() is None:
+            raise Problem(f"{name} is not installed on this machine")
+    return [target for target in known.values() if target.name in names or (not names and target.version())]
+
+
+def measure(
+    cases: Sequence[Case], targets: Sequence[Target], effort: Effort, cores: Cores, progress: Callable[[str], None]
+) -> Iterator[list[Row]]:
+    """The rows of each case, one per target, as soon as its rounds are done."""
+    for number, case in enumerate(cases, 1):
+        runs: dict[str, list[Run]] = {target.name: [] for target in targets}
+        for turn in range(1, effort.rounds + 1):
+            for target in targets:
+                progress(f"[{number}/{len(cases)}] {case.name}: {target.name}, round {turn} of {effort.rounds}")
+                runs[target.name].append(_run(case, target, effort, cores, turn))
+        yield [Row(case, name, tuple(done)) for name, done in runs.items()]
+
+
+def _run(case: Case, target: Target, effort: Effort, cores: Cores, turn: int) -> Run:
+    try:
+        with running(target, case, effort, cores.broker) as site:
+            return Run(turn, case.measure(site))
+    except (BrokerGone, Problem, psutil.Error) as error:
+        return Run(turn, None, str(error))

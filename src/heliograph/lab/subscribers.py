@@ -1,0 +1,161 @@
+"""The receiving ends of a load: they know what must arrive, recognise it by the run and count everything else exactly.
+
+Each has `tallies`, one per publisher it hears. What a run does not explain is read packet by packet: slow, but a
+broker that loses, repeats or rewrites messages is still counted right.
+"""
+
+import re
+import struct
+from collections.abc import Sequence
+
+from heliograph.lab import wire
+from heliograph.lab.link import BUFFER, Link
+from heliograph.lab.ring import Ring
+from heliograph.lab.tally import Tally
+
+
+class Subscriber:
+    """What all receiving ends share."""
+
+    def __init__(self, link: Link, rings: Sequence[Ring]) -> None:
+        self.link = link
+        self.tallies = [Tally(ring.count) for ring in rings]
+        self.strange = 0  # packets that are not deliveries of this load
+        self._kept = b""  # the start of a packet whose rest has not arrived
+
+    def read(self) -> None:
+        """Take what the link has received."""
+        raise NotImplementedError
+
+    def _take_one(self, packet: bytes, body: int) -> wire.Delivery | None:
+        delivery = wire.read_publish(packet, body, self.link.version)
+        if delivery is None or delivery.publisher >= len(self.tallies):
+            self.strange += 1
+            return None
+        self.tallies[delivery.publisher].take(delivery.sequence)
+        return delivery
+
+
+class Stream(Subscriber):
+    """QoS 0 from one publisher: the bytes that arrive are the bytes of its ring, in order, whatever their lengths."""
+
+    def __init__(self, link: Link, ring: Ring) -> None:
+        super().__init__(link, [ring])
+        self._ring = ring
+        self._position = 0  # everything before this byte of the ring has arrived, as far as `_kept` is empty
+
+    def read(self) -> None:
+        """Compare with the ring; count by position."""
+        chunk = self.link.receive()
+        ring = self._ring
+        if not self._kept and ring.continues(chunk, self._position):
+            self._position += len(chunk)
+            self.tallies[0].next = ring.messages_before(self._position)
+        elif chunk:
+            self._read_slowly(bytes(chunk))
+
+    def _read_slowly(self, chunk: bytes) -> None:
+        ring, tally = self._ring, self.tallies[0]
+        begun = ring.byte_at(tally.next)
+        data = (self._kept or bytes(ring.slice(begun, self._position - begun))) + chunk
+        end = 0
+        for start, body, end in wire.packets(data):
+            self._take_one(data[start:end], body - start)
+        # Back to comparing as soon as what is left over is again the start of the next message.
+        self._kept = data[end:]
+        self._position = ring.byte_at(tally.next)
+        if ring.continues(self._kept, self._position):
+            self._position += len(self._kept)
+            self._kept = b""
+
+
+class Acknowledging(Subscriber):
+    """QoS 1 and 2 from one publisher, all messages of one length: identifiers are lifted out of a run in two slices.
+
+    What remains of the run is compared with the ring, whose identifiers are zero; the acknowledgements are built
+    from the two columns. With QoS 2 the broker's PUBRELs may come between runs of PUBLISHes in any mixture.
+    """
+
+    def __init__(self, link: Link, ring: Ring, topic: str, qos: int) -> None:
+        super().__init__(link, [ring])
+        self._ring = ring
+        self._answer = wire.PUBACK if qos == 1 else wire.PUBREC
+        self._stride = ring.starts[1]
+        self._body_at = ring.stream.index(wire.text(topic))
+        self._id_at = self._body_at + len(wire.text(topic))
+        head = ring.stream[: self._id_at]
+        # `.` with (?s) is skipped without looking; a class of all 256 bytes would be tested byte by byte.
+        self._publishes = re.compile(b"(?s:" + re.escape(head) + b".{%d})++" % (self._stride - len(head)))
+        self._releases = re.compile(b"(?s:\x62\x02..)++")
+
+    def read(self) -> None:
+        """Cut what arrived into runs; answer each."""
+        chunk = self.link.receive(self._kept)
+        at, size = 0, len(chunk)
+        while at < size:
+            if run := self._publishes.match(chunk, at):
+                self._take_run(chunk, at, run.end())
+            elif run := self._releases.match(chunk, at):
+                self.link.write(wire.answer_run(wire.PUBCOMP, bytes(chunk[at : run.end()])))
+            else:
+                end = self._take_odd(bytes(chunk[at:]))
+                if not end:
+                    break
+                at += end
+                continue
+            at = run.end()
+        self._kept = bytes(chunk[at:])
+
+    def _take_run(self, chunk: memoryview, start: int, end: int) -> None:
+        stride, tally = self._stride, self.tallies[0]
+        count = (end - start) // stride
+        # BUFFER is what `chunk` shows; of the two, only a bytearray can be sliced with a stride at full speed.
+        high_at, low_at = slice(start + self._id_at, end, stride), slice(start + self._id_at + 1, end, stride)
+        high, low = bytes(BUFFER[high_at]), bytes(BUFFER[low_at])
+        BUFFER[high_at] = BUFFER[low_at] = bytes(count)
+        if self._ring.continues(chunk[start:end], self._ring.byte_at(tally.next)):
+            tally.next += count
+        else:
+            for packet in range(start, end, stride):
+                self._take_one(bytes(chunk[packet : packet + stride]), self._body_at)
+        self.link.write(wire.ack_run(self._answer, high, low))
+
+    def _take_odd(self, data: bytes) -> int:
+        """One packet that belongs to no run; returns its length, 0 if it is not whole yet."""
+        for start, body, end in wire.packets(data):
+            delivery = self._take_one(data[start:end], body)
+            if delivery is not None and delivery.qos:
+                kind = wire.PUBACK if delivery.qos == 1 else wire.PUBREC
+                self.link.write(wire.ack_run(kind, delivery.packet_id[:1], delivery.packet_id[1:]))
+            return end
+        return 0
+
+
+class Gathering(Subscriber):
+    """QoS 0 from many publishers in any order, all messages of one length: each one's marks are read."""
+
+    def __init__(self, link: Link, rings: Sequence[Ring]) -> None:
+        super().__init__(link, rings)
+        stride = rings[0].starts[1]
+        mark_at = rings[0].stream.index(wire.MARK.pack(0, 0))
+        self._marks = struct.Struct(f">{mark_at}xII{stride - mark_at - wire.MARK.size}x")
+        self._first = rings[0].stream[:1]
+
+    def read(self) -> None:
+        """Read the marks of all whole packets."""
+        chunk = self.link.receive(self._kept)
+        size = len(chunk) - len(chunk) % self._marks.size
+        count = size // self._marks.size
+        if BUFFER[: size : self._marks.size] != self._first * count:
+            self._read_slowly(bytes(chunk))
+            return
+        tallies = self.tallies
+        for publisher, sequence in self._marks.iter_unpack(chunk[:size]):
+            tallies[publisher].take(sequence)
+        self._kept = bytes(chunk[size:])
+
+    def _read_slowly(self, data: bytes) -> None:
+        end = 0
+        for start, body, end in wire.packets(data):
+            self._take_one(data[start:end], body - start)
+        self._kept = data[end:]
