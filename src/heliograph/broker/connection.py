@@ -107,7 +107,7 @@ class Connection:
         if (
             (usual := self._usual) is not None
             and data.startswith(usual, 2)
-            and data[1] == len(data) - 2
+            and data[1] == len(data) - 2 < 0x80
             and data[0] == _QOS0
             and self._usual_generation == broker.routes.generation
         ):
@@ -162,13 +162,14 @@ class Connection:
 
     def _take(self, data: bytes, pos: int) -> None:
         size = len(data)
+        short = min(0x80, self.max_packet - 1)
         while pos < size:
             # The usual short packet is measured right here; everything else is left to the codec.
-            if size - pos > 1 and data[pos + 1] < 0x80:
+            if size - pos > 1 and data[pos + 1] < short:
                 body = pos + 2
                 end = body + data[pos + 1]
             else:
-                bounds = packet_bounds(data, pos, self.max_packet)
+                bounds = packet_bounds(data, pos, self.max_packet, self.version)
                 if bounds is None:
                     self._keep(data, pos, size - pos + 1)
                     return
@@ -185,7 +186,7 @@ class Connection:
             elif kind == _PUBLISH:
                 straight = take_straight(self, data, pos) if data[pos] == _QOS0 else pos
                 pos = straight if straight > pos else take_span(self, data, pos, body, end)
-            elif _FIRST_ACK <= kind <= _LAST_ACK and end - body == 2:
+            elif _FIRST_ACK <= kind <= _LAST_ACK and data[pos + 1] == 2:
                 pos = self._take_acks(data, pos)
             else:
                 self._take_packet(decode(data[pos], data[body:end], self.version))
@@ -264,7 +265,7 @@ class Connection:
         else:
             raise MalformedPacket(f"wrong flags in an acknowledgement: 0x{first:02X}")
         if not first_id:
-            raise MalformedPacket("an acknowledgement with packet identifier 0")
+            raise ProtocolError(Reason.PROTOCOL_ERROR, "an acknowledgement with packet identifier 0")
         if first >> 4 == packets.PacketType.PUBREL:
             self._released(session, first_id, count)
         elif session.window is not None:

@@ -16,7 +16,7 @@ from heliograph.broker.span import Span
 from heliograph.broker.subscription import Subscription
 from heliograph.mqtt.encoding import encode
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
-from heliograph.mqtt.framing import decode_varint, packet_bounds
+from heliograph.mqtt.framing import decode_varint
 from heliograph.mqtt.packets import PacketType, PubAck, PubRec
 from heliograph.mqtt.properties import decode_properties
 from heliograph.mqtt.reasons import Reason
@@ -29,6 +29,8 @@ _QOS0 = 0x30
 _DUP = 0x08
 _RETAIN = 0x01
 _DOLLAR = ord("$")
+_SHORT_MOST = 2 + 0x7F
+"""The longest packet whose length takes one byte."""
 
 
 class Carried(NamedTuple):
@@ -52,7 +54,7 @@ _KNOWN_LONGEST = 512
 
 def read_carried(data: bytes, pos: int, end: int) -> tuple[Carried, int]:
     """The properties of a v5 PUBLISH at `pos`, and where its payload starts."""
-    if data[pos : pos + 1] == b"\0":
+    if pos < end and not data[pos]:
         return _NONE, pos + 1
     length = decode_varint(data, pos, end)
     if length is None or length[1] + length[0] > end:
@@ -82,6 +84,7 @@ def take_straight(connection: "Connection", data: bytes, pos: int) -> int:
     broker = connection.broker
     routes = broker.routes.cache
     version5 = connection.version5
+    max_packet = connection.max_packet
     size = len(data)
     start = pos
     count = 0
@@ -94,13 +97,10 @@ def take_straight(connection: "Connection", data: bytes, pos: int) -> int:
         if length > 0x7F:  # a longer remaining length: two bytes are read here, more are left to the codec
             length += (data[body] << 7) - 0x80
             body += 1
-            if length > 0x3FFF:
-                bounds = packet_bounds(data, pos, connection.max_packet)
-                if bounds is None:
-                    break
-                body, length = bounds[0], bounds[1] - bounds[0]
+            if not 0x7F < length <= 0x3FFF:
+                break
         end = body + length
-        if end > size or length < 2:
+        if end > size or length < 2 or end - pos > max_packet:
             break
         head_end = body + 2 + (data[body] << 8 | data[body + 1])
         if head_end > end:
@@ -120,7 +120,10 @@ def take_straight(connection: "Connection", data: bytes, pos: int) -> int:
             if head_end >= end:
                 break
             if data[head_end]:
-                carried, head_end = read_carried(data, head_end, end)
+                try:
+                    carried, head_end = read_carried(data, head_end, end)
+                except ProtocolError:
+                    break
                 if not carried.plain:
                     break
             else:
@@ -135,7 +138,7 @@ def take_straight(connection: "Connection", data: bytes, pos: int) -> int:
     if not count:
         return start
     assert receivers is not None
-    if count == 1 and start == 0 and pos == size and body == 2:
+    if count == 1 and start == 0 and pos == size and body == 2 and max_packet > _SHORT_MOST:
         connection.remember(data[2:head_end], receivers)
     forward(broker, receivers, data[start:pos], count)
     return pos
@@ -170,7 +173,7 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
     qos = first >> 1 & 3
     if qos == 3:
         raise MalformedPacket("PUBLISH with QoS 3")
-    if first & _DUP and not qos:
+    if first & _DUP and not qos and connection.version > 3:
         raise MalformedPacket("PUBLISH with QoS 0 and DUP")
     if end - body < 2:
         raise MalformedPacket("PUBLISH without a topic name")
@@ -179,7 +182,7 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
     if head_end > end:
         raise MalformedPacket("PUBLISH shorter than its topic name")
     if qos and not (data[name_end] or data[name_end + 1]):
-        raise MalformedPacket("PUBLISH with packet identifier 0")
+        raise ProtocolError(Reason.PROTOCOL_ERROR, "PUBLISH with packet identifier 0")
     carried = _NONE
     if version5:
         carried, head_end = read_carried(data, head_end, end)
@@ -206,7 +209,8 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
         id_at=id_at,
         version5=version5,
         retain=bool(first & _RETAIN),
-        verbatim=first & (_DUP | _RETAIN) == 0 and carried.alias is None,
+        # A remaining length with more bytes than it needs ends in a zero; not all receivers would take that.
+        verbatim=first & (_DUP | _RETAIN) == 0 and carried.alias is None and data[body - 1] != 0,
         properties=carried.passed_on,
         expires=expires,
     )
