@@ -44,7 +44,11 @@ class Buffer:
         self.expired = 0
 
     def add(self, queue: deque[Waiting], what: Span | bytes, lo: int, hi: int, limits: Limits) -> int:
-        """Let messages wait in `queue` (one of the two), as far as the limit allows; how many of them were taken."""
+        """Let messages wait in `queue` (one of the two), as far as the limit allows; how many of them were taken.
+
+        One that is taken and discarded at once, because newer ones need its place, has been taken.
+        """
+        taken = hi - lo
         room = limits.max_messages - self.count
         if hi - lo > room:
             if limits.when_full is WhenFull.DISCARD_OLD:
@@ -54,11 +58,12 @@ class Buffer:
             else:
                 self.rejected += hi - lo - max(room, 0)
                 hi = lo + max(room, 0)
+                taken = hi - lo
         if hi > lo:
             queue.append((what, lo, hi))
             self.count += hi - lo
             self.high_water = max(self.high_water, self.count)
-        return hi - lo
+        return taken
 
     def put_back(self, span: Span, lo: int, hi: int) -> None:
         """Messages that were on their way come back to the front; they have been counted in once, so no limit."""

@@ -156,7 +156,7 @@ def forward(broker: Broker, receivers: tuple[Subscription, ...], chunk: bytes, c
             chunks.append(chunk)
             subscription.sent += count
             sent += count
-        else:
+        elif outlet.connected:
             broker.stats.published_dropped += count - hold_late(broker, subscription, chunk, count)
     stats = broker.stats
     stats.messages_received += count
@@ -218,25 +218,29 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
     if qos == 0:
         _publish(connection, span, route)
     elif qos == 1:
-        reason = _publish(connection, span, route)
-        _acknowledge(connection, PUBACKS, ids, reason)
+        _acknowledge(connection, PUBACKS, ids, *_publish(connection, span, route))
     else:
         _take_qos2(connection, span, route, ids)
     return pos + count * stride
 
 
-def _publish(connection: "Connection", span: Span, route: Route) -> Reason:
+def _publish(connection: "Connection", span: Span, route: Route) -> tuple[Reason, int]:
     if span.topic.startswith(b"$SYS/"):
         connection.broker.stats.published_dropped += span.count
-        return Reason.NOT_AUTHORIZED
+        return Reason.NOT_AUTHORIZED, span.count
     return connection.broker.publish(span, connection.session, route)
 
 
-def _acknowledge(connection: "Connection", table: bytes, ids: Ids, reason: Reason) -> None:
-    """PUBACK or PUBREC for these identifiers, with the reason if it is not plain success."""
-    if reason and connection.version5:
+def _acknowledge(connection: "Connection", table: bytes, ids: Ids, reason: Reason, taken: int) -> None:
+    """PUBACK or PUBREC for these identifiers, with the reason if it is not plain success.
+
+    Only the messages of the first `taken` identifiers found room somewhere.
+    """
+    if connection.version5 and (reason or taken < len(ids)):
         kind = PubAck if table is PUBACKS else PubRec
-        chunk = b"".join(encode(kind(packet_id, reason), 5) for packet_id in ids)
+        answers = [kind(packet_id, reason) for packet_id in ids[:taken]]
+        answers += [kind(packet_id, Reason.QUOTA_EXCEEDED) for packet_id in ids[taken:]]
+        chunk = b"".join([encode(answer, 5) for answer in answers])
     else:
         chunk = acks_for(table, ids)
     write(connection.broker, connection.outlet, chunk)
@@ -249,21 +253,21 @@ def _take_qos2(connection: "Connection", span: Span, route: Route, ids: Ids) -> 
     if session.received is None:
         session.received = set()
     received = session.received
-    if len(received) + len(ids) > connection.receive_maximum and not received.issuperset(ids):
+    if len(received) + len(ids) > connection.receive_maximum and len(received.union(ids)) > connection.receive_maximum:
         raise ProtocolError(Reason.RECEIVE_MAXIMUM_EXCEEDED, "more unreleased QoS 2 messages than receive maximum")
     if received.isdisjoint(ids) and (isinstance(ids, range) or len(set(ids)) == len(ids)):
-        reason = _publish(connection, span, route)
+        reason, taken = _publish(connection, span, route)
         if reason < Reason.UNSPECIFIED_ERROR:
-            received.update(ids)
-        _acknowledge(connection, PUBRECS, ids, reason)
+            received.update(ids[:taken])
+        _acknowledge(connection, PUBRECS, ids, reason, taken)
         return
     for index, packet_id in enumerate(ids):
-        reason = Reason.SUCCESS
+        reason, taken = Reason.SUCCESS, 1
         if packet_id not in received:
-            reason = _publish(connection, _single(span, index), route)
-            if reason < Reason.UNSPECIFIED_ERROR:
+            reason, taken = _publish(connection, _single(span, index), route)
+            if taken and reason < Reason.UNSPECIFIED_ERROR:
                 received.add(packet_id)
-        _acknowledge(connection, PUBRECS, [packet_id], reason)
+        _acknowledge(connection, PUBRECS, [packet_id], reason, taken)
 
 
 def _single(span: Span, index: int) -> Span:
