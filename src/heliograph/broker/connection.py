@@ -28,6 +28,9 @@ from heliograph.mqtt.runs import PUBACKS, PUBCOMPS, PUBRECS, PUBRELS, ack_run, r
 # The largest CONNECT has five strings of 64 KB and properties; nobody needs near that before being admitted.
 _CONNECT_SIZE = 512 * 1024
 _PINGRESP = b"\xd0\x00"
+_TOLD_TO_OLD_CLIENTS = (Reason.UNSUPPORTED_PROTOCOL_VERSION, Reason.CLIENT_IDENTIFIER_NOT_VALID)
+# Reason strings quote what the client sent, which may be longer than a string on the wire can be.
+_REASON_STRING_MOST = 200
 _QOS0 = 0x30
 _PUBLISH, _FIRST_ACK, _LAST_ACK = 3, 4, 7
 
@@ -96,7 +99,7 @@ class Connection:
         self._parts: list[bytes] | None = None
         self._have = 0
         self._need = 0
-        self._check_at(self.heard + broker.limits.connect_timeout)
+        self._check_at(self.heard + broker.limits.connect_timeout, Connection._check_connected)
 
     # Bytes in
 
@@ -211,7 +214,9 @@ class Connection:
                 # The protocol level stands after the name; a v5 client gets its refusal in v5 form.
                 self.version5 = body[:7] == b"\x00\x04MQTT\x05"
                 self.version = 5 if self.version5 else 4
-                self.refuse(error.reason, str(error))
+                # An older one gets an answer only if there is a return code for what is wrong.
+                if self.version5 or error.reason in _TOLD_TO_OLD_CLIENTS:
+                    self.refuse(error.reason, str(error))
             raise
         if not isinstance(packet, packets.Connect):
             raise ProtocolError(Reason.PROTOCOL_ERROR, f"{type(packet).__name__} before CONNECT")
@@ -234,7 +239,7 @@ class Connection:
         handshake.open_session(self, connect)
         self.broker.journal.admitted(self, connect)
         if self.keep_alive:
-            self._check_at(self.heard + 1.5 * self.keep_alive)
+            self._check_at(self.heard + 1.5 * self.keep_alive, Connection._check_alive)
         if self._parts is not None:
             self.receive(b"")
 
@@ -242,7 +247,7 @@ class Connection:
         """CONNACK with a reason why not, and the end."""
         self.broker.stats.refused += 1
         self.broker.journal.refused(self, reason, text)
-        properties = Properties(reason_string=text) if self.version5 else Properties()
+        properties = Properties(reason_string=text[:_REASON_STRING_MOST]) if self.version5 else Properties()
         code = reason if self.version5 else connack_code_v3(reason)
         self.send(packets.ConnAck(False, code, properties))
         self._finish()
@@ -286,11 +291,12 @@ class Connection:
         if not unknown:
             self._write(ack_run(PUBRELS, first, count))
             return
-        strangers = [i for i in unknown if not session.window.awaits_completion(i)]
+        strangers = {i for i in unknown if not session.window.awaits_completion(i)}
         for packet_id in range(first, first + count):
-            if packet_id not in strangers:
+            if packet_id in strangers:
+                self._unknown_receipts([packet_id])
+            else:
                 self._write(ack_run(PUBRELS, packet_id, 1))
-        self._unknown_receipts(strangers)
 
     def _unknown_receipts(self, ids: list[int]) -> None:
         for packet_id in ids:
@@ -417,10 +423,17 @@ class Connection:
         if self.state is State.ENDED:
             return
         if self.state is State.OPEN and self.version5:
-            properties = Properties(reason_string=text) if self.explain else Properties()
-            self.send(packets.Disconnect(reason, properties))
+            self._say_goodbye(reason, text[:_REASON_STRING_MOST])
         self._leave(text, publish_will=publish_will)
         self._finish()
+
+    def _say_goodbye(self, reason: Reason, text: str) -> None:
+        if self.explain:
+            explained = encode(packets.Disconnect(reason, Properties(reason_string=text)), 5)
+            if len(explained) <= (self.outlet.max_packet or len(explained)):
+                self._write(explained)
+                return
+        self.send(packets.Disconnect(reason))
 
     def lost(self) -> None:
         """The network connection is gone."""
@@ -448,23 +461,26 @@ class Connection:
 
     # Time-outs
 
-    def _check_at(self, when: float) -> None:
+    def _check_at(self, when: float, check: Callable[["Connection", float], None]) -> None:
         # The timers must not keep connections alive that have ended long before.
         myself = weakref.ref(self)
 
-        def check(now: float) -> None:
+        def check_if_there(now: float) -> None:
             connection = myself()
             if connection is not None:
-                connection._check(now)
+                check(connection, now)
 
-        self.broker.timers.at(when, check)
+        self.broker.timers.at(when, check_if_there)
 
-    def _check(self, now: float) -> None:
+    def _check_connected(self, _now: float) -> None:
         if self.state is State.NEW:
             self.end(Reason.KEEP_ALIVE_TIMEOUT, "no CONNECT in time", publish_will=False)
-        elif self.state is State.OPEN and self.keep_alive:
-            due = self.heard + 1.5 * self.keep_alive
-            if due <= now:
-                self.end(Reason.KEEP_ALIVE_TIMEOUT, "nothing heard for 1.5 times the keep-alive", publish_will=True)
-            else:
-                self._check_at(due)
+
+    def _check_alive(self, now: float) -> None:
+        if self.state is not State.OPEN:
+            return
+        due = self.heard + 1.5 * self.keep_alive
+        if due <= now:
+            self.end(Reason.KEEP_ALIVE_TIMEOUT, "nothing heard for 1.5 times the keep-alive", publish_will=True)
+        else:
+            self._check_at(due, Connection._check_alive)
