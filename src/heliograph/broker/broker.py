@@ -199,12 +199,11 @@ class Broker:
             self._publish_will(session)
         elif session.will is not None:
             session.will_due = now + delay
-            self.timers.at(session.will_due, lambda at: self._will_is_due(session, at))
         if not session.expiry:
             self.end_session(session)
         elif session.expiry != FOR_EVER:
             session.ends_at = now + session.expiry
-            self.timers.at(session.ends_at, lambda at: self._session_ends(session, at))
+        self._set_alarm(session)
 
     def end_session(self, session: Session) -> None:
         """Forget a session: subscriptions, what waits and what is on its way."""
@@ -215,14 +214,26 @@ class Broker:
         if self.sessions.get(session.client_id) is session:
             del self.sessions[session.client_id]
 
-    def _session_ends(self, session: Session, now: float) -> None:
-        if session.ends_at and session.ends_at <= now and self.sessions.get(session.client_id) is session:
-            self.stats.sessions_expired += 1
-            self.end_session(session)
+    def _set_alarm(self, session: Session) -> None:
+        """Look at the session again when its will or its end is due."""
+        due = min(filter(None, (session.will_due, session.ends_at)), default=0.0)
+        # An alarm that is set already and goes off earlier looks when the next one is due: clients that come and go
+        # all the time must not leave an alarm behind each time.
+        if due and not 0 < session.alarm <= due:
+            session.alarm = due
+            self.timers.at(due, lambda now: self._alarm(session, due, now))
 
-    def _will_is_due(self, session: Session, now: float) -> None:
+    def _alarm(self, session: Session, due: float, now: float) -> None:
+        if session.alarm != due or self.sessions.get(session.client_id) is not session:
+            return
+        session.alarm = 0.0
         if session.will_due and session.will_due <= now:
             self._publish_will(session)
+        if session.ends_at and session.ends_at <= now:
+            self.stats.sessions_expired += 1
+            self.end_session(session)
+        else:
+            self._set_alarm(session)
 
     def _publish_will(self, session: Session) -> None:
         will, session.will, session.will_due = session.will, None, 0.0

@@ -16,6 +16,7 @@ class Session:
     """
 
     __slots__ = (
+        "alarm",
         "backlog",
         "client_id",
         "ends_at",
@@ -46,6 +47,8 @@ class Session:
         self.will: Will | None = None
         self.will_due = 0.0
         """The broker's clock when the will of a client that is away is to be published; 0: it is not."""
+        self.alarm = 0.0
+        """The broker's clock when somebody looks whether one of these times has come; 0: nobody does."""
 
     def room(self) -> int:
         """How many QoS 1 and 2 messages can be sent now."""
