@@ -1,8 +1,9 @@
 """Getting messages to receivers: now if they can take them, else by way of the subscription's buffer."""
 
+from collections import deque
 from typing import TYPE_CHECKING
 
-from heliograph.broker.buffer import cut_packets
+from heliograph.broker.buffer import Buffer, Waiting, cut_packets
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.routes import Route
 from heliograph.broker.session import Session
@@ -57,7 +58,7 @@ def offer(broker: "Broker", subscription: Subscription, span: Span, rendered: Re
         lo = _send_as_much_as_fits(broker, subscription, span, lo, hi, rendered)
     if lo < hi:
         buffer = subscription.own_buffer()
-        lo += buffer.add(buffer.waiting, span, lo, hi, broker.limits)
+        lo += _let_wait(broker, buffer, buffer.waiting, span, lo, hi)
         subscription.session.note_backlog(subscription)
     return lo
 
@@ -68,7 +69,14 @@ def hold_late(broker: "Broker", subscription: Subscription, what: Span | bytes, 
         return 0
     buffer = subscription.own_buffer()
     subscription.session.note_backlog(subscription)
-    return buffer.add(buffer.late, what, 0, count, broker.limits)
+    return _let_wait(broker, buffer, buffer.late, what, 0, count)
+
+
+def _let_wait(broker: "Broker", buffer: Buffer, queue: deque[Waiting], what: Span | bytes, lo: int, hi: int) -> int:
+    """Put messages into one of the queues of a buffer; how many found room."""
+    if buffer.count + hi - lo > broker.limits.max_messages:
+        broker.stats.expired += buffer.drop_expired(broker.now())
+    return buffer.add(queue, what, lo, hi, broker.limits)
 
 
 def _offer_shared(broker: "Broker", group: ShareGroup, span: Span, rendered: Rendered) -> int:
@@ -93,7 +101,7 @@ def _offer_shared(broker: "Broker", group: ShareGroup, span: Span, rendered: Ren
         if not any(m.outlet.connected or (span.qos and m.qos) for m in group.members):
             return hi
         queue = group.buffer.waiting if span.qos else group.buffer.late
-        lo += group.buffer.add(queue, span, lo, hi, broker.limits)
+        lo += _let_wait(broker, group.buffer, queue, span, lo, hi)
         for member in group.members:
             member.session.note_backlog(member)
     return lo
