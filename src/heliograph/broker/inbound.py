@@ -15,7 +15,7 @@ from heliograph.broker.routes import Route
 from heliograph.broker.span import Span
 from heliograph.broker.subscription import Subscription
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
-from heliograph.mqtt.framing import decode_varint, packet_bounds
+from heliograph.mqtt.framing import decode_varint
 from heliograph.mqtt.packets import PacketType
 from heliograph.mqtt.properties import decode_properties
 from heliograph.mqtt.reasons import Reason
@@ -93,16 +93,11 @@ def take_straight(connection: "Connection", data: bytes, pos: int) -> int:
     while size - pos > 4 and data[pos] == _QOS0:
         length = data[pos + 1]
         body = pos + 2
-        if length > 0x7F:  # a longer remaining length: two bytes are read here, more are left to the codec
+        if length > 0x7F:  # a longer remaining length: two bytes are read here, anything else is left to the codec
             length += (data[body] << 7) - 0x80
             body += 1
-            if length < 0x80:  # longer than it need be: an error, or not worth being quick about
+            if not 0x7F < length <= 0x3FFF:
                 break
-            if length > 0x3FFF:
-                bounds = packet_bounds(data, pos, max_packet, connection.version)
-                if bounds is None:
-                    break
-                body, length = bounds[0], bounds[1] - bounds[0]
         end = body + length
         if end > size or length < 2 or end - pos > max_packet:
             break
