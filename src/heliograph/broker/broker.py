@@ -170,8 +170,6 @@ class Broker:
     def open_session(self, client_id: str, *, clean_start: bool) -> tuple[Session, bool]:
         """The session of a client that connects, and whether there was one. An old connection has been ended before."""
         session = self.sessions.get(client_id)
-        if session is not None and session.will_due and clean_start:
-            self._publish_will(session)
         if session is not None and clean_start:
             self.end_session(session)
             session = None
@@ -182,6 +180,7 @@ class Broker:
 
     def attach(self, session: Session, outlet: Outlet, receive_maximum: int) -> None:
         """The client of a session is here: its deliveries go on."""
+        self._cancel_timers(session)
         session.attach(outlet, self.limits, receive_maximum)
         if session.subscriptions:
             self.routes.forget_all()
@@ -198,45 +197,34 @@ class Broker:
         elif session.will is not None and not delay:
             self._publish_will(session)
         elif session.will is not None:
-            session.will_due = now + delay
+            session.will_timer = self.timers.at(now + delay, lambda _: self._publish_will(session))
         if not session.expiry:
             self.end_session(session)
         elif session.expiry != FOR_EVER:
-            session.ends_at = now + session.expiry
-        self._set_alarm(session)
+            session.end_timer = self.timers.at(now + session.expiry, lambda _: self._expire(session))
 
     def end_session(self, session: Session) -> None:
         """Forget a session: subscriptions, what waits and what is on its way."""
-        if session.will_due:
+        if session.will_timer is not None:
             self._publish_will(session)
+        self._cancel_timers(session)
         for full in list(session.subscriptions):
             self.unsubscribe(session, full)
         if self.sessions.get(session.client_id) is session:
             del self.sessions[session.client_id]
 
-    def _set_alarm(self, session: Session) -> None:
-        """Look at the session again when its will or its end is due."""
-        due = min(filter(None, (session.will_due, session.ends_at)), default=0.0)
-        # An alarm that is set already and goes off earlier looks when the next one is due: clients that come and go
-        # all the time must not leave an alarm behind each time.
-        if due and not 0 < session.alarm <= due:
-            session.alarm = due
-            self.timers.at(due, lambda now: self._alarm(session, due, now))
+    def _cancel_timers(self, session: Session) -> None:
+        self.timers.cancel(session.will_timer)
+        self.timers.cancel(session.end_timer)
+        session.will_timer = session.end_timer = None
 
-    def _alarm(self, session: Session, due: float, now: float) -> None:
-        if session.alarm != due or self.sessions.get(session.client_id) is not session:
-            return
-        session.alarm = 0.0
-        if session.will_due and session.will_due <= now:
-            self._publish_will(session)
-        if session.ends_at and session.ends_at <= now:
-            self.stats.sessions_expired += 1
-            self.end_session(session)
-        else:
-            self._set_alarm(session)
+    def _expire(self, session: Session) -> None:
+        self.stats.sessions_expired += 1
+        self.end_session(session)
 
     def _publish_will(self, session: Session) -> None:
-        will, session.will, session.will_due = session.will, None, 0.0
+        self.timers.cancel(session.will_timer)
+        will, session.will, session.will_timer = session.will, None, None
         assert will is not None
         self.publish(self._span_of(will), session)
 

@@ -4,7 +4,6 @@ States: a connection is *new* until its CONNECT has come, *waiting* while somebo
 it has a session, and *ended* after that. Only an open one takes packets other than CONNECT.
 """
 
-import weakref
 from collections.abc import Callable
 from enum import Enum
 from typing import Protocol
@@ -16,6 +15,7 @@ from heliograph.broker.outlet import Outlet
 from heliograph.broker.routes import Route
 from heliograph.broker.session import Session
 from heliograph.broker.subscription import Subscription
+from heliograph.broker.timers import Timer
 from heliograph.mqtt import packets
 from heliograph.mqtt.decoding import decode
 from heliograph.mqtt.encoding import encode
@@ -55,11 +55,11 @@ class Connection:
     """The server's end of the conversation with one client."""
 
     __slots__ = (
-        "__weakref__",
         "_aliases",
         "_have",
         "_need",
         "_parts",
+        "_timer",
         "_usual",
         "_usual_generation",
         "_usual_receivers",
@@ -99,7 +99,8 @@ class Connection:
         self._parts: list[bytes] | None = None
         self._have = 0
         self._need = 0
-        self._check_at(self.heard + broker.limits.connect_timeout, Connection._check_connected)
+        self._timer: Timer | None = None
+        self._check_at(self.heard + broker.limits.connect_timeout)
 
     # Bytes in
 
@@ -239,7 +240,7 @@ class Connection:
         handshake.open_session(self, connect)
         self.broker.journal.admitted(self, connect)
         if self.keep_alive:
-            self._check_at(self.heard + 1.5 * self.keep_alive, Connection._check_alive)
+            self._check_at(self.heard + 1.5 * self.keep_alive)
         if self._parts is not None:
             self.receive(b"")
 
@@ -453,6 +454,7 @@ class Connection:
 
     def _finish(self) -> None:
         self.state = State.ENDED
+        self.broker.timers.cancel(self._timer)
         self._parts = self._usual = None
         if not self.outlet.finished:
             self.outlet.finished = True
@@ -461,26 +463,16 @@ class Connection:
 
     # Time-outs
 
-    def _check_at(self, when: float, check: Callable[["Connection", float], None]) -> None:
-        # The timers must not keep connections alive that have ended long before.
-        myself = weakref.ref(self)
+    def _check_at(self, when: float) -> None:
+        self.broker.timers.cancel(self._timer)
+        self._timer = self.broker.timers.at(when, self._check)
 
-        def check_if_there(now: float) -> None:
-            connection = myself()
-            if connection is not None:
-                check(connection, now)
-
-        self.broker.timers.at(when, check_if_there)
-
-    def _check_connected(self, _now: float) -> None:
+    def _check(self, now: float) -> None:
         if self.state is State.NEW:
             self.end(Reason.KEEP_ALIVE_TIMEOUT, "no CONNECT in time", publish_will=False)
-
-    def _check_alive(self, now: float) -> None:
-        if self.state is not State.OPEN:
-            return
-        due = self.heard + 1.5 * self.keep_alive
-        if due <= now:
-            self.end(Reason.KEEP_ALIVE_TIMEOUT, "nothing heard for 1.5 times the keep-alive", publish_will=True)
-        else:
-            self._check_at(due, Connection._check_alive)
+        elif self.state is State.OPEN and self.keep_alive:
+            due = self.heard + 1.5 * self.keep_alive
+            if due <= now:
+                self.end(Reason.KEEP_ALIVE_TIMEOUT, "nothing heard for 1.5 times the keep-alive", publish_will=True)
+            else:
+                self._check_at(due)

@@ -14,10 +14,9 @@ from heliograph.broker.delivery import hold_late, write
 from heliograph.broker.routes import Route
 from heliograph.broker.span import Span
 from heliograph.broker.subscription import Subscription
-from heliograph.mqtt.encoding import encode
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
 from heliograph.mqtt.framing import decode_varint
-from heliograph.mqtt.packets import PacketType, PubAck, PubRec
+from heliograph.mqtt.packets import PacketType
 from heliograph.mqtt.properties import decode_properties
 from heliograph.mqtt.reasons import Reason
 from heliograph.mqtt.runs import PUBACKS, PUBRECS, Ids, acks_for, ids_of, run_length
@@ -94,7 +93,7 @@ def take_straight(connection: "Connection", data: bytes, pos: int) -> int:
     while size - pos > 4 and data[pos] == _QOS0:
         length = data[pos + 1]
         body = pos + 2
-        if length > 0x7F:  # a longer remaining length: two bytes are read here, more are left to the codec
+        if length > 0x7F:  # a longer remaining length: two bytes are read here, anything else is left to the codec
             length += (data[body] << 7) - 0x80
             body += 1
             if not 0x7F < length <= 0x3FFF:
@@ -237,10 +236,7 @@ def _acknowledge(connection: "Connection", table: bytes, ids: Ids, reason: Reaso
     Only the messages of the first `taken` identifiers found room somewhere.
     """
     if connection.version5 and (reason or taken < len(ids)):
-        kind = PubAck if table is PUBACKS else PubRec
-        answers = [kind(packet_id, reason) for packet_id in ids[:taken]]
-        answers += [kind(packet_id, Reason.QUOTA_EXCEEDED) for packet_id in ids[taken:]]
-        chunk = b"".join([encode(answer, 5) for answer in answers])
+        chunk = acks_for(table, ids[:taken], reason) + acks_for(table, ids[taken:], Reason.QUOTA_EXCEEDED)
     else:
         chunk = acks_for(table, ids)
     write(connection.broker, connection.outlet, chunk)

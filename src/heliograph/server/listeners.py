@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 warnings = RepeatedWarnings(log)
 
 BACKLOG = 4096
+# A flood of new clients must not keep those that are there waiting.
+_ACCEPTED_AT_ONCE = 64
 # Clients past the limit are told so in CONNACK; when that many wait to be told, the next ones are just closed.
 _REFUSED_AT_ONCE = 256
 # With no file descriptor left, accepting again at once would only fail again.
@@ -110,7 +112,7 @@ class Listener:
 
     def _accept(self, listening: socket.socket) -> None:
         assert self._reactor is not None
-        for _ in range(BACKLOG):
+        for _ in range(_ACCEPTED_AT_ONCE):
             try:
                 sock, _ = listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):

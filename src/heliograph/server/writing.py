@@ -1,6 +1,7 @@
 """Writing to clients: once per turn of the event loop and client, however many messages that is."""
 
 import asyncio
+import logging
 from abc import abstractmethod
 from contextlib import suppress
 
@@ -8,6 +9,8 @@ from heliograph.broker.broker import Broker
 from heliograph.broker.connection import Connection, Gate
 from heliograph.broker.outlet import Outlet
 from heliograph.mqtt.reasons import Reason
+
+log = logging.getLogger(__name__)
 
 # Past this much unsent data, messages for a client wait in its subscriptions' buffers.
 HIGH_WATER = 1 << 20
@@ -71,6 +74,7 @@ class Writer:
     def closed(self, outlet: NetworkOutlet) -> None:
         """A connection is gone."""
         outlet.connection.lost()
+        del outlet.connection  # or the two would keep each other alive until the garbage collector comes by
         self.outlets.discard(outlet)
         if not self.outlets:
             self._all_closed.set()
@@ -104,5 +108,10 @@ class Writer:
             dirty, broker.dirty = broker.dirty, []
             for outlet in dirty:
                 assert isinstance(outlet, NetworkOutlet)
-                sent += outlet.flush()
+                try:
+                    sent += outlet.flush()
+                except Exception:
+                    # A defect met while writing to one client must not end the service for all others.
+                    log.exception("internal error; the connection is closed")
+                    outlet.abort()
         broker.stats.bytes_sent += sent
