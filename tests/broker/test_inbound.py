@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.clients import Scene, decode_all
+from broker.clients import Scene
+from heliograph.broker.limits import WhenFull
 from heliograph.mqtt import PingReq, Publish, PubRel, Reason, encode
 from heliograph.mqtt.packets import PacketType
 
@@ -30,20 +31,18 @@ def publish_runs(draw, version):
     one_topic, one_payload, one_set = draw(topics), draw(payloads), draw(properties)
     kind = draw(st.sampled_from(["same", "same", "lengths", "any"]))
     first_id = draw(st.integers(1, 20))
-    run = []
-    for index in range(draw(st.integers(1, 8))):
-        run.append(
-            Publish(
-                draw(topics) if kind == "any" else one_topic,
-                draw(payloads) if kind != "same" else one_payload,
-                qos,
-                draw(st.booleans()) if kind == "any" else False,
-                draw(st.booleans()) if kind == "any" and qos else False,
-                draw(st.sampled_from([first_id, first_id + index])) if qos else 0,
-                draw(properties) if kind == "any" else one_set,
-            )
+    return [
+        Publish(
+            draw(topics) if kind == "any" else one_topic,
+            draw(payloads) if kind != "same" else one_payload,
+            qos,
+            draw(st.booleans()) if kind == "any" else False,
+            draw(st.booleans()) if kind == "any" and qos else False,
+            draw(st.sampled_from([first_id, first_id + index])) if qos else 0,
+            draw(properties) if kind == "any" else one_set,
         )
-    return run
+        for index in range(draw(st.integers(1, 8)))
+    ]
 
 
 def alias_runs():
@@ -121,6 +120,37 @@ def test_how_the_bytes_are_cut_changes_nothing(version, data):
     assert outcome(version, [whole]) == one_by_one
     cuts = data.draw(st.lists(st.integers(0, len(whole)), max_size=12))
     assert outcome(version, pieces(whole, cuts)) == one_by_one
+
+
+def outcome_of_a_full_buffer(when_full, qos, parts):
+    scene = Scene(max_messages=4, when_full=when_full)
+    receiver = scene.client("few", 5, receive_maximum=3)
+    receiver.subscribe("a", qos)
+    receiver.connection.pause()
+    publisher = scene.client("publisher", 5)
+    for part in parts:
+        publisher.send_bytes(part)
+    receiver.connection.resume()
+    subscription = scene.broker.sessions["few"].subscriptions["a"]
+    buffer = subscription.buffer
+    counted = (buffer.count, buffer.high_water, buffer.rejected, buffer.discarded) if buffer else None
+    return receiver.take(), publisher.take(), counted, scene.broker.stats.published_dropped
+
+
+@pytest.mark.parametrize("when_full", WhenFull)
+@settings(deadline=None, max_examples=150)
+@given(st.data())
+def test_how_the_bytes_are_cut_does_not_change_which_messages_find_room(when_full, data):
+    qos, subscribed = data.draw(st.integers(0, 2)), data.draw(st.integers(0, 2))
+    count = data.draw(st.integers(1, 12))
+    packets = [
+        encode(Publish("a", b"%d" % (index % 10), qos, packet_id=index + 1 if qos else 0), 5) for index in range(count)
+    ]
+    whole = b"".join(packets)
+    one_by_one = outcome_of_a_full_buffer(when_full, subscribed, packets)
+    assert outcome_of_a_full_buffer(when_full, subscribed, [whole]) == one_by_one
+    cuts = data.draw(st.lists(st.integers(0, len(whole)), max_size=5))
+    assert outcome_of_a_full_buffer(when_full, subscribed, pieces(whole, cuts)) == one_by_one
 
 
 @pytest.mark.parametrize("version", [4, 5])
@@ -211,11 +241,10 @@ def test_a_length_in_more_bytes_than_it_needs_is_not_taken_for_the_usual_packet(
     receiver.subscribe("#")
     publisher.publish("a", b"1")
     publisher.publish("a", b"2")
-    # Read as one byte, 0x84 is the length of all that follows; read rightly, the packet has four bytes.
-    trick = b"\x30\x84\x00\x00\x01a" + b"x" * (0x84 - 4)
-    publisher.send_bytes(trick)
-    data = b"".join(receiver.outlet.chunks)
-    assert all(packet.topic == "a" for packet in decode_all(data, 4))
+    # Taken for the usual packet, 0x84 would be the length of all that follows. It is the first byte of a length of 4.
+    publisher.send_bytes(b"\x30\x84\x00\x01a" + b"x" * (0x84 - 3))
+    assert receiver.payloads() == [b"1", b"2"]
+    assert publisher.ended
 
 
 def test_mqtt_3_may_write_a_length_in_more_bytes_than_it_needs():
