@@ -176,7 +176,7 @@ class Window:
                 break
             flights.append(flight)
             room -= flight.count
-        if room < 0:
+        if flights and room < 0:
             last = flights[-1]
             self.sent.insert(self.sent.index(last) + 1, last.split(last.count + room))
         for flight in flights:
