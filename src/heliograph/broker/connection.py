@@ -135,7 +135,7 @@ class Connection:
             self.end(error.reason, str(error), publish_will=True)
         else:
             session = self.session
-            if session is not None and session.backlog:
+            if session is not None and (session.backlog or (session.window is not None and session.window.holds)):
                 delivery.pump(broker, session)
 
     def remember(self, head: bytes, receivers: tuple[Subscription, ...]) -> None:
