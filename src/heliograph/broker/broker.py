@@ -170,8 +170,6 @@ class Broker:
     def open_session(self, client_id: str, *, clean_start: bool) -> tuple[Session, bool]:
         """The session of a client that connects, and whether there was one. An old connection has been ended before."""
         session = self.sessions.get(client_id)
-        if session is not None and session.will_due and clean_start:
-            self._publish_will(session)
         if session is not None and clean_start:
             self.end_session(session)
             session = None
@@ -182,6 +180,7 @@ class Broker:
 
     def attach(self, session: Session, outlet: Outlet, receive_maximum: int) -> None:
         """The client of a session is here: its deliveries go on."""
+        self._cancel_timers(session)
         session.attach(outlet, self.limits, receive_maximum)
         if session.subscriptions:
             self.routes.forget_all()
@@ -198,34 +197,34 @@ class Broker:
         elif session.will is not None and not delay:
             self._publish_will(session)
         elif session.will is not None:
-            session.will_due = now + delay
-            self.timers.at(session.will_due, lambda at: self._will_is_due(session, at))
+            session.will_timer = self.timers.at(now + delay, lambda _: self._publish_will(session))
         if not session.expiry:
             self.end_session(session)
         elif session.expiry != FOR_EVER:
-            session.ends_at = now + session.expiry
-            self.timers.at(session.ends_at, lambda at: self._session_ends(session, at))
+            session.end_timer = self.timers.at(now + session.expiry, lambda _: self._expire(session))
 
     def end_session(self, session: Session) -> None:
         """Forget a session: subscriptions, what waits and what is on its way."""
-        if session.will_due:
+        if session.will_timer is not None:
             self._publish_will(session)
+        self._cancel_timers(session)
         for full in list(session.subscriptions):
             self.unsubscribe(session, full)
         if self.sessions.get(session.client_id) is session:
             del self.sessions[session.client_id]
 
-    def _session_ends(self, session: Session, now: float) -> None:
-        if session.ends_at and session.ends_at <= now and self.sessions.get(session.client_id) is session:
-            self.stats.sessions_expired += 1
-            self.end_session(session)
+    def _cancel_timers(self, session: Session) -> None:
+        self.timers.cancel(session.will_timer)
+        self.timers.cancel(session.end_timer)
+        session.will_timer = session.end_timer = None
 
-    def _will_is_due(self, session: Session, now: float) -> None:
-        if session.will_due and session.will_due <= now:
-            self._publish_will(session)
+    def _expire(self, session: Session) -> None:
+        self.stats.sessions_expired += 1
+        self.end_session(session)
 
     def _publish_will(self, session: Session) -> None:
-        will, session.will, session.will_due = session.will, None, 0.0
+        self.timers.cancel(session.will_timer)
+        will, session.will, session.will_timer = session.will, None, None
         assert will is not None
         self.publish(self._span_of(will), session)
 

@@ -4,7 +4,6 @@ States: a connection is *new* until its CONNECT has come, *waiting* while somebo
 it has a session, and *ended* after that. Only an open one takes packets other than CONNECT.
 """
 
-import weakref
 from collections.abc import Callable
 from enum import Enum
 from typing import Protocol
@@ -16,6 +15,7 @@ from heliograph.broker.outlet import Outlet
 from heliograph.broker.routes import Route
 from heliograph.broker.session import Session
 from heliograph.broker.subscription import Subscription
+from heliograph.broker.timers import Timer
 from heliograph.mqtt import packets
 from heliograph.mqtt.decoding import decode
 from heliograph.mqtt.encoding import encode
@@ -52,11 +52,11 @@ class Connection:
     """The server's end of the conversation with one client."""
 
     __slots__ = (
-        "__weakref__",
         "_aliases",
         "_have",
         "_need",
         "_parts",
+        "_timer",
         "_usual",
         "_usual_generation",
         "_usual_receivers",
@@ -96,6 +96,7 @@ class Connection:
         self._parts: list[bytes] | None = None
         self._have = 0
         self._need = 0
+        self._timer: Timer | None = None
         self._check_at(self.heard + broker.limits.connect_timeout)
 
     # Bytes in
@@ -107,7 +108,7 @@ class Connection:
         if (
             (usual := self._usual) is not None
             and data.startswith(usual, 2)
-            and data[1] == len(data) - 2
+            and data[1] == len(data) - 2 < 0x80
             and data[0] == _QOS0
             and self._usual_generation == broker.routes.generation
         ):
@@ -439,6 +440,7 @@ class Connection:
 
     def _finish(self) -> None:
         self.state = State.ENDED
+        self.broker.timers.cancel(self._timer)
         self._parts = self._usual = None
         if not self.outlet.finished:
             self.outlet.finished = True
@@ -448,15 +450,8 @@ class Connection:
     # Time-outs
 
     def _check_at(self, when: float) -> None:
-        # The timers must not keep connections alive that have ended long before.
-        myself = weakref.ref(self)
-
-        def check(now: float) -> None:
-            connection = myself()
-            if connection is not None:
-                connection._check(now)
-
-        self.broker.timers.at(when, check)
+        self.broker.timers.cancel(self._timer)
+        self._timer = self.broker.timers.at(when, self._check)
 
     def _check(self, now: float) -> None:
         if self.state is State.NEW:

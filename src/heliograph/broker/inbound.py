@@ -82,6 +82,7 @@ def take_straight(connection: "Connection", data: bytes, pos: int) -> int:
     broker = connection.broker
     routes = broker.routes.cache
     version5 = connection.version5
+    max_packet = connection.max_packet
     size = len(data)
     start = pos
     count = 0
@@ -94,13 +95,15 @@ def take_straight(connection: "Connection", data: bytes, pos: int) -> int:
         if length > 0x7F:  # a longer remaining length: two bytes are read here, more are left to the codec
             length += (data[body] << 7) - 0x80
             body += 1
+            if length < 0x80:  # longer than it need be: an error, or not worth being quick about
+                break
             if length > 0x3FFF:
-                bounds = packet_bounds(data, pos, connection.max_packet)
+                bounds = packet_bounds(data, pos, max_packet)
                 if bounds is None:
                     break
                 body, length = bounds[0], bounds[1] - bounds[0]
         end = body + length
-        if end > size or length < 2:
+        if end > size or length < 2 or end - pos > max_packet:
             break
         head_end = body + 2 + (data[body] << 8 | data[body + 1])
         if head_end > end:

@@ -3,6 +3,7 @@
 from heliograph.broker.limits import Limits
 from heliograph.broker.outlet import NOWHERE, Outlet
 from heliograph.broker.subscription import Subscription
+from heliograph.broker.timers import Timer
 from heliograph.broker.window import Window
 from heliograph.mqtt.packets import Will
 
@@ -18,14 +19,14 @@ class Session:
     __slots__ = (
         "backlog",
         "client_id",
-        "ends_at",
+        "end_timer",
         "expiry",
         "inflight_limit",
         "outlet",
         "received",
         "subscriptions",
         "will",
-        "will_due",
+        "will_timer",
         "window",
     )
 
@@ -34,8 +35,8 @@ class Session:
         self.outlet: Outlet = NOWHERE
         self.expiry = 0
         """Seconds that the session outlives its connection."""
-        self.ends_at = 0.0
-        """The broker's clock when the session of a client that is away ends; 0 while connected or for ever."""
+        self.end_timer: Timer | None = None
+        """Ends the session of a client that is away; None while connected or if it is kept for ever."""
         self.subscriptions: dict[str, Subscription] = {}
         self.window: Window | None = None
         self.inflight_limit = 0
@@ -44,8 +45,8 @@ class Session:
         self.backlog: dict[Subscription, None] | None = None
         """Subscriptions with messages waiting in their buffer."""
         self.will: Will | None = None
-        self.will_due = 0.0
-        """The broker's clock when the will of a client that is away is to be published; 0: it is not."""
+        self.will_timer: Timer | None = None
+        """Publishes the will of a client that has been away for its will delay."""
 
     def room(self) -> int:
         """How many QoS 1 and 2 messages can be sent now."""
@@ -60,7 +61,6 @@ class Session:
     def attach(self, outlet: Outlet, limits: Limits, receive_maximum: int) -> None:
         """The client is here, and takes `receive_maximum` unacknowledged messages at once."""
         self.outlet = outlet
-        self.ends_at = self.will_due = 0.0
         self.inflight_limit = min(limits.inflight, receive_maximum)
         if self.window is not None:
             self.window.limit = self.inflight_limit

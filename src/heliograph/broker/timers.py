@@ -3,22 +3,51 @@
 import heapq
 from collections.abc import Callable
 
+Action = Callable[[float], None]
+Timer = list[float | Action | None]
+"""[when, serial number, action]; without an action once it is cancelled or done."""
+
+_CANCELLED_WORTH_SWEEPING = 1000
+
 
 class Timers:
-    """A heap of callbacks by time. There is no cancelling: a callback finds out by itself whether it still applies."""
+    """A heap of callbacks by time."""
 
-    __slots__ = ("_heap", "_next")
+    __slots__ = ("_cancelled", "_heap", "_serial")
 
     def __init__(self) -> None:
-        self._heap: list[tuple[float, int, Callable[[float], None]]] = []
-        self._next = 0
+        self._heap: list[Timer] = []
+        self._serial = 0
+        self._cancelled = 0
 
-    def at(self, when: float, action: Callable[[float], None]) -> None:
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def at(self, when: float, action: Action) -> Timer:
         """Call `action(now)` at the first `run` that is not before `when`."""
-        self._next += 1
-        heapq.heappush(self._heap, (when, self._next, action))
+        self._serial += 1
+        timer: Timer = [when, self._serial, action]
+        heapq.heappush(self._heap, timer)
+        return timer
+
+    def cancel(self, timer: Timer | None) -> None:
+        """Do not do it after all; a timer that is done or cancelled already is left alone."""
+        if timer is None or timer[2] is None:
+            return
+        timer[2] = None
+        self._cancelled += 1
+        # Clients that come and go must not fill the heap with time-outs that lie hours ahead.
+        if self._cancelled > _CANCELLED_WORTH_SWEEPING and self._cancelled > len(self._heap) // 2:
+            self._heap = [timer for timer in self._heap if timer[2] is not None]
+            heapq.heapify(self._heap)
+            self._cancelled = 0
 
     def run(self, now: float) -> None:
         """Do everything that is due."""
-        while self._heap and self._heap[0][0] <= now:
-            heapq.heappop(self._heap)[2](now)
+        while self._heap and self._heap[0][0] <= now:  # type: ignore[operator]
+            timer = heapq.heappop(self._heap)
+            action, timer[2] = timer[2], None
+            if action is None:
+                self._cancelled -= 1
+            else:
+                action(now)  # type: ignore[operator]

@@ -37,7 +37,7 @@ class Heliograph(Target):
         return __version__
 
     def command(self, directory: Path, port: int, tls: Certificate | None) -> list[str]:
-        """Limits out of the way of ten thousand connections; everything else as it comes."""
+        """Limits out of the way of ten thousand connections, and no line in the log for each, as for the peers."""
         kind = 'kind = "tcp"' if tls is None else f'kind = "tls"\ncert = "{tls.cert}"\nkey = "{tls.key}"'
         config = directory / "heliograph.toml"
         config.write_text(
@@ -46,6 +46,8 @@ class Heliograph(Target):
 {kind}
 host = "{HOST}"
 port = {port}
+[log]
+level = "warning"
 [http]
 enabled = false
 [limits]

@@ -27,7 +27,7 @@ VARIABLE_BYTE_INTEGER_MAX = 268_435_455
 LIMIT_RANGES = {
     "connections": Range(1),
     "connects_per_second": Range(1),
-    "packet_size": Range(1, VARIABLE_BYTE_INTEGER_MAX + 5),  # the longest remaining length, and the header before it
+    "packet_size": Range(256, VARIABLE_BYTE_INTEGER_MAX + 5),  # the longest remaining length, and the header before it
     "topic_levels": Range(1),
     "receive_maximum": Range(1, SIXTEEN_BITS),
     "inflight": Range(1, SIXTEEN_BITS),

@@ -121,9 +121,6 @@ class Listener:
             if self._overrun():
                 sock.close()
                 continue
-            if self.config.kind is ListenerKind.TCP:
-                with suppress(OSError):  # the client may have gone already
-                    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._reactor.add(sock, self._gate)
 
     def _overrun(self) -> bool:
@@ -197,6 +194,7 @@ def _tcp_socket(family: int, address: tuple[object, ...]) -> socket.socket:
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # accepted sockets inherit it
         if family == socket.AF_INET6:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         sock.bind(address)

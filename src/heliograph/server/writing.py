@@ -71,6 +71,7 @@ class Writer:
     def closed(self, outlet: NetworkOutlet) -> None:
         """A connection is gone."""
         outlet.connection.lost()
+        del outlet.connection  # or the two would keep each other alive until the garbage collector comes by
         self.outlets.discard(outlet)
         if not self.outlets:
             self._all_closed.set()
