@@ -100,8 +100,18 @@ class Listener:
         warnings.warning("connections", "too many connections; closed at once", limit=limit)
         return True
 
+    def is_at(self, config: ListenerConfig) -> bool:
+        """Whether this configuration is for the socket that this listener has."""
+        here = self.config
+        return (here.kind, here.host, here.port, here.path) == (config.kind, config.host, config.port, config.path)
+
+    def check(self, config: ListenerConfig) -> None:
+        """A Problem if the files that these rules name cannot be used."""
+        if config.encrypted:
+            certificates.tls_context(config)
+
     def reload(self, config: ListenerConfig) -> None:
-        """Use new rules, and the certificate as it is now; a Problem leaves the old ones in force."""
+        """Use new rules for the same address, and the certificate as it is now; a Problem leaves the old in force."""
         if self._context is not None:
             certificates.reload(self._context, config)
         self.config = config
