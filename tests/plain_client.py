@@ -5,8 +5,6 @@ import ssl
 from types import TracebackType
 from typing import Any, Self
 
-from running import PATIENCE
-
 from heliograph.mqtt import (
     ConnAck,
     Connect,
@@ -21,6 +19,7 @@ from heliograph.mqtt import (
     encode,
     packet_bounds,
 )
+from running import PATIENCE
 
 _ANY_SIZE = 1 << 28
 
@@ -28,7 +27,9 @@ _ANY_SIZE = 1 << 28
 class PlainClient:
     """One connection, blocking; everything it waits for has a time limit."""
 
-    def __init__(self, address: int | str | socket.socket, version: int = 5, *, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, address: int | str | socket.socket, version: int = 5, *, tls: ssl.SSLContext | None = None
+    ) -> None:
         """Connect to a port on this machine, to the path of a Unix socket, or use a socket that is connected."""
         self.version = version
         if isinstance(address, socket.socket):

@@ -84,6 +84,8 @@ class RunningServer:
         self, config: Path, env: Mapping[str, str], descriptors: int | None = None, *, announced: bool = True
     ) -> None:
         self.config = config
+        self.settled = False
+        """Whether the end of the process has been seen to; at the end of the test nobody need do it any more."""
 
         def limit_descriptors() -> None:
             if descriptors is not None:
@@ -170,6 +172,7 @@ class RunningServer:
 
     def kill(self) -> None:
         """End the process if it still runs, and let go of its streams."""
+        self.settled = True
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
@@ -186,7 +189,9 @@ def servers(folder: Path) -> Iterator[Serve]:
     """A way to start servers, all of which are stopped at the end unless the test has done so."""
     started: list[RunningServer] = []
 
-    def serve(config: str = PLAIN, *, descriptors: int | None = None, announced: bool = True, **env: str) -> RunningServer:
+    def serve(
+        config: str = PLAIN, *, descriptors: int | None = None, announced: bool = True, **env: str
+    ) -> RunningServer:
         file = folder / f"server-{len(started)}.toml"
         file.write_text(config)
         started.append(RunningServer(file, env, descriptors, announced=announced))
@@ -200,7 +205,8 @@ def servers(folder: Path) -> Iterator[Serve]:
         raise
     try:
         for server in started:
-            server.stop()
+            if not server.settled:
+                server.stop()
     finally:
         for server in started:
             server.kill()

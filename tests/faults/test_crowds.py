@@ -5,10 +5,10 @@ import select
 import socket
 
 import pytest
-from plain_client import PlainClient, is_served
-from running import PATIENCE, PLAIN, Serve
 
 from heliograph.mqtt import Connect, Reason, encode
+from plain_client import PlainClient, is_served
+from running import PATIENCE, PLAIN, Serve
 
 SERVER_UNAVAILABLE = 3
 

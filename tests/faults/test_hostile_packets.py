@@ -6,10 +6,10 @@ import struct
 from collections.abc import Iterator
 
 import pytest
-from plain_client import PlainClient, is_served
-from running import PLAIN, RunningServer, servers
 
 from heliograph.mqtt import Connect, Disconnect, Publish, PubRec, Reason, Will, encode, encode_varint
+from plain_client import PlainClient, is_served
+from running import PLAIN, RunningServer, servers
 
 CONNECT = encode(Connect("hostile", 5), 5)
 

@@ -6,12 +6,12 @@ import socket
 import ssl
 
 import pytest
+
 from certificates import Authority
 from frames import frame, open_websocket
+from heliograph.mqtt import Connect, Publish, Subscribe, Subscription, encode
 from plain_client import PlainClient, is_served
 from running import PATIENCE, PLAIN, Serve
-
-from heliograph.mqtt import Connect, Publish, Subscribe, Subscription, encode
 
 MEGABYTE = 1 << 20
 BURST = 200
