@@ -4,6 +4,7 @@ import asyncio
 import html
 import json
 import logging
+import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.utils import formatdate
@@ -12,7 +13,7 @@ from urllib.parse import urlsplit
 
 import h11
 
-from heliograph.server.addresses import bind_host
+from heliograph.server.accepting import Acceptor, tcp_sockets
 
 log = logging.getLogger(__name__)
 
@@ -44,33 +45,38 @@ class HttpServer:
         """`timeout` is the time in seconds that a client has for each request, and to take each answer."""
         self._pages: dict[str, Page] = {"/": self._list_of_pages, **pages}
         self._timeout = timeout
-        self._server: asyncio.Server | None = None
+        self._acceptors: list[Acceptor] = []
         self._connections: set[asyncio.Task[None]] = set()
 
     async def start(self, host: str, port: int) -> None:
         """Listen; hosts are as in the configuration file, port 0 is any free one. OSError if it cannot be had."""
-        self._server = await asyncio.start_server(self._serve, bind_host(host), port)
+        self._acceptors = [Acceptor(sock, "http", self._take) for sock in await tcp_sockets(host, port)]
+
+    def _take(self, sock: socket.socket) -> None:
+        task = asyncio.ensure_future(self._serve(sock))
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
         """Host and port of each socket that is listened on."""
-        return [sock.getsockname()[:2] for sock in self._server.sockets] if self._server else []
+        return [acceptor.socket.getsockname()[:2] for acceptor in self._acceptors]
 
     async def close(self) -> None:
         """Stop listening and end all connections."""
-        if self._server is None:
-            return
-        self._server.close()
+        for acceptor in self._acceptors:
+            acceptor.close()
+        self._acceptors = []
         for connection in self._connections:
             connection.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
-        await self._server.wait_closed()
-        self._server = None
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task
-        self._connections.add(task)
+    async def _serve(self, sock: socket.socket) -> None:
+        try:
+            reader, writer = await asyncio.open_connection(sock=sock)
+        except OSError:  # gone already
+            sock.close()
+            return
         try:
             await self._converse(reader, writer)
             writer.close()
@@ -78,10 +84,7 @@ class HttpServer:
                 await writer.wait_closed()
         except (TimeoutError, ConnectionError):
             pass  # gone, or as good as gone
-        except asyncio.CancelledError:
-            pass  # by close(); some versions of asyncio would report it as an error
         finally:
-            self._connections.discard(task)
             writer.transport.abort()  # does nothing where all went well
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

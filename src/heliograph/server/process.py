@@ -14,6 +14,7 @@ from heliograph.mqtt.reasons import Reason
 from heliograph.server import config as configuration
 from heliograph.server import logs, notify
 from heliograph.server.config import Config
+from heliograph.server.config_tables import ListenerConfig
 from heliograph.server.gate import Credentials
 from heliograph.server.http import HttpServer
 from heliograph.server.journal import LogJournal
@@ -91,8 +92,12 @@ class Server:
         """
         try:
             new = configuration.load(self.config.source)
+            staying = self._staying(new)
+            # All that can be wrong is found before anything is changed.
+            for listener, config in staying:
+                listener.check(config)
             self._credentials.reload(new)
-            for listener, config in zip(self.listeners, new.listeners, strict=False):
+            for listener, config in staying:
                 listener.reload(config)
         except Problem as problem:
             log.error("reload failed, the old configuration stays in force: %s", problem)
@@ -103,6 +108,21 @@ class Server:
         self.broker.limits = new.limits
         self.config = new
         log.info("configuration reloaded", extra={"file": str(new.source or "defaults")})
+
+    def _staying(self, new: Config) -> list[tuple[Listener, ListenerConfig]]:
+        """The listeners that a new configuration has too, with their new rules; others keep theirs until a restart.
+
+        It is the address that counts, not the place in the file: rules must not move to another listener because one
+        was put before it.
+        """
+        left = list(new.listeners)
+        staying = []
+        for listener in self.listeners:
+            config = next((config for config in left if listener.is_at(config)), None)
+            if config is not None:
+                left.remove(config)
+                staying.append((listener, config))
+        return staying
 
     async def stop(self) -> None:
         """Accept no more clients, tell those that are there, let them read their last bytes, and close."""

@@ -13,7 +13,7 @@ from collections import deque
 
 from heliograph.broker.connection import Gate
 from heliograph.server.loop import ClientLoop
-from heliograph.server.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Writer, peer_text
+from heliograph.server.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Writer, forget_unsent, peer_text
 
 log = logging.getLogger("heliograph.sockets")
 
@@ -62,6 +62,8 @@ class SocketOutlet(NetworkOutlet):
             self._queue(memoryview(data)[sent:])
         elif self.finished and not self._unsent:
             self.gone()
+        if self.finished and self._unsent:
+            self.reactor.writer.linger(self)
         return len(data)
 
     def _queue(self, rest: memoryview) -> None:
@@ -129,6 +131,7 @@ class SocketOutlet(NetworkOutlet):
         self.reactor.writer.closed(self)
 
     def abort(self) -> None:
+        forget_unsent(self.socket)
         self.gone()
 
 
@@ -142,8 +145,7 @@ class Reactor:
         loop.on_events(self._turn)
 
     def add(self, sock: socket.socket, gate: Gate) -> SocketOutlet:
-        """Serve a client on this accepted socket."""
-        sock.setblocking(False)
+        """Serve a client on this accepted socket, which does not block."""
         outlet = SocketOutlet(self, sock)
         self.writer.opened(outlet, gate)
         self._clients[outlet.fd] = outlet

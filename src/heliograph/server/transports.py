@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable
 
 from heliograph.broker.connection import Gate
-from heliograph.server.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Writer, peer_text
+from heliograph.server.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Writer, forget_unsent, peer_text
 
 log = logging.getLogger(__name__)
 
@@ -16,10 +16,11 @@ GateFor = Callable[[asyncio.BaseTransport], Gate]
 class TransportOutlet(NetworkOutlet):
     """An outlet on an asyncio transport."""
 
-    __slots__ = ("_reading_paused", "transport")
+    __slots__ = ("_reading_paused", "transport", "writer")
 
-    def __init__(self, transport: asyncio.Transport) -> None:
+    def __init__(self, transport: asyncio.Transport, writer: Writer) -> None:
         super().__init__()
+        self.writer = writer
         transport.set_write_buffer_limits(HIGH_WATER)
         self.transport = transport
         self._reading_paused = False
@@ -41,7 +42,9 @@ class TransportOutlet(NetworkOutlet):
 
     def close(self) -> None:
         """Close the connection when everything has been written."""
-        self.transport.close()
+        if not self.transport.is_closing():
+            self.transport.close()
+            self.writer.linger(self)
 
     def drained(self) -> None:
         """The client has read most of what was written."""
@@ -50,6 +53,7 @@ class TransportOutlet(NetworkOutlet):
             self.transport.resume_reading()
 
     def abort(self) -> None:
+        forget_unsent(self.transport.get_extra_info("socket"))
         self.transport.abort()
 
     def peer(self) -> str:
@@ -73,7 +77,7 @@ class TransportClient(asyncio.Protocol):
 
     def new_outlet(self, transport: asyncio.Transport) -> TransportOutlet:
         """The outlet for this kind of client."""
-        return TransportOutlet(transport)
+        return TransportOutlet(transport, self._writer)
 
     def data_received(self, data: bytes) -> None:
         self._writer.broker.stats.bytes_received += len(data)

@@ -26,8 +26,8 @@ class WebSocketOutlet(TransportOutlet):
 
     __slots__ = ("websocket",)
 
-    def __init__(self, transport: asyncio.Transport, websocket: ServerProtocol) -> None:
-        super().__init__(transport)
+    def __init__(self, transport: asyncio.Transport, writer: Writer, websocket: ServerProtocol) -> None:
+        super().__init__(transport, writer)
         self.websocket = websocket
 
     def write(self, data: bytes) -> None:
@@ -64,7 +64,7 @@ class WebSocketClient(TransportClient):
         self._websocket = ServerProtocol(subprotocols=_SUBPROTOCOLS, max_size=limit)
 
     def new_outlet(self, transport: asyncio.Transport) -> TransportOutlet:
-        return WebSocketOutlet(transport, self._websocket)
+        return WebSocketOutlet(transport, self._writer, self._websocket)
 
     def take(self, data: bytes) -> None:
         self._websocket.receive_data(data)
@@ -75,7 +75,7 @@ class WebSocketClient(TransportClient):
                 self._take_frame(self.outlet.connection, event)
         self._send()
         if self._websocket.close_expected():
-            self.outlet.transport.close()
+            self.outlet.close()
 
     def eof_received(self) -> None:
         self._websocket.receive_eof()

@@ -1,7 +1,10 @@
 """Writing to clients: once per turn of the event loop and client, however many messages that is."""
 
 import asyncio
+import asyncio.trsock
 import logging
+import socket
+import struct
 from abc import abstractmethod
 from contextlib import suppress
 
@@ -16,6 +19,8 @@ log = logging.getLogger(__name__)
 HIGH_WATER = 1 << 20
 # Answers (PUBACK, PINGRESP ...) may go beyond that, but a client that never reads them is not read from either.
 HARD_LIMIT = 4 * HIGH_WATER
+# A connection that has ended is kept this many seconds for the client to read its last bytes; some never do.
+LINGER = 5.0
 
 
 class NetworkOutlet(Outlet):
@@ -45,6 +50,12 @@ class NetworkOutlet(Outlet):
     @abstractmethod
     def peer(self) -> str:
         """The client's address, for people."""
+
+
+def forget_unsent(sock: socket.socket | asyncio.trsock.TransportSocket) -> None:
+    """Let the kernel, too, drop what it still has for the client as soon as this socket is closed."""
+    with suppress(OSError):  # closed already
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 def peer_text(peer: object) -> str:
@@ -78,6 +89,10 @@ class Writer:
         self.outlets.discard(outlet)
         if not self.outlets:
             self._all_closed.set()
+
+    def linger(self, outlet: NetworkOutlet) -> None:
+        """A connection has ended with bytes still to be read by the client: it is cut off if that takes too long."""
+        self._loop.call_later(LINGER, outlet.abort)
 
     async def close_all(self, reason: Reason, text: str, patience: float) -> None:
         """End all connections; those that have not read their last bytes after `patience` seconds are cut off."""

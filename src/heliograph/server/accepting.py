@@ -1,0 +1,122 @@
+"""Listening sockets, and taking in those who knock.
+
+Asyncio's own servers would do, but for what happens when there are no file descriptors left: then they log a traceback
+for every connection that they could not accept.
+"""
+
+import asyncio
+import errno
+import logging
+import os
+import socket
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+
+from heliograph.server.addresses import bind_host
+from heliograph.server.logs import RepeatedWarnings
+
+log = logging.getLogger(__name__)
+warnings = RepeatedWarnings(log)
+
+BACKLOG = 4096
+# A flood of new clients must not keep those that are there waiting.
+_ACCEPTED_AT_ONCE = 64
+# With no file descriptor left, accepting again at once would only fail again.
+_PAUSE_WHEN_OUT_OF_FILES = 0.5
+
+
+class Acceptor:
+    """Accepts connections on one listening socket, which it owns, and hands them to `take`."""
+
+    def __init__(self, listening: socket.socket, name: str, take: Callable[[socket.socket], None]) -> None:
+        """Start right away; `name` is for the log."""
+        self.socket = listening
+        self._name = name
+        self._take = take
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(listening, self._accept)
+
+    def _accept(self) -> None:
+        for _ in range(_ACCEPTED_AT_ONCE):
+            try:
+                sock, _ = self.socket.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                self._pause(error)
+                return
+            sock.setblocking(False)
+            self._take(sock)
+
+    def _pause(self, error: OSError) -> None:
+        warnings.warning("accept", "cannot accept connections", listener=self._name, error=error.strerror)
+        self._loop.remove_reader(self.socket)
+
+        def again() -> None:
+            if self.socket.fileno() >= 0:
+                self._loop.add_reader(self.socket, self._accept)
+
+        self._loop.call_later(_PAUSE_WHEN_OUT_OF_FILES, again)
+
+    def close(self) -> None:
+        """Accept no more."""
+        self._loop.remove_reader(self.socket)
+        self.socket.close()
+
+
+async def tcp_sockets(host: str, port: int) -> list[socket.socket]:
+    """Listen on all addresses of a host as the configuration names it; with port 0, all get the same free one."""
+    found = await asyncio.get_running_loop().getaddrinfo(
+        bind_host(host), port, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    sockets: list[socket.socket] = []
+    try:
+        for family, _, _, _, address in dict.fromkeys(found):
+            chosen = (address[0], sockets[0].getsockname()[1], *address[2:]) if sockets and not port else address
+            try:
+                sockets.append(_tcp_socket(family, chosen))
+            except OSError as error:
+                if error.errno != errno.EAFNOSUPPORT:  # a machine without IPv6 still has its IPv4 address
+                    raise
+    except BaseException:
+        for sock in sockets:
+            sock.close()
+        raise
+    return sockets
+
+
+def _tcp_socket(family: int, address: tuple[object, ...]) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # accepted sockets inherit it
+        if family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        sock.bind(address)
+        sock.listen(BACKLOG)
+        sock.setblocking(False)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+def unix_socket(path: str) -> socket.socket:
+    """Listen on a socket file; one that a dead server has left behind is replaced."""
+    with suppress(FileNotFoundError):
+        if stat.S_ISSOCK(os.stat(path).st_mode):
+            with socket.socket(socket.AF_UNIX) as probe:
+                try:
+                    probe.connect(path)
+                except ConnectionRefusedError:
+                    os.unlink(path)
+    sock = socket.socket(socket.AF_UNIX)
+    try:
+        sock.bind(path)
+        sock.listen(BACKLOG)
+        sock.setblocking(False)
+    except BaseException:
+        sock.close()
+        raise
+    return sock

@@ -1,0 +1,36 @@
+"""Servers for tests that treat them as a user would."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from certificates import Authority
+from running import Serve, servers
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    """Start a server with a configuration: `serve(text)`. It is stopped, and its good end checked, after the test."""
+    with servers(tmp_path) as start:
+        yield start
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """A certificate authority; it has issued the certificate in `every_listener`."""
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(scope="session")
+def every_listener(authority: Authority) -> Iterator[str]:
+    """A configuration with one listener of each kind, and the pages."""
+    pair = authority.issue("server", "every-listener")
+    tls = f'cert = "{pair.cert}"\nkey = "{pair.key}"\n'
+    with tempfile.TemporaryDirectory() as folder:  # the path of a Unix socket must be short
+        listeners = "".join(
+            f'[[listener]]\nkind = "{kind}"\nport = 0\n{tls if kind in {"tls", "wss"} else ""}'
+            for kind in ("tcp", "tls", "ws", "wss")
+        )
+        yield f'{listeners}[[listener]]\nkind = "unix"\npath = "{folder}/mqtt.sock"\n[http]\nport = 0\n'

@@ -1,0 +1,100 @@
+"""More connections than the server wants: those past a limit are told so, the others are served."""
+
+import json
+import select
+import socket
+
+import pytest
+
+from heliograph.mqtt import Connect, Reason, encode
+from plain_client import PlainClient, is_served
+from running import PATIENCE, PLAIN, Serve
+
+SERVER_UNAVAILABLE = 3
+
+
+@pytest.mark.parametrize(("version", "refused"), [(4, SERVER_UNAVAILABLE), (5, Reason.QUOTA_EXCEEDED)])
+def test_clients_past_the_limit_are_told_so(serve: Serve, version: int, refused: int) -> None:
+    server = serve(PLAIN + "[limits]\nconnections = 10\n")
+    admitted = [PlainClient(server.port, version).connected() for _ in range(10)]
+    for _ in range(5):
+        with PlainClient(server.port, version) as client:
+            assert client.connect().reason == refused
+            assert client.is_closed()
+    assert admitted[0].subscribe("still/here") == (0,)
+    for client in admitted:
+        client.close()
+    assert server.stats()["clients"]["refused"] == 5
+
+
+def test_a_client_that_comes_back_takes_its_own_place(serve: Serve) -> None:
+    server = serve(PLAIN + "[limits]\nconnections = 1\n")
+    with PlainClient(server.port).connected("me") as first, PlainClient(server.port).connected("me"):
+        assert first.goodbye().reason == Reason.SESSION_TAKEN_OVER
+
+
+def test_a_crowd_that_says_nothing_is_closed_at_once_past_some_number(serve: Serve) -> None:
+    server = serve(PLAIN + "[limits]\nconnections = 10\n")
+    with PlainClient(server.port).connected() as client:
+        crowd = [socket.create_connection(("127.0.0.1", server.port), PATIENCE) for _ in range(400)]
+        assert crowd[-1].recv(1) == b""
+        assert client.subscribe("still/here") == (0,)
+        for one in crowd:
+            one.close()
+    server.log.wait_for("too many connections")
+    assert is_served(server.port)
+
+
+@pytest.mark.parametrize(("version", "refused"), [(4, SERVER_UNAVAILABLE), (5, Reason.CONNECTION_RATE_EXCEEDED)])
+def test_clients_that_come_too_fast_are_told_so(serve: Serve, version: int, refused: int) -> None:
+    server = serve(PLAIN + "[limits]\nconnects_per_second = 20\n")
+    with PlainClient(server.port, version).connected() as early:
+        reasons = []
+        for _ in range(60):
+            with PlainClient(server.port, version) as client:
+                reasons.append(client.connect().reason)
+        assert set(reasons) == {0, refused}
+        assert reasons[:19] == [0] * 19
+        assert early.subscribe("still/here") == (0,)
+    while True:  # a second later at most there is room again
+        with PlainClient(server.port, version) as client:
+            if client.connect().reason == 0:
+                break
+
+
+def test_without_free_descriptors_the_server_waits_for_some(serve: Serve) -> None:
+    server = serve(descriptors=64)
+    first = PlainClient(server.port).connected("first")
+    # As many as it takes: the kernel accepts them, the server cannot.
+    crowd = [socket.create_connection(("127.0.0.1", server.port), PATIENCE) for _ in range(80)]
+    for one in crowd:
+        one.sendall(encode(Connect(), 4))
+    server.log.wait_for("cannot accept connections")
+    assert first.subscribe("still/here") == (0,)
+    first.close()
+    for one in crowd:
+        one.close()
+    assert is_served(server.port)
+
+
+def test_the_pages_do_without_descriptors_for_a_while_too(serve: Serve) -> None:
+    server = serve(descriptors=64)
+    crowd = [socket.create_connection(("127.0.0.1", server.port_of("http")), PATIENCE) for _ in range(80)]
+    server.log.wait_for("cannot accept connections listener=http")
+    for one in crowd:
+        one.close()
+    assert is_served(server.port)
+    assert json.loads(server.page("/healthz")) == {"status": "ok"}
+
+
+@pytest.mark.parametrize("farewell", [b"", b"\xe0\x00"])
+def test_a_client_that_is_through_does_not_stay(serve: Serve, farewell: bytes) -> None:
+    server = serve()
+    with PlainClient(server.port).connected() as client:
+        client.send_bytes(farewell)
+        client.socket.shutdown(socket.SHUT_WR)
+        poll = select.poll()
+        poll.register(client.socket, select.POLLIN)
+        assert poll.poll(PATIENCE * 1000)
+        assert client.is_closed()
+    assert server.stats()["clients"]["connected"] == 0

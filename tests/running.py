@@ -1,0 +1,212 @@
+"""A real server process for tests: `helio serve` with a configuration of the test's own."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+SOURCE = Path(__file__).parents[1] / "src"
+PATIENCE = 20.0
+"""Seconds that anything may take before the test gives up; nothing here takes one on an idle machine."""
+
+PLAIN = """
+[[listener]]
+port = 0
+[http]
+port = 0
+"""
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The environment of a `helio` that is run from these sources."""
+    return {**os.environ, "PYTHONPATH": str(SOURCE), **more}
+
+
+def helio(*words: str) -> list[str]:
+    """The command line for a `helio` command."""
+    return [sys.executable, "-m", "heliograph.cli.main", *words]
+
+
+class Lines:
+    """The lines of a stream, collected as they come, so that one can be waited for."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._lines: list[str] = []
+        self._news = threading.Condition()
+        self._ended = False
+        self._thread = threading.Thread(target=self._collect, daemon=True)
+        self._thread.start()
+
+    def _collect(self) -> None:
+        for line in self._stream:
+            with self._news:
+                self._lines.append(line.decode().rstrip("\n"))
+                self._news.notify_all()
+        with self._news:
+            self._ended = True
+            self._news.notify_all()
+
+    def wait_for(self, text: str, times: int = 1) -> str:
+        """The line in which `text` comes up for the `times`th time, as soon as it is there."""
+
+        def found() -> list[str]:
+            return [line for line in self._lines if text in line]
+
+        with self._news:
+            self._news.wait_for(lambda: len(found()) >= times or self._ended, PATIENCE)
+            assert len(found()) >= times, f"expected {text!r}, found:\n" + "\n".join(self._lines)
+            return found()[times - 1]
+
+    def text(self) -> str:
+        """Everything so far."""
+        with self._news:
+            return "\n".join(self._lines)
+
+    def close(self) -> None:
+        self._thread.join(PATIENCE)
+        self._stream.close()
+
+
+class RunningServer:
+    """A server process and where it can be reached."""
+
+    def __init__(
+        self, config: Path, env: Mapping[str, str], descriptors: int | None = None, *, announced: bool = True
+    ) -> None:
+        self.config = config
+        self.settled = False
+        """Whether the end of the process has been seen to; at the end of the test nobody need do it any more."""
+
+        def limit_descriptors() -> None:
+            if descriptors is not None:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+
+        self.process = subprocess.Popen(
+            helio("serve", "--config", str(config)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(**env),
+            preexec_fn=limit_descriptors,
+        )
+        self.banner, self.log = Lines(self.process.stdout), Lines(self.process.stderr)
+        if announced:
+            try:
+                self.banner.wait_for("Stop with Ctrl-C")
+            except AssertionError:
+                self.kill()
+                raise AssertionError(f"the server did not start:\n{self.log.text()}") from None
+
+    @property
+    def addresses(self) -> list[str]:
+        """What the banner names, as URLs."""
+        lines = [line.strip() for line in self.banner.text().splitlines() if line.startswith("  ")]
+        return [line for line in lines if line.split(":")[0] in {"mqtt", "mqtts", "ws", "wss", "unix", "http"}]
+
+    def url(self, scheme: str) -> str:
+        """The first address with this scheme."""
+        return next(address for address in self.addresses if address.startswith(scheme + ":"))
+
+    def port_of(self, scheme: str) -> int:
+        """The port of the first address with this scheme."""
+        port = urlsplit(self.url(scheme)).port
+        assert port
+        return port
+
+    @property
+    def port(self) -> int:
+        """The port of the first plain listener."""
+        return self.port_of("mqtt")
+
+    def page(self, path: str) -> str:
+        """One of the operators' pages."""
+        with urllib.request.urlopen(self.url("http").rstrip("/") + path, timeout=PATIENCE) as answer:
+            return answer.read().decode()
+
+    def stats(self) -> dict[str, Any]:
+        """The figures of /stats."""
+        figures: dict[str, Any] = json.loads(self.page("/stats"))
+        return figures
+
+    def memory(self) -> int:
+        """Resident memory of the process, in bytes."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
+        return int(line.split()[1]) * 1024
+
+    def send_signal(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def reload(self, config: str | None = None) -> None:
+        """Reload, with another text in the configuration file if there is one, and wait until that is done."""
+        if config is not None:
+            self.config.write_text(config)
+        before = self.log.text().count("configuration reloaded")
+        self.send_signal(signal.SIGHUP)
+        self.log.wait_for("configuration reloaded", before + 1)
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
+        """Stop the server as an operator does; it must end well, and never have met an internal error."""
+        if self.process.poll() is None:
+            self.send_signal(number)
+        status = self.ended()
+        assert status == 0, f"exit status {status}:\n{self.log.text()}"
+        assert "Traceback" not in self.log.text(), self.log.text()
+
+    def ended(self) -> int:
+        """The exit status, once the process has ended by itself."""
+        try:
+            status = self.process.wait(PATIENCE)
+        finally:
+            self.kill()
+        return status
+
+    def kill(self) -> None:
+        """End the process if it still runs, and let go of its streams."""
+        self.settled = True
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.banner.close()
+        self.log.close()
+
+
+Serve = Callable[..., RunningServer]
+"""Starts a server: the text of its configuration, then options of RunningServer."""
+
+
+@contextmanager
+def servers(folder: Path) -> Iterator[Serve]:
+    """A way to start servers, all of which are stopped at the end unless the test has done so."""
+    started: list[RunningServer] = []
+
+    def serve(
+        config: str = PLAIN, *, descriptors: int | None = None, announced: bool = True, **env: str
+    ) -> RunningServer:
+        file = folder / f"server-{len(started)}.toml"
+        file.write_text(config)
+        started.append(RunningServer(file, env, descriptors, announced=announced))
+        return started[-1]
+
+    try:
+        yield serve
+    except BaseException:
+        for server in started:
+            server.kill()
+        raise
+    try:
+        for server in started:
+            if not server.settled:
+                server.stop()
+    finally:
+        for server in started:
+            server.kill()

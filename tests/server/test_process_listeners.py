@@ -1,0 +1,188 @@
+"""Every kind of listener, with a real client of somebody else's on it."""
+
+import socket
+import ssl
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import paho.mqtt.client as paho
+import pytest
+
+from certificates import Authority, Pair
+from heliograph.mqtt import Reason
+from plain_client import PlainClient
+from running import PATIENCE, Serve
+
+TLS = '[[listener]]\nkind = "tls"\nport = 0\ncert = "{0.cert}"\nkey = "{0.key}"\n'
+NO_PAGES = "[http]\nenabled = false\n"
+
+
+class PahoClient:
+    """paho-mqtt, blocking: connects, and gets what it publishes."""
+
+    def __init__(self, transport: str = "tcp", context: ssl.SSLContext | None = None) -> None:
+        self._client = paho.Client(paho.CallbackAPIVersion.VERSION2, transport=transport)  # type: ignore[arg-type]
+        if context is not None:
+            self._client.tls_set_context(context)
+        self._client.on_connect = self._on_connect
+        self._client.on_message = self._on_message
+        self._client.on_subscribe = lambda *_: self._subscribed.set()
+        self._connected, self._subscribed, self._received = threading.Event(), threading.Event(), threading.Event()
+        self._reason: Any = None
+
+    def _on_connect(self, _client: Any, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:
+        self._reason = reason
+        self._connected.set()
+
+    def _on_message(self, _client: Any, _data: Any, message: Any) -> None:
+        self.payload = message.payload
+        self._received.set()
+
+    def connect(self, host: str, port: int) -> Self:
+        self._client.connect(host, port)
+        self._client.loop_start()
+        assert self._connected.wait(PATIENCE)
+        assert self._reason == 0
+        return self
+
+    def echo(self, payload: bytes = b"echo") -> bytes:
+        """Publish, and receive that."""
+        self._client.subscribe("echo", 1)
+        assert self._subscribed.wait(PATIENCE)
+        self._client.publish("echo", payload, 1)
+        assert self._received.wait(PATIENCE)
+        return bytes(self.payload)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.disconnect()
+        self._client.loop_stop()
+
+
+def trusting(authority: Authority, pair: Pair | None = None) -> ssl.SSLContext:
+    """A client's context that trusts this authority, and shows this certificate."""
+    context = ssl.create_default_context(cafile=authority.cert)
+    if pair is not None:
+        context.load_cert_chain(pair.cert, pair.key)
+    return context
+
+
+@pytest.mark.parametrize("scheme", ["mqtt", "mqtts", "ws", "wss", "unix"])
+def test_a_client_is_served_by_every_kind(serve: Serve, every_listener: str, authority: Authority, scheme: str) -> None:
+    server = serve(every_listener)
+    context = trusting(authority) if scheme in {"mqtts", "wss"} else None
+    transport = {"ws": "websockets", "wss": "websockets", "unix": "unix"}.get(scheme, "tcp")
+    with PahoClient(transport, context) as client:
+        if scheme == "unix":
+            client.connect(server.url("unix").removeprefix("unix:"), 1)
+        else:
+            client.connect("localhost" if context else "127.0.0.1", server.port_of(scheme))
+        assert client.echo(bytes(90_000)) == bytes(90_000)
+
+
+def test_every_interface_is_both_families_on_one_port(serve: Serve) -> None:
+    server = serve('[[listener]]\nhost = "*"\nport = 0\nanonymous = true\n[http]\nhost = "*"\nport = 0\n')
+    assert {address.rpartition(":")[0] for address in server.addresses} == {
+        "mqtt://0.0.0.0", "mqtt://[::]", "http://0.0.0.0", "http://[::]",
+    }  # fmt: skip
+    assert len({address.rpartition(":")[2] for address in server.addresses}) == 2
+    for host in ("127.0.0.1", "::1"):
+        with PahoClient().connect(host, server.port) as client:
+            assert client.echo() == b"echo"
+
+
+def test_ipv6_alone(serve: Serve) -> None:
+    server = serve('[[listener]]\nhost = "::1"\nport = 0\n' + NO_PAGES)
+    assert server.url("mqtt").startswith("mqtt://[::1]:")
+    with PahoClient().connect("::1", server.port) as client:
+        assert client.echo() == b"echo"
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_both_versions_of_tls_are_spoken(serve: Serve, authority: Authority, version: ssl.TLSVersion) -> None:
+    server = serve(TLS.format(authority.issue("server", "server")) + NO_PAGES)
+    context = trusting(authority)
+    context.minimum_version = context.maximum_version = version
+    with PlainClient(server.port_of("mqtts"), tls=context).connected() as client:
+        assert isinstance(client.socket, ssl.SSLSocket)
+        assert client.socket.version() == version.name.replace("_", ".")
+
+
+def test_tls_older_than_wanted_is_refused(serve: Serve, authority: Authority) -> None:
+    server = serve(TLS.format(authority.issue("server", "server")) + 'tls_min = "1.3"\n' + NO_PAGES)
+    context = trusting(authority)
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    with (
+        socket.create_connection(("127.0.0.1", server.port_of("mqtts")), PATIENCE) as connection,
+        pytest.raises(ssl.SSLError),
+    ):
+        context.wrap_socket(connection, server_hostname="localhost")
+
+
+def with_client_certificates(authority: Authority, wanted: str, more: str = "") -> str:
+    listener = TLS.format(authority.issue("server", "server"))
+    return f'{listener}client_ca = "{authority.cert}"\nclient_certificates = "{wanted}"\n{more}{NO_PAGES}'
+
+
+def test_a_required_certificate_is_the_way_in(serve: Serve, authority: Authority) -> None:
+    server = serve(with_client_certificates(authority, "required", "anonymous = false\n"))
+    context = trusting(authority, authority.issue("lamp", "lamp"))
+    with PlainClient(server.port_of("mqtts"), tls=context) as client:
+        assert client.connect().reason == Reason.SUCCESS
+
+
+def test_without_a_required_certificate_there_is_no_way_in(serve: Serve, authority: Authority, tmp_path: Path) -> None:
+    server = serve(with_client_certificates(authority, "required"))
+    stranger = Authority(tmp_path, "Somebody Else").issue("lamp", "lamp")
+    for pair in (None, stranger):
+        with pytest.raises(OSError):  # noqa: PT011, SIM117 - by TLS or by the network, in or after the handshake
+            with PlainClient(server.port_of("mqtts"), tls=trusting(authority, pair)) as client:
+                client.connect()
+
+
+def test_an_optional_certificate_saves_the_password(serve: Serve, authority: Authority, tmp_path: Path) -> None:
+    users = tmp_path / "users"
+    users.write_text("")
+    access = f'anonymous = false\n[access]\npassword_file = "{users}"\n'
+    server = serve(with_client_certificates(authority, "optional", access))
+    with PlainClient(server.port_of("mqtts"), tls=trusting(authority)) as client:
+        assert client.connect().reason == Reason.NOT_AUTHORIZED
+    context = trusting(authority, authority.issue("lamp", "lamp"))
+    with PlainClient(server.port_of("mqtts"), tls=context) as client:
+        assert client.connect().reason == Reason.SUCCESS
+
+
+def test_a_certificate_that_names_no_user_is_not_enough(serve: Serve, authority: Authority) -> None:
+    server = serve(with_client_certificates(authority, "required", "anonymous = false\n"))
+    context = trusting(authority, authority.issue(None, "nameless"))
+    with PlainClient(server.port_of("mqtts"), tls=context) as client:
+        assert client.connect().reason == Reason.NOT_AUTHORIZED
+
+
+def test_a_socket_file_left_behind_is_replaced(serve: Serve, tmp_path: Path) -> None:
+    path = tmp_path / "mqtt.sock"
+    config = f'[[listener]]\nkind = "unix"\npath = "{path}"\n{NO_PAGES}'
+    serve(config).kill()
+    assert path.is_socket()
+    server = serve(config)
+    with PlainClient(str(path)).connected():
+        pass
+    server.stop()
+    assert not path.exists()
+
+
+def test_a_socket_file_in_use_is_left_alone(serve: Serve, tmp_path: Path) -> None:
+    path = tmp_path / "mqtt.sock"
+    config = f'[[listener]]\nkind = "unix"\npath = "{path}"\n{NO_PAGES}'
+    serve(config)
+    second = serve(config, announced=False)
+    assert second.ended() == 1
+    assert second.log.text() == f"helio serve: unix:{path}: cannot listen: Address already in use"
+    with PlainClient(str(path)).connected():
+        pass
