@@ -130,6 +130,22 @@ def test_acknowledgements_with_reason_and_properties_count_too(scene):
     assert client.payloads() == [b"3"]
 
 
+def test_the_long_form_of_acknowledgements_says_the_same_as_the_short_one(scene):
+    said = {"user_property": [("a", "b")]}
+    client = subscriber(scene, qos=2)
+    client.send(PubRec(9, Reason.SUCCESS, said), PubRec(9, Reason.UNSPECIFIED_ERROR, said), PubComp(9, 0, said))
+    assert client.take() == [PubRel(9, Reason.PACKET_IDENTIFIER_NOT_FOUND)]
+    publish(scene, b"1", qos=2)
+    client.messages()
+    client.send(PubRec(1, Reason.SUCCESS, said))
+    assert client.take() == [PubRel(1)]
+    client.send(PubComp(1, Reason.SUCCESS, said))
+    assert scene.broker.sessions["r"].window.in_flight == 0
+    client.publish("b", b"", 2, packet_id=7)
+    client.send(PubRel(7, Reason.SUCCESS, said))
+    assert client.take() == [PubComp(7)]
+
+
 def test_messages_of_a_topic_keep_their_order_through_window_buffer_and_reconnect(scene):
     client = subscriber(scene, receive_maximum=3)
     payloads = [b"%02d" % index for index in range(20)]

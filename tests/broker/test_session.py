@@ -200,20 +200,22 @@ def leave(client, how):
 
 
 @pytest.mark.parametrize(
-    ("how", "published"),
+    ("version", "how", "published"),
     [
-        ("lost", True),
-        ("normal", False),
-        ("with will", True),
-        ("silent", True),
-        ("taken over", True),
-        ("wrong", True),
+        (4, "lost", True),
+        (4, "normal", False),
+        (4, "silent", True),
+        (4, "taken over", True),
+        (4, "wrong", True),
+        (5, "lost", True),
+        (5, "normal", False),
+        (5, "with will", True),
+        (5, "silent", True),
+        (5, "taken over", True),
+        (5, "wrong", True),
     ],
 )
-@pytest.mark.parametrize("version", [4, 5])
 def test_the_will_is_published_unless_the_client_says_goodbye(scene, version, how, published):
-    if version == 4 and how == "with will":
-        pytest.skip("MQTT 3 has no such DISCONNECT")
     seen = watcher(scene)
     leave(scene.client("c", version, keep_alive=10, will=Will("will/c", b"gone", 1)), how)
     assert [(m.topic, m.payload, m.qos) for m in seen.messages()] == ([("will/c", b"gone", 1)] if published else [])

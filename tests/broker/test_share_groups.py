@@ -106,6 +106,24 @@ def test_when_all_windows_are_full_messages_wait_in_the_groups_buffer(scene):
     assert len(two.payloads()) == 1
 
 
+def test_what_is_too_much_for_all_windows_together_waits(scene):
+    one, two = sharers(scene, "1", "2", receive_maximum=2)
+    publisher = scene.client("p", 4)
+    publisher.send_bytes(b"".join(b"\x32\x06\x00\x01a\x00" + bytes((i, i)) for i in range(1, 9)))
+    got = one.messages()
+    assert len(got) == len(two.messages()) == 2
+    one.acknowledge(*got)
+    assert one.payloads() == [b"\x05", b"\x06"]
+
+
+def test_a_member_with_qos_0_takes_what_waits_for_the_group(scene):
+    (high,) = sharers(scene, "high", qos=1, session_expiry_interval=100)
+    high.lose()
+    publish(scene.client("p"), b"1", b"2")
+    (low,) = sharers(scene, "low", qos=0)
+    assert [(m.payload, m.qos) for m in low.messages()] == [(b"1", 0), (b"2", 0)]
+
+
 def test_messages_for_a_group_whose_members_are_away_wait_for_the_first_to_come(scene):
     sharers(scene, "1", session_expiry_interval=100)[0].lose()
     publish(scene.client("p"), b"1", b"2")
