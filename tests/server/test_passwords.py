@@ -45,6 +45,10 @@ def test_what_is_saved_is_loaded_again(
     assert all(again.check(name, no) == (no == password) for name, password in users.items())
 
 
+def test_zeros_at_the_end_of_a_password_count() -> None:
+    assert not PasswordHash.of(b"secret", CHEAP).fits(b"secret\0")
+
+
 @given(st.binary(), st.sampled_from([CHEAP, Cost(4, 2, 2)]))
 def test_a_hash_survives_being_written_down(password: bytes, cost: Cost) -> None:
     kept = PasswordHash.of(password, cost)

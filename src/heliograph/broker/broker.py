@@ -74,21 +74,21 @@ class Broker:
 
     # Publishing
 
-    def publish(self, span: Span, publisher: Session | None = None, route: Route | None = None) -> Reason:
-        """Retain (if asked for) and deliver a span; what to tell a publisher that wants to know."""
+    def publish(self, span: Span, publisher: Session | None = None, route: Route | None = None) -> tuple[Reason, int]:
+        """Retain (if asked for) and deliver a span; what to tell a publisher that wants to know.
+
+        That is true of as many messages, from the front, as the number says. Those behind them found no room.
+        """
         if route is None:
             route = self.routes.find(span.topic, self.limits.topic_levels)
         reason = Reason.SUCCESS
         if span.retain and not self.retained.keep(span, span.count - 1, self.limits):
             reason = Reason.QUOTA_EXCEEDED
         if not (route.subscriptions or route.groups):
-            return reason or Reason.NO_MATCHING_SUBSCRIBERS
+            return reason or Reason.NO_MATCHING_SUBSCRIBERS, span.count
         taken = delivery.deliver(self, span, route, publisher)
-        if taken < span.count:
-            self.stats.published_dropped += span.count - taken
-            if not taken:
-                return Reason.QUOTA_EXCEEDED
-        return reason
+        self.stats.published_dropped += span.count - taken
+        return reason, taken
 
     def publish_message(self, topic: str, payload: bytes, *, qos: int = 0, retain: bool = False) -> None:
         """Publish one message of the broker's own."""

@@ -10,6 +10,7 @@ Waiting = tuple[Span | bytes, int, int]
 """Messages lo to hi of a span; or of plain QoS 0 packets already in the form that the receiver gets."""
 
 _ANY_SIZE = 1 << 30
+_ANY_VERSION = 4  # the packets were good when they came, and MQTT 3 is the more lenient one about lengths
 
 
 def cut_packets(data: bytes, lo: int, hi: int) -> bytes:
@@ -18,7 +19,7 @@ def cut_packets(data: bytes, lo: int, hi: int) -> bytes:
     for index in range(hi):
         if index == lo:
             start = pos
-        bounds = packet_bounds(data, pos, _ANY_SIZE)
+        bounds = packet_bounds(data, pos, _ANY_SIZE, _ANY_VERSION)
         assert bounds is not None
         pos = bounds[1]
     return data[start:pos]
@@ -43,7 +44,11 @@ class Buffer:
         self.expired = 0
 
     def add(self, queue: deque[Waiting], what: Span | bytes, lo: int, hi: int, limits: Limits) -> int:
-        """Let messages wait in `queue` (one of the two), as far as the limit allows; how many of them were taken."""
+        """Let messages wait in `queue` (one of the two), as far as the limit allows; how many of them were taken.
+
+        One that is taken and discarded at once, because newer ones need its place, has been taken.
+        """
+        taken = hi - lo
         room = limits.max_messages - self.count
         if hi - lo > room:
             if limits.when_full is WhenFull.DISCARD_OLD:
@@ -53,11 +58,12 @@ class Buffer:
             else:
                 self.rejected += hi - lo - max(room, 0)
                 hi = lo + max(room, 0)
+                taken = hi - lo
         if hi > lo:
             queue.append((what, lo, hi))
             self.count += hi - lo
             self.high_water = max(self.high_water, self.count)
-        return hi - lo
+        return taken
 
     def put_back(self, span: Span, lo: int, hi: int) -> None:
         """Messages that were on their way come back to the front; they have been counted in once, so no limit."""

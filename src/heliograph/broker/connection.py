@@ -28,6 +28,9 @@ from heliograph.mqtt.runs import PUBACKS, PUBCOMPS, PUBRECS, PUBRELS, ack_run, r
 # The largest CONNECT has five strings of 64 KB and properties; nobody needs near that before being admitted.
 _CONNECT_SIZE = 512 * 1024
 _PINGRESP = b"\xd0\x00"
+_TOLD_TO_OLD_CLIENTS = (Reason.UNSUPPORTED_PROTOCOL_VERSION, Reason.CLIENT_IDENTIFIER_NOT_VALID)
+# Reason strings quote what the client sent, which may be longer than a string on the wire can be.
+_REASON_STRING_MOST = 200
 _QOS0 = 0x30
 _PUBLISH, _FIRST_ACK, _LAST_ACK = 3, 4, 7
 
@@ -132,7 +135,7 @@ class Connection:
             self.end(error.reason, str(error), publish_will=True)
         else:
             session = self.session
-            if session is not None and session.backlog:
+            if session is not None and (session.backlog or (session.window is not None and session.window.holds)):
                 delivery.pump(broker, session)
 
     def remember(self, head: bytes, receivers: tuple[Subscription, ...]) -> None:
@@ -163,13 +166,14 @@ class Connection:
 
     def _take(self, data: bytes, pos: int) -> None:
         size = len(data)
+        short = min(0x80, self.max_packet - 1)
         while pos < size:
             # The usual short packet is measured right here; everything else is left to the codec.
-            if size - pos > 1 and data[pos + 1] < 0x80:
+            if size - pos > 1 and data[pos + 1] < short:
                 body = pos + 2
                 end = body + data[pos + 1]
             else:
-                bounds = packet_bounds(data, pos, self.max_packet)
+                bounds = packet_bounds(data, pos, self.max_packet, self.version)
                 if bounds is None:
                     self._keep(data, pos, size - pos + 1)
                     return
@@ -186,7 +190,7 @@ class Connection:
             elif kind == _PUBLISH:
                 straight = take_straight(self, data, pos) if data[pos] == _QOS0 else pos
                 pos = straight if straight > pos else take_span(self, data, pos, body, end)
-            elif _FIRST_ACK <= kind <= _LAST_ACK and end - body == 2:
+            elif _FIRST_ACK <= kind <= _LAST_ACK and data[pos + 1] == 2:
                 pos = self._take_acks(data, pos)
             else:
                 self._take_packet(decode(data[pos], data[body:end], self.version))
@@ -211,7 +215,9 @@ class Connection:
                 # The protocol level stands after the name; a v5 client gets its refusal in v5 form.
                 self.version5 = body[:7] == b"\x00\x04MQTT\x05"
                 self.version = 5 if self.version5 else 4
-                self.refuse(error.reason, str(error))
+                # An older one gets an answer only if there is a return code for what is wrong.
+                if self.version5 or error.reason in _TOLD_TO_OLD_CLIENTS:
+                    self.refuse(error.reason, str(error))
             raise
         if not isinstance(packet, packets.Connect):
             raise ProtocolError(Reason.PROTOCOL_ERROR, f"{type(packet).__name__} before CONNECT")
@@ -242,7 +248,7 @@ class Connection:
         """CONNACK with a reason why not, and the end."""
         self.broker.stats.refused += 1
         self.broker.journal.refused(self, reason, text)
-        properties = Properties(reason_string=text) if self.version5 else Properties()
+        properties = Properties(reason_string=text[:_REASON_STRING_MOST]) if self.version5 else Properties()
         code = reason if self.version5 else connack_code_v3(reason)
         self.send(packets.ConnAck(False, code, properties))
         self._finish()
@@ -265,7 +271,7 @@ class Connection:
         else:
             raise MalformedPacket(f"wrong flags in an acknowledgement: 0x{first:02X}")
         if not first_id:
-            raise MalformedPacket("an acknowledgement with packet identifier 0")
+            raise ProtocolError(Reason.PROTOCOL_ERROR, "an acknowledgement with packet identifier 0")
         if first >> 4 == packets.PacketType.PUBREL:
             self._released(session, first_id, count)
         elif session.window is not None:
@@ -286,11 +292,12 @@ class Connection:
         if not unknown:
             self._write(ack_run(PUBRELS, first, count))
             return
-        strangers = [i for i in unknown if not session.window.awaits_completion(i)]
+        strangers = {i for i in unknown if not session.window.awaits_completion(i)}
         for packet_id in range(first, first + count):
-            if packet_id not in strangers:
+            if packet_id in strangers:
+                self._unknown_receipts([packet_id])
+            else:
                 self._write(ack_run(PUBRELS, packet_id, 1))
-        self._unknown_receipts(strangers)
 
     def _unknown_receipts(self, ids: list[int]) -> None:
         for packet_id in ids:
@@ -417,10 +424,17 @@ class Connection:
         if self.state is State.ENDED:
             return
         if self.state is State.OPEN and self.version5:
-            properties = Properties(reason_string=text) if self.explain else Properties()
-            self.send(packets.Disconnect(reason, properties))
+            self._say_goodbye(reason, text[:_REASON_STRING_MOST])
         self._leave(text, publish_will=publish_will)
         self._finish()
+
+    def _say_goodbye(self, reason: Reason, text: str) -> None:
+        if self.explain:
+            explained = encode(packets.Disconnect(reason, Properties(reason_string=text)), 5)
+            if len(explained) <= (self.outlet.max_packet or len(explained)):
+                self._write(explained)
+                return
+        self.send(packets.Disconnect(reason))
 
     def lost(self) -> None:
         """The network connection is gone."""

@@ -1,20 +1,22 @@
 """Getting messages to receivers: now if they can take them, else by way of the subscription's buffer."""
 
+from collections import deque
 from typing import TYPE_CHECKING
 
-from heliograph.broker.buffer import cut_packets
+from heliograph.broker.buffer import Buffer, Waiting, cut_packets
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.routes import Route
 from heliograph.broker.session import Session
 from heliograph.broker.span import Span
 from heliograph.broker.subscription import ShareGroup, Subscription
+from heliograph.broker.window import Window
 from heliograph.mqtt.runs import PUBRELS, ack_run
 
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
 
 _TOPIC_ALIAS = b"\x23"
-_ALIAS_BYTES = 3
+_ANY_ALIAS = _TOPIC_ALIAS + b"\0\0"
 
 Rendered = dict[tuple[object, ...], bytes]
 """Packets made for one kind of receiver, kept while one span goes to all of them."""
@@ -56,7 +58,7 @@ def offer(broker: "Broker", subscription: Subscription, span: Span, rendered: Re
         lo = _send_as_much_as_fits(broker, subscription, span, lo, hi, rendered)
     if lo < hi:
         buffer = subscription.own_buffer()
-        lo += buffer.add(buffer.waiting, span, lo, hi, broker.limits)
+        lo += _let_wait(broker, buffer, buffer.waiting, span, lo, hi)
         subscription.session.note_backlog(subscription)
     return lo
 
@@ -67,7 +69,14 @@ def hold_late(broker: "Broker", subscription: Subscription, what: Span | bytes, 
         return 0
     buffer = subscription.own_buffer()
     subscription.session.note_backlog(subscription)
-    return buffer.add(buffer.late, what, 0, count, broker.limits)
+    return _let_wait(broker, buffer, buffer.late, what, 0, count)
+
+
+def _let_wait(broker: "Broker", buffer: Buffer, queue: deque[Waiting], what: Span | bytes, lo: int, hi: int) -> int:
+    """Put messages into one of the queues of a buffer; how many found room."""
+    if buffer.count + hi - lo > broker.limits.max_messages:
+        broker.stats.expired += buffer.drop_expired(broker.now())
+    return buffer.add(queue, what, lo, hi, broker.limits)
 
 
 def _offer_shared(broker: "Broker", group: ShareGroup, span: Span, rendered: Rendered) -> int:
@@ -87,9 +96,12 @@ def _offer_shared(broker: "Broker", group: ShareGroup, span: Span, rendered: Ren
                     lo = to
             if lo == before:
                 break
-    if lo < hi and (span.qos or any(m.outlet.connected for m in group.members)):
+    if lo < hi:
+        # As with other subscriptions, nothing is kept for clients that are away and asked for QoS 0.
+        if not any(m.outlet.connected or (span.qos and m.qos) for m in group.members):
+            return hi
         queue = group.buffer.waiting if span.qos else group.buffer.late
-        lo += group.buffer.add(queue, span, lo, hi, broker.limits)
+        lo += _let_wait(broker, group.buffer, queue, span, lo, hi)
         for member in group.members:
             member.session.note_backlog(member)
     return lo
@@ -112,14 +124,17 @@ def _send(
 ) -> None:
     """Send messages `lo` to `hi` at this QoS to a client that has room for them."""
     outlet = subscription.outlet
-    if outlet.max_packet and _too_large(subscription, outlet, span, qos, broker.now()):
-        broker.stats.too_large += hi - lo
-        return
+    use_alias = outlet.alias_maximum > 0
+    if outlet.max_packet:
+        if _too_large(broker, outlet, span, qos, subscription.extra):
+            broker.stats.too_large += hi - lo
+            return
+        use_alias = use_alias and not _too_large(broker, outlet, span, qos, subscription.extra + _ANY_ALIAS)
     first_id = 0
     if qos:
         first_id = subscription.session.own_window().issue(subscription, span, lo, hi - lo, qos)
     retain = span.from_store or (span.retain and subscription.retain_as_published)
-    if outlet.alias_maximum:
+    if use_alias:
         chunk = _packets_with_alias(broker, subscription, span, lo, hi, qos, retain, first_id)
     else:
         # Receivers that keep step with each other even share packet identifiers.
@@ -142,16 +157,9 @@ def _send(
     broker.stats.messages_sent += hi - lo
 
 
-def _too_large(subscription: Subscription, outlet: Outlet, span: Span, qos: int, now: float) -> bool:
-    one = span.packets(
-        0,
-        1,
-        version5=outlet.version5,
-        qos=qos,
-        retain=False,
-        now=now,
-        extra=subscription.extra + b"\0" * (_ALIAS_BYTES if outlet.alias_maximum else 0),
-    )
+def _too_large(broker: "Broker", outlet: Outlet, span: Span, qos: int, extra: bytes) -> bool:
+    """True if a client does not take packets as large as the messages of this span make."""
+    one = span.packets(0, 1, version5=outlet.version5, qos=qos, retain=False, now=broker.now(), extra=extra)
     return len(one) > outlet.max_packet
 
 
@@ -195,8 +203,12 @@ def _packets_with_alias(
 
 def pump(broker: "Broker", session: Session) -> None:
     """Send what waits for a client, as far as it can take it."""
+    if not session.outlet.open:
+        return
+    if session.window is not None and session.window.holds:
+        _send_held(broker, session, session.window)
     backlog = session.backlog
-    if not backlog or not session.outlet.open:
+    if not backlog:
         return
     now = broker.now()
     for subscription in list(backlog):
@@ -240,30 +252,41 @@ def _send_waiting(broker: "Broker", subscription: Subscription, span: Span, lo: 
 
 
 def resend(broker: "Broker", session: Session) -> None:
-    """After a reconnect: everything unacknowledged again, in its first order and with its first identifiers."""
+    """After a reconnect: everything unacknowledged again, in its first order and with its first identifiers.
+
+    What the client does not take at once follows as it acknowledges.
+    """
     window = session.window
     if window is None:
         return
-    outlet = session.outlet
-    now = broker.now()
     for first, count in window.released:
-        write(broker, outlet, ack_run(PUBRELS, first, count))
-    for flight in window.sent:
-        subscription, span = flight.subscription, flight.span
-        retain = span.from_store or (span.retain and subscription.retain_as_published)
-        chunk = span.packets(
-            flight.lo,
-            flight.lo + flight.count,
-            version5=outlet.version5,
-            qos=flight.qos,
-            retain=retain,
-            now=now,
-            first_id=flight.first,
-            dup=True,
-            extra=subscription.extra,
-        )
-        write(broker, outlet, chunk)
-        broker.stats.messages_sent += flight.count
+        write(broker, session.outlet, ack_run(PUBRELS, first, count))
+    window.hold_all()
+    _send_held(broker, session, window)
+
+
+def _send_held(broker: "Broker", session: Session, window: Window) -> None:
+    outlet = session.outlet
+    while flights := window.let_go():
+        for flight in flights:
+            subscription, span = flight.subscription, flight.span
+            if outlet.max_packet and _too_large(broker, outlet, span, flight.qos, subscription.extra):
+                broker.stats.too_large += flight.count
+                window.drop(flight)
+                continue
+            chunk = span.packets(
+                flight.lo,
+                flight.lo + flight.count,
+                version5=outlet.version5,
+                qos=flight.qos,
+                retain=span.from_store or (span.retain and subscription.retain_as_published),
+                now=broker.now(),
+                first_id=flight.first,
+                dup=True,
+                extra=subscription.extra,
+            )
+            write(broker, outlet, chunk)
+            broker.stats.messages_sent += flight.count
 
 
 def share_out_again(broker: "Broker", session: Session) -> None:

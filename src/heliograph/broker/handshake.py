@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from heliograph.broker.connection import Connection
 
 _NO_LIMIT = 65535
+# Success as MQTT 3 says it, without and with a session that was kept (which MQTT 3.1 cannot say).
+_CONNACK = b"\x20\x02\x00\x00"
+_CONNACK_PRESENT = b"\x20\x02\x01\x00"
 
 
 def reason_to_refuse(broker: "Broker", connect: Connect) -> tuple[Reason, str] | None:
@@ -57,8 +60,10 @@ def open_session(connection: "Connection", connect: Connect) -> None:
     broker.stats.connections += 1
     broker.stats.connected += 1
     broker.stats.connected_high_water = max(broker.stats.connected_high_water, broker.stats.connected)
-    properties = _connack_properties(connection, connect, client_id) if connection.version5 else Properties()
-    connection.send(ConnAck(present and connection.version != 3, Reason.SUCCESS, properties))
+    if connection.version5:
+        connection.send(ConnAck(present, Reason.SUCCESS, _connack_properties(connection, connect, client_id)))
+    else:
+        delivery.write(broker, connection.outlet, _CONNACK_PRESENT if present and connect.version > 3 else _CONNACK)
     broker.attach(session, connection.outlet, connect.properties.get("receive_maximum", _NO_LIMIT))
     if present:
         delivery.resend(broker, session)

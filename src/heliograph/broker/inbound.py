@@ -14,10 +14,9 @@ from heliograph.broker.delivery import hold_late, write
 from heliograph.broker.routes import Route
 from heliograph.broker.span import Span
 from heliograph.broker.subscription import Subscription
-from heliograph.mqtt.encoding import encode
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
-from heliograph.mqtt.framing import decode_varint, packet_bounds
-from heliograph.mqtt.packets import PacketType, PubAck, PubRec
+from heliograph.mqtt.framing import decode_varint
+from heliograph.mqtt.packets import PacketType
 from heliograph.mqtt.properties import decode_properties
 from heliograph.mqtt.reasons import Reason
 from heliograph.mqtt.runs import PUBACKS, PUBRECS, Ids, acks_for, ids_of, run_length
@@ -29,6 +28,8 @@ _QOS0 = 0x30
 _DUP = 0x08
 _RETAIN = 0x01
 _DOLLAR = ord("$")
+_SHORT_MOST = 2 + 0x7F
+"""The longest packet whose length takes one byte."""
 
 
 class Carried(NamedTuple):
@@ -52,7 +53,7 @@ _KNOWN_LONGEST = 512
 
 def read_carried(data: bytes, pos: int, end: int) -> tuple[Carried, int]:
     """The properties of a v5 PUBLISH at `pos`, and where its payload starts."""
-    if data[pos : pos + 1] == b"\0":
+    if pos < end and not data[pos]:
         return _NONE, pos + 1
     length = decode_varint(data, pos, end)
     if length is None or length[1] + length[0] > end:
@@ -92,16 +93,11 @@ def take_straight(connection: "Connection", data: bytes, pos: int) -> int:
     while size - pos > 4 and data[pos] == _QOS0:
         length = data[pos + 1]
         body = pos + 2
-        if length > 0x7F:  # a longer remaining length: two bytes are read here, more are left to the codec
+        if length > 0x7F:  # a longer remaining length: two bytes are read here, anything else is left to the codec
             length += (data[body] << 7) - 0x80
             body += 1
-            if length < 0x80:  # longer than it need be: an error, or not worth being quick about
+            if not 0x7F < length <= 0x3FFF:
                 break
-            if length > 0x3FFF:
-                bounds = packet_bounds(data, pos, max_packet)
-                if bounds is None:
-                    break
-                body, length = bounds[0], bounds[1] - bounds[0]
         end = body + length
         if end > size or length < 2 or end - pos > max_packet:
             break
@@ -123,7 +119,10 @@ def take_straight(connection: "Connection", data: bytes, pos: int) -> int:
             if head_end >= end:
                 break
             if data[head_end]:
-                carried, head_end = read_carried(data, head_end, end)
+                try:
+                    carried, head_end = read_carried(data, head_end, end)
+                except ProtocolError:
+                    break
                 if not carried.plain:
                     break
             else:
@@ -138,7 +137,7 @@ def take_straight(connection: "Connection", data: bytes, pos: int) -> int:
     if not count:
         return start
     assert receivers is not None
-    if count == 1 and start == 0 and pos == size and body == 2:
+    if count == 1 and start == 0 and pos == size and body == 2 and max_packet > _SHORT_MOST:
         connection.remember(data[2:head_end], receivers)
     forward(broker, receivers, data[start:pos], count)
     return pos
@@ -156,7 +155,7 @@ def forward(broker: Broker, receivers: tuple[Subscription, ...], chunk: bytes, c
             chunks.append(chunk)
             subscription.sent += count
             sent += count
-        else:
+        elif outlet.connected:
             broker.stats.published_dropped += count - hold_late(broker, subscription, chunk, count)
     stats = broker.stats
     stats.messages_received += count
@@ -173,7 +172,7 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
     qos = first >> 1 & 3
     if qos == 3:
         raise MalformedPacket("PUBLISH with QoS 3")
-    if first & _DUP and not qos:
+    if first & _DUP and not qos and connection.version > 3:
         raise MalformedPacket("PUBLISH with QoS 0 and DUP")
     if end - body < 2:
         raise MalformedPacket("PUBLISH without a topic name")
@@ -182,7 +181,7 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
     if head_end > end:
         raise MalformedPacket("PUBLISH shorter than its topic name")
     if qos and not (data[name_end] or data[name_end + 1]):
-        raise MalformedPacket("PUBLISH with packet identifier 0")
+        raise ProtocolError(Reason.PROTOCOL_ERROR, "PUBLISH with packet identifier 0")
     carried = _NONE
     if version5:
         carried, head_end = read_carried(data, head_end, end)
@@ -209,7 +208,8 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
         id_at=id_at,
         version5=version5,
         retain=bool(first & _RETAIN),
-        verbatim=first & (_DUP | _RETAIN) == 0 and carried.alias is None,
+        # A remaining length with more bytes than it needs ends in a zero; not all receivers would take that.
+        verbatim=first & (_DUP | _RETAIN) == 0 and carried.alias is None and data[body - 1] != 0,
         properties=carried.passed_on,
         expires=expires,
     )
@@ -217,25 +217,26 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
     if qos == 0:
         _publish(connection, span, route)
     elif qos == 1:
-        reason = _publish(connection, span, route)
-        _acknowledge(connection, PUBACKS, ids, reason)
+        _acknowledge(connection, PUBACKS, ids, *_publish(connection, span, route))
     else:
         _take_qos2(connection, span, route, ids)
     return pos + count * stride
 
 
-def _publish(connection: "Connection", span: Span, route: Route) -> Reason:
+def _publish(connection: "Connection", span: Span, route: Route) -> tuple[Reason, int]:
     if span.topic.startswith(b"$SYS/"):
         connection.broker.stats.published_dropped += span.count
-        return Reason.NOT_AUTHORIZED
+        return Reason.NOT_AUTHORIZED, span.count
     return connection.broker.publish(span, connection.session, route)
 
 
-def _acknowledge(connection: "Connection", table: bytes, ids: Ids, reason: Reason) -> None:
-    """PUBACK or PUBREC for these identifiers, with the reason if it is not plain success."""
-    if reason and connection.version5:
-        kind = PubAck if table is PUBACKS else PubRec
-        chunk = b"".join(encode(kind(packet_id, reason), 5) for packet_id in ids)
+def _acknowledge(connection: "Connection", table: bytes, ids: Ids, reason: Reason, taken: int) -> None:
+    """PUBACK or PUBREC for these identifiers, with the reason if it is not plain success.
+
+    Only the messages of the first `taken` identifiers found room somewhere.
+    """
+    if connection.version5 and (reason or taken < len(ids)):
+        chunk = acks_for(table, ids[:taken], reason) + acks_for(table, ids[taken:], Reason.QUOTA_EXCEEDED)
     else:
         chunk = acks_for(table, ids)
     write(connection.broker, connection.outlet, chunk)
@@ -248,21 +249,21 @@ def _take_qos2(connection: "Connection", span: Span, route: Route, ids: Ids) -> 
     if session.received is None:
         session.received = set()
     received = session.received
-    if len(received) + len(ids) > connection.receive_maximum and not received.issuperset(ids):
+    if len(received) + len(ids) > connection.receive_maximum and len(received.union(ids)) > connection.receive_maximum:
         raise ProtocolError(Reason.RECEIVE_MAXIMUM_EXCEEDED, "more unreleased QoS 2 messages than receive maximum")
     if received.isdisjoint(ids) and (isinstance(ids, range) or len(set(ids)) == len(ids)):
-        reason = _publish(connection, span, route)
+        reason, taken = _publish(connection, span, route)
         if reason < Reason.UNSPECIFIED_ERROR:
-            received.update(ids)
-        _acknowledge(connection, PUBRECS, ids, reason)
+            received.update(ids[:taken])
+        _acknowledge(connection, PUBRECS, ids, reason, taken)
         return
     for index, packet_id in enumerate(ids):
-        reason = Reason.SUCCESS
+        reason, taken = Reason.SUCCESS, 1
         if packet_id not in received:
-            reason = _publish(connection, _single(span, index), route)
-            if reason < Reason.UNSPECIFIED_ERROR:
+            reason, taken = _publish(connection, _single(span, index), route)
+            if taken and reason < Reason.UNSPECIFIED_ERROR:
                 received.add(packet_id)
-        _acknowledge(connection, PUBRECS, [packet_id], reason)
+        _acknowledge(connection, PUBRECS, [packet_id], reason, taken)
 
 
 def _single(span: Span, index: int) -> Span:

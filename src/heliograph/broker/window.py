@@ -7,6 +7,7 @@ Theory of operation
 3. PUBREC moves identifiers from `sent` to `released`, where they wait for PUBCOMP; the message itself is done with.
 4. An acknowledgement out of order splits a flight. From then on the window is `scattered`: the oldest identifier is
    no longer at the front of a queue and has to be looked for before new ones are issued. That ends when it is empty.
+5. After a reconnect, everything in `sent` is `held` until it is sent again, as far as the client takes that much.
 """
 
 from collections import deque
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 class Flight:
     """Messages `lo` to `lo + count` of a span, sent with identifiers from `first` on."""
 
-    __slots__ = ("count", "first", "lo", "qos", "span", "subscription")
+    __slots__ = ("count", "first", "held", "lo", "qos", "span", "subscription")
 
     def __init__(self, first: int, count: int, qos: int, subscription: "Subscription", span: Span, lo: int) -> None:
         self.first = first
@@ -31,6 +32,15 @@ class Flight:
         self.subscription = subscription
         self.span = span
         self.lo = lo
+        self.held = False
+        """Not yet sent again after a reconnect."""
+
+    def split(self, at: int) -> "Flight":
+        """Cut everything from message `at` on off; it is a flight of its own."""
+        tail = Flight(self.first + at, self.count - at, self.qos, self.subscription, self.span, self.lo + at)
+        tail.held = self.held
+        self.count = at
+        return tail
 
     def drop_front(self, number: int) -> None:
         """The oldest `number` messages are done."""
@@ -42,7 +52,7 @@ class Flight:
 class Window:
     """What is in flight to one client, at most `limit` messages."""
 
-    __slots__ = ("in_flight", "limit", "next_id", "released", "scattered", "sent")
+    __slots__ = ("holds", "in_flight", "limit", "next_id", "released", "scattered", "sent")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -52,21 +62,38 @@ class Window:
         self.released: deque[list[int]] = deque()
         """[first identifier, count] of QoS 2 messages that the client has, and whose PUBCOMP is awaited."""
         self.scattered = False
+        self.holds = False
+        """Something has not been sent again yet after a reconnect; nothing new is sent before that."""
 
     def room(self) -> int:
         """How many messages can be sent now with consecutive identifiers."""
-        room = min(self.limit - self.in_flight, LAST_ID + 1 - self.next_id)
-        if room <= 0 or not self.in_flight:
-            return max(room, 0)
-        return min(room, *((first - self.next_id) % LAST_ID for first in self._oldest()))
+        room = self.limit - self.in_flight
+        if room <= 0 or self.holds:
+            return 0
+        if self.in_flight:
+            gap = self._gap()
+            if not gap:  # the client has left one unacknowledged while identifiers went all the way round
+                self._skip_used()
+                gap = self._gap()
+            room = min(room, gap)
+        return min(room, LAST_ID + 1 - self.next_id)
 
-    def _oldest(self) -> list[int]:
+    def _gap(self) -> int:
+        """How many identifiers from the next one on are free."""
         if self.scattered:
-            return [f.first for f in self.sent] + [first for first, _ in self.released]
-        fronts = [self.sent[0].first] if self.sent else []
-        if self.released:
-            fronts.append(self.released[0][0])
-        return fronts
+            firsts = [f.first for f in self.sent] + [first for first, _ in self.released]
+        else:
+            firsts = [self.sent[0].first] if self.sent else []
+            if self.released:
+                firsts.append(self.released[0][0])
+        return min([(first - self.next_id) % LAST_ID for first in firsts])
+
+    def _skip_used(self) -> None:
+        self.scattered = True
+        after = {f.first: f.count for f in self.sent}
+        after.update((first, count) for first, count in self.released)
+        while count := after.get(self.next_id):
+            self.next_id = self.next_id + count if self.next_id + count <= LAST_ID else 1
 
     def issue(self, subscription: "Subscription", span: Span, lo: int, count: int, qos: int) -> int:
         """Take `count` messages (no more than `room()`) into the window; the first of their identifiers."""
@@ -124,12 +151,44 @@ class Window:
 
     def take_back(self) -> list[Flight]:
         """Remove and return the QoS 1 flights of shared subscriptions, so that other sharers can get them."""
-        back = [f for f in self.sent if f.qos == 1 and f.subscription.group is not None]
+        back = [f for f in self.sent if f.qos == 1 and f.subscription.group and f.subscription.group.members]
         if back:
-            self.sent = deque(f for f in self.sent if f not in back)
+            taken = set(back)
+            self.sent = deque(f for f in self.sent if f not in taken)
             self.in_flight -= sum(f.count for f in back)
             self._tidy()
         return back
+
+    def hold_all(self) -> None:
+        """The client has come back: everything in `sent` is to be sent again."""
+        self.holds = bool(self.sent)
+        for flight in self.sent:
+            flight.held = True
+
+    def let_go(self) -> list[Flight]:
+        """Held flights that the client can take now, in their order; they are not held any more."""
+        room = self.limit - self.in_flight + sum(f.count for f in self.sent if f.held)
+        flights: list[Flight] = []
+        for flight in self.sent:
+            if not flight.held:
+                continue
+            if room <= 0:
+                break
+            flights.append(flight)
+            room -= flight.count
+        if flights and room < 0:
+            last = flights[-1]
+            self.sent.insert(self.sent.index(last) + 1, last.split(last.count + room))
+        for flight in flights:
+            flight.held = False
+        self.holds = bool(self.sent) and self.sent[-1].held
+        return flights
+
+    def drop(self, flight: Flight) -> None:
+        """The messages of a flight are done with, whatever the client says."""
+        self.sent.remove(flight)
+        self.in_flight -= flight.count
+        self._tidy()
 
     def _take(self, first: int, count: int, qos: int) -> int:
         """Take identifiers from `first` on out of `sent`: as many as the oldest flight has, or one out of order."""
@@ -154,10 +213,8 @@ class Window:
                 return 0
             self.scattered = True
             del self.sent[index]
-            rest = flight.count - at - 1
-            if rest:
-                tail = Flight(packet_id + 1, rest, qos, flight.subscription, flight.span, flight.lo + at + 1)
-                self.sent.insert(index, tail)
+            if flight.count > at + 1:
+                self.sent.insert(index, flight.split(at + 1))
             if at:
                 flight.count = at
                 self.sent.insert(index, flight)

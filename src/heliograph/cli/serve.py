@@ -3,6 +3,8 @@
 import argparse
 import asyncio
 import logging
+import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -58,11 +60,19 @@ def banner(server: Server) -> str:
         lines += [
             "",
             "Try it from another terminal:",
-            f"  helio sub {port}-t 'hello/#' -v",
-            f"  helio pub {port}-t hello/world -m 'it works' -q 1",
+            f"  {_command()} sub {port}-t 'hello/#' -v",
+            f"  {_command()} pub {port}-t hello/world -m 'it works' -q 1",
         ]
     if server.http is not None:
         host, http_port = server.http.addresses[0]
         lines += ["", f"Figures: curl http://{host}:{http_port}/stats   (Prometheus: /metrics)"]
     lines += ["Stop with Ctrl-C."]
     return "\n".join(lines)
+
+
+def _command() -> str:
+    """How `helio` can be called from where the user is: by its name if that is found, else by its place."""
+    program = Path(sys.argv[0])
+    if shutil.which("helio") or program.name != "helio":
+        return "helio"
+    return os.path.relpath(program)

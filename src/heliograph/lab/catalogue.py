@@ -30,7 +30,7 @@ CASES: tuple[Case, ...] = (
     ),
     Flow(name="fan-out-10", about="1 publisher, 10 subscribers", subscribers=10),
     Flow(name="fan-out-100", about="1 publisher, 100 subscribers", subscribers=100, window=1000, goal=200),
-    Flow(name="fan-out-1000", about="1 publisher, 1000 subscribers", subscribers=1000, window=200),
+    Flow(name="fan-out-1000", about="1 publisher, 1000 subscribers", subscribers=1000, window=120),
     Flow(name="fan-out-100-qos1", about="1 publisher, 100 subscribers, QoS 1", subscribers=100, qos=1, window=400),
     Flow(
         name="random",

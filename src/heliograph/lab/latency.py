@@ -61,9 +61,9 @@ class Schedule:
         self.start = self.start or time.perf_counter()
         ticks = int((time.perf_counter() - self.start) / TICK) + 1
         for publisher, batch in self._batches:
-            due = ticks * batch - publisher.sent
-            if due > 0:
-                publisher.send(min(due, publisher.room))
+            count = min(ticks * batch - publisher.sent, publisher.room)
+            if count > 0:
+                publisher.send(count)
         return 0.0
 
 

@@ -22,7 +22,6 @@ class Publisher:
         self.strange = 0  # packets that are not the acknowledgements due next
         self._ring = ring
         self._position = 0  # in the ring, in bytes
-        self._qos = qos
         self._window = window
         self._batch = max(1, window // 4)
         self._tallies = tallies

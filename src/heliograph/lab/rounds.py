@@ -70,14 +70,16 @@ def _names(figures: Sequence[dict[str, float]]) -> dict[str, None]:
 
 
 def choose_targets(names: Sequence[str]) -> list[Target]:
-    """The targets of these names; without names, all that are installed."""
+    """The targets of these names; without names, all that are installed and need no request."""
     known = {kind.name: kind() for kind in TARGETS}
     for name in names:
         if name not in known:
             raise Problem(f"no target is called '{name}'; known are {', '.join(known)}")
         if known[name].version() is None:
             raise Problem(f"{name} is not installed on this machine")
-    return [target for target in known.values() if target.name in names or (not names and target.version())]
+    if names:
+        return [target for target in known.values() if target.name in names]
+    return [target for target in known.values() if target.version() and not target.on_request]
 
 
 def measure(

@@ -2,6 +2,7 @@
 
 import os
 import re
+import select
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,8 @@ class Target(ABC):
     """A broker that this machine may have."""
 
     name: str
+    on_request = False
+    """Measured only when it is named."""
 
     @abstractmethod
     def version(self) -> str | None:
@@ -101,4 +104,19 @@ class Mosquitto(Target):
         return [self._program or self.name, "-c", str(config)]
 
 
-TARGETS: tuple[type[Target], ...] = (Heliograph, Mosquitto)
+class BareLoop(Target):
+    """No broker, but what one Python process must do at the least; for cases with one packet per read."""
+
+    name = "bare-loop"
+    on_request = True
+
+    def version(self) -> str | None:
+        """Epoll is what it needs."""
+        return __version__ if hasattr(select, "epoll") else None
+
+    def command(self, directory: Path, port: int, tls: Certificate | None) -> list[str]:
+        """It has no configuration."""
+        return [sys.executable, "-m", "heliograph.lab.bare_loop", str(port)]
+
+
+TARGETS: tuple[type[Target], ...] = (Heliograph, Mosquitto, BareLoop)

@@ -33,6 +33,7 @@ _DUP = 0x08
 # SUBSCRIBE, UNSUBSCRIBE and PUBREL have a 2 where the other packets, PUBLISH aside, have a 0.
 _FLAGS_2 = frozenset({PacketType.SUBSCRIBE, PacketType.UNSUBSCRIBE, PacketType.PUBREL})
 _V3_REFUSED = 0x80
+_KINDS = (None, *PacketType)  # calling the enumeration would take longer than the rest of a small packet
 
 
 def decode(first: int, body: bytes, version: int) -> Packet:
@@ -45,7 +46,7 @@ def decode(first: int, body: bytes, version: int) -> Packet:
         return _publish(first & 0x0F, body, version)
     if first < 0x10:
         raise MalformedPacket("packet type 0 does not exist")
-    kind = PacketType(first >> 4)
+    kind = _KINDS[first >> 4]
     _check_flags(kind, first & 0x0F, version)
     if kind is PacketType.CONNECT:
         return decode_connect(body)

@@ -100,8 +100,13 @@ def ids_of(packets: bytes, id_at: int, stride: int) -> Ids:
     return [h << 8 | low_byte for h, low_byte in zip(high, low, strict=True)]
 
 
-def acks_for(table: bytes, ids: Ids) -> bytes:
-    """Acknowledgements of the kind in `table` for these identifiers, in their order."""
-    if isinstance(ids, range):
-        return ack_run(table, ids.start, len(ids))
-    return b"".join([table[4 * i : 4 * i + 4] for i in ids])
+def acks_for(table: bytes, ids: Ids, reason: int = 0) -> bytes:
+    """Acknowledgements of the kind in `table` for these identifiers, in their order; with an MQTT 5 reason if not 0."""
+    if not reason:
+        if isinstance(ids, range):
+            return ack_run(table, ids.start, len(ids))
+        return b"".join([table[4 * i : 4 * i + 4] for i in ids])
+    run = bytearray((table[:1] + bytes((3, 0, 0, reason))) * len(ids))
+    run[2::5] = bytes([i >> 8 for i in ids])
+    run[3::5] = bytes([i & 0xFF for i in ids])
+    return bytes(run)

@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 warnings = RepeatedWarnings(log)
 
 BACKLOG = 4096
+# A flood of new clients must not keep those that are there waiting.
+_ACCEPTED_AT_ONCE = 64
 # With no file descriptor left, accepting again at once would only fail again.
 _PAUSE_WHEN_OUT_OF_FILES = 0.5
 
@@ -36,7 +38,7 @@ class Acceptor:
         self._loop.add_reader(listening, self._accept)
 
     def _accept(self) -> None:
-        for _ in range(BACKLOG):
+        for _ in range(_ACCEPTED_AT_ONCE):
             try:
                 sock, _ = self.socket.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -88,6 +90,7 @@ def _tcp_socket(family: int, address: tuple[object, ...]) -> socket.socket:
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # accepted sockets inherit it
         if family == socket.AF_INET6:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         sock.bind(address)

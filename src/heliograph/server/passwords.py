@@ -86,10 +86,12 @@ class PasswordHash:
 
 
 def _scrypt(password: bytes, salt: bytes, cost: Cost) -> bytes:
-    # maxmem: OpenSSL counts a little more than the formula does, and refuses at the limit.
-    return hashlib.scrypt(
-        password, salt=salt, n=cost.n, r=cost.r, p=cost.p, dklen=HASH_BYTES, maxmem=2 * cost.memory + 1024 * 1024
-    )
+    # The HMAC inside scrypt fills short keys up with zeros, so a password and the same with zeros behind it would fit
+    # each other; an end mark keeps them apart.
+    marked = password + b"\x01"
+    # OpenSSL counts a little more memory than the formula does, and refuses at the limit.
+    memory = 2 * cost.memory + 1024 * 1024
+    return hashlib.scrypt(marked, salt=salt, n=cost.n, r=cost.r, p=cost.p, dklen=HASH_BYTES, maxmem=memory)
 
 
 def name_mistake(name: str) -> str | None:

@@ -153,9 +153,8 @@ class Reactor:
         return outlet
 
     def forget(self, outlet: SocketOutlet) -> None:
-        """The socket is about to be closed."""
+        """The socket is about to be closed, which takes it out of the epoll set as well."""
         del self._clients[outlet.fd]
-        self.epoll.unregister(outlet.fd)
 
     def _turn(self, events: list[tuple[int, int]]) -> None:
         clients = self._clients

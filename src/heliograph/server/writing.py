@@ -2,6 +2,7 @@
 
 import asyncio
 import asyncio.trsock
+import logging
 import socket
 import struct
 from abc import abstractmethod
@@ -11,6 +12,8 @@ from heliograph.broker.broker import Broker
 from heliograph.broker.connection import Connection, Gate
 from heliograph.broker.outlet import Outlet
 from heliograph.mqtt.reasons import Reason
+
+log = logging.getLogger(__name__)
 
 # Past this much unsent data, messages for a client wait in its subscriptions' buffers.
 HIGH_WATER = 1 << 20
@@ -124,5 +127,10 @@ class Writer:
             dirty, broker.dirty = broker.dirty, []
             for outlet in dirty:
                 assert isinstance(outlet, NetworkOutlet)
-                sent += outlet.flush()
+                try:
+                    sent += outlet.flush()
+                except Exception:
+                    # A defect met while writing to one client must not end the service for all others.
+                    log.exception("internal error; the connection is closed")
+                    outlet.abort()
         broker.stats.bytes_sent += sent

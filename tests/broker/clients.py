@@ -1,0 +1,185 @@
+"""Scripted clients of a broker without a network: what they send is encoded, what they get is decoded."""
+
+from heliograph.broker.broker import Broker
+from heliograph.broker.connection import Connection
+from heliograph.broker.limits import Limits
+from heliograph.broker.outlet import Outlet
+from heliograph.mqtt import (
+    ConnAck,
+    Connect,
+    Disconnect,
+    Packet,
+    PubAck,
+    PubComp,
+    Publish,
+    PubRec,
+    PubRel,
+    Reason,
+    SubAck,
+    Subscribe,
+    Subscription,
+    UnsubAck,
+    Unsubscribe,
+    decode,
+    encode,
+    packet_bounds,
+)
+
+START = 1000.0
+
+
+def decode_all(data: bytes, version: int) -> list[Packet]:
+    """The packets that fill `data` exactly."""
+    found = []
+    pos = 0
+    while pos < len(data):
+        bounds = packet_bounds(data, pos, 1 << 30, version)
+        assert bounds is not None
+        body, end = bounds
+        assert end <= len(data)
+        found.append(decode(data[pos], data[body:end], version))
+        pos = end
+    return found
+
+
+class OpenGate:
+    """Lets everybody in at once."""
+
+    def check(self, connect, verdict):
+        verdict(Reason.SUCCESS, "")
+
+
+class Scene:
+    """One broker, its clock and its clients."""
+
+    def __init__(self, **limits):
+        self.now = START
+        self.names = 0
+        self.broker = Broker(Limits(**limits), lambda: self.now, self._new_name)
+
+    def _new_name(self):
+        self.names += 1
+        return f"assigned-{self.names}"
+
+    def pass_time(self, seconds):
+        """Turn the clock, in one go, and do what is due."""
+        self.now += seconds
+        self.broker.timers.run(self.now)
+
+    def stranger(self, version=4, gate=None):
+        """A client that has a network connection, but has not sent CONNECT."""
+        return Client(self, version, gate or OpenGate())
+
+    def client(self, client_id="", version=5, *, clean=True, keep_alive=0, will=None, gate=None, **properties):
+        """A client that has sent CONNECT; its answer is in `connack`."""
+        client = self.stranger(version, gate)
+        client.connect(client_id, clean=clean, keep_alive=keep_alive, will=will, **properties)
+        return client
+
+
+class Client:
+    """One end of a connection; the broker has the other."""
+
+    def __init__(self, scene, version, gate):
+        self.scene = scene
+        self.version = version
+        self.outlet = Outlet()
+        self.connection = Connection(scene.broker, self.outlet, gate)
+        self.connack = None
+        self._inbox = []
+        self._next_id = 1
+
+    # Sending
+
+    def send_bytes(self, data):
+        self.connection.receive(data)
+
+    def send(self, *packets):
+        """Send these packets in one piece."""
+        self.send_bytes(b"".join(encode(packet, self.version) for packet in packets))
+
+    def connect(self, client_id, *, clean=True, keep_alive=0, will=None, **properties):
+        self.send(Connect(client_id, self.version, clean, keep_alive, will=will, properties=properties))
+        self._collect()
+        if self._inbox and isinstance(self._inbox[0], ConnAck):
+            self.connack = self._inbox.pop(0)
+
+    def subscribe(self, topic_filter, qos=0, *, identifier=None, **options):
+        """Subscribe to one filter; the code that SUBACK has for it."""
+        properties = {} if identifier is None else {"subscription_identifier": [identifier]}
+        self.send(Subscribe(self._new_id(), (Subscription(topic_filter, qos, **options),), properties))
+        return self._pop(SubAck).reasons[0]
+
+    def unsubscribe(self, *filters):
+        """Unsubscribe; the codes of UNSUBACK."""
+        self.send(Unsubscribe(self._new_id(), filters))
+        return self._pop(UnsubAck).reasons
+
+    def publish(self, topic, payload=b"", qos=0, *, retain=False, dup=False, packet_id=None, **properties):
+        """Publish one message; at QoS 1 or 2, the answer if there is one."""
+        if qos and packet_id is None:
+            packet_id = self._new_id()
+        self.send(Publish(topic, payload, qos, retain, dup, packet_id or 0, properties))
+        if not qos:
+            return None
+        self._collect()
+        return self._pop(PubAck if qos == 1 else PubRec) if not self.ended else None
+
+    def disconnect(self, reason=Reason.NORMAL_DISCONNECTION, **properties):
+        self.send(Disconnect(reason, properties))
+
+    def lose(self):
+        """The network connection breaks."""
+        self.connection.lost()
+
+    def acknowledge(self, *messages):
+        """PUBACK, or all of PUBREC and PUBCOMP, for messages that came."""
+        for message in messages:
+            if message.qos == 1:
+                self.send(PubAck(message.packet_id))
+            else:
+                self.send(PubRec(message.packet_id))
+                assert self._pop(PubRel) == PubRel(message.packet_id)
+                self.send(PubComp(message.packet_id))
+
+    def _new_id(self):
+        self._next_id += 1
+        return self._next_id - 1
+
+    # Receiving
+
+    @property
+    def ended(self):
+        """The broker is through with this connection."""
+        return self.outlet.finished
+
+    def take(self):
+        """Everything that has come since the last time."""
+        self._collect()
+        taken, self._inbox = self._inbox, []
+        return taken
+
+    def messages(self):
+        """The messages that have come since the last time; nothing else has come."""
+        taken = self.take()
+        assert all(isinstance(packet, Publish) for packet in taken), taken
+        return taken
+
+    def payloads(self):
+        return [message.payload for message in self.messages()]
+
+    def _collect(self):
+        chunks, self.outlet.chunks = self.outlet.chunks, []
+        dirty = self.scene.broker.dirty
+        if chunks:
+            assert dirty.count(self.outlet) == 1, "an outlet with chunks is on the list of dirty ones, once"
+            dirty.remove(self.outlet)
+        self._inbox += decode_all(b"".join(chunks), self.version)
+
+    def _pop(self, kind):
+        """The oldest packet of a kind, out of the packets that have come."""
+        self._collect()
+        packet = next((packet for packet in self._inbox if isinstance(packet, kind)), None)
+        assert packet is not None, f"no {kind.__name__} in {self._inbox}"
+        self._inbox.remove(packet)
+        return packet
