@@ -1,6 +1,5 @@
 """Servers for tests that treat them as a user would."""
 
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,13 +23,12 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 
 @pytest.fixture(scope="session")
-def every_listener(authority: Authority) -> Iterator[str]:
-    """A configuration with one listener of each kind, and the pages."""
+def every_listener(authority: Authority) -> str:
+    """A configuration with one listener of each kind, and the pages; the socket file is beside the configuration."""
     pair = authority.issue("server", "every-listener")
     tls = f'cert = "{pair.cert}"\nkey = "{pair.key}"\n'
-    with tempfile.TemporaryDirectory() as folder:  # the path of a Unix socket must be short
-        listeners = "".join(
-            f'[[listener]]\nkind = "{kind}"\nport = 0\n{tls if kind in {"tls", "wss"} else ""}'
-            for kind in ("tcp", "tls", "ws", "wss")
-        )
-        yield f'{listeners}[[listener]]\nkind = "unix"\npath = "{folder}/mqtt.sock"\n[http]\nport = 0\n'
+    listeners = "".join(
+        f'[[listener]]\nkind = "{kind}"\nport = 0\n{tls if kind in {"tls", "wss"} else ""}'
+        for kind in ("tcp", "tls", "ws", "wss")
+    )
+    return f'{listeners}[[listener]]\nkind = "unix"\npath = "mqtt.sock"\n[http]\nport = 0\n'

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -80,23 +81,15 @@ class Lines:
 class RunningServer:
     """A server process and where it can be reached."""
 
-    def __init__(
-        self, config: Path, env: Mapping[str, str], descriptors: int | None = None, *, announced: bool = True
-    ) -> None:
+    def __init__(self, config: Path, env: Mapping[str, str], *, announced: bool = True) -> None:
         self.config = config
         self.settled = False
         """Whether the end of the process has been seen to; at the end of the test nobody need do it any more."""
-
-        def limit_descriptors() -> None:
-            if descriptors is not None:
-                resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
-
         self.process = subprocess.Popen(
             helio("serve", "--config", str(config)),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environment(**env),
-            preexec_fn=limit_descriptors,
         )
         self.banner, self.log = Lines(self.process.stdout), Lines(self.process.stderr)
         if announced:
@@ -137,11 +130,22 @@ class RunningServer:
         figures: dict[str, Any] = json.loads(self.page("/stats"))
         return figures
 
+    def wait_until(self, condition: Callable[[dict[str, Any]], bool]) -> None:
+        """Wait until the figures of /stats are as they should be."""
+        give_up = time.monotonic() + PATIENCE
+        while not condition(figures := self.stats()):
+            assert time.monotonic() < give_up, figures
+            time.sleep(0.02)
+
     def memory(self) -> int:
         """Resident memory of the process, in bytes."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
         return int(line.split()[1]) * 1024
+
+    def limit_descriptors(self, number: int) -> None:
+        """Let the process have no more open files than this."""
+        resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, (number, number))
 
     def send_signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
@@ -159,8 +163,8 @@ class RunningServer:
         if self.process.poll() is None:
             self.send_signal(number)
         status = self.ended()
-        assert status == 0, f"exit status {status}:\n{self.log.text()}"
-        assert "Traceback" not in self.log.text(), self.log.text()
+        assert status == 0, f"exit status {status}:\n{self.log.text()[-3000:]}"
+        assert "Traceback" not in self.log.text(), self.log.text()[-3000:]
 
     def ended(self) -> int:
         """The exit status, once the process has ended by itself."""
@@ -194,7 +198,7 @@ def servers(folder: Path) -> Iterator[Serve]:
     ) -> RunningServer:
         file = folder / f"server-{len(started)}.toml"
         file.write_text(config)
-        started.append(RunningServer(file, env, descriptors, announced=announced))
+        started.append(RunningServer(file, env, announced=announced))
         return started[-1]
 
     try:

@@ -63,7 +63,8 @@ def test_clients_that_come_too_fast_are_told_so(serve: Serve, version: int, refu
 
 
 def test_without_free_descriptors_the_server_waits_for_some(serve: Serve) -> None:
-    server = serve(descriptors=64)
+    server = serve()
+    server.limit_descriptors(64)
     first = PlainClient(server.port).connected("first")
     # As many as it takes: the kernel accepts them, the server cannot.
     crowd = [socket.create_connection(("127.0.0.1", server.port), PATIENCE) for _ in range(80)]
@@ -78,7 +79,8 @@ def test_without_free_descriptors_the_server_waits_for_some(serve: Serve) -> Non
 
 
 def test_the_pages_do_without_descriptors_for_a_while_too(serve: Serve) -> None:
-    server = serve(descriptors=64)
+    server = serve()
+    server.limit_descriptors(64)
     crowd = [socket.create_connection(("127.0.0.1", server.port_of("http")), PATIENCE) for _ in range(80)]
     server.log.wait_for("cannot accept connections listener=http")
     for one in crowd:

@@ -2,16 +2,13 @@
 
 import socket
 import ssl
-import threading
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
 
-import paho.mqtt.client as paho
 import pytest
 
 from certificates import Authority, Pair
 from heliograph.mqtt import Reason
+from paho_client import PahoClient
 from plain_client import PlainClient
 from running import PATIENCE, Serve
 
@@ -19,50 +16,11 @@ TLS = '[[listener]]\nkind = "tls"\nport = 0\ncert = "{0.cert}"\nkey = "{0.key}"\
 NO_PAGES = "[http]\nenabled = false\n"
 
 
-class PahoClient:
-    """paho-mqtt, blocking: connects, and gets what it publishes."""
-
-    def __init__(self, transport: str = "tcp", context: ssl.SSLContext | None = None) -> None:
-        self._client = paho.Client(paho.CallbackAPIVersion.VERSION2, transport=transport)  # type: ignore[arg-type]
-        if context is not None:
-            self._client.tls_set_context(context)
-        self._client.on_connect = self._on_connect
-        self._client.on_message = self._on_message
-        self._client.on_subscribe = lambda *_: self._subscribed.set()
-        self._connected, self._subscribed, self._received = threading.Event(), threading.Event(), threading.Event()
-        self._reason: Any = None
-
-    def _on_connect(self, _client: Any, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:
-        self._reason = reason
-        self._connected.set()
-
-    def _on_message(self, _client: Any, _data: Any, message: Any) -> None:
-        self.payload = message.payload
-        self._received.set()
-
-    def connect(self, host: str, port: int) -> Self:
-        self._client.connect(host, port)
-        self._client.loop_start()
-        assert self._connected.wait(PATIENCE)
-        assert self._reason == 0
-        return self
-
-    def echo(self, payload: bytes = b"echo") -> bytes:
-        """Publish, and receive that."""
-        self._client.subscribe("echo", 1)
-        assert self._subscribed.wait(PATIENCE)
-        self._client.publish("echo", payload, 1)
-        assert self._received.wait(PATIENCE)
-        return bytes(self.payload)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._client.disconnect()
-        self._client.loop_stop()
+def echo(client: PahoClient, payload: bytes = b"echo") -> bytes:
+    """Publish, and receive that."""
+    client.subscribe("echo", 1)
+    client.publish("echo", payload, 1)
+    return client.message().payload
 
 
 def trusting(authority: Authority, pair: Pair | None = None) -> ssl.SSLContext:
@@ -78,12 +36,13 @@ def test_a_client_is_served_by_every_kind(serve: Serve, every_listener: str, aut
     server = serve(every_listener)
     context = trusting(authority) if scheme in {"mqtts", "wss"} else None
     transport = {"ws": "websockets", "wss": "websockets", "unix": "unix"}.get(scheme, "tcp")
-    with PahoClient(transport, context) as client:
-        if scheme == "unix":
-            client.connect(server.url("unix").removeprefix("unix:"), 1)
-        else:
-            client.connect("localhost" if context else "127.0.0.1", server.port_of(scheme))
-        assert client.echo(bytes(90_000)) == bytes(90_000)
+    client = PahoClient(transport=transport, context=context)
+    if scheme == "unix":
+        client.connect(1, server.url("unix").removeprefix("unix:"))
+    else:
+        client.connect(server.port_of(scheme), "localhost" if context else "127.0.0.1")
+    with client:
+        assert echo(client, bytes(90_000)) == bytes(90_000)
 
 
 def test_every_interface_is_both_families_on_one_port(serve: Serve) -> None:
@@ -93,15 +52,15 @@ def test_every_interface_is_both_families_on_one_port(serve: Serve) -> None:
     }  # fmt: skip
     assert len({address.rpartition(":")[2] for address in server.addresses}) == 2
     for host in ("127.0.0.1", "::1"):
-        with PahoClient().connect(host, server.port) as client:
-            assert client.echo() == b"echo"
+        with PahoClient().connect(server.port, host) as client:
+            assert echo(client) == b"echo"
 
 
 def test_ipv6_alone(serve: Serve) -> None:
     server = serve('[[listener]]\nhost = "::1"\nport = 0\n' + NO_PAGES)
     assert server.url("mqtt").startswith("mqtt://[::1]:")
-    with PahoClient().connect("::1", server.port) as client:
-        assert client.echo() == b"echo"
+    with PahoClient().connect(server.port, "::1") as client:
+        assert echo(client) == b"echo"
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])

@@ -84,8 +84,7 @@ def test_subscriptions_that_had_to_wait_are_listed(server: RunningServer) -> Non
     with PlainClient(server.port).connected("away", clean_start=False, properties={"session_expiry_interval": 60}) as c:
         c.subscribe("waiting", qos=1)
     with PlainClient(server.port).connected() as client:
-        while server.stats()["clients"]["connected"] > 1:
-            pass
+        server.wait_until(lambda figures: figures["clients"]["connected"] == 1)
         for _ in range(3):
             client.publish("waiting")
     (listed,) = json.loads(server.page("/subscriptions"))

@@ -92,7 +92,11 @@ class Writer:
 
     def linger(self, outlet: NetworkOutlet) -> None:
         """A connection has ended with bytes still to be read by the client: it is cut off if that takes too long."""
-        self._loop.call_later(LINGER, outlet.abort)
+        self._loop.call_later(LINGER, self._cut_off, outlet)
+
+    def _cut_off(self, outlet: NetworkOutlet) -> None:
+        if outlet in self.outlets:
+            outlet.abort()
 
     async def close_all(self, reason: Reason, text: str, patience: float) -> None:
         """End all connections; those that have not read their last bytes after `patience` seconds are cut off."""
