@@ -296,6 +296,17 @@ def test_a_packet_over_the_limit_ends_the_connection_and_one_at_the_limit_does_n
         assert publisher.take()[0].reason == Reason.PACKET_TOO_LARGE
 
 
+def test_packet_identifier_0_within_a_run_is_an_error_after_what_came_before_it():
+    scene = Scene()
+    receiver, publisher = scene.client("r", 5), scene.client("p", 5)
+    receiver.subscribe("a", 1)
+    publisher.send_bytes(b"".join(b"\x32\x07\x00\x01a" + bytes((0, i, 0, i)) for i in (1, 2, 0, 4)))
+    assert receiver.payloads() == [b"\x01", b"\x02"]
+    *answers, goodbye = publisher.take()
+    assert [answer.packet_id for answer in answers] == [1, 2]
+    assert goodbye.reason == Reason.PROTOCOL_ERROR
+
+
 def test_a_packet_that_will_be_too_large_is_refused_before_it_is_complete():
     scene = Scene(packet_size=1000)
     publisher = scene.client("p")

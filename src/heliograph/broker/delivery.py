@@ -65,8 +65,6 @@ def offer(broker: "Broker", subscription: Subscription, span: Span, rendered: Re
 
 def hold_late(broker: "Broker", subscription: Subscription, what: Span | bytes, count: int) -> int:
     """QoS 0 messages for a client that is not reading fast enough wait; how many found room."""
-    if not subscription.outlet.connected:
-        return 0
     buffer = subscription.own_buffer()
     subscription.session.note_backlog(subscription)
     return _let_wait(broker, buffer, buffer.late, what, 0, count)

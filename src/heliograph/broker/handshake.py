@@ -4,11 +4,9 @@ from typing import TYPE_CHECKING
 
 from heliograph.broker import delivery
 from heliograph.broker.session import FOR_EVER
-from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.packets import ConnAck, Connect
 from heliograph.mqtt.properties import Properties
 from heliograph.mqtt.reasons import Reason
-from heliograph.mqtt.strings import check_topic_name
 
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
@@ -32,10 +30,6 @@ def reason_to_refuse(broker: "Broker", connect: Connect) -> tuple[Reason, str] |
     if len(broker.sessions) >= limits.sessions and connect.client_id not in broker.sessions:
         return Reason.QUOTA_EXCEEDED, f"{limits.sessions} sessions are kept, no more are taken"
     if connect.will is not None:
-        try:
-            check_topic_name(connect.will.topic)
-        except ProtocolError as error:
-            return error.reason, str(error)
         if connect.will.topic.startswith("$SYS/"):
             return Reason.NOT_AUTHORIZED, "a will cannot go to $SYS"
         if connect.will.topic.count("/") >= limits.topic_levels:
