@@ -107,3 +107,35 @@ def test_packets_are_cut_out_of_a_run_whatever_their_lengths(sizes, data):
     lo = data.draw(st.integers(0, len(packets) - 1))
     hi = data.draw(st.integers(lo + 1, len(packets)))
     assert cut_packets(b"".join(packets), lo, hi) == b"".join(packets[lo:hi])
+
+
+def test_bytes_are_limited_too_but_for_the_first_message():
+    limits = Limits(max_bytes=10)
+    buffer = Buffer()
+    assert buffer.add(buffer.waiting, numbered(0, 8), 0, 8, limits) == 8
+    assert buffer.add(buffer.waiting, numbered(8, 1), 0, 1, limits) == 0
+    assert (buffer.count, buffer.bytes, buffer.rejected) == (8, 16, 1)
+    buffer.pop(buffer.waiting)
+    assert buffer.bytes == 0
+
+
+def test_the_oldest_give_way_to_newer_bytes():
+    limits = Limits(max_bytes=10, when_full=WhenFull.DISCARD_OLD)
+    buffer = Buffer()
+    for first in (0, 2, 4):
+        assert buffer.add(buffer.waiting, numbered(first, 2), 0, 2, limits) == 2
+    assert numbers(buffer.waiting) == [2, 3, 4, 5]
+    assert buffer.add(buffer.waiting, numbered(6, 8), 0, 8, limits) == 8
+    assert numbers(buffer.waiting) == list(range(6, 14))
+    assert (buffer.count, buffer.bytes, buffer.discarded) == (8, 16, 6)
+
+
+@given(counts)
+def test_an_empty_buffer_holds_no_bytes(additions):
+    buffer = Buffer()
+    for number, (is_late, count) in enumerate(additions):
+        add(buffer, buffer.late if is_late else buffer.waiting, 0, count, expires=1.0 + number % 2)
+    buffer.clear_late()
+    assert buffer.bytes == sum(len(span.data) for span, _, _ in buffer.waiting)
+    buffer.drop_expired(9.0)
+    assert (buffer.count, buffer.bytes) == (0, 0)

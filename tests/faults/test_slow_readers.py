@@ -9,7 +9,7 @@ import pytest
 
 from certificates import Authority
 from frames import frame, open_websocket
-from heliograph.mqtt import Connect, Publish, Subscribe, Subscription, encode
+from heliograph.mqtt import Connect, Publish, Reason, Subscribe, Subscription, encode
 from plain_client import PlainClient, is_served
 from running import PATIENCE, PLAIN, Serve
 
@@ -119,3 +119,22 @@ def test_a_client_that_is_sent_away_and_does_not_read_is_cut_off(
         poll.register(connection, 0)  # an end that is not a polite one is told all the same
         assert poll.poll(PATIENCE * 1000), "the server waits for ever for a client that does not read"
     connection.close()
+
+
+@pytest.mark.parametrize("away", [False, True])
+def test_large_messages_that_nobody_takes_are_limited_by_their_bytes(serve: Serve, away: bool) -> None:
+    server = serve(f"{PLAIN}[limits]\nmax_bytes = {20 * MEGABYTE}\n")
+    before = server.memory()
+    kept = {"clean_start": False, "properties": {"session_expiry_interval": 60}}
+    with (
+        PlainClient(with_small_buffer(server.port)).connected("deaf", **kept) as deaf,
+        PlainClient(server.port).connected("speaker") as speaker,
+    ):
+        deaf.subscribe("news", qos=1)
+        if away:
+            deaf.close()
+            server.wait_until(lambda figures: figures["clients"]["connected"] == 1)
+        reasons = [speaker.publish("news", bytes(MEGABYTE)).reason for _ in range(100)]
+        assert reasons[:19] == [Reason.SUCCESS] * 19
+        assert reasons[-1] == Reason.QUOTA_EXCEEDED
+        assert server.memory() - before < 60 * MEGABYTE

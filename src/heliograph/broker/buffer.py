@@ -25,6 +25,10 @@ def cut_packets(data: bytes, lo: int, hi: int) -> bytes:
     return data[start:pos]
 
 
+def _size(what: Span | bytes) -> int:
+    return len(what) if isinstance(what, bytes) else len(what.data)
+
+
 class Buffer:
     """Messages waiting for one subscription (or for one group of sharers), oldest first.
 
@@ -32,12 +36,14 @@ class Buffer:
     room in the receiver's window, and the standard orders messages per QoS.
     """
 
-    __slots__ = ("count", "discarded", "expired", "high_water", "late", "rejected", "waiting")
+    __slots__ = ("bytes", "count", "discarded", "expired", "high_water", "late", "rejected", "waiting")
 
     def __init__(self) -> None:
         self.late: deque[Waiting] = deque()
         self.waiting: deque[Waiting] = deque()
         self.count = 0
+        self.bytes = 0
+        """Size of all that waits. A span counts as a whole until its last message has gone: so long it is in memory."""
         self.high_water = 0
         self.rejected = 0
         self.discarded = 0
@@ -50,6 +56,13 @@ class Buffer:
         """
         taken = hi - lo
         room = limits.max_messages - self.count
+        if self.bytes and self.bytes + _size(what) > limits.max_bytes:
+            if limits.when_full is WhenFull.DISCARD_OLD:
+                while self.bytes and self.bytes + _size(what) > limits.max_bytes:
+                    _, first, last = (self.late or self.waiting)[0]
+                    room += self._discard(last - first)
+            else:
+                room = 0
         if hi - lo > room:
             if limits.when_full is WhenFull.DISCARD_OLD:
                 room += self._discard(hi - lo - room)
@@ -62,18 +75,29 @@ class Buffer:
         if hi > lo:
             queue.append((what, lo, hi))
             self.count += hi - lo
+            self.bytes += _size(what)
             self.high_water = max(self.high_water, self.count)
         return taken
+
+    def is_full_for(self, what: Span | bytes, number: int, limits: Limits) -> bool:
+        """Whether there is no room for so many messages."""
+        return self.count + number > limits.max_messages or self.bytes + _size(what) > limits.max_bytes
+
+    def pop(self, queue: deque[Waiting]) -> None:
+        """What stands at the front of `queue` has been sent, all of it."""
+        self.bytes -= _size(queue.popleft()[0])
 
     def put_back(self, span: Span, lo: int, hi: int) -> None:
         """Messages that were on their way come back to the front; they have been counted in once, so no limit."""
         self.waiting.appendleft((span, lo, hi))
         self.count += hi - lo
+        self.bytes += _size(span)
         self.high_water = max(self.high_water, self.count)
 
     def clear_late(self) -> None:
         """Forget waiting QoS 0 messages: their receiver has gone."""
         self.count -= sum(hi - lo for _, lo, hi in self.late)
+        self.bytes -= sum(_size(what) for what, _, _ in self.late)
         self.late.clear()
 
     def drop_expired(self, now: float) -> int:
@@ -84,7 +108,7 @@ class Buffer:
                 what, lo, hi = queue[0]
                 if isinstance(what, bytes) or not what.expires or what.expires > now:
                     break
-                queue.popleft()
+                self.pop(queue)
                 dropped += hi - lo
         self.count -= dropped
         self.expired += dropped
@@ -95,11 +119,13 @@ class Buffer:
         done = 0
         for queue in (self.late, self.waiting):
             while queue and done < number:
-                what, lo, hi = queue.popleft()
+                what, lo, hi = queue[0]
                 gone = min(hi - lo, number - done)
                 done += gone
                 if lo + gone < hi:
-                    queue.appendleft((what, lo + gone, hi))
+                    queue[0] = (what, lo + gone, hi)
+                else:
+                    self.pop(queue)
         self.count -= done
         self.discarded += done
         return done

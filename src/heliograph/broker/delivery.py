@@ -72,7 +72,7 @@ def hold_late(broker: "Broker", subscription: Subscription, what: Span | bytes, 
 
 def _let_wait(broker: "Broker", buffer: Buffer, queue: deque[Waiting], what: Span | bytes, lo: int, hi: int) -> int:
     """Put messages into one of the queues of a buffer; how many found room."""
-    if buffer.count + hi - lo > broker.limits.max_messages:
+    if buffer.is_full_for(what, hi - lo, broker.limits):
         broker.stats.expired += buffer.drop_expired(broker.now())
     return buffer.add(queue, what, lo, hi, broker.limits)
 
@@ -214,7 +214,8 @@ def pump(broker: "Broker", session: Session) -> None:
         assert buffer is not None
         broker.stats.expired += buffer.drop_expired(now)
         while buffer.late:
-            what, lo, hi = buffer.late.popleft()
+            what, lo, hi = buffer.late[0]
+            buffer.pop(buffer.late)
             buffer.count -= hi - lo
             _send_late(broker, subscription, what, lo, hi)
             broker.stats.expired += buffer.drop_expired(now)
@@ -226,7 +227,7 @@ def pump(broker: "Broker", session: Session) -> None:
             if sent_to < hi:
                 buffer.waiting[0] = (span, sent_to, hi)
                 break
-            buffer.waiting.popleft()
+            buffer.pop(buffer.waiting)
             broker.stats.expired += buffer.drop_expired(now)
         if not buffer.count:
             del backlog[subscription]

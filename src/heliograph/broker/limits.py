@@ -41,6 +41,8 @@ class Limits:
     """Payload bytes kept in retained messages."""
     max_messages: int = 5_000
     """Messages waiting in one subscription's buffer."""
+    max_bytes: int = 128 * 1024 * 1024
+    """Bytes waiting in one subscription's buffer; one message finds room in an empty buffer whatever its size."""
     when_full: WhenFull = WhenFull.REJECT_NEW
     """What a full buffer does: reject_new or discard_old."""
     connect_timeout: float = 10.0

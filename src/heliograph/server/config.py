@@ -36,6 +36,7 @@ LIMIT_RANGES = {
     "session_expiry_max": Range(0, 0xFFFFFFFF),
     "sessions": Range(1),
     "max_messages": Range(1),
+    "max_bytes": Range(1),
     "connect_timeout": Range(0.1),
 }
 
