@@ -49,7 +49,7 @@ def read_ack_run(table: bytes, data: bytes, pos: int) -> tuple[int, int]:
     most = min((len(data) - pos) >> 2, LAST_ID + 1 - first)
     at = 4 * first
     # In leaps that grow: what a look ahead costs must not depend on how much lies behind the run.
-    good, bad = 1, most if most < _LEAP else _LEAP
+    good, bad = 1, min(_LEAP, most)
     while data[pos : pos + 4 * bad] == table[at : at + 4 * bad]:
         if bad == most:
             return first, most
@@ -70,8 +70,7 @@ def run_length(data: bytes, pos: int, stride: int, head: int, id_at: int) -> int
     (0: there is none). The answer may fall short of the whole run: what is left of it is found by the next call.
     """
     most = count = (len(data) - pos) // stride
-    if count > _LEAP:
-        count = _LEAP
+    count = min(count, _LEAP)
     probe = data[pos : pos + (id_at or head)]
     while count > 1:
         # A look at the last packet of the candidate run tells most wrong guesses apart before any column is cut.
