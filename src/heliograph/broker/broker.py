@@ -81,14 +81,13 @@ class Broker:
         """
         if route is None:
             route = self.routes.find(span.topic, self.limits.topic_levels)
-        reason = Reason.SUCCESS
-        if span.retain and not self.retained.keep(span, span.count - 1, self.limits):
-            reason = Reason.QUOTA_EXCEEDED
+        kept = not span.retain or self.retained.keep(span, span.count - 1, self.limits)
         if not (route.subscriptions or route.groups):
-            return reason or Reason.NO_MATCHING_SUBSCRIBERS, span.count
+            return Reason.NO_MATCHING_SUBSCRIBERS if kept else Reason.QUOTA_EXCEEDED, span.count
+        # A message that was delivered but could not be retained is no failure: sent again, it would come twice.
         taken = delivery.deliver(self, span, route, publisher)
         self.stats.published_dropped += span.count - taken
-        return reason, taken
+        return Reason.SUCCESS, taken
 
     def publish_message(self, topic: str, payload: bytes, *, qos: int = 0, retain: bool = False) -> None:
         """Publish one message of the broker's own."""

@@ -28,7 +28,7 @@ LIMIT_RANGES = {
     "connections": Range(1),
     "connects_per_second": Range(1),
     "packet_size": Range(256, VARIABLE_BYTE_INTEGER_MAX + 5),  # the longest remaining length, and the header before it
-    "topic_levels": Range(1),
+    "topic_levels": Range(8),
     "receive_maximum": Range(1, SIXTEEN_BITS),
     "inflight": Range(1, SIXTEEN_BITS),
     "topic_alias_maximum": Range(0, SIXTEEN_BITS),
