@@ -16,7 +16,7 @@ from heliograph.server.writing import Writer
 # `mqttv3.1` is what clients of MQTT 3.1 ask for.
 _SUBPROTOCOLS = [Subprotocol("mqtt"), Subprotocol("mqttv3.1")]
 _UNSUPPORTED_DATA = 1003
-_GOING_AWAY = 1001
+_NORMAL_CLOSURE = 1000
 # A frame may hold several packets; this much more than the largest packet is accepted in one.
 _FRAME_SLACK = 1 << 20
 
@@ -47,7 +47,7 @@ class WebSocketOutlet(TransportOutlet):
 
     def close(self) -> None:
         if self.websocket.state is State.OPEN:
-            self.websocket.send_close(_GOING_AWAY if self.open else 1000)
+            self.websocket.send_close(_NORMAL_CLOSURE)  # DISCONNECT has told why
             self.send_frames()
         super().close()
 
