@@ -148,3 +148,25 @@ def test_write_ids_numbers_the_packets_and_changes_nothing_else(first, count, be
     write_ids(run, before, len(blank), first, count)
     expected = b"".join(blank.replace(b"\0\0", (first + i).to_bytes(2, "big")) for i in range(count))
     assert bytes(run) == expected
+
+
+LENGTHS = [1, 2, 127, 128, 129, 300, 16_384, 20_000]
+
+
+@pytest.mark.parametrize("count", LENGTHS)
+@pytest.mark.parametrize("after", [b"", ack(0x40, 1), ack(0x50, 9), ack(0x40, 1) * 1000])
+def test_a_long_ack_run_is_read_whole_whatever_follows(count, after):
+    assert read_ack_run(PUBACKS, ack_run(PUBACKS, 7, count) + after, 0) == (7, count)
+
+
+@pytest.mark.parametrize("count", LENGTHS)
+@pytest.mark.parametrize("others", [0, 1, 1000])
+def test_a_long_run_of_packets_is_never_overrun(count, others):
+    data = b"headAApayload" * count + b"heedAApayload" * others + b"headAApayload" * others
+    found = 0
+    while found < count:
+        step = run_length(data, found * 13, 13, 6, 4)
+        assert 1 <= step <= count - found
+        found += step
+    if not others:
+        assert run_length(data, 0, 13, 6, 4) == count

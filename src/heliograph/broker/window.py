@@ -7,7 +7,9 @@ Theory of operation
 3. PUBREC moves identifiers from `sent` to `released`, where they wait for PUBCOMP; the message itself is done with.
 4. An acknowledgement out of order splits a flight. From then on the window is `scattered`: the oldest identifier is
    no longer at the front of a queue and has to be looked for before new ones are issued. That ends when it is empty.
-5. After a reconnect, everything in `sent` is `held` until it is sent again, as far as the client takes that much.
+5. A client may acknowledge anything, again and again. From the first acknowledgement that is not for the oldest on,
+   sets of identifiers tell the unknown ones apart before anybody searches a queue. They too go when it is empty.
+6. After a reconnect, everything in `sent` is `held` until it is sent again, as far as the client takes that much.
 """
 
 from collections import deque
@@ -52,7 +54,17 @@ class Flight:
 class Window:
     """What is in flight to one client, at most `limit` messages."""
 
-    __slots__ = ("holds", "in_flight", "limit", "next_id", "released", "scattered", "sent")
+    __slots__ = (
+        "_released_ids",
+        "_sent_ids",
+        "holds",
+        "in_flight",
+        "limit",
+        "next_id",
+        "released",
+        "scattered",
+        "sent",
+    )
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -62,6 +74,8 @@ class Window:
         self.released: deque[list[int]] = deque()
         """[first identifier, count] of QoS 2 messages that the client has, and whose PUBCOMP is awaited."""
         self.scattered = False
+        self._sent_ids: set[int] | None = None
+        self._released_ids: set[int] | None = None
         self.holds = False
         """Something has not been sent again yet after a reconnect; nothing new is sent before that."""
 
@@ -101,6 +115,8 @@ class Window:
         self.next_id = first + count if first + count <= LAST_ID else 1
         self.in_flight += count
         self.sent.append(Flight(first, count, qos, subscription, span, lo))
+        if self._sent_ids is not None:
+            self._sent_ids.update(range(first, first + count))
         return first
 
     def acknowledge(self, first: int, count: int) -> None:
@@ -138,6 +154,8 @@ class Window:
                 front[1] -= number
                 if not front[1]:
                     self.released.popleft()
+                if self._released_ids is not None:
+                    self._released_ids.difference_update(range(first, first + number))
                 self.in_flight -= number
             else:
                 number = 1
@@ -147,7 +165,9 @@ class Window:
 
     def awaits_completion(self, packet_id: int) -> bool:
         """True if this identifier has been received and released, but not completed."""
-        return any(first <= packet_id < first + count for first, count in self.released)
+        if self._released_ids is None:
+            self._released_ids = {i for first, count in self.released for i in range(first, first + count)}
+        return packet_id in self._released_ids
 
     def take_back(self) -> list[Flight]:
         """Remove and return the QoS 1 flights of shared subscriptions, so that other sharers can get them."""
@@ -156,6 +176,7 @@ class Window:
             taken = set(back)
             self.sent = deque(f for f in self.sent if f not in taken)
             self.in_flight -= sum(f.count for f in back)
+            self._sent_ids = None
             self._tidy()
         return back
 
@@ -188,6 +209,7 @@ class Window:
         """The messages of a flight are done with, whatever the client says."""
         self.sent.remove(flight)
         self.in_flight -= flight.count
+        self._sent_ids = None
         self._tidy()
 
     def _take(self, first: int, count: int, qos: int) -> int:
@@ -202,9 +224,15 @@ class Window:
             self.sent.popleft()
         else:
             flight.drop_front(number)
+        if self._sent_ids is not None:
+            self._sent_ids.difference_update(range(first, first + number))
         return number
 
     def _take_one(self, packet_id: int, qos: int) -> int:
+        if self._sent_ids is None:
+            self._sent_ids = {i for f in self.sent for i in range(f.first, f.first + f.count)}
+        if packet_id not in self._sent_ids:
+            return 0
         for index, flight in enumerate(self.sent):
             at = packet_id - flight.first
             if not 0 <= at < flight.count:
@@ -212,6 +240,7 @@ class Window:
             if flight.qos != qos:
                 return 0
             self.scattered = True
+            self._sent_ids.remove(packet_id)
             del self.sent[index]
             if flight.count > at + 1:
                 self.sent.insert(index, flight.split(at + 1))
@@ -227,13 +256,19 @@ class Window:
             last[1] += count
         else:
             self.released.append([first, count])
+        if self._released_ids is not None:
+            self._released_ids.update(range(first, first + count))
 
     def _complete_one(self, packet_id: int) -> int:
+        if not self.awaits_completion(packet_id):
+            return 0
         for index, (first, count) in enumerate(self.released):
             at = packet_id - first
             if not 0 <= at < count:
                 continue
             self.scattered = True
+            if self._released_ids is not None:
+                self._released_ids.remove(packet_id)
             del self.released[index]
             if count - at - 1:
                 self.released.insert(index, [packet_id + 1, count - at - 1])
@@ -245,3 +280,4 @@ class Window:
     def _tidy(self) -> None:
         if not self.in_flight:
             self.scattered = False
+            self._sent_ids = self._released_ids = None

@@ -45,6 +45,10 @@ async def _serve(server: Server) -> None:
     print(banner(server), flush=True)
     notify.ready()
     await stop.wait()
+    # The end takes a moment: whoever asks again gets it no sooner, but a second Ctrl-C does end it at once.
+    loop.remove_signal_handler(signal.SIGTERM)
+    loop.remove_signal_handler(signal.SIGINT)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     notify.stopping()
     print("stopping", file=sys.stderr)
     await server.stop()

@@ -17,6 +17,9 @@ ID_LOW = bytes(i & 0xFF for i in range(LAST_ID + 1))
 # And this is all of them as they stand in a packet.
 ID_BYTES = b"".join(i.to_bytes(2, "big") for i in range(LAST_ID + 1))
 
+# How many packets are compared at first; if they are all alike, that many times as many, and so on.
+_LEAP = 128
+
 
 def _ack_table(first_byte: int) -> bytes:
     """The four-byte acknowledgement of every packet identifier, one after the other."""
@@ -45,9 +48,12 @@ def read_ack_run(table: bytes, data: bytes, pos: int) -> tuple[int, int]:
     first = data[pos + 2] << 8 | data[pos + 3]
     most = min((len(data) - pos) >> 2, LAST_ID + 1 - first)
     at = 4 * first
-    if data[pos : pos + 4 * most] == table[at : at + 4 * most]:
-        return first, most
-    good, bad = 1, most
+    # In leaps that grow: what a look ahead costs must not depend on how much lies behind the run.
+    good, bad = 1, min(_LEAP, most)
+    while data[pos : pos + 4 * bad] == table[at : at + 4 * bad]:
+        if bad == most:
+            return first, most
+        good, bad = bad, min(_LEAP * bad, most)
     while bad - good > 1:
         middle = (good + bad) >> 1
         if data[pos + 4 * good : pos + 4 * middle] == table[at + 4 * good : at + 4 * middle]:
@@ -63,14 +69,23 @@ def run_length(data: bytes, pos: int, stride: int, head: int, id_at: int) -> int
     The header is the first `head` bytes; two of them at offset `id_at` hold a packet identifier, which may differ
     (0: there is none). The answer may fall short of the whole run: what is left of it is found by the next call.
     """
-    count = (len(data) - pos) // stride
+    most = count = (len(data) - pos) // stride
+    count = min(count, _LEAP)
     probe = data[pos : pos + (id_at or head)]
     while count > 1:
         # A look at the last packet of the candidate run tells most wrong guesses apart before any column is cut.
         if data.startswith(probe, pos + (count - 1) * stride) and _same_columns(data, pos, stride, head, id_at, count):
-            return count
+            break
         count >>= 1
-    return 1
+    if count < _LEAP:
+        return count or 1
+    while count < most:
+        further = min(most, _LEAP * count)
+        last = pos + (count - 1) * stride
+        if not _same_columns(data, last, stride, head, id_at, further - count + 1):
+            break
+        count = further
+    return count
 
 
 def _same_columns(data: bytes, pos: int, stride: int, head: int, id_at: int, count: int) -> bool:
