@@ -1,6 +1,7 @@
 """MQTT in WebSocket frames, for browsers. The frames and the handshake are the `websockets` library's."""
 
 import asyncio
+from contextlib import suppress
 
 from websockets.exceptions import InvalidState
 from websockets.frames import Frame, Opcode
@@ -43,7 +44,8 @@ class WebSocketOutlet(TransportOutlet):
             if piece:
                 self.transport.write(piece)
             elif self.transport.can_write_eof():
-                self.transport.write_eof()
+                with suppress(OSError):  # the client has gone already
+                    self.transport.write_eof()
 
     def close(self) -> None:
         if self.websocket.state is State.OPEN:
