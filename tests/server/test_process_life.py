@@ -165,7 +165,7 @@ def test_a_client_that_does_not_read_cannot_hold_up_the_end(serve: Serve, every_
         connection.close()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_more_signals_change_nothing(serve: Serve, number: signal.Signals) -> None:
     server = serve()
     server.send_signal(signal.SIGTERM)
