@@ -5,6 +5,7 @@ import os
 import random
 import socket
 import ssl
+import struct
 from collections.abc import Iterator
 
 import pytest
@@ -166,6 +167,13 @@ def test_a_closing_handshake_is_answered(ws: socket.socket) -> None:
     ws.sendall(frame((1000).to_bytes(2, "big"), CLOSE))
     assert read_frame(ws) == (CLOSE, (1000).to_bytes(2, "big"))
     assert everything(ws) == b""
+
+
+def test_clients_that_are_gone_before_the_handshake_fails(server: RunningServer) -> None:
+    for _ in range(50):
+        connection = knock(server, "ws", b"nonsense\r\n\r\n")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
 
 
 def test_mqtt_without_websocket(server: RunningServer) -> None:

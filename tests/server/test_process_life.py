@@ -1,5 +1,6 @@
 """The life of the process: start, mistakes, stop, and what systemd is told."""
 
+import contextlib
 import re
 import signal
 import socket
@@ -164,15 +165,16 @@ def test_a_client_that_does_not_read_cannot_hold_up_the_end(serve: Serve, every_
         connection.close()
 
 
-def test_a_second_signal_changes_nothing(serve: Serve) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_more_signals_change_nothing(serve: Serve, number: signal.Signals) -> None:
     server = serve()
-    with PlainClient(server.port).connected() as deaf, PlainClient(server.port).connected() as publisher:
-        deaf.subscribe("news")
-        for _ in range(20):
-            publisher.publish("news", bytes(1 << 20))
-        server.send_signal(signal.SIGTERM)
-        server.log.wait_for("stopping")
-        server.stop()
+    server.send_signal(signal.SIGTERM)
+    server.log.wait_for("stopping")
+    while server.process.poll() is None:
+        server.send_signal(number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            server.process.wait(0.002)
+    server.stop()
 
 
 # systemd

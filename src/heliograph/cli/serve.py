@@ -52,6 +52,8 @@ async def _serve(server: Server) -> None:
     notify.stopping()
     print("stopping", file=sys.stderr)
     await server.stop()
+    # Only the end of the process is left, and another Ctrl-C must not turn that into a failure.
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
 
 
 def banner(server: Server) -> str:

@@ -1,6 +1,7 @@
 """MQTT in WebSocket frames, for browsers. The frames and the handshake are the `websockets` library's."""
 
 import asyncio
+from contextlib import suppress
 
 from websockets.exceptions import InvalidState
 from websockets.frames import Frame, Opcode
@@ -16,7 +17,7 @@ from heliograph.server.writing import Writer
 # `mqttv3.1` is what clients of MQTT 3.1 ask for.
 _SUBPROTOCOLS = [Subprotocol("mqtt"), Subprotocol("mqttv3.1")]
 _UNSUPPORTED_DATA = 1003
-_GOING_AWAY = 1001
+_NORMAL_CLOSURE = 1000
 # A frame may hold several packets; this much more than the largest packet is accepted in one.
 _FRAME_SLACK = 1 << 20
 
@@ -43,11 +44,12 @@ class WebSocketOutlet(TransportOutlet):
             if piece:
                 self.transport.write(piece)
             elif self.transport.can_write_eof():
-                self.transport.write_eof()
+                with suppress(OSError):  # the client has gone already
+                    self.transport.write_eof()
 
     def close(self) -> None:
         if self.websocket.state is State.OPEN:
-            self.websocket.send_close(_GOING_AWAY if self.open else 1000)
+            self.websocket.send_close(_NORMAL_CLOSURE)  # DISCONNECT has told why
             self.send_frames()
         super().close()
 
