@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from heliograph.mqtt import decode, encode, packet_bounds
+from tools import program
 
 SOURCE = Path(__file__).parents[2] / "src"
 TIMEOUT = 20
@@ -118,11 +118,8 @@ class Broker:
         return process
 
 
-def _installed(program):
-    path = shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
-    if path is None:
-        pytest.skip(f"{program} is not installed: install mosquitto and mosquitto-clients")
-    return path
+def _installed(name):
+    return program(name, "install the packages mosquitto and mosquitto-clients")
 
 
 def _free_port():
@@ -136,12 +133,12 @@ def start_broker(tmp_path):
     processes = []
 
     def start(*lines, listener=()):
-        program = _installed("mosquitto")
+        mosquitto = _installed("mosquitto")
         port, unix = _free_port(), tmp_path / "mqtt.sock"
         config = tmp_path / "mosquitto.conf"
         listeners = [f"listener {port} 127.0.0.1", *listener, f"listener 0 {unix}"]
         config.write_text("\n".join(["user root", "allow_anonymous true", *lines, *listeners, ""]))
-        process = Process([program, "-c", str(config)])
+        process = Process([mosquitto, "-c", str(config)])
         processes.append(process)
         process.wait_for("running")
         return Broker(port, unix, processes)
