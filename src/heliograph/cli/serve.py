@@ -34,6 +34,7 @@ async def _serve(server: Server) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until there is something to reload
     await server.start()
 
     def reload() -> None:

@@ -36,7 +36,7 @@ class Server:
     """One server process. All of it runs in the event loop that `start` is called in."""
 
     def __init__(self, config: Config) -> None:
-        self.config = config
+        self.config = self._started_with = config
         self.broker = Broker(config.limits, time.monotonic, lambda: f"auto-{secrets.token_hex(8)}", LogJournal())
         self.listeners: list[Listener] = []
         self.http: HttpServer | None = None
@@ -102,7 +102,7 @@ class Server:
         except Problem as problem:
             log.error("reload failed, the old configuration stays in force: %s", problem)
             return
-        for key in configuration.restart_needed(self.config, new):
+        for key in configuration.restart_needed(self._started_with, new):
             log.warning("%s has changed; that needs a restart", key)
         logs.configure(new.log.level, new.log.format)
         self.broker.limits = new.limits
@@ -159,6 +159,9 @@ class Server:
         while True:
             interval = self.config.sys_topics.interval
             if interval:
-                self._sys_topics.publish()
-                self._writer.flush()
+                try:
+                    self._sys_topics.publish()
+                    self._writer.flush()
+                except Exception:
+                    log.exception("internal error while publishing $SYS")
             await asyncio.sleep(interval or 1)
