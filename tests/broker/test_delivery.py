@@ -439,7 +439,7 @@ def test_a_client_that_is_away_drops_nothing_that_is_counted(scene):
     publisher = scene.client("p", 4)
     publisher.publish("a", b"1")
     publisher.publish("a", b"2")
-    assert scene.broker.stats.published_dropped == 0
+    assert scene.broker.stats.dropped == 0
 
 
 def test_acknowledgements_reach_a_slow_client(scene):
@@ -502,7 +502,7 @@ def test_nobody_publishes_to_sys(scene, qos):
         assert not publisher.ended
     assert watcher.take() == []
     assert scene.broker.retained.count == 0
-    assert scene.broker.stats.published_dropped == 2
+    assert scene.broker.stats.publishes_refused == 2
 
 
 # QoS 2 from publishers

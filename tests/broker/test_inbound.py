@@ -99,7 +99,7 @@ def outcome(version, parts):
     late.subscribe("#", 2)
     got["late"] = late.take()
     stats = scene.broker.stats
-    counted = (stats.messages_received, stats.messages_sent, stats.published_dropped, stats.too_large)
+    counted = (stats.messages_received, stats.messages_sent, stats.dropped, stats.too_large)
     # Acknowledgements keep their order among each other, and so do messages; how the two mix depends on the cuts.
     return (
         got,
@@ -134,7 +134,7 @@ def outcome_of_a_full_buffer(when_full, qos, parts):
     subscription = scene.broker.sessions["few"].subscriptions["a"]
     buffer = subscription.buffer
     counted = (buffer.count, buffer.high_water, buffer.rejected, buffer.discarded) if buffer else None
-    return receiver.take(), publisher.take(), counted, scene.broker.stats.published_dropped
+    return receiver.take(), publisher.take(), counted, scene.broker.stats.dropped
 
 
 @pytest.mark.parametrize("when_full", WhenFull)

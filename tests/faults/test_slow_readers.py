@@ -51,9 +51,9 @@ def test_a_subscriber_that_never_reads_holds_nobody_back(serve: Serve, qos: int)
                 speaker.receive()
         assert server.memory() - before < 30 * MEGABYTE
         figures = server.stats()
-        assert figures["buffers"]["rejected"] > 1000
+        assert figures["messages"]["rejected"] > 1000
         subscriptions = {one["client"]: one for one in json.loads(server.page("/subscriptions"))}
-        assert subscriptions["deaf"]["rejected"] == figures["buffers"]["rejected"]
+        assert subscriptions["deaf"]["rejected"] == figures["messages"]["rejected"]
         assert subscriptions["deaf"]["buffered"] == 1000
         assert "keen" not in subscriptions or not subscriptions["keen"]["rejected"]
     assert is_served(server.port)
@@ -70,7 +70,7 @@ def test_a_subscriber_that_reads_late_gets_what_was_kept_and_then_what_is_new(se
             speaker.send(Publish("news", number.to_bytes(4, "big") + PAYLOAD))
         speaker.publish("other")  # all that was sent before has been taken by now
         sent = server.stats()
-        kept = 10_000 - sent["buffers"]["rejected"]
+        kept = 10_000 - sent["messages"]["rejected"]
         for number in range(kept):
             received = late.receive()
             assert isinstance(received, Publish)

@@ -85,9 +85,7 @@ class Broker:
         if not (route.subscriptions or route.groups):
             return Reason.NO_MATCHING_SUBSCRIBERS if kept else Reason.QUOTA_EXCEEDED, span.count
         # A message that was delivered but could not be retained is no failure: sent again, it would come twice.
-        taken = delivery.deliver(self, span, route, publisher)
-        self.stats.published_dropped += span.count - taken
-        return Reason.SUCCESS, taken
+        return Reason.SUCCESS, delivery.deliver(self, span, route, publisher)
 
     def publish_message(self, topic: str, payload: bytes, *, qos: int = 0, retain: bool = False) -> None:
         """Publish one message of the broker's own."""

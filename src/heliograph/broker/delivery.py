@@ -74,7 +74,11 @@ def _let_wait(broker: "Broker", buffer: Buffer, queue: deque[Waiting], what: Spa
     """Put messages into one of the queues of a buffer; how many found room."""
     if buffer.is_full_for(what, hi - lo, broker.limits):
         broker.stats.expired += buffer.drop_expired(broker.now())
-    return buffer.add(queue, what, lo, hi, broker.limits)
+    rejected, discarded = buffer.rejected, buffer.discarded
+    taken = buffer.add(queue, what, lo, hi, broker.limits)
+    broker.stats.rejected += buffer.rejected - rejected
+    broker.stats.discarded += buffer.discarded - discarded
+    return taken
 
 
 def _offer_shared(broker: "Broker", group: ShareGroup, span: Span, rendered: Rendered) -> int:

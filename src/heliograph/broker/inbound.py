@@ -156,7 +156,7 @@ def forward(broker: Broker, receivers: tuple[Subscription, ...], chunk: bytes, c
             subscription.sent += count
             sent += count
         elif outlet.connected:
-            broker.stats.published_dropped += count - hold_late(broker, subscription, chunk, count)
+            hold_late(broker, subscription, chunk, count)
     stats = broker.stats
     stats.messages_received += count
     stats.messages_sent += sent
@@ -225,7 +225,7 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
 
 def _publish(connection: "Connection", span: Span, route: Route) -> tuple[Reason, int]:
     if span.topic.startswith(b"$SYS/"):
-        connection.broker.stats.published_dropped += span.count
+        connection.broker.stats.publishes_refused += span.count
         return Reason.NOT_AUTHORIZED, span.count
     return connection.broker.publish(span, connection.session, route)
 

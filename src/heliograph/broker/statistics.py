@@ -10,12 +10,14 @@ class Statistics:
         "connected",
         "connected_high_water",
         "connections",
+        "discarded",
         "expired",
         "messages_received",
         "messages_sent",
         "protocol_errors",
-        "published_dropped",
+        "publishes_refused",
         "refused",
+        "rejected",
         "sessions_expired",
         "too_large",
     )
@@ -40,6 +42,15 @@ class Statistics:
         """Messages that waited longer than their expiry interval."""
         self.too_large = 0
         """Messages not sent to a client because it takes no packets of that size."""
-        self.published_dropped = 0
-        """QoS 0 messages that a full buffer did not take, and publications that were refused."""
+        self.rejected = 0
+        """Messages for one receiver that a full buffer did not take (`reject_new`)."""
+        self.discarded = 0
+        """Messages for one receiver that made room in a full buffer for newer ones (`discard_old`)."""
+        self.publishes_refused = 0
+        """Messages to topics that belong to the server."""
         self.sessions_expired = 0
+
+    @property
+    def dropped(self) -> int:
+        """Messages that one of their receivers did not get, expired ones aside."""
+        return self.rejected + self.discarded + self.too_large

@@ -62,17 +62,17 @@ def statistics(broker: Broker) -> dict[str, Any]:
         "messages": {
             "received": stats.messages_received,
             "sent": stats.messages_sent,
-            "dropped": stats.published_dropped,
+            "rejected": stats.rejected,
+            "discarded": stats.discarded,
+            "refused": stats.publishes_refused,
             "too_large": stats.too_large,
             "expired": stats.expired,
         },
         "bytes": {"received": stats.bytes_received, "sent": stats.bytes_sent},
         "subscriptions": {"count": broker.subscription_count, "shared_groups": len(broker.groups)},
         "buffers": {
-            "buffered": sum(b.count for b in buffers),
-            "rejected": sum(b.rejected for b in buffers),
-            "discarded": sum(b.discarded for b in buffers),
-            "expired": sum(b.expired for b in buffers),
+            "messages": sum(b.count for b in buffers),
+            "bytes": sum(b.bytes for b in buffers),
         },
         "retained": {
             "count": broker.retained.count,
@@ -131,7 +131,8 @@ def metrics(broker: Broker, uptime: float) -> list[Metric]:
             "counter",
             "Messages that did not reach a receiver, by reason.",
             [
-                ({"reason": "buffer_full"}, messages["dropped"]),
+                ({"reason": "rejected"}, messages["rejected"]),
+                ({"reason": "discarded"}, messages["discarded"]),
                 ({"reason": "too_large"}, messages["too_large"]),
                 ({"reason": "expired"}, messages["expired"]),
             ],
@@ -140,7 +141,14 @@ def metrics(broker: Broker, uptime: float) -> list[Metric]:
         Metric("heliograph_sent_bytes_total", "counter", "Bytes to clients.", stats["bytes"]["sent"]),
         Metric("heliograph_subscriptions", "gauge", "Subscriptions.", stats["subscriptions"]["count"]),
         Metric("heliograph_shared_groups", "gauge", "Shared subscriptions.", stats["subscriptions"]["shared_groups"]),
-        Metric("heliograph_buffered_messages", "gauge", "Messages waiting in buffers.", buffers["buffered"]),
+        Metric("heliograph_buffered_messages", "gauge", "Messages waiting in buffers.", buffers["messages"]),
+        Metric("heliograph_buffered_bytes", "gauge", "Bytes waiting in buffers.", buffers["bytes"]),
+        Metric(
+            "heliograph_publishes_refused_total",
+            "counter",
+            "Messages from clients to topics that belong to the server.",
+            messages["refused"],
+        ),
         Metric("heliograph_retained_messages", "gauge", "Retained messages.", retained["count"]),
         Metric("heliograph_retained_bytes", "gauge", "Payload bytes of retained messages.", retained["bytes"]),
         Metric(
