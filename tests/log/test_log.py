@@ -1,0 +1,316 @@
+"""What is appended is there again, whatever happened in between."""
+
+import errno
+import os
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from heliograph.errors import Problem
+from heliograph.log import commit
+from heliograph.log.reader import LogReader
+from heliograph.log.record import HEADER_SIZE, padded, record_room
+from heliograph.log.recovery import Damage
+from heliograph.log.segment import SEGMENT_HEADER_SIZE, segment_files
+from log.waiting import WatchedLog
+
+MARK = padded(HEADER_SIZE)
+"""The room of the record that starts a batch."""
+
+
+@pytest.fixture
+def open_log(tmp_path: Path) -> Iterator[type]:
+    opened: list[WatchedLog] = []
+
+    def start(**options: object) -> WatchedLog:
+        log = WatchedLog(tmp_path / "log", **options)
+        opened.append(log)
+        return log
+
+    yield start
+    for log in opened:
+        if log._committer._thread.is_alive():
+            log.close()
+
+
+def bodies(log: WatchedLog, position: int = 0) -> list[bytes]:
+    return [record.body for record in log.records(position)]
+
+
+def test_what_is_appended_can_be_read_when_it_is_safe(open_log) -> None:
+    log = open_log()
+    positions = [log.append(1, b"%d" % n, offset=n, count=1) for n in range(100)]
+    log.flush()
+    records = list(log.records())
+    assert [record.position for record in records] == positions
+    assert [record.offset for record in records] == list(range(100))
+    assert bodies(log, positions[40]) == [b"%d" % n for n in range(40, 100)]
+
+
+def test_a_log_goes_on_where_it_was_closed(open_log) -> None:
+    log = open_log()
+    log.append(1, b"first")
+    log.close()
+    log = open_log()
+    assert log.torn is None
+    log.append(1, b"second")
+    log.flush()
+    assert bodies(log) == [b"first", b"second"]
+
+
+def test_closing_writes_what_was_never_committed(open_log) -> None:
+    log = open_log()
+    log.append(1, b"late")
+    log.close()
+    assert bodies(open_log()) == [b"late"]
+
+
+def test_what_gathers_while_the_disk_is_busy_goes_in_one_batch(open_log, monkeypatch) -> None:
+    log = open_log()
+    entered, leave, forced = threading.Event(), threading.Event(), []
+
+    def slow(descriptor: int) -> None:
+        forced.append(descriptor)
+        entered.set()
+        assert leave.wait(20)
+
+    monkeypatch.setattr(os, "fdatasync", slow)
+    log.append(1, b"first")
+    log.commit()
+    assert entered.wait(20)
+    for number in range(1000):
+        log.append(1, b"%d" % number)
+        log.commit()
+    assert log.safe == 0
+    leave.set()
+    log.flush()
+    assert len(forced) == 2
+    assert len(bodies(log)) == 1001
+
+
+def test_two_servers_cannot_have_one_log(open_log, tmp_path: Path) -> None:
+    open_log()
+    with pytest.raises(Problem, match=rf"in use by another server \(process {os.getpid()}\)"):
+        WatchedLog(tmp_path / "log")
+
+
+def test_segments_are_followed_by_others_and_forgotten_when_they_are_old(open_log) -> None:
+    log = open_log(segment_size=1000)
+    positions = []
+    for number in range(50):
+        positions.append(log.append(1, b"%03d" % number * 30))
+        log.flush()
+    paths = segment_files(log.directory)
+    assert len(paths) > 5
+    assert all(path.stat().st_size <= 1000 + SEGMENT_HEADER_SIZE for path in paths)
+    assert len(bodies(log)) == 50
+    assert log.forget_before(positions[25]) > 0
+    assert bodies(log, positions[25]) == [b"%03d" % number * 30 for number in range(25, 50)]
+    with pytest.raises(Problem, match="is gone, the oldest one left is"):
+        bodies(log)
+    log.close()
+    again = open_log(segment_size=1000)
+    assert bodies(again, positions[25])[-1] == b"049" * 30
+
+
+def test_the_newest_segment_is_never_forgotten(open_log) -> None:
+    log = open_log()
+    log.append(1, b"here")
+    assert log.forget_before(log.flush()) == 0
+
+
+def test_a_copy_of_a_living_log_can_be_read_by_others(open_log) -> None:
+    log = open_log()
+    log.append(1, b"one")
+    log.flush()
+    reader = LogReader(log.directory)
+    assert [record.body for record in reader.records(0)] == [b"one"]
+    log.append(1, b"two")
+    log.flush()
+    assert [record.body for record in reader.records(0)] == [b"one", b"two"]
+
+
+def test_records_larger_than_a_read_are_read(open_log) -> None:
+    log = open_log()
+    large = os.urandom(5 << 20)
+    log.append(1, b"before")
+    log.append(1, large)
+    log.append(1, b"after")
+    log.flush()
+    assert bodies(log) == [b"before", large, b"after"]
+
+
+# -- torn and damaged files -------------------------------------------------------------------------------------------
+
+
+def written(log: WatchedLog, batches: list[list[bytes]]) -> Path:
+    """Write these batches and close; the file of the newest segment."""
+    for batch in batches:
+        for body in batch:
+            log.append(1, body)
+        log.flush()
+    log.close()
+    return segment_files(log.directory)[-1]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(st.data())
+def test_a_batch_that_was_written_in_any_part_is_cut_off(tmp_path_factory, data: st.DataObject) -> None:
+    directory = tmp_path_factory.mktemp("log")
+    log = WatchedLog(directory)
+    log.append(1, b"acknowledged")
+    safe = log.flush()
+    last = data.draw(st.lists(st.binary(max_size=60), min_size=1, max_size=5))
+    path = written(log, [last])
+    raw = bytearray(path.read_bytes())
+    start = SEGMENT_HEADER_SIZE + safe
+    # The disk writes blocks in any order: any part of the last batch may be missing or still be zeros.
+    keep = data.draw(st.integers(start, len(raw)))
+    hole = data.draw(st.tuples(st.integers(start, len(raw)), st.integers(0, 100)))
+    raw[hole[0] : hole[0] + hole[1]] = bytes(len(raw[hole[0] : hole[0] + hole[1]]))
+    path.write_bytes(raw[:keep])
+    again = WatchedLog(directory)
+    found = bodies(again)
+    assert found[0] == b"acknowledged"
+    assert found[1:] == last[: len(found) - 1]
+    again.append(1, b"new")
+    again.flush()
+    assert bodies(again) == [*found, b"new"]
+    again.close()
+
+
+def is_filling(raw: bytes, at: int) -> bool:
+    """Whether a byte only fills a record up to the next one, and means nothing."""
+    start = SEGMENT_HEADER_SIZE
+    while start + record_room(raw, start) <= at:
+        start += record_room(raw, start)
+    return at >= start + int.from_bytes(raw[start + 4 : start + 8], "little")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(st.data())
+def test_damage_to_what_was_safe_is_reported_with_its_place(tmp_path_factory, data: st.DataObject) -> None:
+    directory = tmp_path_factory.mktemp("log")
+    log = WatchedLog(directory)
+    path = written(log, [[b"first", b"second"], [b"third"], [b"fourth"]])
+    raw = bytearray(path.read_bytes())
+    safe = SEGMENT_HEADER_SIZE + 2 * MARK + 2 * padded(HEADER_SIZE + 6) + padded(HEADER_SIZE + 5)
+    at = data.draw(st.integers(SEGMENT_HEADER_SIZE, safe - 1).filter(lambda at: not is_filling(raw, at)))
+    raw[at] ^= 1 << data.draw(st.integers(0, 7))
+    path.write_bytes(raw)
+    with pytest.raises(Damage, match=re.escape(str(path))) as raised:
+        WatchedLog(directory)
+    assert SEGMENT_HEADER_SIZE + raised.value.position <= at
+
+
+def test_damage_in_an_older_segment_is_found_when_it_is_read(open_log) -> None:
+    log = open_log(segment_size=200)
+    for number in range(10):
+        log.append(1, b"%d" % number * 100)
+        log.flush()
+    path = segment_files(log.directory)[3]
+    raw = bytearray(path.read_bytes())
+    raw[-20] ^= 1
+    path.write_bytes(raw)
+    with pytest.raises(Damage, match="check sum"):
+        bodies(log)
+
+
+def test_a_segment_that_is_missing_is_noticed(open_log) -> None:
+    log = open_log(segment_size=200)
+    for number in range(10):
+        log.append(1, b"%d" % number * 100)
+        log.flush()
+    segment_files(log.directory)[3].unlink()
+    with pytest.raises(Damage):
+        bodies(log)
+
+
+def test_a_new_segment_whose_header_was_not_finished_is_replaced(open_log) -> None:
+    log = open_log()
+    log.append(1, b"here")
+    end = log.flush()
+    log.close()
+    (log.directory / f"{end:020d}.log").write_bytes(b"HELIO")
+    again = open_log()
+    again.append(1, b"there")
+    again.flush()
+    assert bodies(again) == [b"here", b"there"]
+    assert len(segment_files(log.directory)) == 1
+
+
+def test_a_file_of_a_newer_format_is_refused(open_log, tmp_path: Path) -> None:
+    log = open_log()
+    path = written(log, [[b"x"]])
+    raw = bytearray(path.read_bytes())
+    raw[8] = 2
+    import google_crc32c
+
+    raw[24:28] = google_crc32c.value(bytes(raw[:24])).to_bytes(4, "little")
+    path.write_bytes(raw)
+    with pytest.raises(Problem, match="format version 2; this program knows version 1"):
+        open_log()
+
+
+# -- a disk in trouble ------------------------------------------------------------------------------------------------
+
+
+def fail_times(monkeypatch, name: str, error: int, times: int) -> None:
+    """Let a call of the system fail so many times, then work."""
+    real, left = getattr(os, name), [times]
+
+    def call(*args: object) -> object:
+        if left[0]:
+            left[0] -= 1
+            raise OSError(error, os.strerror(error))
+        return real(*args)
+
+    monkeypatch.setattr(commit.os, name, call)
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT])
+def test_without_room_nothing_is_safe_until_there_is_room_again(open_log, monkeypatch, error: int) -> None:
+    log = open_log(retry=0.01)
+    log.append(1, b"before")
+    safe = log.flush()
+    fail_times(monkeypatch, "pwritev", error, 3)
+    log.append(1, b"in need")
+    log.commit()
+    log.wait_for_trouble(3)
+    assert log.troubles[0].errno == error
+    assert log.safe == safe
+    log.flush()
+    assert log.troubles[-1] is None
+    assert bodies(log) == [b"before", b"in need"]
+    assert len(segment_files(log.directory)) == 1
+
+
+@pytest.mark.parametrize("call", ["fdatasync", "pwritev"])
+def test_after_a_failed_write_the_file_is_not_trusted_any_more(open_log, monkeypatch, call: str) -> None:
+    log = open_log(retry=0.01)
+    log.append(1, b"before")
+    safe = log.flush()
+    fail_times(monkeypatch, call, errno.EIO, 1)
+    log.append(1, b"again")
+    log.flush()
+    assert [trouble and trouble.errno for trouble in log.troubles] == [errno.EIO, None]
+    assert [int(path.stem) for path in segment_files(log.directory)] == [0, safe]
+    assert bodies(log) == [b"before", b"again"]
+    log.close()
+    assert bodies(open_log()) == [b"before", b"again"]
+
+
+def test_a_log_in_trouble_can_be_closed(open_log, monkeypatch) -> None:
+    log = open_log(retry=60)
+    fail_times(monkeypatch, "pwritev", errno.EIO, 1000)
+    log.append(1, b"lost")
+    log.commit()
+    log.wait_for_trouble(1)
+    log.close()
+    monkeypatch.undo()
+    assert bodies(open_log()) == []
