@@ -16,6 +16,7 @@ COMMANDS = {
     "passwd": "manage a password file",
     "pub": "publish messages to any MQTT server",
     "sub": "subscribe to topics and print what arrives",
+    "log": "look at the files of a log, and check them",
     "bench": "measure this server beside its peers",
 }
 
