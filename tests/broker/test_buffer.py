@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.broker.buffer import Buffer, cut_packets
+from heliograph.broker.buffer import Buffer, Held, cut_packets
 from heliograph.broker.limits import Limits, WhenFull
 from heliograph.broker.span import Span
 from heliograph.mqtt import Publish, encode
@@ -30,7 +30,7 @@ counts = st.lists(st.tuples(st.booleans(), st.integers(1, 10)), max_size=8)
 
 @given(counts)
 def test_a_full_buffer_that_rejects_keeps_the_oldest(additions):
-    buffer = Buffer()
+    buffer = Buffer(Held())
     late, waiting, rejected, next_number = [], [], 0, 0
     for is_late, count in additions:
         taken = add(buffer, buffer.late if is_late else buffer.waiting, next_number, count)
@@ -46,7 +46,7 @@ def test_a_full_buffer_that_rejects_keeps_the_oldest(additions):
 
 @given(counts)
 def test_a_full_buffer_that_discards_keeps_the_newest_and_gives_up_qos_0_first(additions):
-    buffer = Buffer()
+    buffer = Buffer(Held())
     late, waiting, discarded, next_number = [], [], 0, 0
     for is_late, count in additions:
         assert (
@@ -66,14 +66,14 @@ def test_a_full_buffer_that_discards_keeps_the_newest_and_gives_up_qos_0_first(a
 
 
 def test_the_high_water_mark_stays_when_the_buffer_empties():
-    buffer = Buffer()
+    buffer = Buffer(Held())
     add(buffer, buffer.late, 0, 5)
     buffer.clear_late()
     assert (buffer.count, buffer.high_water) == (0, 5)
 
 
 def test_clearing_late_messages_leaves_the_others():
-    buffer = Buffer()
+    buffer = Buffer(Held())
     add(buffer, buffer.late, 0, 2)
     add(buffer, buffer.waiting, 2, 3)
     buffer.clear_late()
@@ -81,7 +81,7 @@ def test_clearing_late_messages_leaves_the_others():
 
 
 def test_what_is_put_back_comes_first_and_is_never_rejected():
-    buffer = Buffer()
+    buffer = Buffer(Held())
     add(buffer, buffer.waiting, 10, MOST)
     buffer.put_back(numbered(0, 3), 1, 3)
     assert numbers(buffer.waiting) == [1, 2, *range(10, 10 + MOST)]
@@ -90,7 +90,7 @@ def test_what_is_put_back_comes_first_and_is_never_rejected():
 
 
 def test_what_has_expired_is_dropped_from_the_front_of_both_queues():
-    buffer = Buffer()
+    buffer = Buffer(Held())
     add(buffer, buffer.late, 0, 1, expires=10.0)
     add(buffer, buffer.late, 1, 1)
     add(buffer, buffer.waiting, 2, 2, expires=10.0)
@@ -111,7 +111,7 @@ def test_packets_are_cut_out_of_a_run_whatever_their_lengths(sizes, data):
 
 def test_bytes_are_limited_too_but_for_the_first_message():
     limits = Limits(max_bytes=10)
-    buffer = Buffer()
+    buffer = Buffer(Held())
     assert buffer.add(buffer.waiting, numbered(0, 8), 0, 8, limits) == 8
     assert buffer.add(buffer.waiting, numbered(8, 1), 0, 1, limits) == 0
     assert (buffer.count, buffer.bytes, buffer.rejected) == (8, 16, 1)
@@ -121,7 +121,7 @@ def test_bytes_are_limited_too_but_for_the_first_message():
 
 def test_the_oldest_give_way_to_newer_bytes():
     limits = Limits(max_bytes=10, when_full=WhenFull.DISCARD_OLD)
-    buffer = Buffer()
+    buffer = Buffer(Held())
     for first in (0, 2, 4):
         assert buffer.add(buffer.waiting, numbered(first, 2), 0, 2, limits) == 2
     assert numbers(buffer.waiting) == [2, 3, 4, 5]
@@ -132,10 +132,53 @@ def test_the_oldest_give_way_to_newer_bytes():
 
 @given(counts)
 def test_an_empty_buffer_holds_no_bytes(additions):
-    buffer = Buffer()
+    buffer = Buffer(Held())
     for number, (is_late, count) in enumerate(additions):
         add(buffer, buffer.late if is_late else buffer.waiting, 0, count, expires=1.0 + number % 2)
     buffer.clear_late()
     assert buffer.bytes == sum(len(span.data) for span, _, _ in buffer.waiting)
     buffer.drop_expired(9.0)
     assert (buffer.count, buffer.bytes) == (0, 0)
+
+
+def test_what_waits_in_several_buffers_counts_once_in_all():
+    held = Held()
+    buffers = [Buffer(held) for _ in range(3)]
+    span = numbered(0, 8)
+    for buffer in buffers:
+        buffer.add(buffer.waiting, span, 0, 8, Limits())
+        buffer.add(buffer.late, b"plain packets", 0, 1, Limits())
+    assert held.bytes == len(span.data) + 3 * len(b"plain packets")
+    buffers[0].clear()
+    buffers[1].clear_late()
+    assert held.bytes == len(span.data) + len(b"plain packets")
+    for buffer in buffers:
+        buffer.clear()
+    assert held.bytes == 0
+
+
+def test_all_buffers_together_are_limited():
+    limits = Limits(buffered_bytes=20)
+    held = Held()
+    full, other = Buffer(held), Buffer(held)
+    shared = numbered(0, 8)
+    assert full.add(full.waiting, shared, 0, 8, limits) == 8
+    assert other.add(other.waiting, numbered(8, 4), 0, 4, limits) == 0
+    assert other.rejected == 4
+    assert other.add(other.waiting, shared, 0, 8, limits) == 8, "what is there already takes no more room"
+    full.clear()
+    other.clear()
+    assert other.add(other.waiting, numbered(8, 4), 0, 4, limits) == 4
+
+
+def test_a_buffer_gives_way_only_with_its_own_messages():
+    limits = Limits(buffered_bytes=20, when_full=WhenFull.DISCARD_OLD)
+    held = Held()
+    full, other = Buffer(held), Buffer(held)
+    full.add(full.waiting, numbered(0, 7), 0, 7, limits)
+    assert other.add(other.waiting, numbered(7, 2), 0, 2, limits) == 2
+    assert other.add(other.waiting, numbered(9, 3), 0, 3, limits) == 3
+    assert numbers(other.waiting) == [9, 10, 11]
+    assert (other.discarded, other.rejected, full.count) == (2, 0, 7)
+    assert other.add(other.waiting, numbered(12, 4), 0, 4, limits) == 0
+    assert (other.discarded, other.rejected, full.count) == (5, 4, 7)

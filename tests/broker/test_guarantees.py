@@ -163,6 +163,7 @@ class Guarantees(RuleBasedStateMachine):
         at_least_once = list(dict.fromkeys(self.subscriber.got[1]))
         assert at_least_once == self.published[1]
         assert self.subscriber.got[2] == self.published[2]
+        assert self.scene.broker.held.bytes == 0
         window = self.scene.broker.sessions["subscriber"].window
         assert window is None or window.in_flight == 0
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from heliograph.broker.buffer import Held
 from heliograph.broker.session import Session
 from heliograph.broker.span import Span
 from heliograph.broker.subscription import ShareGroup, Subscription
@@ -202,7 +203,7 @@ def test_the_whole_window_can_be_issued_and_acknowledged():
 
 @pytest.mark.parametrize(("qos", "taken_back"), [(1, True), (2, False)])
 def test_only_qos_1_of_shared_subscriptions_is_taken_back(qos, taken_back):
-    group = ShareGroup("g", "a")
+    group = ShareGroup("g", "a", Held())
     shared = Subscription(Session("s"), "$share/g/a", group)
     group.members.append(shared)
     window = Window(10)

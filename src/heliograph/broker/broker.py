@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from heliograph.broker import delivery
 from heliograph.broker.admission import Pace
-from heliograph.broker.buffer import Buffer
+from heliograph.broker.buffer import Buffer, Held
 from heliograph.broker.journal import Journal, NoJournal
 from heliograph.broker.limits import Limits
 from heliograph.broker.outlet import Outlet
@@ -65,6 +65,7 @@ class Broker:
         """Connected clients by client identifier."""
         self.groups: dict[tuple[str, str], ShareGroup] = {}
         self.retained = Retained()
+        self.held = Held()
         self.timers = Timers()
         self.dirty: list[Outlet] = []
         """Outlets that have something to write."""
@@ -121,7 +122,7 @@ class Broker:
         if group_name is not None:
             group = self.groups.get((group_name, topic_filter))
             if group is None:
-                group = self.groups[group_name, topic_filter] = ShareGroup(group_name, topic_filter)
+                group = self.groups[group_name, topic_filter] = ShareGroup(group_name, topic_filter, self.held)
                 self._tree.add(topic_filter, group)
         subscription = session.subscriptions[full] = Subscription(session, full, group)
         self.subscription_count += 1
@@ -144,10 +145,13 @@ class Broker:
         group = subscription.group
         topic_filter = group.filter if group else full
         if group is None:
+            if subscription.buffer is not None:
+                subscription.buffer.clear()
             self._tree.remove(full, subscription)
         else:
             group.members.remove(subscription)
             if not group.members:
+                group.buffer.clear()
                 del self.groups[group.name, group.filter]
                 self._tree.remove(group.filter, group)
         self.routes.forget(topic_filter)

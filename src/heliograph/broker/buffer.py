@@ -29,6 +29,31 @@ def _size(what: Span | bytes) -> int:
     return len(what) if isinstance(what, bytes) else len(what.data)
 
 
+class Held:
+    """What waits in all buffers together. A span counts once, in however many buffers it is."""
+
+    __slots__ = ("bytes",)
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+    def take(self, what: Span | bytes) -> None:
+        """Another buffer has this."""
+        self.bytes += self.growth(what)
+        if not isinstance(what, bytes):
+            what.held += 1
+
+    def release(self, what: Span | bytes) -> None:
+        """A buffer has this no longer."""
+        if not isinstance(what, bytes):
+            what.held -= 1
+        self.bytes -= self.growth(what)
+
+    def growth(self, what: Span | bytes) -> int:
+        """How many bytes more there would be with this in one more buffer."""
+        return _size(what) if isinstance(what, bytes) or not what.held else 0
+
+
 class Buffer:
     """Messages waiting for one subscription (or for one group of sharers), oldest first.
 
@@ -36,9 +61,10 @@ class Buffer:
     room in the receiver's window, and the standard orders messages per QoS.
     """
 
-    __slots__ = ("bytes", "count", "discarded", "expired", "high_water", "late", "rejected", "waiting")
+    __slots__ = ("_held", "bytes", "count", "discarded", "expired", "high_water", "late", "rejected", "waiting")
 
-    def __init__(self) -> None:
+    def __init__(self, held: Held) -> None:
+        self._held = held
         self.late: deque[Waiting] = deque()
         self.waiting: deque[Waiting] = deque()
         self.count = 0
@@ -55,14 +81,14 @@ class Buffer:
         One that is taken and discarded at once, because newer ones need its place, has been taken.
         """
         taken = hi - lo
+        if limits.when_full is WhenFull.DISCARD_OLD:
+            while self.count and self._is_too_much(what, limits):
+                _, first, last = (self.late or self.waiting)[0]
+                self._discard(last - first)
+        if self._is_too_much(what, limits):
+            self.rejected += taken
+            return 0
         room = limits.max_messages - self.count
-        if self.bytes and self.bytes + _size(what) > limits.max_bytes:
-            if limits.when_full is WhenFull.DISCARD_OLD:
-                while self.bytes and self.bytes + _size(what) > limits.max_bytes:
-                    _, first, last = (self.late or self.waiting)[0]
-                    room += self._discard(last - first)
-            else:
-                room = 0
         if hi - lo > room:
             if limits.when_full is WhenFull.DISCARD_OLD:
                 room += self._discard(hi - lo - room)
@@ -75,30 +101,49 @@ class Buffer:
         if hi > lo:
             queue.append((what, lo, hi))
             self.count += hi - lo
-            self.bytes += _size(what)
+            self._take(what)
             self.high_water = max(self.high_water, self.count)
         return taken
 
     def is_full_for(self, what: Span | bytes, number: int, limits: Limits) -> bool:
         """Whether there is no room for so many messages."""
-        return self.count + number > limits.max_messages or self.bytes + _size(what) > limits.max_bytes
+        return self.count + number > limits.max_messages or self._is_too_much(what, limits)
+
+    def _is_too_much(self, what: Span | bytes, limits: Limits) -> bool:
+        """Whether there would be too many bytes here, or in all buffers together. An empty one takes anything."""
+        if self.bytes and self.bytes + _size(what) > limits.max_bytes:
+            return True
+        return self._held.bytes > 0 and self._held.bytes + self._held.growth(what) > limits.buffered_bytes
+
+    def _take(self, what: Span | bytes) -> None:
+        self.bytes += _size(what)
+        self._held.take(what)
 
     def pop(self, queue: deque[Waiting]) -> None:
         """What stands at the front of `queue` has been sent, all of it."""
-        self.bytes -= _size(queue.popleft()[0])
+        what = queue.popleft()[0]
+        self.bytes -= _size(what)
+        self._held.release(what)
 
     def put_back(self, span: Span, lo: int, hi: int) -> None:
         """Messages that were on their way come back to the front; they have been counted in once, so no limit."""
         self.waiting.appendleft((span, lo, hi))
         self.count += hi - lo
-        self.bytes += _size(span)
+        self._take(span)
         self.high_water = max(self.high_water, self.count)
 
     def clear_late(self) -> None:
         """Forget waiting QoS 0 messages: their receiver has gone."""
         self.count -= sum(hi - lo for _, lo, hi in self.late)
-        self.bytes -= sum(_size(what) for what, _, _ in self.late)
-        self.late.clear()
+        while self.late:
+            self.pop(self.late)
+
+    def clear(self) -> None:
+        """Forget everything: nobody will ever want it."""
+        self.clear_late()
+        while self.waiting:
+            self.pop(self.waiting)
+        self.count = 0
 
     def drop_expired(self, now: float) -> int:
         """Drop what expired at the front of both queues; how many that were."""

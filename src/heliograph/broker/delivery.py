@@ -57,7 +57,7 @@ def offer(broker: "Broker", subscription: Subscription, span: Span, rendered: Re
     if outlet.open and not (subscription.buffer and subscription.buffer.waiting):
         lo = _send_as_much_as_fits(broker, subscription, span, lo, hi, rendered)
     if lo < hi:
-        buffer = subscription.own_buffer()
+        buffer = subscription.own_buffer(broker.held)
         lo += _let_wait(broker, buffer, buffer.waiting, span, lo, hi)
         subscription.session.note_backlog(subscription)
     return lo
@@ -65,7 +65,7 @@ def offer(broker: "Broker", subscription: Subscription, span: Span, rendered: Re
 
 def hold_late(broker: "Broker", subscription: Subscription, what: Span | bytes, count: int) -> int:
     """QoS 0 messages for a client that is not reading fast enough wait; how many found room."""
-    buffer = subscription.own_buffer()
+    buffer = subscription.own_buffer(broker.held)
     subscription.session.note_backlog(subscription)
     return _let_wait(broker, buffer, buffer.late, what, 0, count)
 

@@ -43,6 +43,8 @@ class Limits:
     """Messages waiting in one subscription's buffer."""
     max_bytes: int = 128 * 1024 * 1024
     """Bytes waiting in one subscription's buffer; one message finds room in an empty buffer whatever its size."""
+    buffered_bytes: int = 1024 * 1024 * 1024
+    """Bytes waiting in all buffers together; what waits in several of them counts once."""
     when_full: WhenFull = WhenFull.REJECT_NEW
     """What a full buffer does: reject_new or discard_old."""
     connect_timeout: float = 10.0

@@ -22,6 +22,7 @@ class Span:
         "expires",
         "from_store",
         "head",
+        "held",
         "id_at",
         "properties",
         "qos",
@@ -66,6 +67,8 @@ class Span:
         """MQTT 5 properties to pass on, encoded without their length; expiry and topic alias are not among them."""
         self.expires = expires
         """The broker's clock when the messages are no longer worth delivering; 0: never."""
+        self.held = 0
+        """In how many buffers it waits."""
         self.from_store = from_store
         """Retained messages sent because of a new subscription: these go out with the retain flag set."""
 

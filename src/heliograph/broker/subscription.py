@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from heliograph.broker.buffer import Buffer
+from heliograph.broker.buffer import Buffer, Held
 from heliograph.broker.outlet import Outlet
 from heliograph.mqtt.framing import encode_varint
 
@@ -51,10 +51,10 @@ class Subscription:
         self.retain_as_published = retain_as_published
         self.extra = _SUBSCRIPTION_IDENTIFIER + encode_varint(identifier) if identifier else b""
 
-    def own_buffer(self) -> Buffer:
+    def own_buffer(self, held: Held) -> Buffer:
         """The buffer, made if there was none yet."""
         if self.buffer is None:
-            self.buffer = Buffer()
+            self.buffer = Buffer(held)
         return self.buffer
 
 
@@ -63,11 +63,11 @@ class ShareGroup:
 
     __slots__ = ("buffer", "filter", "members", "name", "turn")
 
-    def __init__(self, name: str, topic_filter: str) -> None:
+    def __init__(self, name: str, topic_filter: str, held: Held) -> None:
         self.name = name
         self.filter = topic_filter
         self.members: list[Subscription] = []
-        self.buffer = Buffer()
+        self.buffer = Buffer(held)
         self.turn = 0
         """Whose turn it is: the member that gets the first part of the next span."""
 

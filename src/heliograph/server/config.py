@@ -37,6 +37,7 @@ LIMIT_RANGES = {
     "sessions": Range(1),
     "max_messages": Range(1),
     "max_bytes": Range(1),
+    "buffered_bytes": Range(1),
     "connect_timeout": Range(0.1),
 }
 

@@ -72,7 +72,7 @@ def statistics(broker: Broker) -> dict[str, Any]:
         "subscriptions": {"count": broker.subscription_count, "shared_groups": len(broker.groups)},
         "buffers": {
             "messages": sum(b.count for b in buffers),
-            "bytes": sum(b.bytes for b in buffers),
+            "bytes": broker.held.bytes,
         },
         "retained": {
             "count": broker.retained.count,
