@@ -20,6 +20,9 @@ COMMANDS = {
     "bench": "measure this server beside its peers",
 }
 
+# Sub-commands that need more than the core install, and the extra that brings it.
+EXTRAS = {"bench": "lab"}
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `helio` with these arguments (the process's own by default) and return the exit status."""
@@ -27,7 +30,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not words or words[0] not in COMMANDS:
         return _no_command(words)
     name, rest = words[0], words[1:]
-    module = importlib.import_module(f"heliograph.cli.{name}")
+    try:
+        module = importlib.import_module(f"heliograph.cli.{name}")
+    except ModuleNotFoundError as missing:
+        if name not in EXTRAS:
+            raise
+        print(
+            f"helio {name}: the package {missing.name} is missing; install the extra: "
+            f"pip install 'heliograph[{EXTRAS[name]}]' (in a checkout: pip install -e '.[{EXTRAS[name]}]')",
+            file=sys.stderr,
+        )
+        return 1
     # pub and sub follow mosquitto's tools, where -h means the host: there only --help asks for help.
     plain_help = name not in {"pub", "sub"}
     parser = argparse.ArgumentParser(prog=f"helio {name}", description=module.__doc__, add_help=plain_help)

@@ -6,6 +6,7 @@ broker that loses, repeats or rewrites messages is still counted right.
 
 import re
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from heliograph.lab import wire
@@ -14,7 +15,7 @@ from heliograph.lab.ring import Ring
 from heliograph.lab.tally import Tally
 
 
-class Subscriber:
+class Subscriber(ABC):
     """What all receiving ends share."""
 
     def __init__(self, link: Link, rings: Sequence[Ring]) -> None:
@@ -23,9 +24,9 @@ class Subscriber:
         self.strange = 0  # packets that are not deliveries of this load
         self._kept = b""  # the start of a packet whose rest has not arrived
 
+    @abstractmethod
     def read(self) -> None:
         """Take what the link has received."""
-        raise NotImplementedError
 
     def _take_one(self, packet: bytes, body: int) -> wire.Delivery | None:
         delivery = wire.read_publish(packet, body, self.link.version)

@@ -1,0 +1,43 @@
+"""`helio` itself: which command, which help, which exit status."""
+
+import subprocess
+import sys
+
+import pytest
+
+from heliograph import __version__
+from heliograph.cli.main import COMMANDS, main
+
+
+def test_without_a_command_all_of_them_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"  {name}" in shown for name in COMMANDS)
+
+
+def test_an_unknown_command_is_an_error_with_the_same_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fly"]) == 2
+    told = capsys.readouterr().err
+    assert "unknown command 'fly'" in told
+    assert "serve" in told
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"helio {__version__}\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    assert ended.value.code == 0
+    assert f"usage: helio {command}" in capsys.readouterr().out
+
+
+def test_a_missing_extra_is_named() -> None:
+    script = "import sys; sys.modules['psutil'] = None; from heliograph.cli.main import main; sys.exit(main(['bench']))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("helio bench: the package psutil is missing; install the extra: pip install")
+    assert "heliograph[lab]" in done.stderr
