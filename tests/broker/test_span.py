@@ -4,8 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.clients import decode_all
-from heliograph.broker.broker import carried_properties
-from heliograph.broker.span import Span, message
+from heliograph.broker.span import Span, carried_properties, message
 from heliograph.mqtt import Publish, encode
 
 NOW = 1000.0

@@ -16,32 +16,19 @@ from heliograph.broker.outlet import Outlet
 from heliograph.broker.retained import Retained
 from heliograph.broker.routes import Route, RouteTable
 from heliograph.broker.session import FOR_EVER, Session
-from heliograph.broker.span import Span, message
+from heliograph.broker.span import Span, carried_properties, message
 from heliograph.broker.statistics import Statistics
 from heliograph.broker.subscription import ShareGroup, Subscription
 from heliograph.broker.timers import Timers
 from heliograph.broker.topics import TopicTree
 from heliograph.mqtt import packets
 from heliograph.mqtt.errors import ProtocolError
-from heliograph.mqtt.framing import decode_varint
 from heliograph.mqtt.packets import Will
-from heliograph.mqtt.properties import Properties, encode_properties
 from heliograph.mqtt.reasons import Reason
 from heliograph.mqtt.strings import check_topic_filter, split_share
 
 if TYPE_CHECKING:
     from heliograph.broker.connection import Connection
-
-
-def carried_properties(properties: Properties) -> bytes:
-    """The properties of a message that its receivers get unchanged, encoded without their length."""
-    kept = properties.copy()
-    for name in ("message_expiry_interval", "topic_alias", "will_delay_interval"):
-        kept.pop(name, None)  # type: ignore[misc]
-    encoded = encode_properties(kept)
-    length = decode_varint(encoded, 0, len(encoded))
-    assert length is not None
-    return encoded[length[1] :]
 
 
 class Broker:

@@ -9,10 +9,10 @@ The price of a message is then a share of the price of its run.
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from heliograph.broker.broker import Broker, carried_properties
+from heliograph.broker.broker import Broker
 from heliograph.broker.delivery import hold_late, write
 from heliograph.broker.routes import Route
-from heliograph.broker.span import Span
+from heliograph.broker.span import Span, carried_properties
 from heliograph.broker.subscription import Subscription
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
 from heliograph.mqtt.framing import decode_varint
@@ -260,24 +260,7 @@ def _take_qos2(connection: "Connection", span: Span, route: Route, ids: Ids) -> 
     for index, packet_id in enumerate(ids):
         reason, taken = Reason.SUCCESS, 1
         if packet_id not in received:
-            reason, taken = _publish(connection, _single(span, index), route)
+            reason, taken = _publish(connection, span.single(index), route)
             if taken and reason < Reason.UNSPECIFIED_ERROR:
                 received.add(packet_id)
         _acknowledge(connection, PUBRECS, [packet_id], reason, taken)
-
-
-def _single(span: Span, index: int) -> Span:
-    """Message `index` of a span as a span of its own."""
-    return Span(
-        span.topic,
-        span.data[index * span.stride : (index + 1) * span.stride],
-        1,
-        head=span.head,
-        qos=span.qos,
-        id_at=span.id_at,
-        version5=span.version5,
-        retain=span.retain,
-        verbatim=span.verbatim,
-        properties=span.properties,
-        expires=span.expires,
-    )

@@ -3,7 +3,8 @@
 import struct
 from math import ceil
 
-from heliograph.mqtt.framing import encode_varint
+from heliograph.mqtt.framing import decode_varint, encode_varint
+from heliograph.mqtt.properties import Properties, encode_properties
 from heliograph.mqtt.runs import ID_BYTES, write_ids
 
 _EXPIRY_ID = 0x02
@@ -80,6 +81,23 @@ class Span:
             return [data[self.head :]]
         return [payload for (payload,) in struct.iter_unpack(f"{self.head}x{size}s", data)]
 
+    def single(self, index: int) -> "Span":
+        """Message `index` as a span of its own."""
+        return Span(
+            self.topic,
+            self.data[index * self.stride : (index + 1) * self.stride],
+            1,
+            head=self.head,
+            qos=self.qos,
+            id_at=self.id_at,
+            version5=self.version5,
+            retain=self.retain,
+            verbatim=self.verbatim,
+            properties=self.properties,
+            expires=self.expires,
+            from_store=self.from_store,
+        )
+
     def packets(
         self,
         lo: int,
@@ -134,6 +152,17 @@ class Span:
             expiry = bytes((_EXPIRY_ID,)) + left.to_bytes(4, "big")
         encoded = expiry + self.properties + extra
         return encode_varint(len(encoded)) + encoded
+
+
+def carried_properties(properties: Properties) -> bytes:
+    """The properties of a message that its receivers get unchanged, encoded without their length."""
+    kept = properties.copy()
+    for name in ("message_expiry_interval", "topic_alias", "will_delay_interval"):
+        kept.pop(name, None)  # type: ignore[misc]
+    encoded = encode_properties(kept)
+    length = decode_varint(encoded, 0, len(encoded))
+    assert length is not None
+    return encoded[length[1] :]
 
 
 def message(
