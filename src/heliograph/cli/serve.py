@@ -71,8 +71,8 @@ def banner(server: Server) -> str:
             f"  {_command()} pub {port}-t hello/world -m 'it works' -q 1",
         ]
     if server.http is not None:
-        host, http_port = server.http.addresses[0]
-        lines += ["", f"Figures: curl http://{host}:{http_port}/stats   (Prometheus: /metrics)"]
+        page = next(address for address in server.addresses if address.startswith("http:"))
+        lines += ["", f"Figures: curl {page}stats   (Prometheus: {page}metrics)"]
     lines += ["Stop with Ctrl-C."]
     return "\n".join(lines)
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from heliograph.errors import Problem
 from heliograph.server import certificates
 from heliograph.server.accepting import Acceptor, tcp_sockets, unix_socket
+from heliograph.server.addresses import address_text
 from heliograph.server.config_tables import ListenerConfig, ListenerKind
 from heliograph.server.gate import CertificateGate, Credentials, ListenerGate
 from heliograph.server.logs import RepeatedWarnings
@@ -60,9 +61,6 @@ class Listener:
             sock.close()
         elif self._direct:
             assert self._reactor is not None
-            if self.config.kind is ListenerKind.TCP:
-                with suppress(OSError):  # the client may have gone already
-                    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._reactor.add(sock, self._gate)
         else:
             handshake = asyncio.ensure_future(self._hand_over(sock))
@@ -124,11 +122,8 @@ class Listener:
         if self.config.kind is ListenerKind.UNIX:
             return [f"unix:{self.config.path}"]
         tail = self.config.path if self.config.kind in {ListenerKind.WS, ListenerKind.WSS} else ""
-        found = []
-        for acceptor in self._acceptors:
-            host, port = acceptor.socket.getsockname()[:2]
-            found.append(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}{tail}")
-        return found
+        names = [acceptor.socket.getsockname() for acceptor in self._acceptors]
+        return [f"{scheme}://{address_text(*name[:2])}{tail}" for name in names]
 
     @property
     def port(self) -> int:

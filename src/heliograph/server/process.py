@@ -13,6 +13,7 @@ from heliograph.errors import Problem
 from heliograph.mqtt.reasons import Reason
 from heliograph.server import config as configuration
 from heliograph.server import logs, notify
+from heliograph.server.addresses import address_text
 from heliograph.server.config import Config
 from heliograph.server.config_tables import ListenerConfig
 from heliograph.server.gate import Credentials
@@ -81,8 +82,7 @@ class Server:
         """Every address that clients or operators can reach, as URLs."""
         found = [address for listener in self.listeners for address in listener.addresses]
         if self.http is not None:
-            for host, port in self.http.addresses:
-                found.append(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
+            found += [f"http://{address_text(host, port)}/" for host, port in self.http.addresses]
         return found
 
     def reload(self) -> None:

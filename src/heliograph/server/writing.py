@@ -12,6 +12,7 @@ from heliograph.broker.broker import Broker
 from heliograph.broker.connection import Connection, Gate
 from heliograph.broker.outlet import Outlet
 from heliograph.mqtt.reasons import Reason
+from heliograph.server.addresses import address_text
 
 log = logging.getLogger(__name__)
 
@@ -61,8 +62,7 @@ def forget_unsent(sock: socket.socket | asyncio.trsock.TransportSocket) -> None:
 def peer_text(peer: object) -> str:
     """An address for people."""
     if isinstance(peer, tuple) and len(peer) >= 2:
-        host = f"[{peer[0]}]" if ":" in str(peer[0]) else peer[0]
-        return f"{host}:{peer[1]}"
+        return address_text(peer[0], peer[1])
     return "local"
 
 
