@@ -153,7 +153,7 @@ class RunningServer:
     def reload(self, config: str | None = None) -> None:
         """Reload, with another text in the configuration file if there is one, and wait until that is done."""
         if config is not None:
-            self.config.write_text(config)
+            write_config(self.config, config)
         before = self.log.text().count("configuration reloaded")
         self.send_signal(signal.SIGHUP)
         self.log.wait_for("configuration reloaded", before + 1)
@@ -184,6 +184,12 @@ class RunningServer:
         self.log.close()
 
 
+def write_config(file: Path, text: str) -> None:
+    """Write a configuration; servers whose configuration does not name a folder for their data get one each."""
+    storage = "" if "[storage]" in text else f'\n[storage]\ndirectory = "{file.stem}-data"\n'
+    file.write_text(text + storage)
+
+
 Serve = Callable[..., RunningServer]
 """Starts a server: the text of its configuration, then options of RunningServer."""
 
@@ -197,7 +203,7 @@ def servers(folder: Path) -> Iterator[Serve]:
         config: str = PLAIN, *, descriptors: int | None = None, announced: bool = True, **env: str
     ) -> RunningServer:
         file = folder / f"server-{len(started)}.toml"
-        file.write_text(config)
+        write_config(file, config)
         started.append(RunningServer(file, env, announced=announced))
         return started[-1]
 

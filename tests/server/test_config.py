@@ -8,7 +8,14 @@ import pytest
 from heliograph.broker.limits import Limits, WhenFull
 from heliograph.errors import Problem
 from heliograph.server.config import LIMIT_RANGES, Config, load, restart_needed
-from heliograph.server.config_tables import ClientCertificates, HttpConfig, ListenerConfig, ListenerKind, LogLevel
+from heliograph.server.config_tables import (
+    ClientCertificates,
+    HttpConfig,
+    ListenerConfig,
+    ListenerKind,
+    LogLevel,
+    StorageConfig,
+)
 from heliograph.server.schema import settings
 
 
@@ -32,6 +39,14 @@ def loaded(file: Path, text: str) -> Config:
     return load(file)
 
 
+def test_the_data_folder_is_beside_the_file_and_has_a_name(file: Path) -> None:
+    assert loaded(file, '[storage]\ndirectory = "log"').storage.directory == str(file.parent / "log")
+    assert loaded(file, '[storage]\ndirectory = "/srv/log"').storage.directory == "/srv/log"
+    assert mistakes(file, '[storage]\ndirectory = ""') == [
+        "storage.directory: expected the path of a folder, found none"
+    ]
+
+
 # -- what is given and what is not ------------------------------------------------------------------------------------
 
 
@@ -40,7 +55,10 @@ def test_without_a_file_there_is_a_tcp_and_a_websocket_listener_on_loopback() ->
 
 
 def test_an_empty_file_means_the_defaults(file: Path) -> None:
-    assert loaded(file, "") == load(None) == Config()
+    beside = StorageConfig(directory=str(file.parent / "heliograph-data"))
+    here = StorageConfig(directory=str(Path.cwd() / "heliograph-data"))
+    assert load(None) == Config(storage=here)
+    assert loaded(file, "") == Config(storage=beside)
 
 
 def test_the_configuration_knows_the_file_it_came_from(file: Path) -> None:

@@ -11,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.server.config import Config, load
-from heliograph.server.config_tables import AccessConfig, ClientCertificates, HttpConfig, ListenerConfig, ListenerKind
+from heliograph.server.config_tables import (
+    AccessConfig,
+    ClientCertificates,
+    HttpConfig,
+    ListenerConfig,
+    ListenerKind,
+    StorageConfig,
+)
 from heliograph.server.schema import Setting
 from heliograph.server.schema import settings as keys_of
 from heliograph.server.toml_writing import document, value_text
@@ -61,6 +68,7 @@ configs = tables(
     listeners=st.lists(listeners, min_size=1, max_size=3).map(tuple),
     http=tables(HttpConfig, host=hosts, port=ports),
     access=st.just(AccessConfig()),
+    storage=tables(StorageConfig, directory=st.uuids().map("/var/lib/{}".format)),
 )
 
 

@@ -15,6 +15,7 @@ from heliograph.server.config_tables import (
     ListenerKind,
     LogConfig,
     ServerConfig,
+    StorageConfig,
     SysTopicsConfig,
 )
 from heliograph.server.schema import Key, Range, Ranges
@@ -57,6 +58,8 @@ class Config:
     """Where clients connect: as many listeners as wanted. Without any, there is one for tcp and one for ws."""
     access: AccessConfig = field(default_factory=AccessConfig)
     limits: Annotated[Limits, Ranges(LIMIT_RANGES)] = field(default_factory=Limits)
+    storage: StorageConfig = field(default_factory=StorageConfig)
+    """Where sessions, messages and streams are kept."""
     http: HttpConfig = field(default_factory=HttpConfig)
     """Pages for operators: /metrics for Prometheus, /stats and /healthz."""
     sys_topics: SysTopicsConfig = field(default_factory=SysTopicsConfig)
@@ -71,12 +74,15 @@ class Config:
 def load(path: Path | None) -> Config:
     """Read and check a configuration file; None gives the defaults. A Problem names every mistake, one per line."""
     if path is None:
-        return Config()
+        return Config(storage=StorageConfig(directory=str(Path(StorageConfig().directory).absolute())))
     tables = parse(path)
     reader = TableReader(path.absolute().parent)
     found = reader.values(Config, tables)
     if "listeners" in found:
         found["listeners"] = _with_sockets_beside(path, found["listeners"])
+    storage = found.setdefault("storage", StorageConfig())
+    if storage and storage.directory:
+        found["storage"] = replace(storage, directory=str(_beside(path, storage.directory)))
     mistakes = reader.mistakes + list(_broken_rules(found))
     if mistakes:
         raise Problem("\n".join(f"{path}: {mistake}" for mistake in mistakes))
@@ -87,11 +93,15 @@ def load(path: Path | None) -> Config:
 def _with_sockets_beside(path: Path, listeners: Any) -> Any:
     """The listeners, with relative socket files turned into files beside the configuration file."""
     return listeners and tuple(
-        replace(listener, path=str(path.absolute().parent / listener.path))
+        replace(listener, path=str(_beside(path, listener.path)))
         if listener and listener.kind is ListenerKind.UNIX and listener.path
         else listener
         for listener in listeners
     )
+
+
+def _beside(path: Path, name: str) -> Path:
+    return path.absolute().parent / name
 
 
 def _broken_rules(found: dict[str, Any]) -> Iterator[str]:
@@ -109,6 +119,8 @@ def _broken_rules(found: dict[str, Any]) -> Iterator[str]:
             yield from config_rules.admission_mistakes(listener, access, where)
     if http:
         yield from config_rules.host_mistakes(http.host, "http.host")
+    if (storage := found.get("storage")) and not storage.directory:
+        yield "storage.directory: expected the path of a folder, found none"
     yield from config_rules.shared_address_mistakes(sound, http)
 
 
@@ -116,6 +128,7 @@ def _broken_rules(found: dict[str, Any]) -> Iterator[str]:
 # forget old ones, so client_ca is among them.
 RESTART_LISTENER_KEYS = ("kind", "host", "port", "path", "client_ca")
 RESTART_HTTP_KEYS = ("enabled", "host", "port")
+RESTART_STORAGE_KEYS = ("directory", "durability")
 
 
 def restart_needed(old: Config, new: Config) -> list[str]:
@@ -128,4 +141,7 @@ def restart_needed(old: Config, new: Config) -> list[str]:
             f"listener[{n}].{key}" for key in RESTART_LISTENER_KEYS if getattr(before, key) != getattr(after, key)
         ]
     changed += [f"http.{key}" for key in RESTART_HTTP_KEYS if getattr(old.http, key) != getattr(new.http, key)]
+    changed += [
+        f"storage.{key}" for key in RESTART_STORAGE_KEYS if getattr(old.storage, key) != getattr(new.storage, key)
+    ]
     return changed

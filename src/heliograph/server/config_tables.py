@@ -55,6 +55,13 @@ class TlsVersion(StrEnum):
     V1_3 = "1.3"
 
 
+class Durability(StrEnum):
+    """When a message counts as safe, and its sender may be told so."""
+
+    DISK = "disk"
+    MEMORY = "memory"
+
+
 DEFAULT_PORT = {
     ListenerKind.TCP: 1883,
     ListenerKind.TLS: 8883,
@@ -150,6 +157,16 @@ class AccessConfig:
 
     password_file: Path | None = None
     """User names and passwords, written by `helio passwd`."""
+
+
+@dataclass(frozen=True, slots=True)
+class StorageConfig:
+    """Where everything durable is kept, and how safe it is before it is acknowledged."""
+
+    directory: str = "heliograph-data"
+    """Folder of the log; a relative path starts beside this file. Made if it is not there. One server at a time."""
+    durability: Durability = Durability.DISK
+    """disk: acknowledged when forced to the disk. memory: when the kernel has it; losing power may lose messages."""
 
 
 @dataclass(frozen=True, slots=True)
