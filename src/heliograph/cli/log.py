@@ -5,13 +5,14 @@ import base64
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 from heliograph.errors import Problem
 from heliograph.log.reader import LogReader
 from heliograph.log.record import Record
-from heliograph.log.recovery import Recovered, recover
+from heliograph.log.recovery import Recovered, find_segments, recover, segment_spans
 from heliograph.log.segment import segment_files
 
 
@@ -44,19 +45,25 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _info(directory: Path) -> None:
-    found = recover(directory)
+    found = recover(find_segments(directory))
+    newest = found.segments[-1]
     print(f"{directory}: positions {found.segments[0].base} to {found.end}, {len(found.segments)} segments")
-    for segment in found.segments:
-        print(f"  {segment.path.name}  {segment.path.stat().st_size:>12,} bytes  epoch {segment.epoch}")
+    print(f"  a server that starts reads from position {newest.replay} on")
+    expected = found.segments[0].base
+    for segment, (start, end) in zip(found.segments, segment_spans(found.segments, found.end), strict=True):
+        if start > expected:
+            print(f"  {start - expected:,} bytes deleted")
+        print(f"  {segment.path.name}  {end - start:>12,} bytes  epoch {segment.epoch}")
+        expected = end
     _tell_torn(found)
 
 
 def _check(directory: Path) -> None:
-    found = recover(directory)
+    found = recover(find_segments(directory))
     kinds: Counter[int] = Counter()
     messages = 0
     position = found.segments[0].base
-    for record in LogReader(directory).records(position, found.end):
+    for record in _whole_log(directory, found):
         kinds[record.kind] += 1
         messages += record.count
         if sys.stderr.isatty() and not sum(kinds.values()) % 10_000:
@@ -67,6 +74,13 @@ def _check(directory: Path) -> None:
     _tell_torn(found)
 
 
+def _whole_log(directory: Path, found: Recovered) -> Iterator[Record]:
+    """All records that have not been deleted."""
+    reader = LogReader(directory)
+    for start, end in segment_spans(found.segments, found.end):
+        yield from reader.records(start, end)
+
+
 def _tell_torn(found: Recovered) -> None:
     if found.torn is not None:
         # A living server may be just writing that batch; one that starts cuts it off.
@@ -74,8 +88,8 @@ def _tell_torn(found: Recovered) -> None:
 
 
 def _dump(directory: Path, start: int | None, limit: int | None) -> None:
-    reader = LogReader(directory)
-    records = reader.records(reader.start if start is None else start)
+    found = recover(find_segments(directory))
+    records = _whole_log(directory, found) if start is None else LogReader(directory).records(start)
     for number, record in enumerate(records):
         if number == limit:
             return

@@ -13,15 +13,27 @@ Trouble with the disk does not lose anything that was acknowledged, and acknowle
 import errno
 import os
 import threading
+import time
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from queue import SimpleQueue
 
-from heliograph.log.record import BATCH, HEADER_SIZE, SYNCED, frame, padded
+from heliograph.log.record import BATCH, SYNCED, frame
 from heliograph.log.segment import Segment, create_segment
 
+BATCH_SIZE = 16 << 20
+"""A batch does not get larger than this, unless a single record does."""
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _PIECES_PER_WRITE = 1000  # writev takes no more than 1024
+_WORTH_GATHERING = 4096
+"""Pieces smaller than this on average are copied together, so that the whole batch is written with one call.
+
+That takes less time than to have the kernel gather them. And each call lets the other threads run, which do not hand
+the interpreter back soon when they are busy.
+"""
 
 
 @dataclass(slots=True)
@@ -30,18 +42,11 @@ class Batch:
 
     start: int
     """Position of its first record."""
+    end: int
+    """Position behind its last record."""
+    replay: int | None
+    """Begin a new segment with this batch, with this replay position."""
     pieces: list[bytes] = field(default_factory=list)
-    size: int = 0
-
-    @property
-    def end(self) -> int:
-        """Position behind its last record."""
-        return self.start + self.size
-
-    def add(self, pieces: list[bytes], size: int) -> None:
-        """One more record."""
-        self.pieces += pieces
-        self.size += size
 
 
 class Committer:
@@ -64,7 +69,13 @@ class Committer:
         self._directory = directory
         self._segment = segment
         self._descriptor = descriptor
-        self._end = end
+        self._epoch = segment.epoch
+        self.end = end
+        """Position behind the last record."""
+        self.safe = end
+        """Everything before this position is safe."""
+        self.replay = segment.replay
+        """The replay position that the newest segment has, on the disk."""
         self._segment_size = segment_size
         self._force = force
         self._retry = retry
@@ -72,54 +83,80 @@ class Committer:
         self._on_trouble = on_trouble
         self._in_trouble = False
         self._distrusted = False
+        self._lock = threading.Lock()
+        """Held by whoever looks at the batches that wait."""
+        self._waiting: deque[Batch] = deque()
         self._gathering: Batch | None = None
-        self._changed = threading.Condition()
-        self._closing = False
+        """The last of those that wait, if it may still grow."""
+        self._next_replay: int | None = None
+        self._idle = False
+        """The thread waits to be woken."""
+        self._wake: SimpleQueue[None] = SimpleQueue()
+        self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="log-commit", daemon=True)
         self._thread.start()
 
-    def append(self, pieces: list[bytes], size: int) -> int:
-        """Put a framed record behind everything else; its position. It is written after the next `commit`."""
-        with self._changed:
+    def append(self, kind: int, *body: bytes, offset: int = 0, count: int = 0, flags: int = 0) -> int:
+        """Put a record behind everything else; its position. It is written after the next `commit`."""
+        now = time.time_ns() // 1_000_000
+        pieces, room = frame(kind, body, offset, count, now, self._epoch, flags)
+        with self._lock:
             batch = self._gathering
-            if batch is None:
-                batch = self._gathering = Batch(self._end)
-                mark = frame(
-                    BATCH, b"", offset=self._end, epoch=self._segment.epoch, flags=SYNCED if self._force else 0
-                )
-                batch.add(mark, padded(HEADER_SIZE))
+            if batch is None or batch.end + room - batch.start > BATCH_SIZE:
+                batch = self._begin_batch()
             position = batch.end
-            batch.add(pieces, size)
-            self._end = batch.end
-            return position
+            batch.pieces += pieces
+            self.end = batch.end = position + room
+        return position
+
+    def _begin_batch(self) -> Batch:
+        mark, room = frame(BATCH, (), offset=self.end, epoch=self._epoch, flags=SYNCED if self._force else 0)
+        batch = Batch(self.end, self.end + room, self._next_replay, list(mark))
+        self._next_replay = None
+        self._gathering = batch
+        self._waiting.append(batch)
+        return batch
+
+    def rotate(self, replay: int) -> None:
+        """Write all that is appended from now on in a new segment, which has this replay position."""
+        if not self.replay <= replay <= self.end:
+            raise ValueError(f"replay position {replay}: expected one from {self.replay} to {self.end}")
+        with self._lock:
+            self._gathering = None
+            self._next_replay = replay
 
     def commit(self) -> None:
         """See to it that everything appended so far is written soon."""
-        with self._changed:
-            self._changed.notify_all()
-
-    @property
-    def end(self) -> int:
-        """Position behind the last record."""
-        return self._end
+        # When the thread is not idle, it looks for more by itself before it becomes so.
+        if self._idle and self._waiting:
+            self._idle = False
+            self._wake.put(None)
 
     def close(self) -> None:
         """Write what has been appended, and stop. In trouble, give up."""
-        with self._changed:
-            self._closing = True
-            self._changed.notify_all()
+        self._closing.set()
+        self._wake.put(None)
         self._thread.join()
         os.close(self._descriptor)
 
     def _run(self) -> None:
-        while True:
-            with self._changed:
-                while self._gathering is None and not self._closing:
-                    self._changed.wait()
-                batch, self._gathering = self._gathering, None
-            if batch is None or not self._write_until_safe(batch):
-                return
+        while (batch := self._next_batch()) is not None and self._write_until_safe(batch):
+            self.safe = batch.end
             self._on_safe(batch.end)
+
+    def _next_batch(self) -> Batch | None:
+        """The oldest batch that waits, which does not grow any more; None if there is none and the log is closed."""
+        while True:
+            with self._lock:
+                if self._waiting:
+                    batch = self._waiting.popleft()
+                    if batch is self._gathering:
+                        self._gathering = None
+                    return batch
+                self._idle = True
+            if self._closing.is_set():
+                return None
+            self._wake.get()
 
     def _write_until_safe(self, batch: Batch) -> bool:
         """Write a batch, however often it takes; False if the log is closed before that has worked."""
@@ -129,9 +166,8 @@ class Committer:
             except OSError as error:
                 self._in_trouble = True
                 self._on_trouble(error)
-                with self._changed:
-                    if self._changed.wait_for(lambda: self._closing, self._retry):
-                        return False
+                if self._closing.wait(self._retry):
+                    return False
                 continue
             if self._in_trouble:
                 self._in_trouble = False
@@ -140,8 +176,9 @@ class Committer:
 
     def _write(self, batch: Batch) -> None:
         full = batch.end - self._segment.base > self._segment_size and batch.start > self._segment.base
-        if full or self._distrusted:
-            self._next_segment(batch.start)
+        if full or self._distrusted or batch.replay is not None:
+            self._next_segment(batch.start, batch.replay)
+            batch.replay = None
         try:
             _write_all(self._descriptor, batch.pieces, self._segment.place(batch.start))
             if self._force:
@@ -160,14 +197,35 @@ class Committer:
             return False
         return True
 
-    def _next_segment(self, base: int) -> None:
-        segment, descriptor = create_segment(self._directory, base, self._segment.epoch)
+    def _next_segment(self, base: int, replay: int | None) -> None:
+        self._finish_segment(base)
+        old = self._segment
+        self._segment, descriptor = create_segment(
+            self._directory,
+            base,
+            epoch=old.epoch,
+            replay=self.replay if replay is None else replay,
+            previous=old.base if base > old.base else old.previous,  # otherwise it takes the place of the old one
+        )
         os.close(self._descriptor)
-        self._segment, self._descriptor = segment, descriptor
+        self._descriptor = descriptor
         self._distrusted = False
+        self.replay = self._segment.replay
+
+    def _finish_segment(self, end: int) -> None:
+        """Let the file of a segment end where its records end, and be on the disk even if batches are not forced there.
+
+        What counts on a new segment (a later replay position) must not outlive what is before it. If it does not work,
+        the segment still ends where the next one begins, and all that was told to be safe is as safe as before.
+        """
+        with suppress(OSError):
+            os.ftruncate(self._descriptor, self._segment.place(end))
+            os.fsync(self._descriptor)
 
 
 def _write_all(descriptor: int, pieces: list[bytes], place: int) -> None:
+    if sum(map(len, pieces)) < _WORTH_GATHERING * len(pieces):
+        pieces = [b"".join(pieces)]
     for start in range(0, len(pieces), _PIECES_PER_WRITE):
         some = pieces[start : start + _PIECES_PER_WRITE]
         size = sum(map(len, some))

@@ -1,18 +1,16 @@
 """The log: append, learn how far it is safe, read back, let old segments go."""
 
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 from heliograph.log.commit import Committer
 from heliograph.log.lock import DirectoryLock
 from heliograph.log.reader import LogReader
-from heliograph.log.record import HEADER_SIZE, Record, frame, padded
+from heliograph.log.record import Record
 from heliograph.log.recovery import Torn, recover
-from heliograph.log.segment import create_segment, segment_files, sync_directory
+from heliograph.log.segment import create_segment, segment_path, sync_directory
 
 SEGMENT_SIZE = 64 << 20
 
@@ -33,7 +31,7 @@ class Log:
     """One log in one directory, which nobody else can open meanwhile.
 
     `on_safe(position)` tells that everything before a position is safe, `on_trouble(error)` that writing does not work
-    at present (None: it does again). Both are called in the log's own thread.
+    at present (None: it does again). Both are called in the log's own thread, `on_safe` once for each batch.
     """
 
     def __init__(
@@ -42,33 +40,52 @@ class Log:
         on_safe: Callable[[int], None],
         on_trouble: Callable[[OSError | None], None],
         options: LogOptions = LogOptions(),  # noqa: B008  (frozen)
+        on_record: Callable[[Record], None] | None = None,
     ) -> None:
-        """Open a log, or make one; Damage if the newest segment has lost what was safe once."""
+        """Open a log, or make one; Damage if it has lost what was safe once.
+
+        `on_record(record)` gets everything from the replay position on; without it only the newest segment is looked
+        at.
+        """
         directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
         self._lock = DirectoryLock(directory)
         try:
-            self._open(on_safe, on_trouble, options)
+            self._open(on_safe, on_trouble, options, on_record)
         except BaseException:
             self._lock.release()
             raise
 
     def _open(
-        self, on_safe: Callable[[int], None], on_trouble: Callable[[OSError | None], None], options: LogOptions
+        self,
+        on_safe: Callable[[int], None],
+        on_trouble: Callable[[OSError | None], None],
+        options: LogOptions,
+        on_record: Callable[[Record], None] | None,
     ) -> None:
-        found = recover(self.directory)
+        self.reader = LogReader(self.directory)
+        """Reads what has been written. To be used in the thread that appends."""
+        segments = self.reader.files
+        if on_record is None:
+            found = recover(segments)
+        else:
+            if segments:
+                for record in self.reader.records(segments[-1].replay, segments[-1].base):
+                    on_record(record)
+            found = recover(segments, on_record)
         self.torn: Torn | None = found.torn
         """What had to be cut off the end."""
-        for path in set(segment_files(self.directory)) - {segment.path for segment in found.segments}:
-            path.unlink()  # a new segment whose header was not finished
-        if found.segments:
-            segment = found.segments[-1]
+        if segments:
+            segment = segments[-1]
             descriptor = os.open(segment.path, os.O_RDWR | os.O_CLOEXEC)
             os.ftruncate(descriptor, segment.place(found.end))
             os.fsync(descriptor)
         else:
             segment, descriptor = create_segment(self.directory, found.end, epoch=1)
+            self.reader.refresh()
         self.epoch = segment.epoch
+        self.replay_from = segment.replay
+        """The replay position that the log had when it was opened."""
         self._committer = Committer(
             self.directory,
             segment,
@@ -80,37 +97,65 @@ class Log:
             on_safe=on_safe,
             on_trouble=on_trouble,
         )
+        self.append = self._committer.append
+        """Append a record; see there. Not a method, because it is called for every message."""
 
     @property
     def end(self) -> int:
         """Position behind the last record that was appended, safe or not."""
         return self._committer.end
 
-    def append(self, kind: int, body: bytes, *, offset: int = 0, count: int = 0) -> int:
-        """Append a record (of any kind but 0); its position. It is safe when `on_safe` has named a later one."""
-        now = time.time_ns() // 1_000_000
-        pieces = frame(kind, body, offset=offset, count=count, time=now, epoch=self.epoch)
-        return self._committer.append(pieces, padded(HEADER_SIZE + len(body)))
+    @property
+    def safe(self) -> int:
+        """Everything before this position is safe."""
+        return self._committer.safe
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that have been appended and are not safe yet."""
+        return self._committer.end - self._committer.safe
+
+    @property
+    def replay_position(self) -> int:
+        """The replay position that a server would find now, even after a crash. Segments before it may be deleted."""
+        return self._committer.replay
 
     def commit(self) -> None:
         """Write what has been appended. Costs little when called often: what gathers meanwhile goes in one batch."""
         self._committer.commit()
 
+    def rotate(self, replay: int) -> None:
+        """Write what is appended from now on in a new segment, and note there to replay the log from this position.
+
+        The records from there on must be safe already, and be all that a server has to know. The segment is made with
+        the next batch: `replay_position` tells when the note is on the disk.
+        """
+        self._committer.rotate(replay)
+
     def records(self, position: int = 0, end: int | None = None) -> Iterator[Record]:
         """Written records from a position on; Damage where one is not what it was."""
-        return LogReader(self.directory).records(position, end)
+        self.reader.refresh()
+        return self.reader.records(position, end)
 
-    def forget_before(self, position: int) -> int:
-        """Delete the segments that lie wholly before a position; how many that were."""
-        paths = segment_files(self.directory)
-        gone = [path for path, following in pairwise(paths) if int(following.stem) <= position]
-        for path in gone:
-            path.unlink()
+    def segments(self) -> list[tuple[int, int]]:
+        """Where each segment starts and ends, oldest first."""
+        self.reader.refresh()
+        return self.reader.segments(self.safe)
+
+    def delete(self, bases: Iterable[int]) -> None:
+        """Delete the segments that start at these positions, any but the newest one."""
+        gone = set(bases)
+        known = [base for base, _ in self.segments()]
+        if wrong := gone - set(known[:-1]):
+            raise ValueError(f"{self.directory}: no segments to delete at {sorted(wrong)}, there are {known[:-1]}")
+        for base in gone:
+            segment_path(self.directory, base).unlink()
         if gone:
             sync_directory(self.directory)
-        return len(gone)
+            self.reader.refresh()
 
     def close(self) -> None:
         """Write what has been appended, and let others have the log."""
         self._committer.close()
+        self.reader.close()
         self._lock.release()

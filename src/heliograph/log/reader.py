@@ -1,16 +1,19 @@
 """Reading a log: by position, in order, while somebody else may be writing to it."""
 
+import os
 from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from heliograph.errors import Problem
-from heliograph.log.record import HEADER_SIZE, BadRecord, Record, read_record, record_room
-from heliograph.log.recovery import Damage, find_segments
+from heliograph.log.record import BadRecord, Record
+from heliograph.log.recovery import Damage, find_segments, segment_end, segment_spans
+from heliograph.log.scan import scan
 from heliograph.log.segment import Segment
 
-_READ_AT_ONCE = 1 << 20
+_LEAST_READ = 4096
+_OPEN_FILES = 16
+"""So many segments, those used last, are kept open for `read`."""
 
 
 class LogReader:
@@ -18,68 +21,113 @@ class LogReader:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._segments: list[Segment] = []
+        self.files: list[Segment] = []
+        """The segments as they were when last looked for, oldest first."""
+        self._open: dict[int, int] = {}
+        """Descriptors by base, the one used last at the end."""
         self.refresh()
 
     def refresh(self) -> None:
         """Look for segments that have come or gone."""
-        self._segments = find_segments(self._directory)
+        self.files = find_segments(self._directory, known=self.files)
+        for base in self._open.keys() - {segment.base for segment in self.files}:
+            os.close(self._open.pop(base))
+
+    def close(self) -> None:
+        """Close the files that are kept open."""
+        while self._open:
+            os.close(self._open.popitem()[1])
 
     @property
     def start(self) -> int:
         """The oldest position that is still there."""
-        return self._segments[0].base if self._segments else 0
+        return self.files[0].base if self.files else 0
+
+    def segments(self, end: int) -> list[tuple[int, int]]:
+        """Where each segment starts and ends, in a log that ends at `end`. What lies between two has been deleted."""
+        return segment_spans(self.files, end)
 
     def records(self, position: int, end: int | None = None) -> Iterator[Record]:
         """The records from one that starts at `position` on, up to `end` or to where the log ends now.
 
         Starts of batches are left out. A record that is not whole ends the log if nothing follows; before `end`, or
-        with another segment behind it, it is Damage.
+        with another segment behind it, it is Damage, as are positions that are in no segment.
         """
-        if position < self.start:
-            raise Problem(f"{self._directory}: position {position} is gone, the oldest one left is {self.start}")
-        index = max(0, bisect_right(self._segments, position, key=lambda segment: segment.base) - 1)
-        for at, segment in enumerate(self._segments[index:], index):
-            following = self._segments[at + 1].base if at + 1 < len(self._segments) else None
-            stop = following if end is None or (following is not None and following < end) else end
-            for record in _records_of(segment, max(position, segment.base), stop):
-                position = record.end
-                if record.kind:
-                    yield record
-            if end is not None and position >= end:
-                return
-
-
-def _records_of(segment: Segment, position: int, stop: int | None) -> Iterator[Record]:
-    """The records of one segment, up to `stop`; without one, as far as there are whole records."""
-    with segment.path.open("rb") as file:
-        data, at = b"", 0
-        while stop is None or position < stop:
-            if (at and not _is_whole(data, at)) or not data:
-                data, at = _load(file, segment.place(position), None if stop is None else stop - position), 0
+        while end is None or position < end:
             try:
-                record = read_record(data, at, position)
+                segment, known_end = self._find(position)
+                file = segment.path.open("rb")
+            except FileNotFoundError:
+                self.refresh()  # it has been deleted
+                continue
+            with file:
+                ends = [place for place in (known_end, end) if place is not None]
+                stop = min(ends) if ends else segment.file_end()
+                try:
+                    yield from scan(file.fileno(), segment, position, stop)
+                except BadRecord as bad:
+                    if not ends:
+                        return
+                    if known_end is not None or not self._has_moved(bad.position, segment):
+                        raise Damage.in_segment(segment, bad) from None
+                    stop = bad.position
+            if end is None and known_end is None:
+                return
+            position = stop
+
+    def read(self, position: int, limit: int, end: int) -> list[Record]:
+        """About `limit` bytes of records from one that starts at `position` on, at least one, and none behind `end`.
+
+        For the server that writes the log: everything up to `end` has to be written already.
+        """
+        records: list[Record] = []
+        enough = min(position + max(limit, 1), end)
+        while position < enough:
+            try:
+                segment, known_end = self._find(position)
+                stop = end if known_end is None else min(known_end, end)
+                for record in scan(self._descriptor(segment), segment, position, stop, max(limit, _LEAST_READ)):
+                    records.append(record)
+                    if record.end >= enough:
+                        return records
+                position = stop
+            except FileNotFoundError:
+                self.refresh()  # it has been deleted
             except BadRecord as bad:
-                if stop is None:
-                    return
-                raise Damage(segment.path, position, segment.place(position), str(bad)) from None
-            yield record
-            at += record.end - position
-            position = record.end
+                if known_end is not None or not self._has_moved(bad.position, segment):
+                    raise Damage.in_segment(segment, bad) from None
+                position = bad.position
+        return records
+
+    def _find(self, position: int) -> tuple[Segment, int | None]:
+        """The segment of a position, and where it ends (None: it is the newest one); a Problem if there is none."""
+        if not self.files or position < self.start:
+            raise Problem(f"{self._directory}: position {position} is gone, the oldest one left is {self.start}")
+        index = bisect_right(self.files, position, key=_base)
+        segment = self.files[index - 1]
+        if index == len(self.files):
+            return segment, None
+        following = self.files[index]
+        end = segment_end(segment, following)
+        if position >= end:
+            raise Damage.missing(self._directory, end, following.base)
+        return segment, end
+
+    def _has_moved(self, position: int, segment: Segment) -> bool:
+        """Whether a position is in another segment by now: behind the newest that we knew, others may have come."""
+        self.refresh()
+        return self._find(position)[0] is not segment
+
+    def _descriptor(self, segment: Segment) -> int:
+        """The file of a segment, open; of those that are open, the one not used for longest makes room for it."""
+        descriptor = self._open.pop(segment.base, None)
+        if descriptor is None:
+            descriptor = os.open(segment.path, os.O_RDONLY | os.O_CLOEXEC)
+            if len(self._open) >= _OPEN_FILES:
+                os.close(self._open.pop(next(iter(self._open))))
+        self._open[segment.base] = descriptor
+        return descriptor
 
 
-def _is_whole(data: bytes, at: int) -> bool:
-    return len(data) - at >= max(HEADER_SIZE, record_room(data, at))
-
-
-def _load(file: BinaryIO, place: int, most: int | None) -> bytes:
-    """A good deal of the file from a record on, at least that record.
-
-    No more than `most`: behind that may be what a server wrote before it stopped trusting the file.
-    """
-    file.seek(place)
-    data = file.read(_READ_AT_ONCE if most is None else min(_READ_AT_ONCE, most))
-    room = record_room(data, 0)
-    if room > len(data):
-        data += file.read(room - len(data) if most is None else min(room, most) - len(data))
-    return data
+def _base(segment: Segment) -> int:
+    return segment.base

@@ -15,15 +15,20 @@ A record starts at a multiple of eight bytes and looks like this, little-endian:
 """
 
 import struct
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
 
-import google_crc32c
+from google_crc32c import extend as extend_crc
+from google_crc32c import value as crc_of
 
-_HEADER = struct.Struct("<IIBBHIIQQ")
+RECORD_HEADER = struct.Struct("<IIBBHIIQQ")
 _AFTER_CRC = struct.Struct("<IBBHIIQQ")
+_CRC = struct.Struct("<I")
 _START = struct.Struct("<II")
-HEADER_SIZE = _HEADER.size
+HEADER_SIZE = RECORD_HEADER.size
 ALIGNMENT = 8
+_FILLING = tuple(bytes(-length % ALIGNMENT) for length in range(ALIGNMENT))
+"""What follows a record, by its length modulo the alignment."""
 
 BATCH = 0
 """The kind of record that starts a batch. A batch is written only when all before it is as safe as it will be."""
@@ -32,18 +37,21 @@ SYNCED = 1
 
 
 class BadRecord(Exception):
-    """These bytes are no record: the reason why."""
+    """The bytes at a position are no record: the reason why."""
+
+    def __init__(self, position: int, why: str) -> None:
+        super().__init__(why)
+        self.position = position
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """What one record says. `position` is where it starts, counted from the beginning of the log for all time."""
 
     position: int
     kind: int
     body: bytes
     offset: int = 0
-    count: int = 0
+    count: int = 0  # type: ignore[assignment]  # hides tuple.count, which nobody wants of a record
     time: int = 0
     epoch: int = 0
     flags: int = 0
@@ -60,37 +68,48 @@ def padded(length: int) -> int:
 
 
 def frame(
-    kind: int, body: bytes, *, offset: int = 0, count: int = 0, time: int = 0, epoch: int = 0, flags: int = 0
-) -> list[bytes]:
-    """A record as the pieces to write, one after the other; the body is not copied."""
-    length = HEADER_SIZE + len(body)
+    kind: int,
+    body: Sequence[bytes],
+    offset: int = 0,
+    count: int = 0,
+    time: int = 0,
+    epoch: int = 0,
+    flags: int = 0,
+) -> tuple[tuple[bytes, ...], int]:
+    """A record as the pieces to write one after the other, and the room they take.
+
+    The body may come in pieces itself; they are not copied.
+    """
+    length = HEADER_SIZE
+    for piece in body:
+        length += len(piece)
     head = _AFTER_CRC.pack(length, kind, flags, 0, epoch, count, offset, time)
-    crc = google_crc32c.extend(google_crc32c.value(head), body)
-    pieces = [crc.to_bytes(4, "little") + head, body]
-    if gap := padded(length) - length:
-        pieces.append(bytes(gap))
-    return pieces
+    crc = crc_of(head)
+    for piece in body:
+        crc = extend_crc(crc, piece)
+    filling = _FILLING[length % ALIGNMENT]
+    return (_CRC.pack(crc), head, *body, filling), length + len(filling)
 
 
-def read_record(data: bytes | memoryview, at: int, position: int) -> Record:
+def read_record(data: bytes, at: int, position: int) -> Record:
     """The record that starts at `data[at]`, which is the log's `position`; BadRecord if it is not whole and right."""
     if len(data) - at < HEADER_SIZE:
-        raise BadRecord(f"{len(data) - at} bytes are left, a header has {HEADER_SIZE}")
-    crc, length, kind, flags, zero, epoch, count, offset, time = _HEADER.unpack_from(data, at)
+        raise BadRecord(position, f"{len(data) - at} bytes are left, a header has {HEADER_SIZE}")
+    crc, length, kind, flags, zero, epoch, count, offset, time = RECORD_HEADER.unpack_from(data, at)
     if length < HEADER_SIZE:
-        raise BadRecord("there is nothing here" if not (crc or length) else f"the length is {length}")
+        raise BadRecord(position, "there is nothing here" if not (crc or length) else f"the length is {length}")
     if length > len(data) - at:
-        raise BadRecord(f"the length is {length}, but only {len(data) - at} bytes are left")
+        raise BadRecord(position, f"the length is {length}, but only {len(data) - at} bytes are left")
     if zero:
-        raise BadRecord("reserved bytes are not zero")
-    covered = bytes(data[at + 4 : at + length])
-    found = google_crc32c.value(covered)
+        raise BadRecord(position, "reserved bytes are not zero")
+    covered = data[at + 4 : at + length]
+    found = crc_of(covered)
     if found != crc:
-        raise BadRecord(f"the check sum is {found:08x}, but the record says {crc:08x}")
+        raise BadRecord(position, f"the check sum is {found:08x}, but the record says {crc:08x}")
     return Record(position, kind, covered[HEADER_SIZE - 4 :], offset, count, time, epoch, flags)
 
 
-def record_room(data: bytes | memoryview, at: int) -> int:
+def record_room(data: bytes, at: int) -> int:
     """How far it is to the next record, as the header at `data[at]` has it; 0 if there cannot be a record."""
     if len(data) - at < HEADER_SIZE:
         return 0

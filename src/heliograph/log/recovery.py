@@ -8,12 +8,17 @@ A bad record with a synced batch somewhere behind it is another thing: it was on
 been acknowledged, and now it is gone. That is *damage*. It is reported with its place and never cut off or skipped.
 """
 
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from typing import BinaryIO
 
 from heliograph.errors import Problem
-from heliograph.log.record import ALIGNMENT, BATCH, SYNCED, BadRecord, read_record
-from heliograph.log.segment import SEGMENT_HEADER_SIZE, Segment, read_segment, segment_files
+from heliograph.log.record import ALIGNMENT, BATCH, SYNCED, BadRecord, Record, padded, read_record
+from heliograph.log.scan import scan
+from heliograph.log.segment import Segment, read_segment, segment_files
 
 # Kind, flags and the two zeros of a record that starts a synced batch, and where in a record they stand.
 _SYNCED_BATCH = bytes((BATCH, SYNCED, 0, 0))
@@ -36,11 +41,22 @@ class Torn:
 
 
 class Damage(Problem):
-    """A record that had been safe is no longer readable."""
+    """Records that had been safe are no longer readable, from `position` on."""
 
-    def __init__(self, path: Path, position: int, place: int, why: str) -> None:
-        super().__init__(f"{path}: damaged at byte {place} (position {position}): {why}")
+    def __init__(self, message: str, position: int) -> None:
+        super().__init__(message)
         self.position = position
+
+    @classmethod
+    def in_segment(cls, segment: Segment, bad: BadRecord) -> "Damage":
+        """A record is not what it was."""
+        place = segment.place(bad.position)
+        return cls(f"{segment.path}: damaged at byte {place} (position {bad.position}): {bad}", bad.position)
+
+    @classmethod
+    def missing(cls, directory: Path, start: int, end: int) -> "Damage":
+        """Positions that somebody needs are in no segment."""
+        return cls(f"{directory}: positions {start} to {end} are missing, no segment has them", start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,49 +69,60 @@ class Recovered:
     torn: Torn | None
 
 
-def find_segments(directory: Path) -> list[Segment]:
-    """The segments of a log, oldest first; the newest is left out if its header never got finished."""
-    segments: list[Segment] = []
-    paths = segment_files(directory)
-    for path in paths:
-        try:
-            segments.append(read_segment(path))
-        except Problem:
-            # A header is on the disk before its segment gets its first record: without one there is nothing to lose.
-            if path is not paths[-1] or path.stat().st_size > SEGMENT_HEADER_SIZE:
-                raise
+def find_segments(directory: Path, known: Iterable[Segment] = ()) -> list[Segment]:
+    """The segments of a log, oldest first; a Problem if one has no proper header. Those `known` are not read again."""
+    by_path = {segment.path: segment for segment in known}
+    segments = []
+    for path in segment_files(directory):
+        with suppress(FileNotFoundError):  # a living server has deleted it meanwhile
+            segments.append(by_path.get(path) or read_segment(path))
     return segments
 
 
-def recover(directory: Path) -> Recovered:
-    """Look at the newest segment and find where the log ends; Damage if that is in the middle of what was safe."""
-    segments = find_segments(directory)
+def segment_end(segment: Segment, following: Segment) -> int:
+    """Where a segment ends that is not the newest one."""
+    if following.previous == segment.base:
+        return following.base
+    return min(segment.file_end(), following.base)  # the one that was made after it has been deleted
+
+
+def segment_spans(segments: list[Segment], end: int) -> list[tuple[int, int]]:
+    """Where each segment starts and ends, in a log that ends at `end`. What lies between two has been deleted."""
+    spans = [(segment.base, segment_end(segment, following)) for segment, following in pairwise(segments)]
+    return [*spans, (segments[-1].base, end)] if segments else []
+
+
+def recover(segments: list[Segment], on_record: Callable[[Record], None] = lambda record: None) -> Recovered:
+    """Go through the newest segment and find where the log ends; Damage if that is in the middle of what was safe."""
     if not segments:
         return Recovered([], 0, None)
     last = segments[-1]
-    data = last.path.read_bytes()
-    position, at = last.base, SEGMENT_HEADER_SIZE
-    while at < len(data):
+    file_end = last.file_end()
+    with last.path.open("rb") as file:
         try:
-            record = read_record(data, at, position)
+            for record in scan(file.fileno(), last, last.base, file_end):
+                on_record(record)
         except BadRecord as bad:
-            if _synced_batch_behind(data, at, position):
-                raise Damage(last.path, position, at, str(bad)) from None
-            left = data[at:]
-            torn = Torn(last.path, position, len(left), str(bad)) if left.strip(b"\0") else None
-            return Recovered(segments, position, torn)
-        at += record.end - position
-        position = record.end
-    return Recovered(segments, position, None)
+            return Recovered(segments, bad.position, _judge(last, file, bad))
+    return Recovered(segments, padded(file_end), None)
 
 
-def _synced_batch_behind(data: bytes, at: int, position: int) -> bool:
-    """Whether somewhere behind a bad record a batch starts that was written when the bad one was safe."""
-    found = data.find(_SYNCED_BATCH, at + ALIGNMENT)
+def _judge(segment: Segment, file: BinaryIO, bad: BadRecord) -> Torn | None:
+    """What a bad record in the newest segment is: Damage, a torn tail, or None if there is nothing to lose."""
+    file.seek(segment.place(bad.position))
+    left = file.read()
+    if _synced_batch_behind(left, bad.position):
+        raise Damage.in_segment(segment, bad) from None
+    return Torn(segment.path, bad.position, len(left), str(bad)) if left.strip(b"\0") else None
+
+
+def _synced_batch_behind(data: bytes, position: int) -> bool:
+    """Whether behind the bad record that `data` starts with a batch begins that was written when that was safe."""
+    found = data.find(_SYNCED_BATCH, ALIGNMENT + _KIND_AT)
     while found >= 0:
         start = found - _KIND_AT
         try:
-            record = read_record(data, start, position + start - at)
+            record = read_record(data, start, position + start)
         except BadRecord:
             pass
         else:

@@ -1,18 +1,21 @@
 """Segments: the files that the log is cut into.
 
-A segment's name is the position of its first record, so the segment of any position is found by name. A header of 32
+A segment's name is the position of its first record, so the segment of any position is found by name. A header of 48
 bytes comes first and does not count as part of the log:
 
-    magic    8   HELIOLOG
-    version  2   of the format, 1
-    (zero)   2
-    epoch    4   of the server that made the segment
-    base     8   position of the first record
-    crc      4   CRC-32C of all before it
-    (zero)   4
+    magic     8   HELIOLOG
+    version   2   of the format, 1
+    (zero)    2
+    epoch     4   of the server that made the segment
+    base      8   position of the first record
+    replay    8   position from which a server that starts has to read; its own base in the first segment of a log
+    previous  8   base of the segment before it; its own in the first one
+    (zero)    4
+    crc       4   CRC-32C of all before it
 
-A segment ends where the next one begins. There may be bytes behind that: a server that could not trust a file any more
-has gone on in a new one.
+A segment ends where the one begins that was made after it. There may be bytes behind that: a server that could not
+trust a file any more has gone on in a new one. When the segment behind it has been deleted, it ends where its file
+ends.
 """
 
 import os
@@ -26,9 +29,12 @@ from heliograph.errors import Problem
 
 MAGIC = b"HELIOLOG"
 FORMAT_VERSION = 1
-_HEADER = struct.Struct("<8sHHIQ")
-SEGMENT_HEADER_SIZE = 32
+_HEADER = struct.Struct("<8sHHIQQQI")
+_CRC_SIZE = 4
+SEGMENT_HEADER_SIZE = _HEADER.size + _CRC_SIZE
 _SUFFIX = ".log"
+_UNNAMED = "segment.new"
+"""The file of a segment that is being made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +45,18 @@ class Segment:
     base: int
     """Position of the first record."""
     epoch: int
+    replay: int
+    """Position from which a server that starts has to read, as known when the segment was made."""
+    previous: int
+    """Base of the segment that was the newest one before; its own base in the first segment of a log."""
 
     def place(self, position: int) -> int:
         """Where a position of the log is in the file."""
         return position - self.base + SEGMENT_HEADER_SIZE
+
+    def file_end(self) -> int:
+        """The position that the end of the file is, records or not."""
+        return self.base + self.path.stat().st_size - SEGMENT_HEADER_SIZE
 
 
 def segment_path(directory: Path, base: int) -> Path:
@@ -50,23 +64,29 @@ def segment_path(directory: Path, base: int) -> Path:
     return directory / f"{base:020d}{_SUFFIX}"
 
 
-def create_segment(directory: Path, base: int, epoch: int) -> tuple[Segment, int]:
+def create_segment(
+    directory: Path, base: int, *, epoch: int, replay: int | None = None, previous: int | None = None
+) -> tuple[Segment, int]:
     """Make a segment, on the disk with its name, and open it for writing: it and the file descriptor.
 
-    A file of that name is replaced: it never had a record that counts.
+    It gets its name only when its header is on the disk, so a segment always has a whole header. A file of that name
+    is replaced: it never had a record that counts.
     """
-    path = segment_path(directory, base)
-    head = _HEADER.pack(MAGIC, FORMAT_VERSION, 0, epoch, base)
-    head += google_crc32c.value(head).to_bytes(4, "little") + bytes(4)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    replay = base if replay is None else replay
+    previous = base if previous is None else previous
+    head = _HEADER.pack(MAGIC, FORMAT_VERSION, 0, epoch, base, replay, previous, 0)
+    head += google_crc32c.value(head).to_bytes(4, "little")
+    path, unnamed = segment_path(directory, base), directory / _UNNAMED
+    descriptor = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
         os.write(descriptor, head)
         os.fsync(descriptor)
+        unnamed.rename(path)
         sync_directory(directory)
     except BaseException:
         os.close(descriptor)
         raise
-    return Segment(path, base, epoch), descriptor
+    return Segment(path, base, epoch, replay, previous), descriptor
 
 
 def sync_directory(directory: Path) -> None:
@@ -84,16 +104,16 @@ def read_segment(path: Path) -> Segment:
         head = file.read(SEGMENT_HEADER_SIZE)
     if len(head) < SEGMENT_HEADER_SIZE:
         raise Problem(f"{path}: {len(head)} bytes long, a segment's header has {SEGMENT_HEADER_SIZE}")
-    magic, version, _, epoch, base = _HEADER.unpack_from(head)
+    magic, version, _, epoch, base, replay, previous, _ = _HEADER.unpack_from(head)
     if magic != MAGIC:
         raise Problem(f"{path}: no segment of a log, it starts with {magic!r}")
-    if google_crc32c.value(head[: _HEADER.size]).to_bytes(4, "little") != head[_HEADER.size : _HEADER.size + 4]:
+    if google_crc32c.value(head[: _HEADER.size]).to_bytes(4, "little") != head[_HEADER.size :]:
         raise Problem(f"{path}: the header's check sum is wrong")
     if version != FORMAT_VERSION:
         raise Problem(f"{path}: format version {version}; this program knows version {FORMAT_VERSION}")
     if path.name != segment_path(path.parent, base).name:
         raise Problem(f"{path}: the header says that its first position is {base}, which is not what the name says")
-    return Segment(path, base, epoch)
+    return Segment(path, base, epoch, replay, previous)
 
 
 def segment_files(directory: Path) -> list[Path]:

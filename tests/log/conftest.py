@@ -1,0 +1,22 @@
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from log.waiting import WatchedLog
+
+
+@pytest.fixture
+def open_log(tmp_path: Path) -> Iterator[Callable[..., WatchedLog]]:
+    """Opens the log of a test, again and again if asked to; closed at the end."""
+    opened: list[WatchedLog] = []
+
+    def start(**options: object) -> WatchedLog:
+        log = WatchedLog(tmp_path / "log", **options)
+        opened.append(log)
+        return log
+
+    yield start
+    for log in opened:
+        if log._committer._thread.is_alive():
+            log.close()
