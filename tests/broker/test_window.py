@@ -19,7 +19,7 @@ def span_of(count):
     return Span(b"a", b"x" * count, count, head=0, qos=2, id_at=0, version5=False)
 
 
-ALONE = Subscription(Session("alone"), "a")
+ALONE = Subscription(Session("alone", []), "a")
 
 
 class Windows(RuleBasedStateMachine):
@@ -29,7 +29,7 @@ class Windows(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.window = Window(self.LIMIT)
+        self.window = Window(self.LIMIT, [])
         self.window.next_id = LAST_ID - 20  # the interesting place is where identifiers start again
         self.sent = {}
         """Identifier to (QoS, which message), in the order of sending."""
@@ -159,7 +159,7 @@ TestWindows.settings = settings(max_examples=150, stateful_step_count=40, deadli
 
 
 def test_identifiers_start_again_at_1():
-    window = Window(10)
+    window = Window(10, [])
     window.next_id = LAST_ID - 1
     assert window.room() == 2
     assert window.issue(ALONE, span_of(2), 0, 2, 1) == LAST_ID - 1
@@ -168,7 +168,7 @@ def test_identifiers_start_again_at_1():
 
 
 def test_an_identifier_that_is_never_acknowledged_is_passed_over():
-    window = Window(10)
+    window = Window(10, [])
     stuck = window.issue(ALONE, span_of(1), 0, 1, 1)
     seen = 0
     while seen < LAST_ID + 5:
@@ -183,7 +183,7 @@ def test_an_identifier_that_is_never_acknowledged_is_passed_over():
 
 @given(st.permutations(range(1, 11)))
 def test_acknowledgements_in_any_order_empty_the_window(order):
-    window = Window(10)
+    window = Window(10, [])
     window.issue(ALONE, span_of(4), 0, 4, 1)
     window.issue(ALONE, span_of(6), 0, 6, 1)
     for packet_id in order:
@@ -192,7 +192,7 @@ def test_acknowledgements_in_any_order_empty_the_window(order):
 
 
 def test_the_whole_window_can_be_issued_and_acknowledged():
-    window = Window(LAST_ID)
+    window = Window(LAST_ID, [])
     window.issue(ALONE, span_of(1), 0, 1, 1)
     assert window.room() == LAST_ID - 1
     window.issue(ALONE, span_of(LAST_ID - 1), 0, LAST_ID - 1, 1)
@@ -204,9 +204,9 @@ def test_the_whole_window_can_be_issued_and_acknowledged():
 @pytest.mark.parametrize(("qos", "taken_back"), [(1, True), (2, False)])
 def test_only_qos_1_of_shared_subscriptions_is_taken_back(qos, taken_back):
     group = ShareGroup("g", "a", Held())
-    shared = Subscription(Session("s"), "$share/g/a", group)
+    shared = Subscription(Session("s", []), "$share/g/a", group)
     group.members.append(shared)
-    window = Window(10)
+    window = Window(10, [])
     window.issue(ALONE, span_of(2), 0, 2, qos)
     window.issue(shared, span_of(3), 0, 3, qos)
     back = window.take_back()
@@ -215,7 +215,7 @@ def test_only_qos_1_of_shared_subscriptions_is_taken_back(qos, taken_back):
 
 
 def test_a_flight_that_is_dropped_makes_room():
-    window = Window(3)
+    window = Window(3, [])
     window.issue(ALONE, span_of(3), 0, 3, 2)
     window.drop(window.sent[0])
     assert (window.in_flight, window.room()) == (0, 3)
@@ -231,7 +231,7 @@ def test_acknowledging_the_unknown_again_and_again_costs_next_to_nothing():
             self.searches += 1
             return super().__iter__()
 
-    window = Window(1000)
+    window = Window(1000, [])
     for _ in range(1000):
         window.issue(ALONE, span_of(1), 0, 1, 2)
     window.receive(1, 500)

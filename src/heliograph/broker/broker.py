@@ -7,7 +7,7 @@ the server empties. Whoever calls a method that may have produced output looks a
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from heliograph.broker import delivery
+from heliograph.broker import delivery, durable
 from heliograph.broker.admission import Pace
 from heliograph.broker.buffer import Buffer, Held
 from heliograph.broker.journal import Journal, NoJournal
@@ -17,10 +17,13 @@ from heliograph.broker.retained import Retained
 from heliograph.broker.routes import Route, RouteTable
 from heliograph.broker.session import FOR_EVER, Session
 from heliograph.broker.span import Span, carried_properties, message
+from heliograph.broker.spool import Spool
 from heliograph.broker.statistics import Statistics
+from heliograph.broker.store import Store
 from heliograph.broker.subscription import ShareGroup, Subscription
 from heliograph.broker.timers import Timers
 from heliograph.broker.topics import TopicTree
+from heliograph.broker.window import Settled
 from heliograph.mqtt import packets
 from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.packets import Will
@@ -40,7 +43,9 @@ class Broker:
         now: Callable[[], float],
         new_client_id: Callable[[], str],
         journal: Journal | None = None,
+        store: Store | None = None,
     ) -> None:
+        """With a store, the broker takes up where the last one left off; without, it forgets all when it goes."""
         self.limits = limits
         self.journal: Journal = journal or NoJournal()
         self.now = now
@@ -59,6 +64,10 @@ class Broker:
         self._tree: TopicTree[Subscription | ShareGroup] = TopicTree()
         self.routes = RouteTable(self._tree)
         self.subscription_count = 0
+        self.store = store
+        self.settled: Settled = store.settled if store else []
+        if store is not None:
+            store.take_over(self.sessions, self.retained, store.revival.revive(self, store))
 
     # Publishing
 
@@ -70,10 +79,21 @@ class Broker:
         if route is None:
             route = self.routes.find(span.topic, self.limits.topic_levels)
         kept = not span.retain or self.retained.keep(span, span.count - 1, self.limits)
+        stored = 0
+        if self.store is not None:
+            self.store.last_stored = 0
+            if self.is_stored(span, route):
+                stored = durable.deliver(self, self.store, span, route, publisher)
         if not (route.subscriptions or route.groups):
             return Reason.NO_MATCHING_SUBSCRIBERS if kept else Reason.QUOTA_EXCEEDED, span.count
         # A message that was delivered but could not be retained is no failure: sent again, it would come twice.
-        return Reason.SUCCESS, delivery.deliver(self, span, route, publisher)
+        return Reason.SUCCESS, max(stored, delivery.deliver(self, span, route, publisher))
+
+    def is_stored(self, span: Span, route: Route) -> bool:
+        """Whether the log gets these messages: somebody wants them who may be away, or they are to be retained."""
+        if span.retain:
+            return not span.topic.startswith(b"$SYS/")
+        return span.qos > 0 and bool(route.durable)
 
     def publish_message(self, topic: str, payload: bytes, *, qos: int = 0, retain: bool = False) -> None:
         """Publish one message of the broker's own."""
@@ -97,12 +117,43 @@ class Broker:
                 return Reason.QUOTA_EXCEEDED
             subscription = self._add(session, asked.filter, group_name, topic_filter)
         subscription.set_options(asked.qos, asked.no_local, asked.retain_as_published, identifier)
+        if self.store is not None and session.number:
+            self._keep(self.store, subscription)
         self.routes.forget(topic_filter)
         # Retained messages are not sent to shared subscriptions: nobody could say to which sharer.
         if group_name is None and (asked.retain_handling == 0 or (asked.retain_handling == 1 and is_new)):
             for kept in self.retained.matching(topic_filter, self.now()):
-                delivery.offer(self, subscription, kept, {})
+                if self.store is not None and subscription.spool is not None and kept.qos:
+                    durable.offer(self, self.store, subscription, kept)
+                else:
+                    delivery.offer(self, subscription, kept, {})
         return Reason(asked.qos)
+
+    def _keep(self, store: Store, subscription: Subscription) -> None:
+        """A durable session has subscribed: from now on the log keeps its messages, unless it wants none with QoS."""
+        group = subscription.group
+        if subscription.qos and subscription.spool is None:
+            subscription.spool = store.new_spool()
+            if group is not None:
+                group.spool = subscription.spool
+                for member in group.members:
+                    member.spool = group.spool
+        elif not subscription.qos and group is None and subscription.spool is not None:
+            self._retire(store, subscription.spool)
+            subscription.spool = None
+        store.note_subscribed(subscription)
+
+    def _retire(self, store: Store, spool: Spool) -> None:
+        store.retire_spool(spool, in_flight=spool.cursor.pending > spool.count)
+
+    def revive_subscription(self, session: Session, full: str, spool: Spool | None) -> Subscription:
+        """Put a subscription where it was before the broker was started."""
+        group_name, topic_filter = split_share(full)
+        subscription = self._add(session, full, group_name, topic_filter)
+        subscription.spool = spool
+        if subscription.group is not None and spool is not None:
+            subscription.group.spool = spool
+        return subscription
 
     def _add(self, session: Session, full: str, group_name: str | None, topic_filter: str) -> Subscription:
         group = None
@@ -117,7 +168,7 @@ class Broker:
             self._tree.add(topic_filter, subscription)
         else:
             group.members.append(subscription)
-            if group.buffer.count:
+            if group.buffer.count or (group.spool and group.spool.count):
                 session.note_backlog(subscription)
         return subscription
 
@@ -131,6 +182,11 @@ class Broker:
             session.backlog.pop(subscription, None)
         group = subscription.group
         topic_filter = group.filter if group else full
+        if self.store is not None:
+            if session.number:
+                self.store.note_unsubscribed(session, full)
+            if subscription.spool is not None and (group is None or group.members == [subscription]):
+                self._retire(self.store, subscription.spool)
         if group is None:
             if subscription.buffer is not None:
                 subscription.buffer.clear()
@@ -144,6 +200,16 @@ class Broker:
         self.routes.forget(topic_filter)
         return Reason.SUCCESS
 
+    def spools(self) -> Iterator[tuple[Subscription | ShareGroup, Spool]]:
+        """Every spool there is, with whom it belongs to."""
+        for session in self.sessions.values():
+            for subscription in session.subscriptions.values():
+                if subscription.spool is not None and subscription.group is None:
+                    yield subscription, subscription.spool
+        for group in self.groups.values():
+            if group.spool is not None:
+                yield group, group.spool
+
     def buffers(self) -> Iterator[tuple[Subscription | ShareGroup, Buffer]]:
         """Every buffer there is, with whom it belongs to."""
         for session in self.sessions.values():
@@ -155,20 +221,28 @@ class Broker:
 
     # Sessions
 
-    def open_session(self, client_id: str, *, clean_start: bool) -> tuple[Session, bool]:
+    def open_session(
+        self, client_id: str, *, clean_start: bool, expiry: int = 0, will: Will | None = None
+    ) -> tuple[Session, bool]:
         """The session of a client that connects, and whether there was one. An old connection has been ended before."""
         session = self.sessions.get(client_id)
         if session is not None and clean_start:
             self.end_session(session)
             session = None
-        if session is not None:
-            return session, True
-        session = self.sessions[client_id] = Session(client_id)
-        return session, False
+        present = session is not None
+        if session is None:
+            session = self.sessions[client_id] = Session(client_id, self.settled)
+        self._cancel_timers(session)
+        session.expiry, session.will, session.away = expiry, will, None
+        if self.store is not None:
+            if session.number:
+                self.store.note_presence(session)
+            elif expiry:
+                self.store.begin_session(session)
+        return session, present
 
     def attach(self, session: Session, outlet: Outlet, receive_maximum: int) -> None:
         """The client of a session is here: its deliveries go on."""
-        self._cancel_timers(session)
         session.attach(outlet, self.limits, receive_maximum)
         if session.subscriptions:
             self.routes.forget_all()
@@ -177,7 +251,7 @@ class Broker:
         """The client of a session has gone. The session ends now, later or never; its will may be due now or later."""
         session.detach()
         delivery.share_out_again(self, session)
-        now = self.now()
+        session.away = now = self.now()
         delay = session.will.properties.get("will_delay_interval", 0) if session.will else 0
         delay = min(delay, session.expiry)
         if not publish_will:
@@ -188,14 +262,33 @@ class Broker:
             session.will_timer = self.timers.at(now + delay, lambda _: self._publish_will(session))
         if not session.expiry:
             self.end_session(session)
-        elif session.expiry != FOR_EVER:
-            session.end_timer = self.timers.at(now + session.expiry, lambda _: self._expire(session))
+            return
+        self._end_in_time(session, now)
+        if self.store is not None and session.number:
+            self.store.note_presence(session)
+
+    def _end_in_time(self, session: Session, away: float) -> None:
+        if session.expiry != FOR_EVER:
+            session.end_timer = self.timers.at(away + session.expiry, lambda _: self._expire(session))
+
+    def revive_presence(self, session: Session, away: float, will_due: float | None) -> None:
+        """The client of a session that was found in the log is away since then."""
+        session.away = away
+        self._end_in_time(session, away)
+        if session.will is None:
+            return
+        if will_due is None:  # connected when the server went: as if the connection had been lost now
+            delay = session.will.properties.get("will_delay_interval", 0)
+            will_due = away + min(delay, session.expiry)
+        session.will_timer = self.timers.at(will_due, lambda _: self._publish_will(session))
 
     def end_session(self, session: Session) -> None:
         """Forget a session: subscriptions, what waits and what is on its way."""
         if session.will_timer is not None:
             self._publish_will(session)
         self._cancel_timers(session)
+        if self.store is not None and session.number:
+            self.store.end_session(session)
         for full in list(session.subscriptions):
             self.unsubscribe(session, full)
         if self.sessions.get(session.client_id) is session:
@@ -215,6 +308,28 @@ class Broker:
         will, session.will, session.will_timer = session.will, None, None
         assert will is not None
         self.publish(self._span_of(will), session)
+        if self.store is not None and session.number:
+            self.store.note_presence(session)
+
+    # Turns
+
+    def end_turn(self) -> None:
+        """All that clients have sent has been taken in: what is to be stored goes to the disk now."""
+        if self.store is None:
+            self.settled.clear()
+            return
+        self.store.end_turn()
+        if self.store.ready:  # held behind something else, but nothing of its own had to be written
+            self.more_is_safe()
+
+    def more_is_safe(self) -> None:
+        """Packets that were held until something is safe may leave, if it is."""
+        store = self.store
+        assert store is not None
+        for outlet, chunk in store.release():
+            delivery.write(self, outlet, chunk)
+        if store.stalled or store.stalled_groups:
+            durable.go_on(self, store)
 
     def _span_of(self, will: Will) -> Span:
         expiry = will.properties.get("message_expiry_interval")

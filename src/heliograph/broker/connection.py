@@ -8,8 +8,9 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Protocol
 
-from heliograph.broker import delivery, handshake
+from heliograph.broker import delivery, facts, handshake
 from heliograph.broker.broker import Broker
+from heliograph.broker.facts import Move
 from heliograph.broker.inbound import forward, take_span, take_straight
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.routes import Route
@@ -236,8 +237,19 @@ class Connection:
         if reason is not Reason.SUCCESS:
             self.refuse(reason, text)
             return
+        present = handshake.open_session(self, connect)
+        store = self.broker.store
+        if store is not None and self.session is not None and self.session.number:
+            # CONNACK says that there is a session which outlives the connection, or that an old one is forgotten.
+            store.when_safe(lambda: self._welcome(connect, present))
+        else:
+            self._welcome(connect, present)
+
+    def _welcome(self, connect: packets.Connect, present: bool) -> None:
+        if self.state is not State.WAITING or self.session is None:  # the client has gone meanwhile
+            return
         self.state = State.OPEN
-        handshake.open_session(self, connect)
+        handshake.welcome(self, connect, present=present)
         self.broker.journal.admitted(self, connect)
         if self.keep_alive:
             self._check_at(self.heard + 1.5 * self.keep_alive)
@@ -280,7 +292,7 @@ class Connection:
             elif first == 0x50:
                 self._received(session, first_id, count)
             else:
-                session.window.complete(first_id, count)
+                self._completed(session, first_id, count)
         elif first == 0x50:
             self._unknown_receipts(list(range(first_id, first_id + count)))
         return pos + 4 * count
@@ -290,33 +302,52 @@ class Connection:
         assert session.window is not None
         unknown = session.window.receive(first, count)
         if not unknown:
-            self._write(ack_run(PUBRELS, first, count))
+            # Before PUBREL leaves, it must be certain that the message is never sent again: the client forgets it then.
+            self._note_move(session, facts.RECEIVED, first, count)
+            self._answer(ack_run(PUBRELS, first, count), stored=session.number > 0)
             return
         strangers = {i for i in unknown if not session.window.awaits_completion(i)}
         for packet_id in range(first, first + count):
             if packet_id in strangers:
                 self._unknown_receipts([packet_id])
             else:
-                self._write(ack_run(PUBRELS, packet_id, 1))
+                if packet_id not in unknown:
+                    self._note_move(session, facts.RECEIVED, packet_id, 1)
+                self._answer(ack_run(PUBRELS, packet_id, 1), stored=session.number > 0)
 
     def _unknown_receipts(self, ids: list[int]) -> None:
         for packet_id in ids:
             reason = Reason.PACKET_IDENTIFIER_NOT_FOUND if self.version5 else Reason.SUCCESS
             self.send(packets.PubRel(packet_id, reason))
 
+    def _completed(self, session: Session, first: int, count: int) -> None:
+        """PUBCOMP: nothing more to do for these."""
+        assert session.window is not None
+        session.window.complete(first, count)
+        self._note_move(session, facts.COMPLETED, first, count)
+
     def _released(self, session: Session, first: int, count: int) -> None:
         """PUBREL: the identifiers are free again; answer PUBCOMP."""
         ids = range(first, first + count)
         received = session.received or set()
+        stored = session.number > 0
+        self._note_move(session, facts.RELEASED, first, count)
         if not self.version5 or received.issuperset(ids):
             received.difference_update(ids)
-            self._write(ack_run(PUBCOMPS, first, count))
+            self._answer(ack_run(PUBCOMPS, first, count), stored=stored)
             return
         for packet_id in ids:
             known = packet_id in received
             received.discard(packet_id)
             reason = Reason.SUCCESS if known else Reason.PACKET_IDENTIFIER_NOT_FOUND
-            self.send(packets.PubComp(packet_id, reason))
+            self._answer(encode(packets.PubComp(packet_id, reason), self.version), stored=stored)
+
+    def _note_move(self, session: Session, what: int, first: int, count: int) -> None:
+        if session.number and self.broker.store is not None:
+            self.broker.store.note_move(Move(what, 0, first, count, session.number))
+
+    def _answer(self, chunk: bytes, *, stored: bool) -> None:
+        delivery.answer(self.broker, self.outlet, chunk, stored=stored)
 
     def _take_packet(self, packet: packets.Packet) -> None:
         session = self.session
@@ -328,7 +359,8 @@ class Connection:
                 self._subscribe(session, packet)
             case packets.Unsubscribe():
                 reasons = tuple(self.broker.unsubscribe(session, f) for f in packet.filters)
-                self.send(packets.UnsubAck(packet.packet_id, reasons if self.version5 else ()))
+                answer = encode(packets.UnsubAck(packet.packet_id, reasons if self.version5 else ()), self.version)
+                self._answer(answer, stored=session.number > 0)
             case packets.PubAck():
                 if session.window is not None:
                     session.window.acknowledge(packet.packet_id, 1)
@@ -341,7 +373,7 @@ class Connection:
                 self._released(session, packet.packet_id, 1)
             case packets.PubComp():
                 if session.window is not None:
-                    session.window.complete(packet.packet_id, 1)
+                    self._completed(session, packet.packet_id, 1)
             case packets.Disconnect():
                 self._disconnect(session, packet)
             case _:
@@ -361,7 +393,9 @@ class Connection:
         if not self.version5:  # older clients know only one kind of failure
             reasons = [min(reason, Reason.UNSPECIFIED_ERROR) for reason in reasons]
         answer = encode(packets.SubAck(packet.packet_id, tuple(reasons)), self.version)
-        if len(chunks) > before:  # SUBACK goes before the retained messages
+        if session.number:
+            self._answer(answer, stored=True)
+        elif len(chunks) > before:  # SUBACK goes before the retained messages
             chunks.insert(before, answer)
         else:
             self._write(answer)

@@ -3,6 +3,7 @@
 from collections import deque
 from typing import TYPE_CHECKING
 
+from heliograph.broker import durable
 from heliograph.broker.buffer import Buffer, Waiting, cut_packets
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.routes import Route
@@ -29,17 +30,25 @@ def write(broker: "Broker", outlet: Outlet, chunk: bytes) -> None:
     outlet.chunks.append(chunk)
 
 
+def answer(broker: "Broker", outlet: Outlet, chunk: bytes, *, stored: bool) -> None:
+    """Queue an acknowledgement: of something that is being stored, for when it is safe; and none before another."""
+    if broker.store is not None and (stored or outlet.unsafe):
+        broker.store.hold(outlet, chunk)
+    else:
+        write(broker, outlet, chunk)
+
+
 def deliver(broker: "Broker", span: Span, route: Route, publisher: Session | None) -> int:
-    """Give a span to all its receivers; how many of its messages, from the front, somebody took."""
+    """Give a span to all for whom it is not stored; how many of its messages, from the front, somebody took."""
     taken = 0
     rendered: Rendered = {}
     count = span.count
-    for subscription in route.subscriptions:
+    for subscription in route.volatile if span.qos else route.subscriptions:
         if subscription.no_local and subscription.session is publisher:
             taken = count
         else:
             taken = max(taken, offer(broker, subscription, span, rendered))
-    for group in route.groups:
+    for group in route.volatile_groups if span.qos else route.groups:
         taken = max(taken, _offer_shared(broker, group, span, rendered))
     return taken
 
@@ -125,42 +134,61 @@ def _send(
     broker: "Broker", subscription: Subscription, span: Span, lo: int, hi: int, qos: int, rendered: Rendered
 ) -> None:
     """Send messages `lo` to `hi` at this QoS to a client that has room for them."""
-    outlet = subscription.outlet
-    use_alias = outlet.alias_maximum > 0
-    if outlet.max_packet:
-        if _too_large(broker, outlet, span, qos, subscription.extra):
-            broker.stats.too_large += hi - lo
-            return
-        use_alias = use_alias and not _too_large(broker, outlet, span, qos, subscription.extra + _ANY_ALIAS)
+    if too_large(broker, subscription, span, qos):
+        broker.stats.too_large += hi - lo
+        return
     first_id = 0
     if qos:
         first_id = subscription.session.own_window().issue(subscription, span, lo, hi - lo, qos)
+    chunk = packets_for(broker, subscription, span, lo, hi, qos, first_id, rendered)
+    write(broker, subscription.outlet, chunk)
+    count_sent(broker, subscription, hi - lo)
+
+
+def count_sent(broker: "Broker", subscription: Subscription, number: int) -> None:
+    """So many messages have been sent for the first time."""
+    subscription.sent += number
+    broker.stats.messages_sent += number
+
+
+def packets_for(
+    broker: "Broker",
+    subscription: Subscription,
+    span: Span,
+    lo: int,
+    hi: int,
+    qos: int,
+    first_id: int,
+    rendered: Rendered,
+) -> bytes:
+    """The packets of messages `lo` to `hi` as the client of a subscription wants them."""
+    outlet = subscription.outlet
     retain = span.from_store or (span.retain and subscription.retain_as_published)
-    if use_alias:
-        chunk = _packets_with_alias(broker, subscription, span, lo, hi, qos, retain, first_id)
-    else:
-        # Receivers that keep step with each other even share packet identifiers.
-        key = (outlet.version5, qos, retain, subscription.extra, lo, hi, first_id)
-        known = rendered.get(key)
-        if known is None:
-            known = rendered[key] = span.packets(
-                lo,
-                hi,
-                version5=outlet.version5,
-                qos=qos,
-                retain=retain,
-                now=broker.now(),
-                first_id=first_id,
-                extra=subscription.extra,
-            )
-        chunk = known
-    write(broker, outlet, chunk)
-    subscription.sent += hi - lo
-    broker.stats.messages_sent += hi - lo
+    if outlet.alias_maximum and not too_large(broker, subscription, span, qos, _ANY_ALIAS):
+        return _packets_with_alias(broker, subscription, span, lo, hi, qos, retain, first_id)
+    # Receivers that keep step with each other even share packet identifiers.
+    key = (outlet.version5, qos, retain, subscription.extra, lo, hi, first_id)
+    known = rendered.get(key)
+    if known is None:
+        known = rendered[key] = span.packets(
+            lo,
+            hi,
+            version5=outlet.version5,
+            qos=qos,
+            retain=retain,
+            now=broker.now(),
+            first_id=first_id,
+            extra=subscription.extra,
+        )
+    return known
 
 
-def _too_large(broker: "Broker", outlet: Outlet, span: Span, qos: int, extra: bytes) -> bool:
+def too_large(broker: "Broker", subscription: Subscription, span: Span, qos: int, more: bytes = b"") -> bool:
     """True if a client does not take packets as large as the messages of this span make."""
+    outlet = subscription.outlet
+    if not outlet.max_packet:
+        return False
+    extra = subscription.extra + more
     one = span.packets(0, 1, version5=outlet.version5, qos=qos, retain=False, now=broker.now(), extra=extra)
     return len(one) > outlet.max_packet
 
@@ -215,26 +243,33 @@ def pump(broker: "Broker", session: Session) -> None:
     now = broker.now()
     for subscription in list(backlog):
         buffer = subscription.buffer
-        assert buffer is not None
+        if buffer is not None and buffer.count:
+            _pump_buffer(broker, subscription, buffer, now)
+        spool = subscription.spool
+        if broker.store is not None and spool is not None and spool.count and not (buffer and buffer.waiting):
+            durable.pump(broker, broker.store, subscription)
+        if not (buffer and buffer.count) and not (spool and spool.count):
+            backlog.pop(subscription, None)
+
+
+def _pump_buffer(broker: "Broker", subscription: Subscription, buffer: Buffer, now: float) -> None:
+    broker.stats.expired += buffer.drop_expired(now)
+    while buffer.late:
+        what, lo, hi = buffer.late[0]
+        buffer.pop(buffer.late)
+        buffer.count -= hi - lo
+        _send_late(broker, subscription, what, lo, hi)
         broker.stats.expired += buffer.drop_expired(now)
-        while buffer.late:
-            what, lo, hi = buffer.late[0]
-            buffer.pop(buffer.late)
-            buffer.count -= hi - lo
-            _send_late(broker, subscription, what, lo, hi)
-            broker.stats.expired += buffer.drop_expired(now)
-        while buffer.waiting:
-            span, lo, hi = buffer.waiting[0]
-            assert isinstance(span, Span)
-            sent_to = _send_waiting(broker, subscription, span, lo, hi)
-            buffer.count -= sent_to - lo
-            if sent_to < hi:
-                buffer.waiting[0] = (span, sent_to, hi)
-                break
-            buffer.pop(buffer.waiting)
-            broker.stats.expired += buffer.drop_expired(now)
-        if not buffer.count:
-            del backlog[subscription]
+    while buffer.waiting:
+        span, lo, hi = buffer.waiting[0]
+        assert isinstance(span, Span)
+        sent_to = _send_waiting(broker, subscription, span, lo, hi)
+        buffer.count -= sent_to - lo
+        if sent_to < hi:
+            buffer.waiting[0] = (span, sent_to, hi)
+            break
+        buffer.pop(buffer.waiting)
+        broker.stats.expired += buffer.drop_expired(now)
 
 
 def _send_late(broker: "Broker", subscription: Subscription, what: Span | bytes, lo: int, hi: int) -> None:
@@ -271,9 +306,13 @@ def resend(broker: "Broker", session: Session) -> None:
 def _send_held(broker: "Broker", session: Session, window: Window) -> None:
     outlet = session.outlet
     while flights := window.let_go():
-        for flight in flights:
+        for index, flight in enumerate(flights):
+            if flight.span is None and not (broker.store and durable.load(broker, broker.store, flight)):
+                window.hold_again(flights[index:])
+                return
             subscription, span = flight.subscription, flight.span
-            if outlet.max_packet and _too_large(broker, outlet, span, flight.qos, subscription.extra):
+            assert span is not None
+            if too_large(broker, subscription, span, flight.qos):
                 broker.stats.too_large += flight.count
                 window.drop(flight)
                 continue
@@ -299,9 +338,15 @@ def share_out_again(broker: "Broker", session: Session) -> None:
     for flight in reversed(back):
         group = flight.subscription.group
         assert group is not None
-        group.buffer.put_back(flight.span, flight.lo, flight.lo + flight.count)
+        if group.spool is not None and flight.cursor is not None:
+            group.spool.put(flight.offset, flight.offset + flight.count)
+        elif flight.span is not None:
+            group.buffer.put_back(flight.span, flight.lo, flight.lo + flight.count)
         groups[group] = None
     for group in groups:
         for member in group.members:
             member.session.note_backlog(member)
+        if broker.store is not None:
+            durable.deal(broker, broker.store, group)
+        for member in group.members:
             pump(broker, member.session)

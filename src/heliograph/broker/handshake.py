@@ -27,6 +27,8 @@ def reason_to_refuse(broker: "Broker", connect: Connect) -> tuple[Reason, str] |
         return Reason.QUOTA_EXCEEDED, f"{limits.connections} clients are connected, no more are taken"
     if not broker.pace.allows(limits.connects_per_second, broker.now()):
         return Reason.CONNECTION_RATE_EXCEEDED, f"more than {limits.connects_per_second} connects a second"
+    if broker.store is not None and broker.store.trouble and _session_expiry(broker, connect):
+        return Reason.SERVER_UNAVAILABLE, f"sessions cannot be stored at present: {broker.store.trouble}"
     if len(broker.sessions) >= limits.sessions and connect.client_id not in broker.sessions:
         return Reason.QUOTA_EXCEEDED, f"{limits.sessions} sessions are kept, no more are taken"
     if connect.will is not None:
@@ -37,25 +39,35 @@ def reason_to_refuse(broker: "Broker", connect: Connect) -> tuple[Reason, str] |
     return None
 
 
-def open_session(connection: "Connection", connect: Connect) -> None:
-    """Give an admitted client its session, answer CONNACK, and go on with what was unfinished."""
+def open_session(connection: "Connection", connect: Connect) -> bool:
+    """Give an admitted client its session; whether there was one."""
     broker = connection.broker
     client_id = connect.client_id or broker.new_client_id()
     old = broker.connections.get(client_id)
     if old is not None:
         old.end(Reason.SESSION_TAKEN_OVER, "another connection uses this client identifier", publish_will=True)
-    session, present = broker.open_session(client_id, clean_start=connect.clean_start)
-    session.will = connect.will
-    session.expiry = _session_expiry(broker, connect)
-    _set_up_outlet(connection, connect)
-    connection.keep_alive = _keep_alive(broker, connect)
+    session, present = broker.open_session(
+        client_id,
+        clean_start=connect.clean_start,
+        expiry=_session_expiry(broker, connect),
+        will=connect.will,
+    )
     connection.session = session
     broker.connections[client_id] = connection
     broker.stats.connections += 1
     broker.stats.connected += 1
     broker.stats.connected_high_water = max(broker.stats.connected_high_water, broker.stats.connected)
+    return present
+
+
+def welcome(connection: "Connection", connect: Connect, *, present: bool) -> None:
+    """Answer CONNACK, and go on with what was unfinished."""
+    broker, session = connection.broker, connection.session
+    assert session is not None
+    _set_up_outlet(connection, connect)
+    connection.keep_alive = _keep_alive(broker, connect)
     if connection.version5:
-        connection.send(ConnAck(present, Reason.SUCCESS, _connack_properties(connection, connect, client_id)))
+        connection.send(ConnAck(present, Reason.SUCCESS, _connack_properties(connection, connect, session.client_id)))
     else:
         delivery.write(broker, connection.outlet, _CONNACK_PRESENT if present and connect.version > 3 else _CONNACK)
     broker.attach(session, connection.outlet, connect.properties.get("receive_maximum", _NO_LIMIT))

@@ -9,8 +9,10 @@ The price of a message is then a share of the price of its run.
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from heliograph.broker import facts
 from heliograph.broker.broker import Broker
-from heliograph.broker.delivery import hold_late, write
+from heliograph.broker.delivery import answer, hold_late
+from heliograph.broker.facts import Move
 from heliograph.broker.routes import Route
 from heliograph.broker.span import Span, carried_properties
 from heliograph.broker.subscription import Subscription
@@ -217,20 +219,26 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
     if qos == 0:
         _publish(connection, span, route)
     elif qos == 1:
-        _acknowledge(connection, PUBACKS, ids, *_publish(connection, span, route))
+        _acknowledge(connection, PUBACKS, span, ids, *_publish(connection, span, route))
     else:
         _take_qos2(connection, span, route, ids)
     return pos + count * stride
 
 
 def _publish(connection: "Connection", span: Span, route: Route) -> tuple[Reason, int]:
+    broker = connection.broker
     if span.topic.startswith(b"$SYS/"):
-        connection.broker.stats.publishes_refused += span.count
+        broker.stats.publishes_refused += span.count
         return Reason.NOT_AUTHORIZED, span.count
+    store = broker.store
+    if store is not None and store.trouble and connection.version5 and span.qos and broker.is_stored(span, route):
+        # Older clients know no such answer: theirs comes when there is room again.
+        store.last_stored = 0
+        return store.refusal, span.count
     return connection.broker.publish(span, connection.session, route)
 
 
-def _acknowledge(connection: "Connection", table: bytes, ids: Ids, reason: Reason, taken: int) -> None:
+def _acknowledge(connection: "Connection", table: bytes, span: Span, ids: Ids, reason: Reason, taken: int) -> None:
     """PUBACK or PUBREC for these identifiers, with the reason if it is not plain success.
 
     Only the messages of the first `taken` identifiers found room somewhere.
@@ -239,7 +247,13 @@ def _acknowledge(connection: "Connection", table: bytes, ids: Ids, reason: Reaso
         chunk = acks_for(table, ids[:taken], reason) + acks_for(table, ids[taken:], Reason.QUOTA_EXCEEDED)
     else:
         chunk = acks_for(table, ids)
-    write(connection.broker, connection.outlet, chunk)
+    broker, session, store = connection.broker, connection.session, connection.broker.store
+    stored = store is not None and (
+        store.last_stored > 0 or (span.qos == 2 and session is not None and session.number > 0)
+    )
+    answer(broker, connection.outlet, chunk, stored=stored)
+    if store is not None and stored:
+        store.pause_if_behind(connection.outlet)
 
 
 def _take_qos2(connection: "Connection", span: Span, route: Route, ids: Ids) -> None:
@@ -255,12 +269,23 @@ def _take_qos2(connection: "Connection", span: Span, route: Route, ids: Ids) -> 
         reason, taken = _publish(connection, span, route)
         if reason < Reason.UNSPECIFIED_ERROR:
             received.update(ids[:taken])
-        _acknowledge(connection, PUBRECS, ids, reason, taken)
+            _note_taken(connection, ids, taken)
+        _acknowledge(connection, PUBRECS, span, ids, reason, taken)
         return
     for index, packet_id in enumerate(ids):
         reason, taken = Reason.SUCCESS, 1
         if packet_id not in received:
-            reason, taken = _publish(connection, span.single(index), route)
+            reason, taken = _publish(connection, span.part(index, index + 1), route)
             if taken and reason < Reason.UNSPECIFIED_ERROR:
                 received.add(packet_id)
-        _acknowledge(connection, PUBRECS, [packet_id], reason, taken)
+                _note_taken(connection, [packet_id], taken)
+        _acknowledge(connection, PUBRECS, span, [packet_id], reason, taken)
+
+
+def _note_taken(connection: "Connection", ids: Ids, taken: int) -> None:
+    """Identifiers of QoS 2 messages are remembered with the messages; those of messages that nobody stores, here."""
+    session, store = connection.session, connection.broker.store
+    if store is None or session is None or not session.number:
+        return
+    for packet_id in ids[store.last_stored : taken]:
+        store.note_move(Move(facts.TAKEN, 2, packet_id, 1, session.number))

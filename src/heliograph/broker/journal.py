@@ -21,6 +21,9 @@ class Journal(Protocol):
     def ended(self, connection: "Connection", client_id: str, why: str) -> None:
         """A client that had been admitted is gone."""
 
+    def unreadable(self, client_id: str, why: str) -> None:
+        """Messages that wait for a client cannot be read back from the log."""
+
 
 class NoJournal:
     """Keeps no record."""
@@ -32,4 +35,7 @@ class NoJournal:
         pass
 
     def ended(self, connection: "Connection", client_id: str, why: str) -> None:
+        pass
+
+    def unreadable(self, client_id: str, why: str) -> None:
         pass

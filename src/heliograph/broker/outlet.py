@@ -9,7 +9,17 @@ class Outlet:
     fast enough; then everything for it waits in the subscriptions' buffers.
     """
 
-    __slots__ = ("alias_maximum", "aliases", "chunks", "connected", "finished", "max_packet", "open", "version5")
+    __slots__ = (
+        "alias_maximum",
+        "aliases",
+        "chunks",
+        "connected",
+        "finished",
+        "max_packet",
+        "open",
+        "unsafe",
+        "version5",
+    )
 
     def __init__(self) -> None:
         self.chunks: list[bytes] = []
@@ -19,12 +29,20 @@ class Outlet:
         """Connected, and able to take more right now."""
         self.finished = False
         """Nothing more will come: when the chunks are written, the connection is to be closed."""
+        self.unsafe = 0
+        """Chunks that wait until what they tell of is safe, and are put into `chunks` then."""
         self.version5 = False
         self.max_packet = 0
         """Largest packet the client takes; 0: any."""
         self.alias_maximum = 0
         """Topic aliases that the server may use towards the client."""
         self.aliases: dict[bytes, int] | None = None
+
+    def stop_reading(self) -> None:
+        """Take nothing more from this client for now: what it sends cannot be stored as fast as it comes."""
+
+    def go_on_reading(self) -> None:
+        """Take from this client again."""
 
 
 NOWHERE = Outlet()

@@ -52,6 +52,15 @@ class Retained:
         self.count, self.bytes = count, size
         return True
 
+    def all(self) -> list[Span]:
+        """All of them as they are now."""
+        return list(self._below(self._root, top=False))
+
+    def has(self, span: Span) -> bool:
+        """Whether this very message is still the one of its topic."""
+        branch = self._find(span.topic.decode())
+        return branch is not None and branch.kept is span
+
     def clear(self, name: str) -> None:
         """Forget the message of a topic, if there is one."""
         path: list[tuple[_Branch, str]] = []

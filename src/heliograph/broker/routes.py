@@ -6,16 +6,24 @@ from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.reasons import Reason
 from heliograph.mqtt.strings import check_topic_name, decode_utf8
 
+Durable = Subscription | ShareGroup
+"""A receiver with a spool."""
+
 
 class Route:
     """The subscriptions that a message goes to. Topics with the same receivers share one route object, so that
     packets of different topics can travel in one piece."""
 
-    __slots__ = ("groups", "straight3", "straight5", "subscriptions")
+    __slots__ = ("durable", "groups", "straight3", "straight5", "subscriptions", "volatile", "volatile_groups")
 
     def __init__(self, subscriptions: tuple[Subscription, ...], groups: tuple[ShareGroup, ...]) -> None:
         self.subscriptions = subscriptions
         self.groups = groups
+        self.durable: tuple[Durable, ...] = tuple(one for one in subscriptions if one.spool)
+        self.durable += tuple(one for one in groups if one.spool)
+        """Receivers for which QoS 1 and 2 messages are stored; the others get them from memory."""
+        self.volatile = tuple(one for one in subscriptions if one.spool is None)
+        self.volatile_groups = tuple(one for one in groups if one.spool is None)
         self.straight3 = None if groups else _straight(subscriptions, version5=False)
         """Receivers of QoS 0 packets of an MQTT 3 publisher, byte for byte; None if that won't do for all of them."""
         self.straight5 = None if groups else _straight(subscriptions, version5=True)

@@ -4,7 +4,7 @@ from heliograph.broker.limits import Limits
 from heliograph.broker.outlet import NOWHERE, Outlet
 from heliograph.broker.subscription import Subscription
 from heliograph.broker.timers import Timer
-from heliograph.broker.window import Window
+from heliograph.broker.window import Settled, Window
 from heliograph.mqtt.packets import Will
 
 FOR_EVER = 0xFFFFFFFF
@@ -17,22 +17,30 @@ class Session:
     """
 
     __slots__ = (
+        "away",
         "backlog",
         "client_id",
         "end_timer",
         "expiry",
         "inflight_limit",
+        "number",
         "outlet",
         "received",
+        "settled",
         "subscriptions",
         "will",
         "will_timer",
         "window",
     )
 
-    def __init__(self, client_id: str) -> None:
+    def __init__(self, client_id: str, settled: Settled, number: int = 0) -> None:
         self.client_id = client_id
+        self.settled = settled
+        self.number = number
+        """What the log calls it; 0 if it is not kept there."""
         self.outlet: Outlet = NOWHERE
+        self.away: float | None = None
+        """Since when the client is away; None while it is connected."""
         self.expiry = 0
         """Seconds that the session outlives its connection."""
         self.end_timer: Timer | None = None
@@ -55,7 +63,7 @@ class Session:
     def own_window(self) -> Window:
         """The window, made if there was none yet."""
         if self.window is None:
-            self.window = Window(self.inflight_limit)
+            self.window = Window(self.inflight_limit, self.settled)
         return self.window
 
     def attach(self, outlet: Outlet, limits: Limits, receive_maximum: int) -> None:
@@ -74,6 +82,10 @@ class Session:
             subscription.outlet = NOWHERE
             if subscription.buffer is not None and subscription.group is None:
                 subscription.buffer.clear_late()
+            if subscription.spool is not None and subscription.group is None:
+                subscription.spool.rest()
+        if self.window is not None:
+            self.window.forget_spans()
 
     def note_backlog(self, subscription: Subscription) -> None:
         """Messages wait for this subscription: look there when the client can take more."""

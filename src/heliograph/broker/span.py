@@ -81,12 +81,14 @@ class Span:
             return [data[self.head :]]
         return [payload for (payload,) in struct.iter_unpack(f"{self.head}x{size}s", data)]
 
-    def single(self, index: int) -> "Span":
-        """Message `index` as a span of its own."""
+    def part(self, lo: int, hi: int) -> "Span":
+        """Messages `lo` to `hi` as a span of their own."""
+        if hi - lo == self.count:
+            return self
         return Span(
             self.topic,
-            self.data[index * self.stride : (index + 1) * self.stride],
-            1,
+            self.data[lo * self.stride : hi * self.stride],
+            hi - lo,
             head=self.head,
             qos=self.qos,
             id_at=self.id_at,

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from heliograph.broker.buffer import Buffer, Held
 from heliograph.broker.outlet import Outlet
+from heliograph.broker.spool import Spool
 from heliograph.mqtt.framing import encode_varint
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class Subscription:
         "retain_as_published",
         "sent",
         "session",
+        "spool",
     )
 
     def __init__(self, session: "Session", topic_filter: str, group: "ShareGroup | None" = None) -> None:
@@ -42,6 +44,8 @@ class Subscription:
         """The encoded subscription identifier property, if the client gave one."""
         # Most subscriptions never need to buffer anything: it is made with the first message that has to wait.
         self.buffer: Buffer | None = group.buffer if group else None
+        self.spool: Spool | None = group.spool if group else None
+        """What the log keeps for this subscription; None if nothing is kept there."""
         self.sent = 0
 
     def set_options(self, qos: int, no_local: bool, retain_as_published: bool, identifier: int | None) -> None:
@@ -61,13 +65,15 @@ class Subscription:
 class ShareGroup:
     """The sharers of one filter under one name: each message goes to one of them."""
 
-    __slots__ = ("buffer", "filter", "members", "name", "turn")
+    __slots__ = ("buffer", "filter", "members", "name", "spool", "turn")
 
     def __init__(self, name: str, topic_filter: str, held: Held) -> None:
         self.name = name
         self.filter = topic_filter
         self.members: list[Subscription] = []
         self.buffer = Buffer(held)
+        self.spool: Spool | None = None
+        """What the log keeps for the group, once a durable session is among its members."""
         self.turn = 0
         """Whose turn it is: the member that gets the first part of the next span."""
 

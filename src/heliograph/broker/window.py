@@ -9,7 +9,10 @@ Theory of operation
    no longer at the front of a queue and has to be looked for before new ones are issued. That ends when it is empty.
 5. A client may acknowledge anything, again and again. From the first acknowledgement that is not for the oldest on,
    sets of identifiers tell the unknown ones apart before anybody searches a queue. They too go when it is empty.
-6. After a reconnect, everything in `sent` is `held` until it is sent again, as far as the client takes that much.
+6. Messages from the log carry their cursor and offset. When they are done with (PUBACK, PUBREC), that is noted in
+   `settled`, a list that belongs to whoever keeps the cursors. Those of a client that has gone are not kept in memory:
+   `span` is None until they are read back.
+7. After a reconnect, everything in `sent` is `held` until it is sent again, as far as the client takes that much.
 """
 
 from collections import deque
@@ -20,26 +23,52 @@ from heliograph.mqtt.runs import LAST_ID
 
 if TYPE_CHECKING:
     from heliograph.broker.subscription import Subscription
+    from heliograph.log.cursor import Cursor
+
+Settled = list[tuple["Cursor", int, int]]
+"""Cursor, offset and number of messages that are done with."""
 
 
 class Flight:
     """Messages `lo` to `lo + count` of a span, sent with identifiers from `first` on."""
 
-    __slots__ = ("count", "first", "held", "lo", "qos", "span", "subscription")
+    __slots__ = ("count", "cursor", "first", "held", "lo", "offset", "qos", "span", "subscription")
 
-    def __init__(self, first: int, count: int, qos: int, subscription: "Subscription", span: Span, lo: int) -> None:
+    def __init__(
+        self,
+        first: int,
+        count: int,
+        qos: int,
+        subscription: "Subscription",
+        span: Span | None,
+        lo: int,
+        cursor: "Cursor | None" = None,
+        offset: int = 0,
+    ) -> None:
         self.first = first
         self.count = count
         self.qos = qos
         self.subscription = subscription
         self.span = span
         self.lo = lo
+        self.cursor = cursor
+        self.offset = offset
+        """Of the first message in the cursor."""
         self.held = False
         """Not yet sent again after a reconnect."""
 
     def split(self, at: int) -> "Flight":
         """Cut everything from message `at` on off; it is a flight of its own."""
-        tail = Flight(self.first + at, self.count - at, self.qos, self.subscription, self.span, self.lo + at)
+        tail = Flight(
+            self.first + at,
+            self.count - at,
+            self.qos,
+            self.subscription,
+            self.span,
+            self.lo + at,
+            self.cursor,
+            self.offset + at,
+        )
         tail.held = self.held
         self.count = at
         return tail
@@ -48,6 +77,7 @@ class Flight:
         """The oldest `number` messages are done."""
         self.first += number
         self.lo += number
+        self.offset += number
         self.count -= number
 
 
@@ -57,6 +87,7 @@ class Window:
     __slots__ = (
         "_released_ids",
         "_sent_ids",
+        "_settled",
         "holds",
         "in_flight",
         "limit",
@@ -66,8 +97,9 @@ class Window:
         "sent",
     )
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, settled: Settled) -> None:
         self.limit = limit
+        self._settled = settled
         self.next_id = 1
         self.in_flight = 0
         self.sent: deque[Flight] = deque()
@@ -109,12 +141,21 @@ class Window:
         while count := after.get(self.next_id):
             self.next_id = self.next_id + count if self.next_id + count <= LAST_ID else 1
 
-    def issue(self, subscription: "Subscription", span: Span, lo: int, count: int, qos: int) -> int:
+    def issue(
+        self,
+        subscription: "Subscription",
+        span: Span,
+        lo: int,
+        count: int,
+        qos: int,
+        cursor: "Cursor | None" = None,
+        offset: int = 0,
+    ) -> int:
         """Take `count` messages (no more than `room()`) into the window; the first of their identifiers."""
         first = self.next_id
         self.next_id = first + count if first + count <= LAST_ID else 1
         self.in_flight += count
-        self.sent.append(Flight(first, count, qos, subscription, span, lo))
+        self.sent.append(Flight(first, count, qos, subscription, span, lo, cursor, offset))
         if self._sent_ids is not None:
             self._sent_ids.update(range(first, first + count))
         return first
@@ -180,6 +221,20 @@ class Window:
             self._tidy()
         return back
 
+    def restore(self, flights: list[Flight], released: list[tuple[int, int]], next_id: int) -> None:
+        """Be as another window was: what had been sent, received, and not yet used."""
+        self.sent = deque(flights)
+        self.released = deque([first, count] for first, count in released)
+        self.next_id = next_id
+        self.in_flight = sum(f.count for f in flights) + sum(count for _, count in released)
+        self.scattered = self.in_flight > 0
+
+    def forget_spans(self) -> None:
+        """The client has gone: what can be read back from the log need not be in memory."""
+        for flight in self.sent:
+            if flight.cursor is not None:
+                flight.span = None
+
     def hold_all(self) -> None:
         """The client has come back: everything in `sent` is to be sent again."""
         self.holds = bool(self.sent)
@@ -205,9 +260,17 @@ class Window:
         self.holds = bool(self.sent) and self.sent[-1].held
         return flights
 
+    def hold_again(self, flights: list[Flight]) -> None:
+        """These, the last that `let_go` gave, cannot be sent yet."""
+        for flight in flights:
+            flight.held = True
+        self.holds = True
+
     def drop(self, flight: Flight) -> None:
         """The messages of a flight are done with, whatever the client says."""
         self.sent.remove(flight)
+        if flight.cursor is not None:
+            self._settled.append((flight.cursor, flight.offset, flight.count))
         self.in_flight -= flight.count
         self._sent_ids = None
         self._tidy()
@@ -220,6 +283,8 @@ class Window:
         if flight.first != first or flight.qos != qos:
             return self._take_one(first, qos)
         number = min(count, flight.count)
+        if flight.cursor is not None:
+            self._settled.append((flight.cursor, flight.offset, number))
         if number == flight.count:
             self.sent.popleft()
         else:
@@ -241,6 +306,8 @@ class Window:
                 return 0
             self.scattered = True
             self._sent_ids.remove(packet_id)
+            if flight.cursor is not None:
+                self._settled.append((flight.cursor, flight.offset + at, 1))
             del self.sent[index]
             if flight.count > at + 1:
                 self.sent.insert(index, flight.split(at + 1))

@@ -26,7 +26,7 @@ from heliograph.log.segment import Segment, create_segment
 
 BATCH_SIZE = 16 << 20
 """A batch does not get larger than this, unless a single record does."""
-_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _PIECES_PER_WRITE = 1000  # writev takes no more than 1024
 _WORTH_GATHERING = 4096
 """Pieces smaller than this on average are copied together, so that the whole batch is written with one call.
@@ -184,7 +184,7 @@ class Committer:
             if self._force:
                 os.fdatasync(self._descriptor)
         except OSError as error:
-            if error.errno in _NO_ROOM and self._cut(batch.start):
+            if error.errno in NO_ROOM and self._cut(batch.start):
                 raise
             self._distrusted = True
             raise

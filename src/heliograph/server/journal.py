@@ -38,6 +38,10 @@ class LogJournal:
         if log.isEnabledFor(logging.INFO):
             log.info("client gone", extra={"client": client_id, "why": why})
 
+    def unreadable(self, client_id: str, why: str) -> None:
+        """Messages that wait for a client cannot be read back from the log."""
+        _warnings.warning(client_id, "stored messages cannot be read", client=client_id, detail=why)
+
 
 def _peer(connection: Connection) -> str:
     assert isinstance(connection.outlet, NetworkOutlet)

@@ -1,0 +1,85 @@
+"""What waits in the log for one durable subscription, or for one group of sharers.
+
+Nothing of it is in memory but ranges of offsets: a message that cannot be sent at once is read back when it can.
+"""
+
+from heliograph.broker.limits import Limits, WhenFull
+from heliograph.broker.span import Span
+from heliograph.log.cursor import Cursor
+from heliograph.log.cursor_reading import CursorReading, Found
+from heliograph.log.ledger import Ledger
+from heliograph.log.ranges import Ranges
+
+
+class Spool:
+    """A cursor, and which of its pending messages are not on their way to anybody."""
+
+    __slots__ = ("_ledger", "_reading", "cursor", "discarded", "expired", "high_water", "rejected", "span", "unsent")
+
+    def __init__(self, ledger: Ledger, cursor: Cursor) -> None:
+        self._ledger = ledger
+        self.cursor = cursor
+        self.unsent = Ranges()
+        self._reading: CursorReading | None = None
+        self.span: tuple[int, Span] | None = None
+        """Position and span of the record that messages were sent from last."""
+        self.high_water = 0
+        self.rejected = 0
+        self.discarded = 0
+        self.expired = 0
+
+    @property
+    def count(self) -> int:
+        """Messages that wait."""
+        return self.unsent.count
+
+    def accept(self, number: int, limits: Limits) -> int:
+        """Make room for new messages as the limits demand; how many of them, from the front, may come."""
+        room = max(0, limits.max_messages - self.unsent.count)
+        if number <= room:
+            return number
+        if limits.when_full is WhenFull.REJECT_NEW:
+            self.rejected += number - room
+            return room
+        # A span that alone is more than the limit is taken whole: the limit is for what piles up.
+        self.discarded += self._acknowledge_oldest(number - room)
+        return number
+
+    def _acknowledge_oldest(self, number: int) -> int:
+        done = 0
+        while self.unsent.count and done < number:
+            lo, hi = self.unsent.take(number - done)
+            self._ledger.acknowledge(self.cursor, lo, hi)
+            done += hi - lo
+        return done
+
+    def put(self, lo: int, hi: int) -> None:
+        """Messages that have just been stored, or that come back, wait."""
+        self.unsent.add(lo, hi)
+        self.high_water = max(self.high_water, self.unsent.count)
+
+    def next(self) -> Found | None:
+        """The record with the oldest message that waits; None if it is not safe, and so not to be sent, yet."""
+        return self.find(self.unsent.first)
+
+    def find(self, offset: int) -> Found | None:
+        """The record with a message that is pending; None if it is not safe yet."""
+        if self._reading is None:
+            self._reading = self._ledger.reading(self.cursor)
+        return self._reading.find(offset)
+
+    def take(self, found: Found, most: int) -> tuple[int, int]:
+        """Take messages that wait out of what `next` has found, at most so many; their offsets."""
+        lo = self.unsent.first
+        return self.unsent.take(min(most, found.next - lo))
+
+    def expire(self, found: Found) -> int:
+        """The messages that `next` has found are no longer worth delivering; how many that were."""
+        lo, hi = self.take(found, found.next - found.first)
+        self._ledger.acknowledge(self.cursor, lo, hi)
+        self.expired += hi - lo
+        return hi - lo
+
+    def rest(self) -> None:
+        """Nobody reads for now: what has been read ahead need not be in memory."""
+        self._reading = self.span = None

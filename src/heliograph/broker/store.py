@@ -1,0 +1,255 @@
+"""The store: what the broker puts into the log, and what waits until it is safe there.
+
+A *turn* is one round of the server: whatever clients sent is taken in, then everything is written out. What a turn
+changes goes into the log as it happens; packets that acknowledge any of it are held, and leave when all of the turn is
+safe.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from heliograph.broker import facts
+from heliograph.broker.facts import Move
+from heliograph.broker.outlet import Outlet
+from heliograph.broker.retained import Retained
+from heliograph.broker.revival import Revival
+from heliograph.broker.session import Session
+from heliograph.broker.span import Span
+from heliograph.broker.spool import Spool
+from heliograph.broker.subscription import ShareGroup, Subscription
+from heliograph.broker.window import Settled
+from heliograph.log.commit import NO_ROOM
+from heliograph.log.cursor import Cursor
+from heliograph.log.ledger import Ledger
+from heliograph.log.log import LogOptions
+from heliograph.log.messages import Messages, Receivers, encode_messages
+from heliograph.log.upkeep import Fact, Upkeep
+from heliograph.mqtt.reasons import Reason
+
+WAITING_MOST = 64 << 20
+"""Bytes on their way to the disk past which publishers are not read from; until half of it is safe."""
+
+
+class Clock:
+    """The broker's clock starts anywhere; the log needs a time that outlives the process."""
+
+    def __init__(self, now: Callable[[], float], wall: Callable[[], float]) -> None:
+        self.now = now
+        self.wall = wall
+
+    def to_wall(self, when: float) -> int:
+        """A time of the broker's clock as milliseconds since 1970."""
+        return round((when - self.now() + self.wall()) * 1000)
+
+    def from_wall(self, milliseconds: int) -> float:
+        """The other way round."""
+        return milliseconds / 1000 - self.wall() + self.now()
+
+
+class Store:
+    """Everything durable of one broker."""
+
+    def __init__(self, directory: Path, clock: Clock, wake: Callable[[], None], options: LogOptions) -> None:
+        """Open the log. `wake` is called in another thread when `release` has something to do."""
+        self.clock = clock
+        self.revival = Revival(clock)
+        """What was found; the broker takes it over."""
+        self.ledger = Ledger(directory, self.revival.take_fact, self.revival.take_messages, wake, options)
+        self.upkeep = Upkeep(self.ledger, self._all_facts)
+        self.sessions: dict[str, Session] = {}
+        self.retained = Retained()
+        self._last_session = 0
+        self.settled: Settled = []
+        """What windows are done with, until the end of the turn."""
+        self._moves: list[bytes] = []
+        self._retired: set[int] = set()
+        self._holding: list[tuple[Outlet, bytes]] = []
+        self._then: list[Callable[[], None]] = []
+        self._held: deque[tuple[int, list[tuple[Outlet, bytes]], list[Callable[[], None]]]] = deque()
+        self.stalled: dict[Session, None] = {}
+        """Clients that could take messages which are not safe yet."""
+        self.stalled_groups: dict[ShareGroup, None] = {}
+        self._paused: list[Outlet] = []
+        self.last_stored = 0
+        """How many messages of the span published last are in the log."""
+
+    def take_over(self, sessions: dict[str, Session], retained: Retained, last_session: int) -> None:
+        """Look at these from now on: the broker has been revived."""
+        self.sessions, self.retained, self._last_session = sessions, retained, last_session
+        del self.revival
+
+    # Sessions
+
+    def begin_session(self, session: Session) -> None:
+        """Keep a session from now on."""
+        self._last_session += 1
+        session.number = self._last_session
+        self._note(facts.SESSION, facts.session_fact(session, self._presence(session)))
+
+    def end_session(self, session: Session) -> None:
+        """A session is over, with everything in it."""
+        self._note(facts.ENDED, {"session": session.number})
+        session.number = 0
+
+    def note_presence(self, session: Session) -> None:
+        """The client of a session has come or gone."""
+        self._note(facts.PRESENCE, self._presence(session))
+
+    def _presence(self, session: Session) -> dict[str, Any]:
+        due = session.will_timer[0] if session.will_timer else None
+        return {
+            "session": session.number,
+            "expiry": session.expiry,
+            "away": None if session.away is None else self.clock.to_wall(session.away),
+            "will": facts.will_fact(session.will),
+            "will_due": self.clock.to_wall(due) if isinstance(due, float | int) else None,
+        }
+
+    def note_subscribed(self, subscription: Subscription) -> None:
+        """A subscription of a durable session is new or has changed."""
+        fact = facts.subscription_fact(subscription)
+        self._note(facts.SUBSCRIBED, {"session": subscription.session.number, **fact})
+
+    def note_unsubscribed(self, session: Session, full: str) -> None:
+        """A durable session has one subscription less."""
+        self._note(facts.UNSUBSCRIBED, {"session": session.number, "filter": full})
+
+    def _note(self, kind: int, fact: dict[str, Any]) -> None:
+        self.ledger.note(kind, facts.as_json(fact))
+
+    # Messages
+
+    def new_spool(self) -> Spool:
+        """A place in the log for the messages of a subscription or of a group."""
+        return Spool(self.ledger, self.ledger.new_cursor())
+
+    def retire_spool(self, spool: Spool, *, in_flight: bool) -> None:
+        """Nobody subscribes any more. Messages on their way still have to arrive, the others are forgotten."""
+        if not in_flight:
+            self._drop(spool.cursor)
+            return
+        while spool.unsent.count:
+            self.ledger.acknowledge(spool.cursor, *spool.unsent.take(spool.unsent.count))
+        self._retired.add(spool.cursor.number)
+
+    def _drop(self, cursor: Cursor) -> None:
+        self._retired.discard(cursor.number)
+        if self.ledger.cursors.get(cursor.number) is cursor:
+            self.ledger.drop_cursor(cursor)
+
+    def keep(self, span: Span, cursors: list[Cursor], identifiers: list[int], publisher: Session | None) -> None:
+        """Store a span for these cursors."""
+        self.ledger.store(self._messages(span, publisher), cursors, identifiers)
+
+    def _messages(self, span: Span, publisher: Session | None) -> Messages:
+        return Messages(
+            span.topic,
+            span.data,
+            span.count,
+            span.head,
+            span.qos,
+            span.id_at,
+            span.version5,
+            span.retain,
+            span.verbatim,
+            span.from_store,
+            span.properties,
+            publisher.number if publisher is not None and span.qos == 2 else 0,
+            self.clock.to_wall(span.expires) if span.expires else 0,
+        )
+
+    def note_move(self, move: Move) -> None:
+        """Identifiers of a durable session have come further."""
+        self._moves.append(move.encode())
+
+    # Turns
+
+    def hold(self, outlet: Outlet, chunk: bytes) -> None:
+        """Write these packets when this turn is safe."""
+        outlet.unsafe += 1
+        self._holding.append((outlet, chunk))
+
+    def when_safe(self, action: Callable[[], None]) -> None:
+        """Do this when this turn is safe."""
+        self._then.append(action)
+
+    def pause_if_behind(self, outlet: Outlet) -> None:
+        """This client's messages are stored: do not read on while too many wait for the disk."""
+        if self.ledger.waiting > WAITING_MOST:
+            outlet.stop_reading()
+            self._paused.append(outlet)
+
+    def end_turn(self) -> None:
+        """All that has happened since the last call belongs together."""
+        if self.settled:
+            self._acknowledge_settled()
+        if self._moves:
+            self.ledger.note(facts.MOVES, *self._moves)
+            self._moves.clear()
+        self.ledger.end_turn()
+        if self._holding or self._then:
+            self._held.append((self.ledger.end, self._holding, self._then))
+            self._holding, self._then = [], []
+
+    def _acknowledge_settled(self) -> None:
+        ledger = self.ledger
+        for cursor, offset, count in self.settled:
+            if ledger.cursors.get(cursor.number) is cursor:
+                ledger.acknowledge(cursor, offset, offset + count)
+                if cursor.number in self._retired and not cursor.pending:
+                    self._drop(cursor)
+        self.settled.clear()
+
+    @property
+    def ready(self) -> bool:
+        """Whether something that was held may leave."""
+        return bool(self._held) and self._held[0][0] <= self.ledger.safe
+
+    def release(self) -> Iterator[tuple[Outlet, bytes]]:
+        """What may leave now that more is safe; the caller writes it."""
+        safe = self.ledger.safe
+        while self._held and self._held[0][0] <= safe:
+            _, chunks, then = self._held.popleft()
+            for outlet, chunk in chunks:
+                outlet.unsafe -= 1
+                if not outlet.finished:
+                    yield outlet, chunk
+            for action in then:
+                action()
+        if self._paused and self.ledger.waiting < WAITING_MOST // 2:
+            paused, self._paused = self._paused, []
+            for outlet in paused:
+                outlet.go_on_reading()
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing can be stored at present, for people; empty if all is well."""
+        error = self.ledger.trouble
+        return "" if error is None else error.strerror or str(error)
+
+    @property
+    def refusal(self) -> Reason:
+        """What publishers are told while there is trouble."""
+        error = self.ledger.trouble
+        full = error is not None and error.errno in NO_ROOM
+        return Reason.QUOTA_EXCEEDED if full else Reason.IMPLEMENTATION_SPECIFIC_ERROR
+
+    # Checkpoints
+
+    def _all_facts(self) -> Iterator[Fact]:
+        for session in list(self.sessions.values()):
+            if session.number:
+                yield facts.SESSION, facts.as_json(facts.session_fact(session, self._presence(session)))
+        for span in self.retained.all():
+            if self.retained.has(span) and not span.topic.startswith(b"$SYS/"):
+                body = encode_messages(self._messages(span, None), Receivers((), (), ()))
+                yield facts.RETAINED, body + span.data
+
+    def close(self) -> None:
+        """Write a last checkpoint, so that the next start is quick, and close the log."""
+        self.end_turn()
+        if self.ledger.trouble is None:
+            self.upkeep.checkpoint()
+        self.ledger.close()

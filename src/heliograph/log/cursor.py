@@ -1,0 +1,172 @@
+"""A cursor: which messages of the log one reader has been given, and which of them it is done with.
+
+Theory of operation
+1. A cursor numbers its messages 0, 1, 2 ... as they come; a record of messages says which numbers they have for which
+   cursors. Such a number is a message's *offset* in that cursor, and never changes.
+2. `first` is the oldest offset that is not acknowledged, `next` the one that the next message gets; `acknowledged`
+   holds what is done with between the two, as ranges.
+3. Where the messages are in the log is known by *chunks*: a chunk says that some consecutive offsets lie between two
+   positions, not more than a quarter of a megabyte apart, together with messages for others. Whoever wants one of them
+   reads that part of the log. So a cursor costs a hundred bytes of memory for each chunk, whatever the number of
+   messages.
+4. A chunk goes when all of its messages are acknowledged. A segment that no chunk lies in is not needed by anybody.
+"""
+
+import struct
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from heliograph.log.ranges import Ranges
+
+CHUNK_SIZE = 256 << 10
+
+_HEAD = struct.Struct("<IIQQI")
+_RANGE = struct.Struct("<QQ")
+_CHUNK = struct.Struct("<QIQQQQ")
+
+
+class Chunk:
+    """Offsets `first` to `next` lie between positions `start` and `end`, in `size` bytes of records."""
+
+    __slots__ = ("end", "first", "next", "size", "start", "time")
+
+    def __init__(self, first: int, next_: int, start: int, end: int, size: int, time: int) -> None:
+        self.first = first
+        self.next = next_
+        self.start = start
+        self.end = end
+        self.size = size
+        self.time = time
+        """When the newest of them came, in milliseconds since 1970."""
+
+
+class Cursor:
+    """The account of one reader. Made, changed and forgotten by the ledger, which logs all of it."""
+
+    __slots__ = ("acknowledged", "chunks", "first", "next", "number")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.first = 0
+        self.next = 0
+        self.acknowledged = Ranges()
+        """What is done with beyond `first`."""
+        self.chunks: list[Chunk] = []
+
+    @property
+    def pending(self) -> int:
+        """Messages not yet acknowledged."""
+        return self.next - self.first - self.acknowledged.count
+
+    def is_pending(self, offset: int) -> bool:
+        """Whether this message has come and is not acknowledged."""
+        return self.first <= offset < self.next and offset not in self.acknowledged
+
+    def pending_ranges(self) -> Iterator[tuple[int, int]]:
+        """All that is pending, as ranges."""
+        lo = self.first
+        for start, end in self.acknowledged:
+            yield lo, start
+            lo = end
+        if lo < self.next:
+            yield lo, self.next
+
+    def add(self, count: int, start: int, end: int, time: int) -> None:
+        """`count` messages have come, in the record from `start` to `end`."""
+        first = self.next
+        self.next = first + count
+        if self.chunks:
+            last = self.chunks[-1]
+            if last.next == first and 0 <= end - last.start <= CHUNK_SIZE and start >= last.end:
+                last.next = self.next
+                last.end = end
+                last.size += end - start
+                last.time = time
+                return
+        self.chunks.append(Chunk(first, self.next, start, end, end - start, time))
+
+    def acknowledge(self, lo: int, hi: int) -> None:
+        """These messages are done with; those that were before stay so."""
+        lo, hi = max(lo, self.first), min(hi, self.next)
+        if lo >= hi:
+            return
+        if lo == self.first and not self.acknowledged.count:  # in order, as nearly always
+            self.first = hi
+        else:
+            self.acknowledged.add(lo, hi)
+            self.first = self.acknowledged.end_of(self.first)
+            self.acknowledged.remove(0, self.first)
+        chunks = self.chunks
+        if chunks and chunks[0].next <= self.first:
+            gone = 1
+            while gone < len(chunks) and chunks[gone].next <= self.first:
+                gone += 1
+            del chunks[:gone]
+        if self.acknowledged.count:
+            self._drop_acknowledged_chunks(lo, hi)
+
+    def _drop_acknowledged_chunks(self, lo: int, hi: int) -> None:
+        """Chunks in the middle, of which something between `lo` and `hi`, and so maybe all, is done with."""
+        at = self._index(lo)
+        while 0 <= at < len(self.chunks) and self.chunks[at].first < hi:
+            chunk = self.chunks[at]
+            if self.acknowledged.end_of(chunk.first) >= chunk.next:
+                del self.chunks[at]
+            else:
+                at += 1
+
+    def pending_within(self, lo: int, hi: int) -> int:
+        """How many of the messages that have come from `lo` up to `hi` are not acknowledged."""
+        lo = max(lo, self.first)
+        return max(0, hi - lo) - self.acknowledged.within(lo, hi)
+
+    def _index(self, offset: int) -> int:
+        return max(0, bisect_right(self.chunks, offset, key=_first_of) - 1)
+
+    def chunk_of(self, offset: int) -> Chunk | None:
+        """Where a message that is pending lies; None if it has not come, or its chunk is gone."""
+        if not self.chunks:
+            return None
+        chunk = self.chunks[self._index(offset)]
+        return chunk if chunk.first <= offset < chunk.next else None
+
+    def move(self, lo: int, hi: int, gone_from: int, gone_to: int, start: int, end: int) -> None:
+        """What was between positions `gone_from` and `gone_to`, offsets `lo` to `hi`, is now in `start` to `end`."""
+        moved = Chunk(lo, hi, start, end, end - start, 0)
+        kept: list[Chunk] = []
+        for chunk in self.chunks:
+            if chunk.next <= lo or chunk.first >= hi:
+                kept.append(chunk)
+                continue
+            moved.time = max(moved.time, chunk.time)
+            size = chunk.size // 2  # nobody knows how it was shared between the two; it is an estimate anyway
+            if chunk.first < lo:
+                kept.append(Chunk(chunk.first, lo, chunk.start, min(chunk.end, gone_from), size, chunk.time))
+            if chunk.next > hi:
+                kept.append(Chunk(hi, chunk.next, max(chunk.start, gone_to), chunk.end, size, chunk.time))
+        kept.append(moved)
+        kept.sort(key=_first_of)
+        self.chunks = [chunk for chunk in kept if chunk.next > self.first]
+
+    def encode(self) -> bytes:
+        """All of it, for a checkpoint."""
+        parts = [_HEAD.pack(self.number, len(self.acknowledged), self.first, self.next, len(self.chunks))]
+        parts += [_RANGE.pack(lo, hi) for lo, hi in self.acknowledged]
+        parts += [_CHUNK.pack(c.first, c.next - c.first, c.start, c.end, c.size, c.time) for c in self.chunks]
+        return b"".join(parts)
+
+
+def decode_cursor(body: bytes) -> Cursor:
+    """A cursor as it was when it was encoded."""
+    number, ranges, first, next_, chunks = _HEAD.unpack_from(body)
+    cursor = Cursor(number)
+    cursor.first, cursor.next = first, next_
+    at = _HEAD.size + ranges * _RANGE.size
+    cursor.acknowledged = Ranges(_RANGE.iter_unpack(body[_HEAD.size : at]))
+    for first, count, start, end, size, time in _CHUNK.iter_unpack(body[at : at + chunks * _CHUNK.size]):
+        cursor.chunks.append(Chunk(first, first + count, start, end, size, time))
+    return cursor
+
+
+def _first_of(chunk: Chunk) -> int:
+    return chunk.first

@@ -1,0 +1,75 @@
+"""Reading the messages of a cursor back from the log, usually one after the other."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from heliograph.errors import Problem
+from heliograph.log.cursor import Chunk, Cursor
+from heliograph.log.messages import offset_for
+from heliograph.log.reader import LogReader
+from heliograph.log.record import Record
+
+_READ_AT_ONCE = 256 << 10
+_MESSAGES = 1
+
+
+class Found(NamedTuple):
+    """A record with messages of the cursor: those from offset `first` up to `next`."""
+
+    first: int
+    next: int
+    record: Record
+
+
+class CursorReading:
+    """Finds messages by their offset. What has been read ahead is kept, so that going on costs no second look."""
+
+    __slots__ = ("_ahead", "_chunk", "_cursor", "_position", "_reached", "_reader", "_safe")
+
+    def __init__(self, cursor: Cursor, reader: LogReader, safe: Callable[[], int]) -> None:
+        """`safe` tells up to where the log can be read."""
+        self._cursor = cursor
+        self._reader = reader
+        self._safe = safe
+        self._ahead: deque[Found] = deque()
+        self._chunk: Chunk | None = None
+        self._position = 0
+        self._reached = 0
+        """The chunk has been read up to `_position`, which is after this offset and before the next."""
+
+    def find(self, offset: int) -> Found | None:
+        """The record with the message that has this offset; None if it cannot be read yet."""
+        ahead = self._ahead
+        while True:
+            while ahead and ahead[0].next <= offset:
+                ahead.popleft()
+            if ahead:
+                if ahead[0].first <= offset:
+                    return ahead[0]
+                ahead.clear()  # somebody goes back to what has been sent before
+                self._chunk = None
+            if not self._read_on(offset):
+                return None
+
+    def _read_on(self, offset: int) -> bool:
+        chunk = self._cursor.chunk_of(offset)
+        if chunk is None:
+            raise Problem(f"cursor {self._cursor.number}: message {offset} is not in the log")
+        if chunk is not self._chunk or offset < self._reached:
+            self._chunk, self._position = chunk, chunk.start
+        end = min(chunk.end, self._safe())
+        if self._position >= end:
+            if end == chunk.end:
+                raise Problem(
+                    f"cursor {self._cursor.number}: message {offset} is not where it should be, "
+                    f"between positions {chunk.start} and {chunk.end}"
+                )
+            return False
+        for record in self._reader.read(self._position, _READ_AT_ONCE, end):
+            self._position = record.end
+            first = offset_for(record.body, self._cursor.number) if record.kind == _MESSAGES else None
+            if first is not None and chunk.first <= first < chunk.next:
+                self._ahead.append(Found(first, first + record.count, record))
+                self._reached = first + record.count
+        return True

@@ -1,0 +1,249 @@
+"""The ledger: the log as an account of messages and of cursors that read them.
+
+Everything that changes is a record, so that opening the ledger again gives the same cursors:
+
+    messages    a span, and the offsets it got in the cursors it is for
+    acks        offsets that cursors are done with, as ranges
+    cursor      all that is known of a cursor: a new one, or one in a checkpoint
+    gone        cursors that nobody wants any more
+    moved       what was live in a segment has been copied: here is where it lies now
+    checkpoint  from here on everything that is known is written down again, bit by bit, while life goes on
+    complete    all of that is there: whoever opens the log can start at that checkpoint
+
+Whoever uses the ledger adds facts of its own, records of kinds from FIRST_FACT on, and gets them back when it is
+opened. A fact of which the checkpoint has a later state may come before it: facts about something unknown are to be
+ignored, and something known that comes again replaces what was known.
+"""
+
+import struct
+import threading
+import time
+from bisect import bisect_right
+from collections.abc import Callable
+from pathlib import Path
+
+from heliograph.errors import Problem
+from heliograph.log.cursor import Cursor, decode_cursor
+from heliograph.log.cursor_reading import CursorReading
+from heliograph.log.log import Log, LogOptions
+from heliograph.log.messages import Messages, Receivers, encode_messages, receivers_of
+from heliograph.log.record import Record
+
+MESSAGES, ACKS, CURSOR, GONE, MOVED, CHECKPOINT, COMPLETE = range(1, 8)
+FIRST_FACT = 32
+COPY = 1
+"""Flag of messages that stood elsewhere before: cursors know them already."""
+
+_ACK = struct.Struct("<IQI")
+_NUMBER = struct.Struct("<I")
+_POSITION = struct.Struct("<Q")
+_MOVED = struct.Struct("<QQQQ")
+_MOVED_CURSOR = struct.Struct("<IQQ")
+
+
+class Ledger:
+    """All cursors of one log, and the only one who writes to it. Everything but `wake` happens in the caller's thread.
+
+    What is appended gathers until `end_turn`; it is safe when `safe` has reached what `end` was then.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        on_fact: Callable[[Record], None],
+        on_messages: Callable[[Record, Receivers], None],
+        wake: Callable[[], None] = lambda: None,
+        options: LogOptions = LogOptions(),  # noqa: B008  (frozen)
+    ) -> None:
+        """Open a log and bring the cursors to where they were; the others get facts and messages.
+
+        `wake` is called in another thread when `safe` or `trouble` has changed.
+        """
+        self.cursors: dict[int, Cursor] = {}
+        self._last_number = 0
+        self._on_fact = on_fact
+        self._on_messages = on_messages
+        self._acks: list[bytes] = []
+        self._wake = wake
+        self._news = threading.Condition()
+        self.trouble: OSError | None = None
+        """Why nothing can be written at present."""
+        self.checkpoint = 0
+        """Where the last complete checkpoint starts."""
+        self.checkpoint_size = 0
+        self.log = Log(directory, self._on_safe, self._on_trouble, options, on_record=self._replay)
+        self.reader = self.log.reader
+        self._check_segments()
+
+    # How far it is safe
+
+    def _on_safe(self, position: int) -> None:
+        with self._news:
+            self._news.notify_all()
+        self._wake()
+
+    def _on_trouble(self, error: OSError | None) -> None:
+        self.trouble = error
+        self._wake()
+
+    @property
+    def safe(self) -> int:
+        """Everything before this position is as safe as it will ever be."""
+        return self.log.safe
+
+    @property
+    def end(self) -> int:
+        """Where the next record will stand."""
+        return self.log.end
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that are not yet safe."""
+        return self.log.waiting
+
+    def wait(self, patience: float | None = None) -> bool:
+        """Commit, and wait until all is safe; False if that took too long."""
+        self.end_turn()
+        end = self.end
+        with self._news:
+            return self._news.wait_for(lambda: self.log.safe >= end, patience)
+
+    # Changes
+
+    def new_cursor(self) -> Cursor:
+        """A cursor that has no messages yet."""
+        self._last_number += 1
+        cursor = self.cursors[self._last_number] = Cursor(self._last_number)
+        self.log.append(CURSOR, cursor.encode())
+        return cursor
+
+    def drop_cursor(self, cursor: Cursor) -> None:
+        """Nobody will read this cursor any more."""
+        del self.cursors[cursor.number]
+        self.log.append(GONE, _NUMBER.pack(cursor.number))
+
+    def store(self, messages: Messages, cursors: list[Cursor], identifiers: list[int]) -> None:
+        """Append messages for these cursors, each of which gives them its next offsets."""
+        count = messages.number
+        receivers = Receivers([c.number for c in cursors], [c.next for c in cursors], identifiers)
+        start = self.log.append(MESSAGES, encode_messages(messages, receivers), messages.data, count=count)
+        end = self.log.end
+        now = time.time_ns() // 1_000_000
+        for cursor in cursors:
+            cursor.add(count, start, end, now)
+
+    def acknowledge(self, cursor: Cursor, lo: int, hi: int) -> None:
+        """A cursor is done with offsets `lo` to `hi`."""
+        cursor.acknowledge(lo, hi)
+        self._acks.append(_ACK.pack(cursor.number, lo, hi - lo))
+
+    def note(self, kind: int, *pieces: bytes) -> None:
+        """Append a fact."""
+        self.log.append(kind, *pieces)
+
+    def copy(self, messages: Messages, receivers: Receivers) -> None:
+        """Append messages that stand elsewhere already; `moved` then tells that these are the ones that count."""
+        body = encode_messages(messages, receivers)
+        self.log.append(MESSAGES, body, messages.data, count=messages.number, flags=COPY)
+
+    def moved(self, gone_from: int, gone_to: int, start: int, end: int, moved: list[tuple[int, int, int]]) -> None:
+        """What was needed between two positions has been copied to two others: (cursor, offsets from, to) each."""
+        pieces = [_MOVED_CURSOR.pack(*each) for each in moved]
+        self.log.append(MOVED, _MOVED.pack(gone_from, gone_to, start, end), *pieces)
+        self._move(gone_from, gone_to, start, end, moved)
+
+    def note_checkpoint(self) -> int:
+        """What is known is written down from here on; where that is."""
+        return self.log.append(CHECKPOINT)
+
+    def note_cursor(self, cursor: Cursor) -> None:
+        """Write down all that is known of a cursor."""
+        self.log.append(CURSOR, cursor.encode())
+
+    def note_complete(self, start: int) -> None:
+        """All that was known at the checkpoint that starts there has been written down."""
+        self.log.append(COMPLETE, _POSITION.pack(start))
+        self.checkpoint, self.checkpoint_size = start, self.end - start
+
+    def end_turn(self) -> None:
+        """See to it that everything up to now becomes safe."""
+        if self._acks:
+            self.log.append(ACKS, *self._acks)
+            self._acks.clear()
+        self.log.commit()
+
+    # Opening
+
+    def _replay(self, record: Record) -> None:
+        body = record.body
+        match record.kind:
+            case 1:  # MESSAGES, first because nearly all are
+                if not record.flags & COPY:
+                    self._replay_messages(record)
+            case 2:
+                for number, lo, count in _ACK.iter_unpack(body):
+                    if cursor := self.cursors.get(number):
+                        cursor.acknowledge(lo, lo + count)
+            case 3:
+                found = decode_cursor(body)
+                self.cursors[found.number] = found
+                self._last_number = max(self._last_number, found.number)
+            case 4:
+                self.cursors.pop(_NUMBER.unpack(body)[0], None)
+            case 5:
+                self._replay_moved(body)
+            case 6:
+                pass
+            case 7:
+                (self.checkpoint,) = _POSITION.unpack(body)
+                self.checkpoint_size = record.position - self.checkpoint
+            case _:
+                self._on_fact(record)
+
+    def _replay_messages(self, record: Record) -> None:
+        cursors = self.cursors
+        receivers = receivers_of(record.body)
+        for number, offset in zip(receivers.cursors, receivers.offsets, strict=True):
+            cursor = cursors.get(number)
+            if cursor is None:  # the checkpoint will tell
+                continue
+            if offset != cursor.next:
+                raise Problem(
+                    f"position {record.position}: message {offset} for cursor {number}, which expects {cursor.next}"
+                )
+            cursor.add(record.count, record.position, record.end, record.time)
+        self._on_messages(record, receivers)
+
+    def _replay_moved(self, body: bytes) -> None:
+        gone_from, gone_to, start, end = _MOVED.unpack_from(body)
+        self._move(gone_from, gone_to, start, end, list(_MOVED_CURSOR.iter_unpack(body[_MOVED.size :])))
+
+    def _move(self, gone_from: int, gone_to: int, start: int, end: int, moved: list[tuple[int, int, int]]) -> None:
+        for number, lo, hi in moved:
+            if cursor := self.cursors.get(number):
+                cursor.move(lo, hi, gone_from, gone_to, start, end)
+
+    def _check_segments(self) -> None:
+        """Refuse to go on if messages that somebody waits for are in a segment that is not there."""
+        segments = self.log.segments()
+        bases = [base for base, _ in segments]
+        for cursor in self.cursors.values():
+            for chunk in cursor.chunks:
+                for at in (chunk.start, max(chunk.start, chunk.end - 1)):
+                    index = bisect_right(bases, at) - 1
+                    if index < 0 or at >= segments[index][1]:
+                        raise Problem(
+                            f"{self.log.directory}: the segment of position {at} is missing, with messages "
+                            f"{chunk.first} to {chunk.next - 1} of cursor {cursor.number}"
+                        )
+
+    # Reading back
+
+    def reading(self, cursor: Cursor) -> CursorReading:
+        """A way to read the messages of a cursor."""
+        return CursorReading(cursor, self.reader, lambda: self.safe)
+
+    def close(self) -> None:
+        """Make everything safe, if the disk lets us, and let others have the log."""
+        self.end_turn()
+        self.log.close()

@@ -1,0 +1,142 @@
+"""Records of messages: one span, and whom it is for.
+
+receivers    4   how many cursors these messages are for
+form         1   1: `data` is MQTT PUBLISH packets, all of one length
+flags        1   QoS (1, 2), retain (4), MQTT 5 (8), can go out as it is (16), sent from the retained store (32)
+topic        2   length of the topic name
+head         4   bytes before the payload in each packet
+id_at        4   where the packet identifier stands in each packet, 0 for QoS 0
+stride       4   bytes of each packet
+properties   4   length of the properties
+publisher    4   number of the session that sent them with QoS 2 and may send them again, or 0
+expires      8   milliseconds since 1970 when they are no longer worth delivering, 0 for never
+cursors          4 for each receiver: number of its cursor
+offsets          8 for each receiver: offset of the first message in that cursor
+identifiers      2 for each receiver: packet identifier of the first message if all of them went out at once, or 0
+topic, properties (as MQTT 5 encodes them, without their length), data
+"""
+
+import struct
+from collections.abc import Sequence
+from typing import NamedTuple
+
+_HEAD = struct.Struct("<IBBHIIIIIQ")
+_RECEIVERS = struct.Struct("<I")
+_ONE_RECEIVER = struct.Struct("<IQ")
+_OFFSET = struct.Struct("<Q")
+PUBLISH_PACKETS = 1
+_RETAIN, _VERSION5, _VERBATIM, _FROM_STORE = 4, 8, 16, 32
+
+
+class Messages(NamedTuple):
+    """What a record of messages says, its receivers aside."""
+
+    topic: bytes
+    data: bytes
+    number: int
+    head: int
+    qos: int
+    id_at: int
+    version5: bool
+    retain: bool
+    verbatim: bool
+    from_store: bool
+    properties: bytes
+    publisher: int
+    expires: int
+
+    @property
+    def payloads(self) -> list[bytes]:
+        """The payloads of all messages."""
+        size = len(self.data) // self.number
+        if self.number == 1:
+            return [self.data[self.head :]]
+        return [payload for (payload,) in struct.iter_unpack(f"{self.head}x{size - self.head}s", self.data)]
+
+
+class Receivers(NamedTuple):
+    """Whom a record of messages is for, column by column."""
+
+    cursors: Sequence[int]
+    offsets: Sequence[int]
+    identifiers: Sequence[int]
+
+
+def encode_messages(messages: Messages, receivers: Receivers) -> bytes:
+    """The body of a record up to `data`, which follows it."""
+    n = len(receivers.cursors)
+    topic, properties = messages.topic, messages.properties
+    flags = (
+        messages.qos
+        | messages.retain * _RETAIN
+        | messages.version5 * _VERSION5
+        | messages.verbatim * _VERBATIM
+        | messages.from_store * _FROM_STORE
+    )
+    head = _HEAD.pack(
+        n,
+        PUBLISH_PACKETS,
+        flags,
+        len(topic),
+        messages.head,
+        messages.id_at,
+        len(messages.data) // messages.number,
+        len(properties),
+        messages.publisher,
+        messages.expires,
+    )
+    columns = struct.pack(f"<{n}I{n}Q{n}H", *receivers.cursors, *receivers.offsets, *receivers.identifiers)
+    return b"".join((head, columns, topic, properties))
+
+
+def receivers_of(body: bytes) -> Receivers:
+    """Whom a record of messages is for."""
+    (n,) = _RECEIVERS.unpack_from(body)
+    columns = struct.unpack_from(f"<{n}I{n}Q{n}H", body, _HEAD.size)
+    return Receivers(columns[:n], columns[n : 2 * n], columns[2 * n :])
+
+
+def qos_and_retain(body: bytes) -> tuple[int, bool]:
+    """Two things that can be told without looking at the rest."""
+    return body[5] & 3, bool(body[5] & _RETAIN)
+
+
+def publisher_of(body: bytes) -> int:
+    """Number of the session that may send these messages again, or 0."""
+    return int.from_bytes(body[24:28], "little")
+
+
+def offset_for(body: bytes, cursor: int) -> int | None:
+    """The offset of the first message in a cursor; None if the messages are not for it."""
+    (n,) = _RECEIVERS.unpack_from(body)
+    if n == 1:  # nearly always, and this is asked of every record that is read back
+        only, offset = _ONE_RECEIVER.unpack_from(body, _HEAD.size)
+        return offset if only == cursor else None
+    numbers = struct.unpack_from(f"<{n}I", body, _HEAD.size)
+    if cursor not in numbers:
+        return None
+    at = _HEAD.size + 4 * n + 8 * numbers.index(cursor)
+    return int(_OFFSET.unpack_from(body, at)[0])
+
+
+def decode_messages(body: bytes, count: int) -> Messages:
+    """The messages of a record that says it has `count` of them."""
+    n, _, flags, topic_size, head, id_at, stride, properties_size, publisher, expires = _HEAD.unpack_from(body)
+    topic_at = _HEAD.size + 14 * n
+    properties_at = topic_at + topic_size
+    data_at = properties_at + properties_size
+    return Messages(
+        body[topic_at:properties_at],
+        body[data_at : data_at + count * stride],
+        count,
+        head,
+        flags & 3,
+        id_at,
+        bool(flags & _VERSION5),
+        bool(flags & _RETAIN),
+        bool(flags & _VERBATIM),
+        bool(flags & _FROM_STORE),
+        body[properties_at:data_at],
+        publisher,
+        expires,
+    )

@@ -1,0 +1,91 @@
+"""Sets of whole numbers that are kept as ranges: their size in memory is that of the gaps, not of the numbers."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+
+
+class Ranges:
+    """Numbers as ranges from `lo` up to, but without, `hi`; apart from each other and in order."""
+
+    __slots__ = ("_ends", "_starts", "count")
+
+    def __init__(self, ranges: Iterable[tuple[int, int]] = ()) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        self.count = 0
+        """How many numbers there are."""
+        for lo, hi in ranges:
+            self.add(lo, hi)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return zip(self._starts, self._ends, strict=True)
+
+    def __len__(self) -> int:
+        """How many ranges there are."""
+        return len(self._starts)
+
+    def __contains__(self, number: int) -> bool:
+        at = bisect_right(self._starts, number) - 1
+        return at >= 0 and number < self._ends[at]
+
+    @property
+    def first(self) -> int:
+        """The smallest number; there must be one."""
+        return self._starts[0]
+
+    def add(self, lo: int, hi: int) -> None:
+        """Put the numbers from `lo` up to `hi` in; those that are there already stay."""
+        if lo >= hi:
+            return
+        starts, ends = self._starts, self._ends
+        if ends and lo == ends[-1]:  # what comes most often: the next ones
+            ends[-1] = hi
+            self.count += hi - lo
+            return
+        left = bisect_left(ends, lo)
+        right = bisect_right(starts, hi)
+        before = sum(ends[left:right]) - sum(starts[left:right])
+        if left < right:
+            lo, hi = min(lo, starts[left]), max(hi, ends[right - 1])
+        starts[left:right] = [lo]
+        ends[left:right] = [hi]
+        self.count += hi - lo - before
+
+    def remove(self, lo: int, hi: int) -> int:
+        """Take the numbers from `lo` up to `hi` out; how many of them were there."""
+        starts, ends = self._starts, self._ends
+        left = bisect_right(ends, lo)
+        right = bisect_left(starts, hi)
+        if left >= right or lo >= hi:
+            return 0
+        before = sum(ends[left:right]) - sum(starts[left:right])
+        kept = [(starts[left], lo)] if starts[left] < lo else []
+        if ends[right - 1] > hi:
+            kept.append((hi, ends[right - 1]))
+        starts[left:right] = [start for start, _ in kept]
+        ends[left:right] = [end for _, end in kept]
+        gone = before - sum(end - start for start, end in kept)
+        self.count -= gone
+        return gone
+
+    def take(self, most: int) -> tuple[int, int]:
+        """Take the smallest numbers out, as far as they are in one range, and no more than `most`."""
+        lo, hi = self._starts[0], self._ends[0]
+        if hi - lo > most:
+            hi = lo + most
+            self._starts[0] = hi
+        else:
+            del self._starts[0], self._ends[0]
+        self.count -= hi - lo
+        return lo, hi
+
+    def end_of(self, number: int) -> int:
+        """The end of the range that a number is in; the number itself if it is in none."""
+        at = bisect_right(self._starts, number) - 1
+        return max(number, self._ends[at]) if at >= 0 else number
+
+    def within(self, lo: int, hi: int) -> int:
+        """How many numbers there are from `lo` up to `hi`."""
+        left, right = bisect_right(self._ends, lo), bisect_left(self._starts, hi)
+        pairs = zip(self._starts[left:right], self._ends[left:right], strict=True)
+        return sum(min(end, hi) - max(start, lo) for start, end in pairs)
