@@ -6,16 +6,19 @@ import gc
 import logging
 import secrets
 import time
+from pathlib import Path
 
 from heliograph.broker.broker import Broker
+from heliograph.broker.store import Clock, Store
 from heliograph.broker.sys_topics import SysTopics
 from heliograph.errors import Problem
+from heliograph.log.log import LogOptions
 from heliograph.mqtt.reasons import Reason
 from heliograph.server import config as configuration
 from heliograph.server import logs, notify
 from heliograph.server.addresses import address_text
 from heliograph.server.config import Config
-from heliograph.server.config_tables import ListenerConfig
+from heliograph.server.config_tables import Durability, ListenerConfig
 from heliograph.server.gate import Credentials
 from heliograph.server.http import HttpServer
 from heliograph.server.journal import LogJournal
@@ -29,6 +32,8 @@ log = logging.getLogger(__name__)
 
 # How exact keep-alives, wills and expiries are.
 _TICK = 0.2
+# Seconds that each tick spends on checkpoints and compaction, if there is need.
+_UPKEEP = 0.02
 # How long a stopping server waits for clients to read their last bytes.
 _GOODBYE = 2.0
 
@@ -38,13 +43,54 @@ class Server:
 
     def __init__(self, config: Config) -> None:
         self.config = self._started_with = config
-        self.broker = Broker(config.limits, time.monotonic, lambda: f"auto-{secrets.token_hex(8)}", LogJournal())
+        self.broker: Broker
+        self._trouble = ""
         self.listeners: list[Listener] = []
         self.http: HttpServer | None = None
 
     async def start(self) -> None:
-        """Open all listeners; a Problem says what is in the way, and then nothing is left open."""
+        """Open the log and all listeners; a Problem says what is in the way, and then nothing is left open."""
         loop = asyncio.get_running_loop()
+        self._loop = loop
+        self._store = self._open_store()
+        try:
+            await self._start(loop)
+        except BaseException:
+            self._store.close()
+            raise
+
+    def _open_store(self) -> Store:
+        storage = self.config.storage
+        options = LogOptions(force=storage.durability is Durability.DISK)
+        directory = Path(storage.directory)
+        try:
+            store = Store(directory, Clock(time.monotonic, time.time), self._wake, options)
+        except OSError as error:
+            raise Problem(f"storage.directory: {directory}: {error.strerror or error}") from None
+        if store.ledger.log.torn is not None:
+            log.warning("the log was not closed properly", extra={"detail": str(store.ledger.log.torn)})
+        return store
+
+    def _wake(self) -> None:
+        """In the log's thread: something has become safe, or cannot."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed already
+            self._loop.call_soon_threadsafe(self._more_is_safe)
+
+    def _more_is_safe(self) -> None:
+        trouble = self._store.trouble
+        if trouble != self._trouble:
+            if trouble:
+                log.error("messages cannot be stored: %s", trouble)
+            else:
+                log.warning("messages can be stored again")
+            self._trouble = trouble
+        self.broker.more_is_safe()
+        self._writer.flush()
+
+    async def _start(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.broker = Broker(
+            self.config.limits, time.monotonic, lambda: f"auto-{secrets.token_hex(8)}", LogJournal(), self._store
+        )
         self._writer = Writer(self.broker, loop)
         self._reactor = Reactor(loop, self._writer) if isinstance(loop, ClientLoop) else None
         self._credentials = Credentials(self.config, self._writer)
@@ -135,6 +181,7 @@ class Server:
         if self.http is not None:
             await self.http.close()
         self._credentials.close()
+        self._store.close()
 
     def _close_listeners(self) -> None:
         for listener in self.listeners:
@@ -149,6 +196,7 @@ class Server:
             try:
                 self.broker.timers.run(now)
                 self._writer.flush()
+                self._store.upkeep.work(_UPKEEP)
             except Exception:
                 log.exception("internal error in a timer")
             if watchdog is not None and now >= next_watchdog:

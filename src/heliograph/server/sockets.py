@@ -24,7 +24,7 @@ LARGEST_READ = 256 << 10
 class SocketOutlet(NetworkOutlet):
     """One client on one non-blocking socket: reads for its connection, writes for the broker."""
 
-    __slots__ = ("_unsent", "_unsent_bytes", "_watched", "fd", "reactor", "read_size", "socket")
+    __slots__ = ("_reading", "_unsent", "_unsent_bytes", "_watched", "fd", "reactor", "read_size", "socket")
 
     def __init__(self, reactor: "Reactor", sock: socket.socket) -> None:
         super().__init__()
@@ -36,6 +36,7 @@ class SocketOutlet(NetworkOutlet):
         self._unsent: deque[memoryview] | None = None
         self._unsent_bytes = 0
         self._watched = select.EPOLLIN
+        self._reading = select.EPOLLIN
 
     def adapt(self, size: int) -> None:
         """A read brought `size` bytes: all that was asked for, or much less than that."""
@@ -75,7 +76,7 @@ class SocketOutlet(NetworkOutlet):
         if self._unsent_bytes > HIGH_WATER:
             self.connection.pause()
         if self._unsent_bytes <= HARD_LIMIT and not self.finished:
-            events |= select.EPOLLIN
+            events |= self._reading
         self._watch(events)
 
     def writable(self, event: int) -> bool:
@@ -106,8 +107,17 @@ class SocketOutlet(NetworkOutlet):
         if self.finished:
             self.gone()
             return
-        self._watch(select.EPOLLIN)
+        self._watch(self._reading)
         self.connection.resume()
+
+    def stop_reading(self) -> None:
+        self._reading = 0
+        self._watch(self._watched & ~select.EPOLLIN)
+
+    def go_on_reading(self) -> None:
+        self._reading = select.EPOLLIN
+        if self.fd >= 0:
+            self._watch(self._watched | select.EPOLLIN)
 
     def _watch(self, events: int) -> None:
         if events != self._watched:

@@ -32,8 +32,7 @@ class TransportOutlet(NetworkOutlet):
         if self.finished:
             self.close()
         elif not self.open and self.transport.get_write_buffer_size() > HARD_LIMIT:
-            self._reading_paused = True
-            self.transport.pause_reading()
+            self.stop_reading()
         return len(data)
 
     def write(self, data: bytes) -> None:
@@ -48,6 +47,13 @@ class TransportOutlet(NetworkOutlet):
 
     def drained(self) -> None:
         """The client has read most of what was written."""
+        self.go_on_reading()
+
+    def stop_reading(self) -> None:
+        self._reading_paused = True
+        self.transport.pause_reading()
+
+    def go_on_reading(self) -> None:
         if self._reading_paused:
             self._reading_paused = False
             self.transport.resume_reading()

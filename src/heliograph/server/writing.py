@@ -113,7 +113,7 @@ class Writer:
 
     def soon(self) -> None:
         """Something may have been put into outlets: write it before the loop waits again."""
-        if not self._scheduled and self.broker.dirty:
+        if not self._scheduled and (self.broker.dirty or self.broker.store is not None):
             self._scheduled = True
             self._loop.call_soon(self.flush)
 
@@ -122,6 +122,7 @@ class Writer:
         self._scheduled = False
         broker = self.broker
         sent = 0
+        broker.end_turn()
         # Writing can end connections, whose wills are then messages for others: go on until nothing is left.
         while broker.dirty:
             dirty, broker.dirty = broker.dirty, []
@@ -133,4 +134,5 @@ class Writer:
                     # A defect met while writing to one client must not end the service for all others.
                     log.exception("internal error; the connection is closed")
                     outlet.abort()
+            broker.end_turn()
         broker.stats.bytes_sent += sent
