@@ -5,6 +5,7 @@ the server empties. Whoever calls a method that may have produced output looks a
 """
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from heliograph.broker import delivery, durable
@@ -200,24 +201,17 @@ class Broker:
         self.routes.forget(topic_filter)
         return Reason.SUCCESS
 
-    def spools(self) -> Iterator[tuple[Subscription | ShareGroup, Spool]]:
-        """Every spool there is, with whom it belongs to."""
-        for session in self.sessions.values():
-            for subscription in session.subscriptions.values():
-                if subscription.spool is not None and subscription.group is None:
-                    yield subscription, subscription.spool
-        for group in self.groups.values():
-            if group.spool is not None:
-                yield group, group.spool
-
-    def buffers(self) -> Iterator[tuple[Subscription | ShareGroup, Buffer]]:
-        """Every buffer there is, with whom it belongs to."""
-        for session in self.sessions.values():
-            for subscription in session.subscriptions.values():
-                if subscription.buffer is not None and subscription.group is None:
-                    yield subscription, subscription.buffer
-        for group in self.groups.values():
-            yield group, group.buffer
+    def backlogs(self) -> Iterator[tuple[Subscription | ShareGroup, list[Buffer | Spool]]]:
+        """All who have had to let messages wait, with where these wait: in memory, in the log, or both."""
+        alone = (s for session in self.sessions.values() for s in session.subscriptions.values() if s.group is None)
+        for owner in chain(alone, self.groups.values()):
+            places: list[Buffer | Spool] = []
+            if owner.buffer is not None:
+                places.append(owner.buffer)
+            if owner.spool is not None:
+                places.append(owner.spool)
+            if places:
+                yield owner, places
 
     # Sessions
 

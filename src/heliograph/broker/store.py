@@ -54,6 +54,7 @@ class Store:
     def __init__(self, directory: Path, clock: Clock, wake: Callable[[], None], options: LogOptions) -> None:
         """Open the log. `wake` is called in another thread when `release` has something to do."""
         self.clock = clock
+        self.durability = "disk" if options.force else "memory"
         self.revival = Revival(clock)
         """What was found; the broker takes it over."""
         self.ledger = Ledger(directory, self.revival.take_fact, self.revival.take_messages, wake, options)

@@ -48,7 +48,7 @@ class SysTopics:
 
     def _figures(self, now: float) -> Iterator[tuple[str, str]]:
         broker, stats = self._broker, self._broker.stats
-        waiting = sum(buffer.count for _, buffer in broker.buffers())
+        waiting = sum(place.count for _, places in broker.backlogs() for place in places)
         away = len(broker.sessions) - stats.connected
         yield "version", f"heliograph version {__version__}"
         yield "uptime", f"{now - self._started:.0f} seconds"

@@ -61,6 +61,8 @@ def banner(server: Server) -> str:
     """What the server prints when it is ready: every address, and what to try next."""
     lines = [f"heliograph {__version__} is ready", ""]
     lines += [f"  {address}" for address in server.addresses]
+    storage = server.config.storage
+    lines += ["", f"Data: {storage.directory} (durability: {storage.durability})"]
     tcp = next((one for one in server.listeners if one.config.kind == "tcp" and one.config.anonymous), None)
     if tcp is not None:
         port = "" if tcp.port == 1883 else f"-p {tcp.port} "

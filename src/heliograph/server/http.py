@@ -20,6 +20,11 @@ log = logging.getLogger(__name__)
 Page = Callable[[], tuple[str, bytes]]
 """Makes a page when it is asked for: its content type and its bytes."""
 
+
+class Unavailable(Exception):
+    """The service cannot do its job at present: why."""
+
+
 IDLE_TIMEOUT = 10.0
 MAX_REQUEST_HEAD = 16 * 1024
 READ_SIZE = 16 * 1024
@@ -123,6 +128,8 @@ class HttpServer:
             return _refusal(HTTPStatus.NOT_FOUND, f"expected one of {', '.join(self._pages)}, found {path}")
         try:
             return _Answer(HTTPStatus.OK, *page())
+        except Unavailable as why:
+            return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, str(why))
         except Exception:
             log.exception("cannot make a page", extra={"path": path})
             return _refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "this page could not be made; the server's log says why")

@@ -9,8 +9,9 @@ from typing import Any
 from heliograph import __version__
 from heliograph.broker.broker import Broker
 from heliograph.broker.buffer import Buffer
+from heliograph.broker.spool import Spool
 from heliograph.broker.subscription import ShareGroup, Subscription
-from heliograph.server.http import Page
+from heliograph.server.http import Page, Unavailable
 from heliograph.server.metrics import CONTENT_TYPE, Metric, render_prometheus
 
 _JSON = "application/json"
@@ -33,8 +34,14 @@ def pages(broker: Broker, server_name: Callable[[], str]) -> dict[str, Page]:
         "/metrics": metrics_page,
         "/stats": stats_page,
         "/subscriptions": lambda: (_JSON, _dump(subscriptions(broker))),
-        "/healthz": lambda: (_JSON, _dump({"status": "ok"})),
+        "/healthz": lambda: _health(broker),
     }
+
+
+def _health(broker: Broker) -> tuple[str, bytes]:
+    if broker.store is not None and broker.store.trouble:
+        raise Unavailable(f"messages cannot be stored: {broker.store.trouble}")
+    return _JSON, _dump({"status": "ok"})
 
 
 def _dump(value: Any) -> bytes:
@@ -48,7 +55,6 @@ def _server(name: str, uptime: float) -> dict[str, Any]:
 def statistics(broker: Broker) -> dict[str, Any]:
     """Everything that is counted, by subject."""
     stats = broker.stats
-    buffers = [buffer for _, buffer in broker.buffers()]
     return {
         "clients": {
             "connected": stats.connected,
@@ -71,9 +77,10 @@ def statistics(broker: Broker) -> dict[str, Any]:
         "bytes": {"received": stats.bytes_received, "sent": stats.bytes_sent},
         "subscriptions": {"count": broker.subscription_count, "shared_groups": len(broker.groups)},
         "buffers": {
-            "messages": sum(b.count for b in buffers),
+            "messages": sum(place.count for _, places in broker.backlogs() for place in places),
             "bytes": broker.held.bytes,
         },
+        "storage": _storage(broker),
         "retained": {
             "count": broker.retained.count,
             "bytes": broker.retained.bytes,
@@ -82,13 +89,28 @@ def statistics(broker: Broker) -> dict[str, Any]:
     }
 
 
+def _storage(broker: Broker) -> dict[str, Any]:
+    store = broker.store
+    assert store is not None
+    segments = store.ledger.log.segments()
+    return {
+        "durability": store.durability,
+        "trouble": store.trouble,
+        "log_end": store.ledger.end,
+        "log_bytes": sum(end - base for base, end in segments),
+        "segments": len(segments),
+        "unsafe_bytes": store.ledger.waiting,
+        "cursors": len(store.ledger.cursors),
+    }
+
+
 def subscriptions(broker: Broker) -> list[dict[str, Any]]:
     """The subscriptions that have had to buffer most, with their counters."""
-    fullest = nlargest(_SHOWN, broker.buffers(), key=lambda pair: (pair[1].count, pair[1].high_water))
-    return [_subscription(owner, buffer) for owner, buffer in fullest]
+    fullest = nlargest(_SHOWN, broker.backlogs(), key=lambda pair: max((p.count, p.high_water) for p in pair[1]))
+    return [_subscription(owner, places) for owner, places in fullest]
 
 
-def _subscription(owner: Subscription | ShareGroup, buffer: Buffer) -> dict[str, Any]:
+def _subscription(owner: Subscription | ShareGroup, places: list[Buffer | Spool]) -> dict[str, Any]:
     if isinstance(owner, ShareGroup):
         who: dict[str, Any] = {"group": owner.name, "filter": owner.filter, "members": len(owner.members)}
         sent = sum(member.sent for member in owner.members)
@@ -98,11 +120,12 @@ def _subscription(owner: Subscription | ShareGroup, buffer: Buffer) -> dict[str,
     return {
         **who,
         "sent": sent,
-        "buffered": buffer.count,
-        "high_water": buffer.high_water,
-        "rejected": buffer.rejected,
-        "discarded": buffer.discarded,
-        "expired": buffer.expired,
+        "durable": owner.spool is not None,
+        "buffered": sum(place.count for place in places),
+        "high_water": max(place.high_water for place in places),
+        "rejected": sum(place.rejected for place in places),
+        "discarded": sum(place.discarded for place in places),
+        "expired": sum(place.expired for place in places),
     }
 
 
@@ -110,6 +133,7 @@ def metrics(broker: Broker, uptime: float) -> list[Metric]:
     """The same for Prometheus."""
     stats = statistics(broker)
     clients, messages, buffers, retained = stats["clients"], stats["messages"], stats["buffers"], stats["retained"]
+    storage = stats["storage"]
     return [
         Metric("heliograph_info", "gauge", "Version of the server.", [({"version": __version__}, 1)]),
         Metric("heliograph_uptime_seconds", "gauge", "Seconds since the start.", uptime),
@@ -149,6 +173,14 @@ def metrics(broker: Broker, uptime: float) -> list[Metric]:
             "Messages from clients to topics that belong to the server.",
             messages["refused"],
         ),
+        Metric(
+            "heliograph_storage_info", "gauge", "Durability in force.", [({"durability": storage["durability"]}, 1)]
+        ),
+        Metric("heliograph_storage_trouble", "gauge", "1 while nothing can be stored.", int(bool(storage["trouble"]))),
+        Metric("heliograph_log_written_bytes_total", "counter", "Bytes the log has ever had.", storage["log_end"]),
+        Metric("heliograph_log_bytes", "gauge", "Bytes in the files of the log.", storage["log_bytes"]),
+        Metric("heliograph_log_segments", "gauge", "Files of the log.", storage["segments"]),
+        Metric("heliograph_log_unsafe_bytes", "gauge", "Bytes not yet safe.", storage["unsafe_bytes"]),
         Metric("heliograph_retained_messages", "gauge", "Retained messages.", retained["count"]),
         Metric("heliograph_retained_bytes", "gauge", "Payload bytes of retained messages.", retained["bytes"]),
         Metric(
