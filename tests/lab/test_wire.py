@@ -8,6 +8,10 @@ def test_connect_is_clean_and_without_keep_alive():
     assert wire.connect("ab", wire.V5) == b"\x10\x0f\x00\x04MQTT\x05\x02\x00\x00\x00\x00\x02ab"
 
 
+def test_connect_for_a_durable_session():
+    assert wire.connect("ab", durable=True) == b"\x10\x0e\x00\x04MQTT\x04\x00\x00\x00\x00\x02ab"
+
+
 def test_subscribe_has_identifier_one():
     assert wire.subscribe("a/#", 1) == b"\x82\x08\x00\x01\x00\x03a/#\x01"
     assert wire.subscribe("a/#", 2, wire.V5) == b"\x82\x09\x00\x01\x00\x00\x03a/#\x02"
