@@ -1,10 +1,12 @@
 """Durable cases on a broker that is not ours, and what brokers are started with for them."""
 
+import os
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+import heliograph
 from heliograph.lab import rounds
 from heliograph.lab.backlog import Backlog
 from heliograph.lab.case import Effort, Site
@@ -97,3 +99,15 @@ def test_what_a_folder_occupies(tmp_path):
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "file").write_bytes(bytes(1_000_000))
     assert 900_000 < occupied(tmp_path) < 1_200_000
+
+
+def test_the_server_that_runs_is_the_code_that_measures(monkeypatch):
+    """Even when it was found by a relative path, as the server starts in another folder."""
+    monkeypatch.setenv("PYTHONPATH", "src")
+    source = str(Path(heliograph.__file__).parents[1])
+    with running(Heliograph(), None) as broker:
+        environment = Path(f"/proc/{broker.pid}/environ")
+        if not environment.exists():
+            pytest.skip("this system has no /proc")
+        paths = dict(pair.partition("=")[::2] for pair in environment.read_text().split("\0"))["PYTHONPATH"]
+    assert paths.split(os.pathsep)[0] == source

@@ -1,5 +1,6 @@
 """A broker process for one measurement: fresh, on a free port, on a core of its own where there are two."""
 
+import os
 import socket
 import subprocess
 import tempfile
@@ -8,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import heliograph
 from heliograph.lab.case import Restart
 from heliograph.lab.certificate import make_certificate
 from heliograph.lab.disk import work_folder
@@ -34,9 +36,14 @@ class Broker:
         self._process = self._start()
 
     @property
+    def pid(self) -> int:
+        """Of the process that runs now."""
+        return self._process.pid
+
+    @property
     def meter(self) -> Meter:
         """For the process that runs now."""
-        return Meter(self._process.pid)
+        return Meter(self.pid)
 
     def restart(self) -> Restart:
         """End it in the way that its kind calls for, start it again, and see how long that takes."""
@@ -65,7 +72,7 @@ class Broker:
 
     def _start(self) -> subprocess.Popen[bytes]:
         with self._log.open("ab") as log, on_core(self._core):  # inherited, so that it holds for every thread
-            process = subprocess.Popen(self._command, stdout=log, stderr=log, cwd=self._log.parent)
+            process = subprocess.Popen(self._command, stdout=log, stderr=log, cwd=self._log.parent, env=_environment())
         try:
             self._await_listener(process)
         except BaseException:
@@ -102,6 +109,12 @@ def running(target: Target, core: int | None, *, tls: bool = False, durable: boo
             yield broker
         finally:
             broker.stop()
+
+
+def _environment() -> dict[str, str]:
+    """Ours must be the code that measures, not another copy that is installed: a relative PYTHONPATH would not do."""
+    paths = [str(Path(heliograph.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}
 
 
 def _free_port() -> int:
