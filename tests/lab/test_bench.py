@@ -25,7 +25,7 @@ def outcome(cpu: float, **more: int | dict[str, float]) -> Outcome:
 
 def at_rate(delivered: int) -> Outcome:
     """This many deliveries in a second."""
-    return Outcome(spent=Reading(1.0, 0.1, 0.25, 0.3), sent=delivered, delivered=delivered)
+    return Outcome(spent=Reading(1.0, 0.1, 0.25, 0.3, 4096), sent=delivered, delivered=delivered)
 
 
 def row(target: str, *outcomes: Outcome | str, case=CASE) -> Row:
@@ -77,6 +77,14 @@ def test_the_rate_on_disk_is_compared_round_by_round_with_the_one_in_memory():
 def test_a_share_that_is_too_small_is_a_shortfall():
     rows = [row("heliograph", at_rate(49), case=DURABLE), row("heliograph-memory", at_rate(100), case=DURABLE)]
     assert report.shortfalls(rows) == ["durable: 49% of heliograph-memory's rate, wanted 50%"]
+
+
+def test_a_durable_case_in_which_nothing_was_written_meets_no_goal():
+    rows = [row("heliograph", outcome(1.0), case=DURABLE), row("heliograph-memory", at_rate(1), case=DURABLE)]
+    assert report.successes(rows) == []
+    assert report.shortfalls(rows) == [
+        "durable: nothing was seen to be written to a disk, so nothing durable was measured"
+    ]
 
 
 def test_what_goes_wrong_without_waiting_for_the_disk_is_our_failure_too():

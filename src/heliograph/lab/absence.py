@@ -29,6 +29,8 @@ class Absence:
         self._publishers = publishers
         self._payload = payload
         self.messages = self._each * publishers
+        # Made here, because both filling and draining are timed.
+        self._sending, self._arriving = self._rings(sent=True), self._rings(sent=False)
 
     def fill(self, site: Site, watch: Callable[[], None]) -> None:
         """Make the subscription, leave, and publish everything; `watch` is called all the time."""
@@ -38,7 +40,7 @@ class Absence:
         consumer.leave()
         with Load(site) as load:
             window = WINDOW if self._publishers == 1 else 1
-            for number, ring in enumerate(self._rings(sent=True)):
+            for number, ring in enumerate(self._sending):
                 load.add_publisher(Publisher(load.open(f"p{number}"), ring, 1, window, []))
             while any(publisher.settled < self._each for publisher in load.publishers):
                 for publisher in load.publishers:
@@ -70,7 +72,7 @@ class Absence:
         )
 
     def _reader(self, link: Link) -> Subscriber:
-        rings = self._rings(sent=False)
+        rings = self._arriving
         return Acknowledging(link, rings[0], _topic(0), 1) if len(rings) == 1 else Gathering(link, rings, 1)
 
     def _rings(self, *, sent: bool) -> list[Ring]:

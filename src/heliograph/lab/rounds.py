@@ -64,6 +64,11 @@ class Row:
         return sum(run.outcome.late for run in self.runs if run.outcome)
 
     @property
+    def written(self) -> int:
+        """Bytes that the broker wrote to a disk, over all rounds."""
+        return sum(run.outcome.spent.broker_written for run in self.runs if run.outcome)
+
+    @property
     def errors(self) -> list[str]:
         """Why rounds failed."""
         return [run.error for run in self.runs if run.error]
