@@ -20,6 +20,7 @@ def test_subscribe_has_identifier_one():
 def test_publish_of_each_shape():
     assert wire.Shape().publish("t", b"xy") == b"\x30\x05\x00\x01txy"
     assert wire.Shape(qos=1).publish("t", b"xy", 0x1234) == b"\x32\x07\x00\x01t\x12\x34xy"
+    assert wire.Shape(qos=1, retain=True).publish("t", b"xy", 1) == b"\x33\x07\x00\x01t\x00\x01xy"
     assert wire.Shape(qos=2).publish("t", b"xy", 1) == b"\x34\x07\x00\x01t\x00\x01xy"
     assert wire.Shape(wire.V5).publish("t", b"xy") == b"\x30\x06\x00\x01t\x00xy"
     properties = wire.user_properties([("k", "v")])

@@ -58,6 +58,17 @@ class Load:
         self.subscribers.append(subscriber)
         subscriber.link.attach(self._selector, subscriber.read)
 
+    def leave(self, link: Link) -> None:
+        """Have this client say goodbye, in the middle of the load."""
+        self._selector.unregister(link.socket)
+        self._links.remove(link)
+        link.leave()
+
+    def come_back(self, subscriber: Subscriber, link: Link) -> None:
+        """Let this subscriber, whose client had left, go on with a new connection."""
+        subscriber.move(link)
+        link.attach(self._selector, subscriber.read)
+
     def run(self, send: Callable[[], float]) -> Outcome:
         """Warm up, measure while messages flow, then wait for those on their way.
 

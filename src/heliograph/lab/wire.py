@@ -15,7 +15,6 @@ CONNACK, SUBACK = 0x20, 0x90
 PUBACK, PUBREC, PUBREL, PUBCOMP = 0x40, 0x50, 0x62, 0x70
 DISCONNECT = b"\xe0\x00"
 CLEAN = 0x02  # flag of CONNECT
-RETAIN = 0x01  # flag of PUBLISH
 
 # Who sent a message and which of its messages it is; every payload starts with these.
 MARK = struct.Struct(">II")
@@ -70,12 +69,13 @@ class Shape:
     version: int = V3
     qos: int = 0
     properties: bytes = b""
+    retain: bool = False
 
     def publish(self, topic: str, payload: bytes, packet_id: int = 0) -> bytes:
         """One PUBLISH of this shape."""
         identifier = packet_id.to_bytes(2, "big") if self.qos else b""
         properties = varint(len(self.properties)) + self.properties if self.version == V5 else b""
-        return _packet(0x30 | self.qos << 1, text(topic) + identifier + properties + payload)
+        return _packet(0x30 | self.qos << 1 | self.retain, text(topic) + identifier + properties + payload)
 
 
 def payload(publisher: int, sequence: int, size: int) -> bytes:
