@@ -8,7 +8,9 @@ READY_DEV := $(VENV)/.ready-dev
 NODE_TESTS := tests/interop/node
 CONFIG ?=
 
-.PHONY: run test lint format bench clean help
+SOAK_MINUTES ?= 30
+
+.PHONY: run test lint format bench soak clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -31,6 +33,9 @@ format: $(READY_DEV) ## rewrite the code in the project's format
 
 bench: $(READY_DEV) ## measure this server beside its peers (BENCH="--quick" for a short look)
 	$(BIN)/helio bench $(BENCH)
+
+soak: $(READY_DEV) ## run the server under steady durable load; fails if memory or disk grow (SOAK_MINUTES=30)
+	$(BIN)/python -m heliograph.lab.soak --minutes $(SOAK_MINUTES)
 
 clean: ## remove everything that the other targets made
 	rm -rf $(VENV) $(NODE_TESTS)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

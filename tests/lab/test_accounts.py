@@ -17,7 +17,9 @@ ONE_TO_ONE = [Flow(name=f"qos{qos}", about="", qos=qos, window=40) for qos in (0
 SHAPES = [
     *ONE_TO_ONE,
     Flow(name="fan-in", about="", publishers=5, window=1),
+    Flow(name="fan-in-qos1", about="", publishers=5, window=1, qos=1),
     Flow(name="fan-out", about="", subscribers=3, window=40),
+    Flow(name="durable", about="", durable=True, qos=1, window=40),
     Flow(name="lengths", about="", payload=(16, 60), topics=5, window=40),
 ]
 
@@ -69,8 +71,9 @@ def test_a_loss_in_fan_out_counts_for_every_subscriber():
     assert accounts(measure(case, lambda number, packet: [] if number == 3 else [packet])) == (3, 0, 0)
 
 
-def test_fan_in_tells_publishers_apart():
-    case = Flow(name="fan-in", about="", publishers=5, window=1)
+@pytest.mark.parametrize("qos", [0, 1])
+def test_fan_in_tells_publishers_apart(qos):
+    case = Flow(name="fan-in", about="", publishers=5, window=1, qos=qos)
     twice = measure(case, lambda number, packet: [packet, packet] if number == 7 else [packet])
     assert accounts(twice) == (0, 1, 0)
 

@@ -6,6 +6,7 @@ import pytest
 
 from heliograph.cli.main import main
 from heliograph.lab import report
+from heliograph.lab.backlog import Backlog
 from heliograph.lab.case import Outcome
 from heliograph.lab.flow import Flow
 from heliograph.lab.idle import Idle
@@ -14,11 +15,17 @@ from heliograph.lab.rounds import Row, Run
 from heliograph.lab.targets import Mosquitto
 
 CASE = Flow(name="qos0", about="", goal=50)
+DURABLE = Flow(name="durable", about="", durable=True, qos=1, share=0.5)
 
 
 def outcome(cpu: float, **more: int | dict[str, float]) -> Outcome:
     """A thousand messages a second at this many microseconds each."""
     return Outcome(spent=Reading(1.0, cpu / 1000, 0.25, 0.3), sent=1000, delivered=1000, **more)
+
+
+def at_rate(delivered: int) -> Outcome:
+    """This many deliveries in a second."""
+    return Outcome(spent=Reading(1.0, 0.1, 0.25, 0.3, 4096), sent=delivered, delivered=delivered)
 
 
 def row(target: str, *outcomes: Outcome | str, case=CASE) -> Row:
@@ -47,6 +54,58 @@ def test_a_goal_missed_is_listed_with_what_was_wanted():
 
 def test_a_goal_met_is_not():
     assert report.shortfalls([row("heliograph", outcome(0.1)), row("mosquitto", outcome(10.0))]) == []
+
+
+def test_goals_met_are_listed_with_what_was_wanted():
+    rows = [row("heliograph", outcome(0.1)), row("mosquitto", outcome(10.0))]
+    assert report.successes(rows) == ["qos0: 100x the CPU efficiency of mosquitto, wanted 50x"]
+
+
+def test_a_case_in_which_messages_are_lost_meets_no_goal():
+    rows = [row("heliograph", outcome(0.1, lost=1)), row("mosquitto", outcome(10.0))]
+    assert report.successes(rows) == []
+
+
+def test_the_rate_on_disk_is_compared_round_by_round_with_the_one_in_memory():
+    ours = row("heliograph", at_rate(50), at_rate(10), at_rate(30), case=DURABLE)
+    hasty = row("heliograph-memory", at_rate(100), at_rate(40), at_rate(50), case=DURABLE)
+    assert report.share([ours, hasty]) == 0.5
+    assert report.successes([ours, hasty]) == ["durable: 50% of heliograph-memory's rate, wanted 50%"]
+    assert "50% of heliograph-memory's rate" in report.lines([ours, hasty])[0]
+
+
+def test_a_share_that_is_too_small_is_a_shortfall():
+    rows = [row("heliograph", at_rate(49), case=DURABLE), row("heliograph-memory", at_rate(100), case=DURABLE)]
+    assert report.shortfalls(rows) == ["durable: 49% of heliograph-memory's rate, wanted 50%"]
+
+
+def test_a_durable_case_in_which_nothing_was_written_meets_no_goal():
+    rows = [row("heliograph", outcome(1.0), case=DURABLE), row("heliograph-memory", at_rate(1), case=DURABLE)]
+    assert report.successes(rows) == []
+    assert report.shortfalls(rows) == [
+        "durable: nothing was seen to be written to a disk, so nothing durable was measured"
+    ]
+
+
+def test_what_goes_wrong_without_waiting_for_the_disk_is_our_failure_too():
+    rows = [row("heliograph", at_rate(1), case=DURABLE), row("heliograph-memory", "it went away", case=DURABLE)]
+    assert report.failures(rows) == ["durable (heliograph-memory): failed: it went away"]
+
+
+def test_messages_out_of_order_are_our_failure():
+    rows = [row("heliograph", outcome(0.1, late=2))]
+    assert report.failures(rows) == ["qos0: 0 lost, 0 twice, 0 strange packets, 2 out of order"]
+
+
+def test_a_goal_for_many_messages_says_when_there_were_fewer():
+    case = Backlog(name="backlog", about="", messages=1000, most={"MB resident": 200})
+    rows = [row("heliograph", outcome(1.0, figures={"messages": 10, "MB resident": 50}), case=case)]
+    assert report.successes(rows) == ["backlog: 50 MB resident, wanted 200 at most (with 10 of 1000 messages)"]
+
+
+def test_a_disk_in_memory_is_called_that():
+    assert "in memory" in report.disk_line({"folder": "/t", "filesystem": "tmpfs", "sync_ms": 0.0})
+    assert "in memory" not in report.disk_line({"folder": "/t", "filesystem": "ext4", "sync_ms": 1.0})
 
 
 def test_figures_have_goals_of_their_own():

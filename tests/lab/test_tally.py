@@ -22,7 +22,7 @@ def test_a_gap_is_missing():
 
 def test_a_late_message_is_no_longer_missing():
     tally = take(0, 2, 3, 1, 4)
-    assert (tally.received, tally.missing, tally.duplicates) == (5, set(), 0)
+    assert (tally.received, tally.missing, tally.duplicates, tally.late) == (5, set(), 0, 1)
 
 
 def test_the_same_again_is_a_duplicate():

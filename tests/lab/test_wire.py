@@ -8,6 +8,10 @@ def test_connect_is_clean_and_without_keep_alive():
     assert wire.connect("ab", wire.V5) == b"\x10\x0f\x00\x04MQTT\x05\x02\x00\x00\x00\x00\x02ab"
 
 
+def test_connect_for_a_durable_session():
+    assert wire.connect("ab", durable=True) == b"\x10\x0e\x00\x04MQTT\x04\x00\x00\x00\x00\x02ab"
+
+
 def test_subscribe_has_identifier_one():
     assert wire.subscribe("a/#", 1) == b"\x82\x08\x00\x01\x00\x03a/#\x01"
     assert wire.subscribe("a/#", 2, wire.V5) == b"\x82\x09\x00\x01\x00\x00\x03a/#\x02"
@@ -16,6 +20,7 @@ def test_subscribe_has_identifier_one():
 def test_publish_of_each_shape():
     assert wire.Shape().publish("t", b"xy") == b"\x30\x05\x00\x01txy"
     assert wire.Shape(qos=1).publish("t", b"xy", 0x1234) == b"\x32\x07\x00\x01t\x12\x34xy"
+    assert wire.Shape(qos=1, retain=True).publish("t", b"xy", 1) == b"\x33\x07\x00\x01t\x00\x01xy"
     assert wire.Shape(qos=2).publish("t", b"xy", 1) == b"\x34\x07\x00\x01t\x00\x01xy"
     assert wire.Shape(wire.V5).publish("t", b"xy") == b"\x30\x06\x00\x01t\x00xy"
     properties = wire.user_properties([("k", "v")])

@@ -16,7 +16,7 @@ from heliograph.lab.rounds import choose_targets
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `helio bench`."""
-    parser.add_argument("--quick", action="store_true", help="a short look, about a minute; figures are rougher")
+    parser.add_argument("--quick", action="store_true", help="a short look, about three minutes; figures are rougher")
     parser.add_argument("--case", action="append", default=[], metavar="NAME", help="only these cases (globs work)")
     parser.add_argument("--target", action="append", default=[], metavar="NAME", help="only these brokers")
     parser.add_argument(

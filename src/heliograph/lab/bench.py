@@ -8,6 +8,7 @@ from pathlib import Path
 
 from heliograph.lab import report
 from heliograph.lab.case import Case, Effort
+from heliograph.lab.disk import describe_disk
 from heliograph.lab.machine import describe, raise_file_limit, split_cores
 from heliograph.lab.rounds import Row, measure
 from heliograph.lab.targets import TARGETS, Target
@@ -18,7 +19,7 @@ def run_bench(cases: Sequence[Case], targets: Sequence[Target], effort: Effort, 
     raise_file_limit()
     done: list[list[Row]] = []
     with split_cores() as cores:
-        about = describe(cores)
+        about, disk = describe(cores), describe_disk()
         if not markdown:
             print(report.header(), flush=True)
         for rows in measure(cases, targets, effort, cores, _progress):
@@ -26,21 +27,29 @@ def run_bench(cases: Sequence[Case], targets: Sequence[Target], effort: Effort, 
             _progress("")
             if not markdown:
                 print("\n".join(report.lines(rows)), flush=True)
-    shortfalls = [line for rows in done for line in report.shortfalls(rows)]
     print(report.markdown(done) if markdown else f"\n{report.LEGEND}")
-    print("\nslower than wanted:")
-    print("\n".join(f"  {line}" for line in shortfalls or ["nothing that was measured"]))
-    _write(results, about, targets, effort, done, shortfalls)
+    if any(case.durable for case in cases):
+        print(f"{report.DURABLE_LEGEND}\n{report.disk_line(disk)}")
+    successes = [line for rows in done for line in report.successes(rows)]
+    shortfalls = [line for rows in done for line in report.shortfalls(rows)]
+    _list("goals met", successes)
+    _list("slower than wanted", shortfalls)
+    _write(results, about | {"disk": disk}, targets, effort, done, successes, shortfalls)
     return 1 if any(report.failures(rows) for rows in done) else 0
 
 
 def list_choices(cases: Sequence[Case]) -> None:
     """Show what can be measured here."""
     for case in cases:
-        print(f"{case.name:18} {case.about} (goal: {case.goal:g}x)")
+        print(f"{case.name:25} {case.about} (goal: {case.goals})")
     print()
     for target in (kind() for kind in TARGETS):
-        print(f"{target.name:18} {target.version() or 'not installed'}")
+        print(f"{target.name:25} {target.version() or 'not installed'}")
+
+
+def _list(title: str, found: Sequence[str]) -> None:
+    print(f"\n{title}:")
+    print("\n".join(f"  {line}" for line in found or ["nothing that was measured"]))
 
 
 def _progress(text: str) -> None:
@@ -57,6 +66,7 @@ def _write(
     targets: Sequence[Target],
     effort: Effort,
     done: Sequence[Sequence[Row]],
+    successes: Sequence[str],
     shortfalls: Sequence[str],
 ) -> None:
     data = {
@@ -66,6 +76,7 @@ def _write(
         "seconds": effort.seconds,
         "rounds": effort.rounds,
         "rows": [report.as_data(row) for rows in done for row in rows],
+        "goals_met": successes,
         "slower_than_wanted": shortfalls,
     }
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,11 @@
 """What a benchmark case is: a load with a name and a goal, which measures one broker and says what came out."""
 
+import sys
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from heliograph.lab.link import Address
+from heliograph.lab.link import Address, BrokerGone
 from heliograph.lab.meter import Meter, Reading
 
 
@@ -14,10 +16,23 @@ class Effort:
     seconds: float  # measured interval of a load
     rounds: int  # times that each case runs on each target
     connections: int  # at most this many idle connections
+    backlog: float = 1.0  # the part that is sent of the messages of a case that counts messages instead of seconds
 
 
 FULL = Effort(seconds=3.0, rounds=3, connections=10_000)
-QUICK = Effort(seconds=0.6, rounds=1, connections=2_000)
+QUICK = Effort(seconds=0.6, rounds=1, connections=2_000, backlog=0.02)
+
+
+@dataclass(frozen=True)
+class Restart:
+    """A broker that has been ended and started again with the same data."""
+
+    spent: Reading  # from the start of the new process until it has answered a CONNECT
+    meter: Meter  # of the new process
+
+
+def _no_restart() -> Restart:
+    raise BrokerGone("this broker cannot be started again")
 
 
 @dataclass(frozen=True)
@@ -27,6 +42,12 @@ class Site:
     address: Address
     meter: Meter
     effort: Effort
+    longest_queue: int = sys.maxsize  # see Target
+    restart: Callable[[], Restart] = _no_restart
+
+    def messages(self, count: int) -> int:
+        """How many messages to send where a full measurement of our server has `count`."""
+        return min(max(1, round(count * self.effort.backlog)), self.longest_queue)
 
 
 @dataclass(frozen=True)
@@ -39,6 +60,7 @@ class Outcome:
     lost: int = 0
     duplicates: int = 0
     strange: int = 0  # packets that have no place in the load
+    late: int = 0  # messages that arrived after later ones, where a case looks for that
     figures: dict[str, float] = field(default_factory=dict)  # what only some cases measure, by name
 
     @property
@@ -62,6 +84,11 @@ class Outcome:
         return max(0.0, self.spent.machine_cpu - self.spent.broker_cpu - self.spent.generator_cpu) / self.spent.wall
 
     @property
+    def written(self) -> float:
+        """Bytes that the broker wrote to the disk per delivery."""
+        return self.spent.broker_written / max(1, self.delivered)
+
+    @property
     def rate_in(self) -> float:
         """Messages per second that the broker took."""
         return self.sent / self.spent.wall
@@ -78,9 +105,19 @@ class Case(ABC):
 
     name: str
     about: str
-    goal: float = 1.0  # how many times less CPU per delivery than mosquitto 2.0 we want to use
+    goal: float | None = 1.0  # how many times less CPU per delivery than mosquitto 2.0 we want to use
+    share: float | None = None  # what of its rate with durability "memory" our server is to keep with "disk"
     most: dict[str, float] = field(default_factory=dict)  # figures of ours that must not be greater than this
     tls: bool = False
+    durable: bool = False  # subscribers have sessions that outlive their connections, so that messages are stored
+
+    @property
+    def goals(self) -> str:
+        """All goals in words."""
+        words = [f"{self.goal:g}x"] if self.goal is not None else []
+        words += [f"{self.share:.0%} of the rate without waiting for the disk"] if self.share is not None else []
+        words += [f"at most {most:g} {name}" for name, most in self.most.items()]
+        return ", ".join(words)
 
     @abstractmethod
     def measure(self, site: Site) -> Outcome:

@@ -5,10 +5,109 @@ from fnmatch import fnmatchcase
 
 from heliograph.errors import Problem
 from heliograph.lab import wire
+from heliograph.lab.backlog import RESIDENT, Backlog
 from heliograph.lab.case import Case
 from heliograph.lab.flow import Flow
 from heliograph.lab.idle import Idle
 from heliograph.lab.latency import Latency
+from heliograph.lab.recovery import SECONDS, Recovery
+
+SHARE = 0.5  # of the rate that our server has when it does not wait for the disk
+
+# Here subscribers have durable sessions, so that our server stores every message and waits for the disk before it
+# acknowledges. Windows are large where many messages are to share one wait.
+DURABLE: tuple[Case, ...] = (
+    Flow(
+        name="durable-qos1",
+        about="durable: 1 publisher, 1 subscriber, QoS 1",
+        durable=True,
+        qos=1,
+        goal=10,
+        share=SHARE,
+    ),
+    Flow(
+        name="durable-pairs-qos1",
+        about="durable: 10 pairs, QoS 1, window 4000 each",
+        durable=True,
+        groups=10,
+        qos=1,
+        goal=10,
+        share=SHARE,
+    ),
+    Flow(
+        name="durable-pairs-qos1-512",
+        about="the same with 512 B payloads, window 2000 each",
+        durable=True,
+        groups=10,
+        qos=1,
+        payload=(512, 512),
+        window=2000,
+        goal=10,
+        share=SHARE,
+    ),
+    Flow(
+        name="durable-pairs-qos1-4k",
+        about="the same with 4 KB payloads, window 256 each",
+        durable=True,
+        groups=10,
+        qos=1,
+        payload=(4096, 4096),
+        window=256,
+        goal=10,
+        share=SHARE,
+    ),
+    Flow(
+        name="durable-pairs-qos2",
+        about="durable: 10 pairs, QoS 2, window 1000 each",
+        durable=True,
+        groups=10,
+        qos=2,
+        window=1000,
+        goal=10,
+        share=SHARE,
+    ),
+    Flow(
+        name="durable-fan-out-100-qos1",
+        about="durable: 1 publisher, 100 subscribers, QoS 1",
+        durable=True,
+        subscribers=100,
+        qos=1,
+        window=400,
+        goal=10,
+        share=SHARE,
+    ),
+    Flow(
+        name="durable-fan-in-100-qos1",
+        about="durable: 100 publishers to 1 wildcard subscriber, QoS 1, one packet per read",
+        durable=True,
+        publishers=100,
+        qos=1,
+        window=1,
+        goal=10,
+        share=SHARE,
+    ),
+    Backlog(
+        name="durable-backlog",
+        about="10 million messages of 100 B wait for a consumer (1 million in mosquitto); CPU per drained message",
+        messages=10_000_000,
+        most={RESIDENT: 200},
+    ),
+    Recovery(
+        name="durable-recovery",
+        about="back after kill -9 (mosquitto: SIGTERM) with 1 million messages of 100 B; CPU per recovered message",
+        messages=1_000_000,
+        goal=None,
+        most={SECONDS: 5},
+    ),
+    Recovery(
+        name="durable-recovery-single",
+        about="the same, the messages having come one packet per read",
+        messages=1_000_000,
+        publishers=100,
+        goal=None,
+        most={SECONDS: 5},
+    ),
+)
 
 # Windows keep what is on its way to one subscriber below every broker's limits (4000 small messages, a few megabytes)
 # and let a slow broker empty its queues within a second or two at the end.
@@ -60,6 +159,7 @@ CASES: tuple[Case, ...] = (
         rate=10_000,
         other_rate=50_000,
     ),
+    *DURABLE,
 )
 
 

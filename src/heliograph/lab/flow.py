@@ -1,7 +1,7 @@
 """Messages from publishers to subscribers as fast as an end-to-end window lets them go."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from heliograph.lab import wire
 from heliograph.lab.case import Case, Outcome, Site
@@ -10,6 +10,8 @@ from heliograph.lab.load import Load
 from heliograph.lab.publishers import Publisher
 from heliograph.lab.ring import Ring
 from heliograph.lab.subscribers import Acknowledging, Gathering, Stream, Subscriber
+
+DISK_BYTES = "disk bytes/delivery"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,14 +34,15 @@ class Flow(Case):
         with Load(site) as load:
             for group in range(self.groups):
                 self._open_group(load, group)
-            return load.run(load.pump)
+            outcome = load.run(load.pump)
+        return replace(outcome, figures={DISK_BYTES: outcome.written}) if self.durable else outcome
 
     def _open_group(self, load: Load, group: int) -> None:
         sending = [self._ring(number, group, sent=True) for number in range(self.publishers)]
         arriving = [self._ring(number, group, sent=False) for number in range(self.publishers)]
         readers: list[Subscriber] = []
         for number in range(self.subscribers):
-            link = load.open(f"s{group}-{number}", self.to_version)
+            link = load.open(f"s{group}-{number}", self.to_version, durable=self.durable)
             reader = self._subscriber(link, arriving, group)
             load.add_subscriber(reader)
             readers.append(reader)
@@ -52,7 +55,7 @@ class Flow(Case):
         one_topic = self.publishers == 1 and self.topics == 1
         link.subscribe(self._topic(group, 0, 0) if one_topic else f"lab/{group:03}/#", self.qos)
         if self.publishers > 1:
-            return Gathering(link, rings)
+            return Gathering(link, rings, self.qos)
         if self.qos:
             return Acknowledging(link, rings[0], self._topic(group, 0, 0), self.qos)
         return Stream(link, rings[0])

@@ -42,11 +42,11 @@ def _dial(address: Address) -> socket.socket:
 class Link:
     """A connected MQTT client as far as bytes go."""
 
-    def __init__(self, address: Address, client: str, version: int = wire.V3) -> None:
+    def __init__(self, address: Address, client: str, version: int = wire.V3, *, durable: bool = False) -> None:
         """Connect and send CONNECT; `finish` waits for the answer, so that many links can be opened side by side."""
         self.version = version
         self.socket = _dial(address)
-        self._say(wire.connect(client, version))
+        self._say(wire.connect(client, version, durable=durable))
         self._handle: Callable[[], None] = lambda: None
         self._selector: selectors.BaseSelector
         self._backlog: deque[memoryview] = deque()
@@ -160,6 +160,23 @@ class Link:
             self._waiting = waiting
             events = selectors.EVENT_READ | (selectors.EVENT_WRITE if waiting else 0)
             self._selector.modify(self.socket, events, self)
+
+    def leave(self) -> None:
+        """Say goodbye and wait until the broker has closed the connection: from then on this client is away.
+
+        What the broker sent meanwhile is thrown away unacknowledged; a durable session gets it again.
+        """
+        self.socket.setblocking(True)
+        self.socket.settimeout(PATIENCE)
+        self._say(wire.DISCONNECT)
+        try:
+            while self.socket.recv_into(BUFFER):
+                pass
+        except ConnectionError:
+            pass  # gone, too
+        except OSError as error:
+            raise BrokerGone(f"waiting for the end of a connection failed: {error}") from None
+        self.close()
 
     def close(self) -> None:
         """Reset rather than close: ten thousand sockets in TIME_WAIT would starve the next run of ports."""

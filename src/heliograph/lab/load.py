@@ -41,9 +41,9 @@ class Load:
         for link in self._links:
             link.close()
 
-    def open(self, client: str, version: int = wire.V3) -> Link:
+    def open(self, client: str, version: int = wire.V3, *, durable: bool = False) -> Link:
         """A connected client that is closed with the load."""
-        link = Link(self._site.address, client, version)
+        link = Link(self._site.address, client, version, durable=durable)
         self._links.append(link)
         link.finish()
         return link
@@ -57,6 +57,17 @@ class Load:
         """Let this subscriber take part."""
         self.subscribers.append(subscriber)
         subscriber.link.attach(self._selector, subscriber.read)
+
+    def leave(self, link: Link) -> None:
+        """Have this client say goodbye, in the middle of the load."""
+        self._selector.unregister(link.socket)
+        self._links.remove(link)
+        link.leave()
+
+    def come_back(self, subscriber: Subscriber, link: Link) -> None:
+        """Let this subscriber, whose client had left, go on with a new connection."""
+        subscriber.move(link)
+        link.attach(self._selector, subscriber.read)
 
     def run(self, send: Callable[[], float]) -> Outcome:
         """Warm up, measure while messages flow, then wait for those on their way.
@@ -97,14 +108,14 @@ class Load:
 
     @property
     def _delivered(self) -> int:
-        return sum(tally.received for reader in self.subscribers for tally in reader.tallies)
+        return sum(reader.received for reader in self.subscribers)
 
     def _flow(self, send: Callable[[], float], seconds: float) -> None:
         end = time.perf_counter() + seconds
         while time.perf_counter() < end:
-            self._turn(send())
+            self.turn(send())
 
-    def _turn(self, timeout: float) -> bool:
+    def turn(self, timeout: float) -> bool:
         """Serve what the connections have; whether there was anything within this time."""
         events = self._selector.select(timeout)
         for key, mask in events:
@@ -114,6 +125,6 @@ class Load:
     def _drain(self) -> None:
         end = time.perf_counter() + DRAIN_SECONDS
         while any(publisher.settled < publisher.sent for publisher in self.publishers):
-            if not self._turn(SILENCE_SECONDS) or time.perf_counter() > end:
+            if not self.turn(SILENCE_SECONDS) or time.perf_counter() > end:
                 return
-        self._turn(QUIET_SECONDS)
+        self.turn(QUIET_SECONDS)

@@ -9,7 +9,7 @@ from heliograph.lab.tally import Tally
 
 
 class Publisher:
-    """One publisher whose messages go to every one of `tallies`.
+    """One publisher whose messages go to every one of `tallies`; above QoS 0 there may be none, as they can wait.
 
     It never has more than `window` messages on their way to the slowest receiver (or unacknowledged), so no
     broker's drop policy comes into play. It sends a quarter of the window at a time: as a pipelining client does,
@@ -33,8 +33,7 @@ class Publisher:
     @property
     def settled(self) -> int:
         """Messages that every receiver has got and, above QoS 0, the broker has acknowledged."""
-        arrived = min([tally.next for tally in self._tallies])
-        return min(arrived, *self._counts.values()) if self._counts else arrived
+        return min([tally.next for tally in self._tallies] + list(self._counts.values()))
 
     @property
     def room(self) -> int:

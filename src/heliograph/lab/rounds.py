@@ -7,7 +7,7 @@ from statistics import median_low
 import psutil
 
 from heliograph.errors import Problem
-from heliograph.lab.case import Case, Effort, Outcome
+from heliograph.lab.case import Case, Effort, Outcome, Site
 from heliograph.lab.link import BrokerGone
 from heliograph.lab.machine import Cores
 from heliograph.lab.running import running
@@ -59,6 +59,16 @@ class Row:
         return sum(run.outcome.strange for run in self.runs if run.outcome)
 
     @property
+    def late(self) -> int:
+        """Messages that arrived after later ones, over all rounds."""
+        return sum(run.outcome.late for run in self.runs if run.outcome)
+
+    @property
+    def written(self) -> int:
+        """Bytes that the broker wrote to a disk, over all rounds."""
+        return sum(run.outcome.spent.broker_written for run in self.runs if run.outcome)
+
+    @property
     def errors(self) -> list[str]:
         """Why rounds failed."""
         return [run.error for run in self.runs if run.error]
@@ -87,9 +97,13 @@ def measure(
 ) -> Iterator[list[Row]]:
     """The rows of each case, one per target, as soon as its rounds are done."""
     for number, case in enumerate(cases, 1):
-        runs: dict[str, list[Run]] = {target.name: [] for target in targets}
+        taking_part = [target for target in targets if case.share is not None or not target.only_compared]
+        if not taking_part:
+            progress(f"[{number}/{len(cases)}] {case.name}: none of the chosen brokers is measured here")
+            continue
+        runs: dict[str, list[Run]] = {target.name: [] for target in taking_part}
         for turn in range(1, effort.rounds + 1):
-            for target in targets:
+            for target in taking_part:
                 progress(f"[{number}/{len(cases)}] {case.name}: {target.name}, round {turn} of {effort.rounds}")
                 runs[target.name].append(_run(case, target, effort, cores, turn))
         yield [Row(case, name, tuple(done)) for name, done in runs.items()]
@@ -97,7 +111,8 @@ def measure(
 
 def _run(case: Case, target: Target, effort: Effort, cores: Cores, turn: int) -> Run:
     try:
-        with running(target, case, effort, cores.broker) as site:
+        with running(target, cores.broker, tls=case.tls, durable=case.durable) as broker:
+            site = Site(broker.address, broker.meter, effort, target.longest_queue, broker.restart)
             return Run(turn, case.measure(site))
     except (BrokerGone, Problem, psutil.Error) as error:
         return Run(turn, None, str(error))

@@ -24,6 +24,16 @@ class Subscriber(ABC):
         self.strange = 0  # packets that are not deliveries of this load
         self._kept = b""  # the start of a packet whose rest has not arrived
 
+    @property
+    def received(self) -> int:
+        """Distinct messages that have arrived from all publishers."""
+        return sum([tally.received for tally in self.tallies])
+
+    def move(self, link: Link) -> None:
+        """Go on with another connection of the same session; half a packet that the old one brought comes again."""
+        self.link = link
+        self._kept = b""
+
     @abstractmethod
     def read(self) -> None:
         """Take what the link has received."""
@@ -133,12 +143,15 @@ class Acknowledging(Subscriber):
 
 
 class Gathering(Subscriber):
-    """QoS 0 from many publishers in any order, all messages of one length: each one's marks are read."""
+    """QoS 0 or 1 from many publishers in any order, all messages of one length: each one's marks are read."""
 
-    def __init__(self, link: Link, rings: Sequence[Ring]) -> None:
+    def __init__(self, link: Link, rings: Sequence[Ring], qos: int = 0) -> None:
         super().__init__(link, rings)
         stride = rings[0].starts[1]
-        mark_at = rings[0].stream.index(wire.MARK.pack(0, 0))
+        # An identifier, which is zero here, comes before the mark, which is zero as well in the first message.
+        mark_at = rings[0].stream.index(bytes(wire.MARK.size)) + (2 if qos else 0)
+        self._id_at = mark_at - 2
+        self._acknowledges = qos == 1
         self._marks = struct.Struct(f">{mark_at}xII{stride - mark_at - wire.MARK.size}x")
         self._first = rings[0].stream[:1]
 
@@ -153,10 +166,16 @@ class Gathering(Subscriber):
         tallies = self.tallies
         for publisher, sequence in self._marks.iter_unpack(chunk[:size]):
             tallies[publisher].take(sequence)
+        if self._acknowledges and count:
+            high = bytes(BUFFER[self._id_at : size : self._marks.size])
+            low = bytes(BUFFER[self._id_at + 1 : size : self._marks.size])
+            self.link.write(wire.ack_run(wire.PUBACK, high, low))
         self._kept = bytes(chunk[size:])
 
     def _read_slowly(self, data: bytes) -> None:
         end = 0
         for start, body, end in wire.packets(data):
-            self._take_one(data[start:end], body - start)
+            delivery = self._take_one(data[start:end], body - start)
+            if delivery is not None and delivery.qos:
+                self.link.write(wire.ack_run(wire.PUBACK, delivery.packet_id[:1], delivery.packet_id[1:]))
         self._kept = data[end:]

@@ -9,6 +9,7 @@ class Tally:
         self.next = 0  # every message before this one has arrived or is in `missing`
         self.missing: set[int] = set()
         self.duplicates = 0
+        self.late = 0  # arrived after one that was sent later
 
     def take(self, sequence: int) -> None:
         """A message with this number (modulo `modulus`) has arrived."""
@@ -20,6 +21,7 @@ class Tally:
         late = self.next + ahead - self.modulus
         if late in self.missing:
             self.missing.remove(late)
+            self.late += 1
         else:
             self.duplicates += 1
 

@@ -4,14 +4,31 @@ import os
 import re
 import select
 import shutil
+import signal
 import subprocess
 import sys
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from pathlib import Path
 
 from heliograph import __version__
 from heliograph.lab.certificate import Certificate
 from heliograph.lab.link import HOST
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a broker is started with."""
+
+    directory: Path  # its own, for its configuration and whatever else it writes
+    port: int
+    tls: Certificate | None = None
+    durable: bool = False  # whether the load has sessions that outlive their connections
+
+    @property
+    def data(self) -> Path:
+        """The folder for what it stores."""
+        return self.directory / "data"
 
 
 class Target(ABC):
@@ -20,35 +37,46 @@ class Target(ABC):
     name: str
     on_request = False
     """Measured only when it is named."""
+    only_compared = False
+    """Measured only in cases that compare two durabilities of our server."""
+    last_signal = signal.SIGKILL
+    """What ends it before a recovery."""
+    longest_queue = sys.maxsize
+    """Messages that it gets at most in a case that counts messages instead of seconds."""
 
     @abstractmethod
     def version(self) -> str | None:
         """Its version, None when it is not installed."""
 
     @abstractmethod
-    def command(self, directory: Path, port: int, tls: Certificate | None) -> list[str]:
-        """How to start it in the foreground on this port of the loopback; it may write its configuration here."""
+    def command(self, setup: Setup) -> list[str]:
+        """How to start it in the foreground on this port of the loopback; it may write its configuration there."""
 
 
 class Heliograph(Target):
-    """Ours."""
+    """Ours, which acknowledges what it stores when that has been forced to the disk."""
 
     name = "heliograph"
+    durability = "disk"
 
     def version(self) -> str | None:
         """The version of this package."""
         return __version__
 
-    def command(self, directory: Path, port: int, tls: Certificate | None) -> list[str]:
+    def command(self, setup: Setup) -> list[str]:
         """Limits out of the way of ten thousand connections, and no line in the log for each, as for the peers."""
+        tls = setup.tls
         kind = 'kind = "tcp"' if tls is None else f'kind = "tls"\ncert = "{tls.cert}"\nkey = "{tls.key}"'
-        config = directory / "heliograph.toml"
+        config = setup.directory / "heliograph.toml"
         config.write_text(
             f"""
 [[listener]]
 {kind}
 host = "{HOST}"
-port = {port}
+port = {setup.port}
+[storage]
+directory = "{setup.data}"
+durability = "{self.durability}"
 [log]
 level = "warning"
 [http]
@@ -57,16 +85,39 @@ enabled = false
 connections = 20000
 connects_per_second = 100000
 inflight = 65535
-max_messages = 100000
+{_LONG_QUEUES if setup.durable else "max_messages = 100000"}
 """
         )
         return [sys.executable, "-m", "heliograph.cli.main", "serve", "--config", str(config)]
 
 
+# Room for ten million messages that wait for one consumer.
+_LONG_QUEUES = """max_messages = 20000000
+max_bytes = 17179869184
+buffered_bytes = 17179869184"""
+
+
+class HeliographMemory(Heliograph):
+    """Ours, which acknowledges as soon as the kernel has what it stores: shows what waiting for the disk costs."""
+
+    name = "heliograph-memory"
+    durability = "memory"
+    only_compared = True
+
+
 class Mosquitto(Target):
-    """Eclipse Mosquitto."""
+    """Eclipse Mosquitto.
+
+    What it stores in durable cases, it keeps in memory and writes to the disk when it ends and every
+    `autosave_interval`, which is half an hour as packaged and stays so: no case is that long. So it acknowledges
+    before anything is on the disk, and is asked for less than our server is. As a crash would leave nothing to
+    recover, it is ended with SIGTERM before a recovery. Of a backlog of ten million it gets one: more would take it
+    minutes, and gigabytes of memory.
+    """
 
     name = "mosquitto"
+    last_signal = signal.SIGTERM
+    longest_queue = 1_000_000
 
     def __init__(self) -> None:
         # Debian installs it where only root's PATH looks.
@@ -80,26 +131,27 @@ class Mosquitto(Target):
         found = re.search(r"mosquitto version (\S+)", text)
         return found[1] if found else "unknown"
 
-    def command(self, directory: Path, port: int, tls: Certificate | None) -> list[str]:
-        """No limits, no files, no log.
+    def command(self, setup: Setup) -> list[str]:
+        """No limits, no files (but for durable cases), no log.
 
         `set_tcp_nodelay` stays off, its default: it writes message by message, and with Nagle's algorithm the kernel
         gathers those writes. Measured, that halves its CPU in fan-out and is better for its latency under load, too.
         """
         lines = [
-            f"listener {port} {HOST}",
+            f"listener {setup.port} {HOST}",
             "max_connections -1",
             "allow_anonymous true",
             "max_inflight_messages 0",
             "max_queued_messages 0",
-            "persistence false",
             "log_type none",
         ]
+        # It wants the slash at the end, and does not make the folder.
+        lines += ["persistence true", f"persistence_location {setup.data}/"] if setup.durable else ["persistence false"]
         if os.geteuid() == 0:
             lines.append("user root")  # or it becomes a user who cannot read the key for TLS
-        if tls is not None:
-            lines += [f"certfile {tls.cert}", f"keyfile {tls.key}"]
-        config = directory / "mosquitto.conf"
+        if setup.tls is not None:
+            lines += [f"certfile {setup.tls.cert}", f"keyfile {setup.tls.key}"]
+        config = setup.directory / "mosquitto.conf"
         config.write_text("\n".join(lines) + "\n")
         return [self._program or self.name, "-c", str(config)]
 
@@ -114,9 +166,9 @@ class BareLoop(Target):
         """Epoll is what it needs."""
         return __version__ if hasattr(select, "epoll") else None
 
-    def command(self, directory: Path, port: int, tls: Certificate | None) -> list[str]:
+    def command(self, setup: Setup) -> list[str]:
         """It has no configuration."""
-        return [sys.executable, "-m", "heliograph.lab.bare_loop", str(port)]
+        return [sys.executable, "-m", "heliograph.lab.bare_loop", str(setup.port)]
 
 
-TARGETS: tuple[type[Target], ...] = (Heliograph, Mosquitto, BareLoop)
+TARGETS: tuple[type[Target], ...] = (Heliograph, HeliographMemory, Mosquitto, BareLoop)

@@ -13,6 +13,8 @@ V5 = 5
 
 CONNACK, SUBACK = 0x20, 0x90
 PUBACK, PUBREC, PUBREL, PUBCOMP = 0x40, 0x50, 0x62, 0x70
+DISCONNECT = b"\xe0\x00"
+CLEAN = 0x02  # flag of CONNECT
 
 # Who sent a message and which of its messages it is; every payload starts with these.
 MARK = struct.Struct(">II")
@@ -38,10 +40,15 @@ def _packet(first: int, body: bytes) -> bytes:
     return bytes([first]) + varint(len(body)) + body
 
 
-def connect(client: str, version: int = V3) -> bytes:
-    """A clean CONNECT without keep-alive: a broker has no reason to wake up for an idle connection."""
+def connect(client: str, version: int = V3, *, durable: bool = False) -> bytes:
+    """A CONNECT without keep-alive: a broker has no reason to wake up for an idle connection.
+
+    It starts a clean session, or opens one that outlives its connections: 3.1.1's clean session 0. MQTT 5 would have
+    to name an expiry for that, which no load needs.
+    """
     properties = b"\x00" if version == V5 else b""
-    return _packet(0x10, text("MQTT") + bytes([version, 0x02, 0, 0]) + properties + text(client))
+    flags = 0 if durable else CLEAN
+    return _packet(0x10, text("MQTT") + bytes([version, flags, 0, 0]) + properties + text(client))
 
 
 def subscribe(topic_filter: str, qos: int, version: int = V3) -> bytes:
@@ -62,12 +69,13 @@ class Shape:
     version: int = V3
     qos: int = 0
     properties: bytes = b""
+    retain: bool = False
 
     def publish(self, topic: str, payload: bytes, packet_id: int = 0) -> bytes:
         """One PUBLISH of this shape."""
         identifier = packet_id.to_bytes(2, "big") if self.qos else b""
         properties = varint(len(self.properties)) + self.properties if self.version == V5 else b""
-        return _packet(0x30 | self.qos << 1, text(topic) + identifier + properties + payload)
+        return _packet(0x30 | self.qos << 1 | self.retain, text(topic) + identifier + properties + payload)
 
 
 def payload(publisher: int, sequence: int, size: int) -> bytes:
