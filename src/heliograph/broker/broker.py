@@ -5,7 +5,6 @@ the server empties. Whoever calls a method that may have produced output looks a
 """
 
 from collections.abc import Callable, Iterator
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from heliograph.broker import delivery, durable
@@ -203,8 +202,9 @@ class Broker:
 
     def backlogs(self) -> Iterator[tuple[Subscription | ShareGroup, list[Buffer | Spool]]]:
         """All who have had to let messages wait, with where these wait: in memory, in the log, or both."""
-        alone = (s for session in self.sessions.values() for s in session.subscriptions.values() if s.group is None)
-        for owner in chain(alone, self.groups.values()):
+        owners: list[Subscription | ShareGroup] = list(self.groups.values())
+        owners += [s for session in self.sessions.values() for s in session.subscriptions.values() if s.group is None]
+        for owner in owners:
             places: list[Buffer | Spool] = []
             if owner.buffer is not None:
                 places.append(owner.buffer)

@@ -35,7 +35,7 @@ def deliver(broker: "Broker", store: "Store", span: Span, route: Route, publishe
         if isinstance(receiver, Subscription) and receiver.no_local and receiver.session is publisher:
             taken = span.count
         else:
-            takes.append((receiver, _accept(broker, receiver.spool, span.count)))
+            takes.append((receiver, _accept(broker, receiver.spool, span)))
     most = max([number for _, number in takes], default=0)
     if all(number == span.count for _, number in takes):
         _store(broker, store, span, [receiver for receiver, _ in takes], publisher)
@@ -50,10 +50,10 @@ def deliver(broker: "Broker", store: "Store", span: Span, route: Route, publishe
     return max(taken, most)
 
 
-def _accept(broker: "Broker", spool: Spool | None, number: int) -> int:
+def _accept(broker: "Broker", spool: Spool | None, span: Span) -> int:
     assert spool is not None
     rejected, discarded = spool.rejected, spool.discarded
-    accepted = spool.accept(number, broker.limits)
+    accepted = spool.accept(span.count, len(span.data), broker.limits)
     broker.stats.rejected += spool.rejected - rejected
     broker.stats.discarded += spool.discarded - discarded
     return accepted
@@ -61,7 +61,7 @@ def _accept(broker: "Broker", spool: Spool | None, number: int) -> int:
 
 def offer(broker: "Broker", store: "Store", subscription: Subscription, span: Span) -> None:
     """Store and send a span to one subscription that is new: it gets what is retained."""
-    if number := _accept(broker, subscription.spool, span.count):
+    if number := _accept(broker, subscription.spool, span):
         _store(broker, store, span.part(0, number), [subscription], None)
 
 

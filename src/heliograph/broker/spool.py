@@ -33,8 +33,15 @@ class Spool:
         """Messages that wait."""
         return self.unsent.count
 
-    def accept(self, number: int, limits: Limits) -> int:
+    def accept(self, number: int, size: int, limits: Limits) -> int:
         """Make room for new messages as the limits demand; how many of them, from the front, may come."""
+        if limits.when_full is WhenFull.DISCARD_OLD:
+            while self.unsent.count and self._is_too_much(size, limits):
+                chunk = self.cursor.chunk_of(self.unsent.first)
+                self.discarded += self._acknowledge_oldest(chunk.next - self.unsent.first if chunk else 1)
+        elif self._is_too_much(size, limits):
+            self.rejected += number
+            return 0
         room = max(0, limits.max_messages - self.unsent.count)
         if number <= room:
             return number
@@ -44,6 +51,10 @@ class Spool:
         # A span that alone is more than the limit is taken whole: the limit is for what piles up.
         self.discarded += self._acknowledge_oldest(number - room)
         return number
+
+    def _is_too_much(self, size: int, limits: Limits) -> bool:
+        """Whether there would be too many bytes. An empty spool takes anything."""
+        return self.cursor.bytes > 0 and self.cursor.bytes + size > limits.max_bytes
 
     def _acknowledge_oldest(self, number: int) -> int:
         done = 0

@@ -43,7 +43,7 @@ class Chunk:
 class Cursor:
     """The account of one reader. Made, changed and forgotten by the ledger, which logs all of it."""
 
-    __slots__ = ("acknowledged", "chunks", "first", "next", "number")
+    __slots__ = ("acknowledged", "bytes", "chunks", "first", "next", "number")
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -52,6 +52,8 @@ class Cursor:
         self.acknowledged = Ranges()
         """What is done with beyond `first`."""
         self.chunks: list[Chunk] = []
+        self.bytes = 0
+        """Size of the records with its messages, those of a chunk until all of it is acknowledged."""
 
     @property
     def pending(self) -> int:
@@ -75,6 +77,7 @@ class Cursor:
         """`count` messages have come, in the record from `start` to `end`."""
         first = self.next
         self.next = first + count
+        self.bytes += end - start
         if self.chunks:
             last = self.chunks[-1]
             if last.next == first and 0 <= end - last.start <= CHUNK_SIZE and start >= last.end:
@@ -101,6 +104,7 @@ class Cursor:
             gone = 1
             while gone < len(chunks) and chunks[gone].next <= self.first:
                 gone += 1
+            self.bytes -= sum(chunk.size for chunk in chunks[:gone])
             del chunks[:gone]
         if self.acknowledged.count:
             self._drop_acknowledged_chunks(lo, hi)
@@ -111,6 +115,7 @@ class Cursor:
         while 0 <= at < len(self.chunks) and self.chunks[at].first < hi:
             chunk = self.chunks[at]
             if self.acknowledged.end_of(chunk.first) >= chunk.next:
+                self.bytes -= chunk.size
                 del self.chunks[at]
             else:
                 at += 1
@@ -147,6 +152,7 @@ class Cursor:
         kept.append(moved)
         kept.sort(key=_first_of)
         self.chunks = [chunk for chunk in kept if chunk.next > self.first]
+        self.bytes = sum(chunk.size for chunk in self.chunks)
 
     def encode(self) -> bytes:
         """All of it, for a checkpoint."""
@@ -165,6 +171,7 @@ def decode_cursor(body: bytes) -> Cursor:
     cursor.acknowledged = Ranges(_RANGE.iter_unpack(body[_HEAD.size : at]))
     for first, count, start, end, size, time in _CHUNK.iter_unpack(body[at : at + chunks * _CHUNK.size]):
         cursor.chunks.append(Chunk(first, first + count, start, end, size, time))
+        cursor.bytes += size
     return cursor
 
 
