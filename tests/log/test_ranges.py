@@ -1,5 +1,7 @@
 """Ranges are a set of whole numbers, whatever is put in and taken out."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -60,7 +62,7 @@ class RangesAreASet(RuleBasedStateMachine):
             assert self.ranges.first == min(self.numbers)
         # Apart from each other: two that touch would be one.
         assert all(lo < hi for lo, hi in found)
-        assert all(one[1] < other[0] for one, other in zip(found, found[1:], strict=False))
+        assert all(one[1] < other[0] for one, other in pairwise(found))
 
 
 TestRangesAreASet = RangesAreASet.TestCase
