@@ -7,8 +7,9 @@ READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 NODE_TESTS := tests/interop/node
 CONFIG ?=
+ROUNDS ?= 300
 
-.PHONY: run test lint format bench clean help
+.PHONY: run test lint format bench faults clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -31,6 +32,9 @@ format: $(READY_DEV) ## rewrite the code in the project's format
 
 bench: $(READY_DEV) ## measure this server beside its peers (BENCH="--quick" for a short look)
 	$(BIN)/helio bench $(BENCH)
+
+faults: $(READY_DEV) ## kill the server hundreds of times under load; nothing may be lost (ROUNDS=300, FAULTS="--seed 1")
+	PYTHONPATH=tests $(BIN)/python -m faults --rounds $(ROUNDS) $(FAULTS)
 
 clean: ## remove everything that the other targets made
 	rm -rf $(VENV) $(NODE_TESTS)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -1,14 +1,14 @@
 """What must hold in the history of a run, however often the server was killed in it. No I/O: history in, faults out.
 
-The rule about order needs a word. MQTT (4.6) lets a QoS 1 message come again, and asks that what is sent again is sent in
-the order in which it was sent first. So a subscriber may see 1 2 3 2 3 4: the server did not learn that 2 and 3 had been
-taken, or the publisher did not learn that the server had them and gave them to it a second time. Two things follow:
+The rule about order needs a word. MQTT (4.6) lets a QoS 1 message come again, and asks that what is sent again is sent
+in the order in which it was sent first. So a subscriber may see 1 2 3 2 3 4: the server did not learn that 2 and 3 had
+been taken, or the publisher did not learn that the server had them and sent them a second time. Two things follow:
 
 * The first arrivals of a stream are in order: 1 2 4 3 is wrong, with or without repetitions between them.
-* Within one connection no number is skipped: a step is to the next number or back to one that has been there. Clients here
-  acknowledge in order, as does the server, so what is unacknowledged is a run without holes, and so is what comes again.
-  A new connection may begin anywhere in the stream as the server has it (1 2 3 1 | 3 1 2 3 4, where the publisher had sent
-  1 2 3 twice), and that is why steps are looked at within a connection only.
+* Within one connection no number is skipped: a step is to the next number, or back. Clients here acknowledge in order,
+  as does the server, so what is unacknowledged is a run without holes, and so is what comes again. A new connection may
+  begin anywhere in the stream as the server has it (1 2 3 1 | 3 1 2 3 4, where the publisher had sent 1 2 3 twice), and
+  that is why steps are looked at within a connection only.
 
 A member of a group gets some of the messages only, and what one member did not take may be given to another, later than
 what came after it. MQTT promises no order there, so none is looked for.
