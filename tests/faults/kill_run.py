@@ -88,7 +88,7 @@ class KillRun:
             self._subscriber("member-1", V5, "load/#", 2, group="crew"),
             self._subscriber("member-2", V5, "load/#", 2, group="crew"),
         ]
-        self._outsiders = [self._outsider("outsider", "load/+/1", 2)] if mosquitto_sub else []
+        self._outsiders = [self._outsider("outsider", "load/+/1", 1)] if mosquitto_sub else []
 
     def run(
         self, rounds: int, ending: Ending = Ending.KILL, *, progress: Callable[[str], None] = lambda _: None

@@ -1,4 +1,9 @@
-"""mosquitto_sub as a durable subscriber: a client of others, in another language, with its own idea of a reconnect."""
+"""mosquitto_sub as a durable subscriber: a client of others, in another language, with its own idea of a reconnect.
+
+With QoS 1 only. libmosquitto (2.0.11) does not notice that a QoS 2 message that comes again after a reconnect is one
+that it holds already: it keeps both, gives one to the application on PUBREL, and the other on the PUBREL of the next
+message with that identifier. The first message so arrives twice and the next never, whatever the server does.
+"""
 
 import subprocess
 import threading

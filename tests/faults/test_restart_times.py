@@ -90,8 +90,8 @@ def test_a_will_without_delay_is_published_when_the_server_took_its_client_down(
 
 def test_a_will_is_not_published_if_its_client_comes_back_in_time(lasting: RestartingServer) -> None:
     lasting.client("heir").asks_for("wills")
-    with_will(lasting, "back", 5)
-    with_will(lasting, "gone", 6)
+    with_will(lasting, "back", 3)
+    with_will(lasting, "gone", 4)
     lasting.restart()
     assert lasting.client("back").session_present
     # The other will is due later, so when it comes the first one has been passed over.
