@@ -12,7 +12,7 @@ import pytest
 
 from heliograph.log import commit
 from heliograph.log.record import frame
-from heliograph.log.segment import SEGMENT_HEADER_SIZE, segment_files
+from heliograph.log.segment import SEGMENT_HEADER_SIZE, read_segment, segment_files
 from log.waiting import WatchedLog, bases, bodies, fill
 
 
@@ -214,6 +214,7 @@ def test_a_new_segment_that_fails_is_made_again(open_log, monkeypatch, call: str
     log.flush()
     assert [trouble and trouble.errno for trouble in log.troubles][-2:] == [errno.EIO, None]
     assert (bases(log), log.replay_position) == ([0, end], position)
+    assert read_segment(segment_files(log.directory)[1]).previous == 0
     assert bodies(log) == [b"before", b"again", b"after"]
     log.close()
     again = open_log()
@@ -282,6 +283,17 @@ def test_a_full_disk_is_waited_for_when_a_segment_begins(small_disk: Path) -> No
     again = WatchedLog(small_disk / "log")
     assert (bodies(again), again.replay_from) == ([b"before", b"in need"], position)
     again.close()
+
+
+def test_a_batch_that_finds_no_room_gives_back_what_it_took(small_disk: Path) -> None:
+    log = WatchedLog(small_disk / "log", retry=60)
+    log.append(1, b"before")
+    safe = log.flush()
+    log.append(1, b"x" * 600_000)
+    log.commit()
+    log.wait_for_trouble(1)
+    assert segment_files(log.directory)[0].stat().st_size == SEGMENT_HEADER_SIZE + safe
+    log.close()
 
 
 FILE_SIZE_LIMIT = """

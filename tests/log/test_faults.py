@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from heliograph.errors import Problem
 from heliograph.log.record import ALIGNMENT, Record
 from heliograph.log.recovery import Damage
 from heliograph.log.segment import SEGMENT_HEADER_SIZE, segment_files
-from log.waiting import WatchedLog
+from log.waiting import WatchedLog, fill
 
 
 class Written:
@@ -96,15 +97,44 @@ def test_any_missing_segment_is_noticed_unless_it_is_the_newest(written: Written
     assert found == [record for record in written.records if record.position < int(Path(written.newest).stem)]
 
 
-def copy_slowly(source: Path, target: Path) -> None:
-    """Copy a directory file by file and block by block, as any program does that knows nothing of logs."""
+def copy_slowly(source: Path, target: Path, meanwhile: Callable[[], None] = lambda: None) -> None:
+    """Copy a directory file by file and block by block, as any program does that knows nothing of logs.
+
+    What happens `meanwhile` happens before each block.
+    """
     target.mkdir()
     for name in sorted(os.listdir(source)):
         if name == "segment.new":
             continue  # has its own name, or not yet
         with (source / name).open("rb", buffering=0) as file, (target / name).open("wb") as copy:
+            meanwhile()
             while block := file.read(4096):
                 copy.write(block)
+                meanwhile()
+
+
+@pytest.mark.parametrize("batches", [1, 2, 5])
+@pytest.mark.parametrize("size", [1, 100, 300])
+def test_a_copy_between_whose_blocks_the_log_goes_on_has_everything_that_was_safe(
+    tmp_path: Path, batches: int, size: int
+) -> None:
+    log = WatchedLog(tmp_path / "log", segment_size=50_000)
+    fill(log, 200)
+
+    def go_on() -> None:
+        for _ in range(batches):
+            log.append(1, b"x" * size)
+            log.flush()
+
+    safe = log.safe
+    copy_slowly(log.directory, tmp_path / "copy", meanwhile=go_on)
+    found: list[Record] = []
+    WatchedLog(tmp_path / "copy", on_record=found.append).close()
+    whole = list(log.records())
+    assert found == whole[: len(found)]
+    assert found[-1].end >= safe
+    assert whole[-1].position > safe
+    log.close()
 
 
 def test_a_copy_taken_at_any_instant_has_everything_that_was_safe(tmp_path: Path) -> None:
