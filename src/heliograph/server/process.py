@@ -177,6 +177,7 @@ class Server:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
+        self.broker.stopping = True
         await self._writer.close_all(Reason.SERVER_SHUTTING_DOWN, "the server is stopping", _GOODBYE)
         if self.http is not None:
             await self.http.close()
