@@ -1,17 +1,8 @@
 """The ledger: the log as an account of messages and of cursors that read them.
 
-Everything that changes is a record, so that opening the ledger again gives the same cursors:
-
-    messages    a span, and the offsets it got in the cursors it is for
-    acks        offsets that cursors are done with, as ranges
-    cursor      all that is known of a cursor: a new one, or one in a checkpoint
-    gone        cursors that nobody wants any more
-    moved       what was live in a segment has been copied: here is where it lies now
-    checkpoint  from here on everything that is known is written down again, bit by bit, while life goes on
-    complete    all of that is there: whoever opens the log can start at that checkpoint
-
-Whoever uses the ledger adds facts of its own, records of kinds from FIRST_FACT on, and gets them back when it is
-opened. A fact of which the checkpoint has a later state may come before it: facts about something unknown are to be
+Everything that changes is a record (`kinds` lists them), so that opening the ledger again gives the same cursors.
+Whoever uses the ledger adds facts of its own, records of kinds from `kinds.FIRST_FACT` on, and gets them back when
+it is opened. A fact of which the checkpoint has a later state may come before it: facts about something unknown are to be
 ignored, and something known that comes again replaces what was known.
 """
 
@@ -23,16 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from heliograph.errors import Problem
+from heliograph.log import kinds
 from heliograph.log.cursor import Cursor, decode_cursor
 from heliograph.log.cursor_reading import CursorReading
 from heliograph.log.log import Log, LogOptions
 from heliograph.log.messages import Messages, Receivers, encode_messages, receivers_of
 from heliograph.log.record import Record
-
-MESSAGES, ACKS, CURSOR, GONE, MOVED, CHECKPOINT, COMPLETE = range(1, 8)
-FIRST_FACT = 32
-COPY = 1
-"""Flag of messages that stood elsewhere before: cursors know them already."""
 
 _ACK = struct.Struct("<IQI")
 _NUMBER = struct.Struct("<I")
@@ -83,7 +70,9 @@ class Ledger:
         self._wake()
 
     def _on_trouble(self, error: OSError | None) -> None:
-        self.trouble = error
+        with self._news:
+            self.trouble = error
+            self._news.notify_all()
         self._wake()
 
     @property
@@ -101,12 +90,13 @@ class Ledger:
         """Bytes that are not yet safe."""
         return self.log.waiting
 
-    def wait(self, patience: float | None = None) -> bool:
-        """Commit, and wait until all is safe; False if that took too long."""
+    def wait(self) -> bool:
+        """Commit, and wait until all is safe; False if there is trouble with the disk instead."""
         self.end_turn()
         end = self.end
         with self._news:
-            return self._news.wait_for(lambda: self.log.safe >= end, patience)
+            self._news.wait_for(lambda: self.log.safe >= end or self.trouble is not None)
+        return self.log.safe >= end
 
     # Changes
 
@@ -114,19 +104,19 @@ class Ledger:
         """A cursor that has no messages yet."""
         self._last_number += 1
         cursor = self.cursors[self._last_number] = Cursor(self._last_number)
-        self.log.append(CURSOR, cursor.encode())
+        self.log.append(kinds.CURSOR, cursor.encode())
         return cursor
 
     def drop_cursor(self, cursor: Cursor) -> None:
         """Nobody will read this cursor any more."""
         del self.cursors[cursor.number]
-        self.log.append(GONE, _NUMBER.pack(cursor.number))
+        self.log.append(kinds.GONE, _NUMBER.pack(cursor.number))
 
     def store(self, messages: Messages, cursors: list[Cursor], identifiers: list[int]) -> None:
         """Append messages for these cursors, each of which gives them its next offsets."""
         count = messages.number
         receivers = Receivers([c.number for c in cursors], [c.next for c in cursors], identifiers)
-        start = self.log.append(MESSAGES, encode_messages(messages, receivers), messages.data, count=count)
+        start = self.log.append(kinds.MESSAGES, encode_messages(messages, receivers), messages.data, count=count)
         end = self.log.end
         now = time.time_ns() // 1_000_000
         for cursor in cursors:
@@ -144,31 +134,31 @@ class Ledger:
     def copy(self, messages: Messages, receivers: Receivers) -> None:
         """Append messages that stand elsewhere already; `moved` then tells that these are the ones that count."""
         body = encode_messages(messages, receivers)
-        self.log.append(MESSAGES, body, messages.data, count=messages.number, flags=COPY)
+        self.log.append(kinds.MESSAGES, body, messages.data, count=messages.number, flags=kinds.COPY)
 
     def moved(self, gone_from: int, gone_to: int, start: int, end: int, moved: list[tuple[int, int, int]]) -> None:
         """What was needed between two positions has been copied to two others: (cursor, offsets from, to) each."""
         pieces = [_MOVED_CURSOR.pack(*each) for each in moved]
-        self.log.append(MOVED, _MOVED.pack(gone_from, gone_to, start, end), *pieces)
+        self.log.append(kinds.MOVED, _MOVED.pack(gone_from, gone_to, start, end), *pieces)
         self._move(gone_from, gone_to, start, end, moved)
 
     def note_checkpoint(self) -> int:
         """What is known is written down from here on; where that is."""
-        return self.log.append(CHECKPOINT)
+        return self.log.append(kinds.CHECKPOINT)
 
     def note_cursor(self, cursor: Cursor) -> None:
         """Write down all that is known of a cursor."""
-        self.log.append(CURSOR, cursor.encode())
+        self.log.append(kinds.CURSOR, cursor.encode())
 
     def note_complete(self, start: int) -> None:
         """All that was known at the checkpoint that starts there has been written down."""
-        self.log.append(COMPLETE, _POSITION.pack(start))
+        self.log.append(kinds.COMPLETE, _POSITION.pack(start))
         self.checkpoint, self.checkpoint_size = start, self.end - start
 
     def end_turn(self) -> None:
         """See to it that everything up to now becomes safe."""
         if self._acks:
-            self.log.append(ACKS, *self._acks)
+            self.log.append(kinds.ACKS, *self._acks)
             self._acks.clear()
         self.log.commit()
 
@@ -177,24 +167,24 @@ class Ledger:
     def _replay(self, record: Record) -> None:
         body = record.body
         match record.kind:
-            case 1:  # MESSAGES, first because nearly all are
-                if not record.flags & COPY:
+            case kinds.MESSAGES:
+                if not record.flags & kinds.COPY:
                     self._replay_messages(record)
-            case 2:
+            case kinds.ACKS:
                 for number, lo, count in _ACK.iter_unpack(body):
                     if cursor := self.cursors.get(number):
                         cursor.acknowledge(lo, lo + count)
-            case 3:
+            case kinds.CURSOR:
                 found = decode_cursor(body)
                 self.cursors[found.number] = found
                 self._last_number = max(self._last_number, found.number)
-            case 4:
+            case kinds.GONE:
                 self.cursors.pop(_NUMBER.unpack(body)[0], None)
-            case 5:
+            case kinds.MOVED:
                 self._replay_moved(body)
-            case 6:
+            case kinds.CHECKPOINT:
                 pass
-            case 7:
+            case kinds.COMPLETE:
                 (self.checkpoint,) = _POSITION.unpack(body)
                 self.checkpoint_size = record.position - self.checkpoint
             case _:

@@ -8,7 +8,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from itertools import chain
 
-from heliograph.log.ledger import MESSAGES, Ledger
+from heliograph.errors import Problem
+from heliograph.log import kinds
+from heliograph.log.ledger import Ledger
 from heliograph.log.messages import Receivers, decode_messages, receivers_of
 from heliograph.log.record import Record
 
@@ -58,7 +60,7 @@ class Upkeep:
         return None
 
     def checkpoint(self) -> None:
-        """Write down all that is known, at once."""
+        """Write down all that is known, at once; a Problem if the disk does not let us."""
         self._finish(self._checkpoint())
 
     def compact(self) -> None:
@@ -68,8 +70,8 @@ class Upkeep:
 
     def _finish(self, work: Iterator[int]) -> None:
         for waits_for in chain(self._work or (), work):
-            if waits_for > self._ledger.safe:
-                self._ledger.wait()
+            if waits_for > self._ledger.safe and not self._ledger.wait():
+                raise Problem(f"{self._ledger.log.directory}: {self._ledger.trouble}")
         self._work = None
 
     # Each of these yields between two bits of work the position up to which the log must be safe before the next one.
@@ -121,7 +123,7 @@ class Upkeep:
         while position < end:
             for record in ledger.reader.read(position, _READ_AT_ONCE, end):
                 position = record.end
-                if record.kind == MESSAGES:
+                if record.kind == kinds.MESSAGES:
                     self._copy(record, found)
             yield 0
         moved = [(number, lo, hi) for number, (lo, hi) in found.items() if number in ledger.cursors]

@@ -198,6 +198,8 @@ class Server:
                 self.broker.timers.run(now)
                 self._writer.flush()
                 self._store.upkeep.work(_UPKEEP)
+            except Problem as problem:
+                log.error("upkeep of the log: %s", problem)
             except Exception:
                 log.exception("internal error in a timer")
             if watchdog is not None and now >= next_watchdog:
