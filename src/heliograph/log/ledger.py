@@ -2,8 +2,8 @@
 
 Everything that changes is a record (`kinds` lists them), so that opening the ledger again gives the same cursors.
 Whoever uses the ledger adds facts of its own, records of kinds from `kinds.FIRST_FACT` on, and gets them back when
-it is opened. A fact of which the checkpoint has a later state may come before it: facts about something unknown are to be
-ignored, and something known that comes again replaces what was known.
+it is opened. A fact of which the checkpoint has a later state may come before it: facts about something unknown are
+to be ignored, and something known that comes again replaces what was known.
 """
 
 import struct

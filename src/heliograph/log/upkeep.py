@@ -50,10 +50,16 @@ class Upkeep:
             elif waits_for > self._ledger.safe:
                 return
 
+    @property
+    def busy(self) -> bool:
+        """Whether something has been begun."""
+        return self._work is not None
+
     def _next(self) -> Iterator[int] | None:
         ledger = self._ledger
         if ledger.end - ledger.checkpoint > max(CHECKPOINT_AFTER, _CHECKPOINT_SHARE * ledger.checkpoint_size):
-            return self._checkpoint()
+            # Room first: when the log grows quickly, one checkpoint follows the other.
+            return chain(self._tidy(_LIVE_ENOUGH), self._checkpoint())
         if ledger.end - self._looked_at > _LOOK_AFTER:
             self._looked_at = ledger.end
             return self._tidy(_LIVE_ENOUGH)
