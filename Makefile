@@ -7,10 +7,11 @@ READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 NODE_TESTS := tests/interop/node
 CONFIG ?=
+ROUNDS ?= 300
 
 SOAK_MINUTES ?= 30
 
-.PHONY: run test lint format bench soak clean help
+.PHONY: run test lint format bench soak faults clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -36,6 +37,9 @@ bench: $(READY_DEV) ## measure this server beside its peers (BENCH="--quick" for
 
 soak: $(READY_DEV) ## run the server under steady durable load; fails if memory or disk grow (SOAK_MINUTES=30)
 	$(BIN)/python -m heliograph.lab.soak --minutes $(SOAK_MINUTES)
+
+faults: $(READY_DEV) ## kill the server hundreds of times under load; nothing may be lost (ROUNDS=300, FAULTS="--seed 1")
+	PYTHONPATH=tests $(BIN)/python -m faults --rounds $(ROUNDS) $(FAULTS)
 
 clean: ## remove everything that the other targets made
 	rm -rf $(VENV) $(NODE_TESTS)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

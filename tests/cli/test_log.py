@@ -12,7 +12,7 @@ from log.waiting import WatchedLog
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    log = WatchedLog(tmp_path / "log", segment_size=400)
+    log = WatchedLog(tmp_path / "log", segment_size=200)
     for number in range(6):
         log.append(number % 2 + 1, b"message %d" % number, offset=number, count=1)
         log.flush()
@@ -26,6 +26,17 @@ def test_info_lists_the_segments(directory: Path, capsys) -> None:
     shown = capsys.readouterr().out
     assert all(path.name in shown for path in segment_files(directory))
     assert len(segment_files(directory)) > 1
+
+
+def test_info_tells_what_was_deleted_and_check_takes_it_for_granted(directory: Path, capsys) -> None:
+    first, second, third = [int(path.stem) for path in segment_files(directory)[:3]]
+    segment_files(directory)[1].unlink()
+    assert main(["log", "info", str(directory)]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[1] == f"  a server that starts reads from position {first} on"
+    assert shown[3] == f"  {third - second:,} bytes deleted"
+    assert main(["log", "check", str(directory)]) == 0
+    assert main(["log", "dump", str(directory)]) == 0
 
 
 def test_check_counts_what_is_whole(directory: Path, capsys) -> None:

@@ -4,7 +4,8 @@ import shutil
 from pathlib import Path
 from unittest import mock
 
-from heliograph.log.ledger import FIRST_FACT, Ledger
+from heliograph.log.kinds import FIRST_FACT
+from heliograph.log.ledger import Ledger
 from heliograph.log.log import LogOptions
 from heliograph.log.messages import Messages, decode_messages
 from heliograph.log.record import Record
@@ -29,7 +30,7 @@ class Account:
         self.facts: dict[str, str] = {}
         self.seen: list[Record] = []
         """Facts and messages in the order in which opening the ledger has told them."""
-        how = LogOptions(**{"force": False, **options})  # type: ignore[arg-type]
+        how = LogOptions(**{"force": False, "retry": 0.01, **options})  # type: ignore[arg-type]
         self.ledger = Ledger(directory, self._on_fact, lambda record, receivers: self.seen.append(record), options=how)
         self.upkeep = Upkeep(self.ledger, self._all_facts)
 

@@ -1,9 +1,7 @@
 """What is appended is there again, whatever happened in between."""
 
-import errno
 import os
 import re
-import threading
 from pathlib import Path
 
 import google_crc32c
@@ -12,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import Problem
-from heliograph.log import commit
 from heliograph.log.reader import LogReader
 from heliograph.log.record import HEADER_SIZE, padded, record_room
 from heliograph.log.recovery import Damage
@@ -49,29 +46,6 @@ def test_closing_writes_what_was_never_committed(open_log) -> None:
     log.append(1, b"late")
     log.close()
     assert bodies(open_log()) == [b"late"]
-
-
-def test_what_gathers_while_the_disk_is_busy_goes_in_one_batch(open_log, monkeypatch) -> None:
-    log = open_log()
-    entered, leave, forced = threading.Event(), threading.Event(), []
-
-    def slow(descriptor: int) -> None:
-        forced.append(descriptor)
-        entered.set()
-        assert leave.wait(20)
-
-    monkeypatch.setattr(os, "fdatasync", slow)
-    log.append(1, b"first")
-    log.commit()
-    assert entered.wait(20)
-    for number in range(1000):
-        log.append(1, b"%d" % number)
-        log.commit()
-    assert log.safe == 0
-    leave.set()
-    log.flush()
-    assert len(forced) == 2
-    assert len(bodies(log)) == 1001
 
 
 def test_two_servers_cannot_have_one_log(open_log, tmp_path: Path) -> None:
@@ -186,62 +160,3 @@ def test_a_file_of_a_newer_format_is_refused(open_log, tmp_path: Path) -> None:
     path.write_bytes(raw)
     with pytest.raises(Problem, match="format version 2; this program knows version 1"):
         open_log()
-
-
-# -- a disk in trouble ------------------------------------------------------------------------------------------------
-
-
-def fail_times(monkeypatch, name: str, error: int, times: int) -> None:
-    """Let a call of the system fail so many times, then work."""
-    real, left = getattr(os, name), [times]
-
-    def call(*args: object) -> object:
-        if left[0]:
-            left[0] -= 1
-            raise OSError(error, os.strerror(error))
-        return real(*args)
-
-    monkeypatch.setattr(commit.os, name, call)
-
-
-@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT])
-def test_without_room_nothing_is_safe_until_there_is_room_again(open_log, monkeypatch, error: int) -> None:
-    log = open_log(retry=0.01)
-    log.append(1, b"before")
-    safe = log.flush()
-    fail_times(monkeypatch, "pwritev", error, 3)
-    log.append(1, b"in need")
-    log.commit()
-    log.wait_for_trouble(3)
-    assert log.troubles[0].errno == error
-    assert log.safe == safe
-    log.flush()
-    assert log.troubles[-1] is None
-    assert bodies(log) == [b"before", b"in need"]
-    assert len(segment_files(log.directory)) == 1
-
-
-@pytest.mark.parametrize("call", ["fdatasync", "pwritev"])
-def test_after_a_failed_write_the_file_is_not_trusted_any_more(open_log, monkeypatch, call: str) -> None:
-    log = open_log(retry=0.01)
-    log.append(1, b"before")
-    safe = log.flush()
-    fail_times(monkeypatch, call, errno.EIO, 1)
-    log.append(1, b"again")
-    log.flush()
-    assert [trouble and trouble.errno for trouble in log.troubles] == [errno.EIO, None]
-    assert [int(path.stem) for path in segment_files(log.directory)] == [0, safe]
-    assert bodies(log) == [b"before", b"again"]
-    log.close()
-    assert bodies(open_log()) == [b"before", b"again"]
-
-
-def test_a_log_in_trouble_can_be_closed(open_log, monkeypatch) -> None:
-    log = open_log(retry=60)
-    fail_times(monkeypatch, "pwritev", errno.EIO, 1000)
-    log.append(1, b"lost")
-    log.commit()
-    log.wait_for_trouble(1)
-    log.close()
-    monkeypatch.undo()
-    assert bodies(open_log()) == []

@@ -66,8 +66,11 @@ class Broker:
         self.subscription_count = 0
         self.store = store
         self.settled: Settled = store.settled if store else []
+        self.stopping = False
+        """The server is about to go. Wills of durable sessions are left to the next one, as the standard allows."""
         if store is not None:
             store.take_over(self.sessions, self.retained, store.revival.revive(self, store))
+            self.timers.run(now())  # what became due while nobody was there
 
     # Publishing
 
@@ -248,9 +251,10 @@ class Broker:
         session.away = now = self.now()
         delay = session.will.properties.get("will_delay_interval", 0) if session.will else 0
         delay = min(delay, session.expiry)
-        if not publish_will:
+        deferred = self.stopping and session.number > 0
+        if not publish_will and not deferred:
             session.will = None
-        elif session.will is not None and not delay:
+        elif session.will is not None and not delay and not deferred:
             self._publish_will(session)
         elif session.will is not None:
             session.will_timer = self.timers.at(now + delay, lambda _: self._publish_will(session))

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 from heliograph.broker.session import Session
 from heliograph.broker.subscription import Subscription
+from heliograph.log.kinds import FIRST_FACT
 from heliograph.mqtt.packets import Will
 from heliograph.mqtt.properties import decode_properties, encode_properties
 
-SESSION, ENDED, PRESENCE, SUBSCRIBED, UNSUBSCRIBED, MOVES, RETAINED = range(32, 39)
+SESSION, ENDED, PRESENCE, SUBSCRIBED, UNSUBSCRIBED, MOVES, RETAINED = range(FIRST_FACT, FIRST_FACT + 7)
 
 ISSUED, RECEIVED, COMPLETED, TAKEN, RELEASED = range(1, 6)
 """What a move is: messages sent with new identifiers; PUBREC and PUBCOMP for them; and, the other way, identifiers that

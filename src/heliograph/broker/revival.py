@@ -28,6 +28,9 @@ Issued = tuple[int, int, int, int, int]
 """First identifier, count, QoS, number of the cursor, offset of the first message."""
 
 
+_ISSUED_MOST = 4 * LAST_ID
+
+
 class _Kept:
     """What is known of one session."""
 
@@ -45,7 +48,19 @@ class _Kept:
     def issue(self, first: int, count: int, qos: int, cursor: int, offset: int) -> None:
         """Messages were sent with these identifiers."""
         self.issued.append((first, count, qos, cursor, offset))
+        if len(self.issued) > _ISSUED_MOST:
+            self.forget_used_again()
         self.next_id = first + count if first + count <= LAST_ID else 1
+
+    def forget_used_again(self) -> None:
+        """An identifier that has been used again was free: what it stood for before is done with."""
+        used = Ranges()
+        kept: list[Issued] = []
+        for one in reversed(self.issued):
+            if used.within(one[0], one[0] + one[1]) < one[1]:
+                kept.append(one)
+                used.add(one[0], one[0] + one[1])
+        self.issued = kept[::-1]
 
 
 class Revival:
@@ -124,7 +139,9 @@ class Revival:
         """Give everything to the broker; the highest number that a session has had."""
         spools = {number: Spool(store.ledger, cursor) for number, cursor in store.ledger.cursors.items()}
         for kept in self._kept.values():
-            broker.sessions[kept.client] = self._session(broker, kept, spools)
+            session = broker.sessions[kept.client] = self._session(broker, kept, spools)
+            if kept.presence["away"] is None:
+                store.note_presence(session)  # or the time that it has been away would start anew with each restart
         owned: set[int] = set()
         for session in broker.sessions.values():
             owned.update(s.spool.cursor.number for s in session.subscriptions.values() if s.spool)

@@ -7,6 +7,7 @@ safe.
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from heliograph.broker.span import Span
 from heliograph.broker.spool import Spool
 from heliograph.broker.subscription import ShareGroup, Subscription
 from heliograph.broker.window import Settled
+from heliograph.errors import Problem
 from heliograph.log.commit import NO_ROOM
 from heliograph.log.cursor import Cursor
 from heliograph.log.ledger import Ledger
@@ -72,7 +74,7 @@ class Store:
         self.stalled: dict[Session, None] = {}
         """Clients that could take messages which are not safe yet."""
         self.stalled_groups: dict[ShareGroup, None] = {}
-        self._paused: list[Outlet] = []
+        self._paused: dict[Outlet, None] = {}
         self.last_stored = 0
         """How many messages of the span published last are in the log."""
 
@@ -157,7 +159,7 @@ class Store:
             span.verbatim,
             span.from_store,
             span.properties,
-            publisher.number if publisher is not None and span.qos == 2 else 0,
+            publisher.number if publisher is not None and span.qos == 2 and span.id_at else 0,
             self.clock.to_wall(span.expires) if span.expires else 0,
         )
 
@@ -180,7 +182,7 @@ class Store:
         """This client's messages are stored: do not read on while too many wait for the disk."""
         if self.ledger.waiting > WAITING_MOST:
             outlet.stop_reading()
-            self._paused.append(outlet)
+            self._paused[outlet] = None
 
     def end_turn(self) -> None:
         """All that has happened since the last call belongs together."""
@@ -220,7 +222,7 @@ class Store:
             for action in then:
                 action()
         if self._paused and self.ledger.waiting < WAITING_MOST // 2:
-            paused, self._paused = self._paused, []
+            paused, self._paused = self._paused, {}
             for outlet in paused:
                 outlet.go_on_reading()
 
@@ -251,6 +253,6 @@ class Store:
     def close(self) -> None:
         """Write a last checkpoint, so that the next start is quick, and close the log."""
         self.end_turn()
-        if self.ledger.trouble is None:
+        with suppress(Problem):  # then the next start takes longer, that is all
             self.upkeep.checkpoint()
         self.ledger.close()

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from heliograph.errors import Problem
+from heliograph.log import kinds
 from heliograph.log.cursor import Chunk, Cursor
 from heliograph.log.messages import offset_for
 from heliograph.log.reader import LogReader
@@ -12,7 +13,6 @@ from heliograph.log.record import Record
 from heliograph.log.recovery import Damage
 
 _READ_AT_ONCE = 256 << 10
-_MESSAGES = 1
 
 
 class Found(NamedTuple):
@@ -69,7 +69,7 @@ class CursorReading:
             return False
         for record in self._read(end):
             self._position = record.end
-            first = offset_for(record.body, self._cursor.number) if record.kind == _MESSAGES else None
+            first = offset_for(record.body, self._cursor.number) if record.kind == kinds.MESSAGES else None
             if first is not None and chunk.first <= first < chunk.next:
                 self._ahead.append(Found(first, first + record.count, record))
                 self._reached = first + record.count

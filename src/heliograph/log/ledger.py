@@ -1,18 +1,9 @@
 """The ledger: the log as an account of messages and of cursors that read them.
 
-Everything that changes is a record, so that opening the ledger again gives the same cursors:
-
-    messages    a span, and the offsets it got in the cursors it is for
-    acks        offsets that cursors are done with, as ranges
-    cursor      all that is known of a cursor: a new one, or one in a checkpoint
-    gone        cursors that nobody wants any more
-    moved       what was live in a segment has been copied: here is where it lies now
-    checkpoint  from here on everything that is known is written down again, bit by bit, while life goes on
-    complete    all of that is there: whoever opens the log can start at that checkpoint
-
-Whoever uses the ledger adds facts of its own, records of kinds from FIRST_FACT on, and gets them back when it is
-opened. A fact of which the checkpoint has a later state may come before it: facts about something unknown are to be
-ignored, and something known that comes again replaces what was known.
+Everything that changes is a record (`kinds` lists them), so that opening the ledger again gives the same cursors.
+Whoever uses the ledger adds facts of its own, records of kinds from `kinds.FIRST_FACT` on, and gets them back when
+it is opened. A fact of which the checkpoint has a later state may come before it: facts about something unknown are
+to be ignored, and something known that comes again replaces what was known.
 """
 
 import struct
@@ -24,16 +15,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heliograph.errors import Problem
+from heliograph.log import kinds
 from heliograph.log.cursor import Cursor, decode_cursor
 from heliograph.log.cursor_reading import CursorReading
 from heliograph.log.log import Log, LogOptions
 from heliograph.log.messages import Messages, Receivers, encode_messages, receivers_of
 from heliograph.log.record import Record
-
-MESSAGES, ACKS, CURSOR, GONE, MOVED, CHECKPOINT, COMPLETE = range(1, 8)
-FIRST_FACT = 32
-COPY = 1
-"""Flag of messages that stood elsewhere before: cursors know them already."""
 
 _ACK = struct.Struct("<IQI")
 _NUMBER = struct.Struct("<I")
@@ -96,7 +83,9 @@ class Ledger:
         self._wake()
 
     def _on_trouble(self, error: OSError | None) -> None:
-        self.trouble = error
+        with self._news:
+            self.trouble = error
+            self._news.notify_all()
         self._wake()
 
     @property
@@ -114,12 +103,13 @@ class Ledger:
         """Bytes that are not yet safe."""
         return self.log.waiting
 
-    def wait(self, patience: float | None = None) -> bool:
-        """Commit, and wait until all is safe; False if that took too long."""
+    def wait(self) -> bool:
+        """Commit, and wait until all is safe; False if there is trouble with the disk instead."""
         self.end_turn()
         end = self.end
         with self._news:
-            return self._news.wait_for(lambda: self.log.safe >= end, patience)
+            self._news.wait_for(lambda: self.log.safe >= end or self.trouble is not None)
+        return self.log.safe >= end
 
     # Changes
 
@@ -127,19 +117,19 @@ class Ledger:
         """A cursor that has no messages yet."""
         self._last_number += 1
         cursor = self.cursors[self._last_number] = Cursor(self._last_number)
-        self.log.append(CURSOR, cursor.encode())
+        self.log.append(kinds.CURSOR, cursor.encode())
         return cursor
 
     def drop_cursor(self, cursor: Cursor) -> None:
         """Nobody will read this cursor any more."""
         del self.cursors[cursor.number]
-        self.log.append(GONE, _NUMBER.pack(cursor.number))
+        self.log.append(kinds.GONE, _NUMBER.pack(cursor.number))
 
     def store(self, messages: Messages, cursors: list[Cursor], identifiers: list[int]) -> None:
         """Append messages for these cursors, each of which gives them its next offsets."""
         count = messages.number
         receivers = Receivers([c.number for c in cursors], [c.next for c in cursors], identifiers)
-        start = self.log.append(MESSAGES, encode_messages(messages, receivers), messages.data, count=count)
+        start = self.log.append(kinds.MESSAGES, encode_messages(messages, receivers), messages.data, count=count)
         end = self.log.end
         now = time.time_ns() // 1_000_000
         for cursor in cursors:
@@ -157,27 +147,27 @@ class Ledger:
     def copy(self, messages: Messages, receivers: Receivers) -> tuple[int, int]:
         """Append messages that stand elsewhere already, and where; `moved` then tells that these are what counts."""
         body = encode_messages(messages, receivers)
-        start = self.log.append(MESSAGES, body, messages.data, count=messages.number, flags=COPY)
+        start = self.log.append(kinds.MESSAGES, body, messages.data, count=messages.number, flags=kinds.COPY)
         return start, self.end
 
     def moved(self, gone_from: int, gone_to: int, runs: list[MovedRun]) -> None:
         """What was needed between two positions has been copied."""
         # Acknowledged messages have not been copied: that they are must be known before they are gone.
         self._log_acks()
-        self.log.append(MOVED, _MOVED.pack(gone_from, gone_to), *[_MOVED_RUN.pack(*run) for run in runs])
+        self.log.append(kinds.MOVED, _MOVED.pack(gone_from, gone_to), *[_MOVED_RUN.pack(*run) for run in runs])
         self._move(gone_from, gone_to, runs)
 
     def note_checkpoint(self) -> int:
         """What is known is written down from here on; where that is."""
-        return self.log.append(CHECKPOINT)
+        return self.log.append(kinds.CHECKPOINT)
 
     def note_cursor(self, cursor: Cursor) -> None:
         """Write down all that is known of a cursor."""
-        self.log.append(CURSOR, cursor.encode())
+        self.log.append(kinds.CURSOR, cursor.encode())
 
     def note_complete(self, start: int) -> None:
         """All that was known at the checkpoint that starts there has been written down."""
-        self.log.append(COMPLETE, _POSITION.pack(start))
+        self.log.append(kinds.COMPLETE, _POSITION.pack(start))
         self.checkpoint, self.checkpoint_size = start, self.end - start
 
     def end_turn(self) -> None:
@@ -187,7 +177,7 @@ class Ledger:
 
     def _log_acks(self) -> None:
         if self._acks:
-            self.log.append(ACKS, *self._acks)
+            self.log.append(kinds.ACKS, *self._acks)
             self._acks.clear()
 
     # Opening
@@ -195,24 +185,24 @@ class Ledger:
     def _replay(self, record: Record) -> None:
         body = record.body
         match record.kind:
-            case 1:  # MESSAGES, first because nearly all are
-                if not record.flags & COPY:
+            case kinds.MESSAGES:
+                if not record.flags & kinds.COPY:
                     self._replay_messages(record)
-            case 2:
+            case kinds.ACKS:
                 for number, lo, count in _ACK.iter_unpack(body):
                     if cursor := self.cursors.get(number):
                         cursor.acknowledge(lo, lo + count)
-            case 3:
+            case kinds.CURSOR:
                 found = decode_cursor(body)
                 self.cursors[found.number] = found
                 self._last_number = max(self._last_number, found.number)
-            case 4:
+            case kinds.GONE:
                 self.cursors.pop(_NUMBER.unpack(body)[0], None)
-            case 5:
+            case kinds.MOVED:
                 self._replay_moved(body)
-            case 6:
+            case kinds.CHECKPOINT:
                 pass
-            case 7:
+            case kinds.COMPLETE:
                 (self.checkpoint,) = _POSITION.unpack(body)
                 self.checkpoint_size = record.position - self.checkpoint
             case _:

@@ -8,8 +8,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from itertools import chain
 
+from heliograph.errors import Problem
+from heliograph.log import kinds
 from heliograph.log.cursor import CHUNK_SIZE
-from heliograph.log.ledger import MESSAGES, Ledger, MovedRun
+from heliograph.log.ledger import Ledger, MovedRun
 from heliograph.log.messages import Receivers, decode_messages, receivers_of
 from heliograph.log.record import Record
 
@@ -20,8 +22,6 @@ _LOOK_AFTER = 8 << 20
 _LIVE_ENOUGH = 0.25
 """A segment of which less is needed than this is emptied: what is needed is copied, and it is deleted."""
 _READ_AT_ONCE = 256 << 10
-_LOOK_FOR_TROUBLE = 0.1
-"""Seconds between two looks whether the disk still works while somebody waits for it."""
 
 Fact = tuple[int, bytes]
 """Kind and body of a record."""
@@ -52,17 +52,23 @@ class Upkeep:
                 self._work = None
             self._waits_for = waits_for or 0
 
+    @property
+    def busy(self) -> bool:
+        """Whether something has been begun."""
+        return self._work is not None
+
     def _next(self) -> Iterator[int] | None:
         ledger = self._ledger
         if ledger.end - ledger.checkpoint > max(CHECKPOINT_AFTER, _CHECKPOINT_SHARE * ledger.checkpoint_size):
-            return self._checkpoint()
+            # Room first: when the log grows quickly, one checkpoint follows the other.
+            return chain(self._tidy(_LIVE_ENOUGH), self._checkpoint())
         if ledger.end - self._looked_at > _LOOK_AFTER:
             self._looked_at = ledger.end
             return self._tidy(_LIVE_ENOUGH)
         return None
 
     def checkpoint(self) -> None:
-        """Write down all that is known, at once."""
+        """Write down all that is known, at once; a Problem if the disk does not let us."""
         self._finish(self._checkpoint())
 
     def compact(self) -> None:
@@ -71,12 +77,11 @@ class Upkeep:
         self._finish(self._tidy(1.0))
 
     def _finish(self, work: Iterator[int]) -> None:
-        for waits_for in chain((self._waits_for,), self._work or (), work):
-            while waits_for > self._ledger.safe and not self._ledger.wait(_LOOK_FOR_TROUBLE):
-                if self._ledger.trouble is not None:
-                    self._work, self._waits_for = None, 0
-                    return  # nothing depends on what has been done so far
+        work = chain((self._waits_for,), self._work or (), work)
         self._work, self._waits_for = None, 0
+        for waits_for in work:
+            if waits_for > self._ledger.safe and not self._ledger.wait():
+                raise Problem(f"{self._ledger.log.directory}: {self._ledger.trouble}")
 
     # Each of these yields between two bits of work the position up to which the log must be safe before the next one.
 
@@ -129,7 +134,7 @@ class Upkeep:
         while records := ledger.reader.read(position, _READ_AT_ONCE, end):
             position = records[-1].end
             for record in records:
-                if record.kind == MESSAGES:
+                if record.kind == kinds.MESSAGES:
                     self._copy(record, found)
             yield 0
         runs = [run for number, runs in found.items() if number in ledger.cursors for run in runs]

@@ -34,6 +34,7 @@ log = logging.getLogger(__name__)
 _TICK = 0.2
 # Seconds that each tick spends on checkpoints and compaction, if there is need.
 _UPKEEP = 0.02
+_UPKEEP_BETWEEN = 0.002
 # How long a stopping server waits for clients to read their last bytes.
 _GOODBYE = 2.0
 
@@ -86,6 +87,14 @@ class Server:
             self._trouble = trouble
         self.broker.more_is_safe()
         self._writer.flush()
+        if self._store.upkeep.busy:  # it may have waited for just this
+            self._upkeep(_UPKEEP_BETWEEN)
+
+    def _upkeep(self, seconds: float) -> None:
+        try:
+            self._store.upkeep.work(seconds)
+        except Problem as problem:
+            log.error("upkeep of the log: %s", problem)
 
     async def _start(self, loop: asyncio.AbstractEventLoop) -> None:
         self.broker = Broker(
@@ -177,6 +186,7 @@ class Server:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
+        self.broker.stopping = True
         await self._writer.close_all(Reason.SERVER_SHUTTING_DOWN, "the server is stopping", _GOODBYE)
         if self.http is not None:
             await self.http.close()
@@ -196,7 +206,7 @@ class Server:
             try:
                 self.broker.timers.run(now)
                 self._writer.flush()
-                self._store.upkeep.work(_UPKEEP)
+                self._upkeep(_UPKEEP)
             except Exception:
                 log.exception("internal error in a timer")
             if watchdog is not None and now >= next_watchdog:
