@@ -1,5 +1,6 @@
 """Scripted clients of a broker without a network: what they send is encoded, what they get is decoded."""
 
+import os
 import shutil
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from heliograph.broker.limits import Limits
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.store import Clock, Store
 from heliograph.log.log import LogOptions
+from heliograph.log.segment import read_segment, segment_files
 from heliograph.mqtt import (
     ConnAck,
     Connect,
@@ -130,14 +132,20 @@ class DurableScene(Scene):
         """From now on nothing becomes safe any more; what follows is lost in a crash."""
         self._held = True
 
-    def restart(self, *, crash=True):
-        """Another broker takes over what is in the log; after a crash, what was safe, and clients are not told."""
+    def restart(self, *, crash=True, cut=None):
+        """Another broker takes over what is in the log; after a crash, what was safe, and clients are not told.
+
+        With `cut`, the crash has left nothing from that position on, which must be in the newest segment.
+        """
         self._lives += 1
         old = self.store
         directory = self.log
         if crash:
             directory = self.directory / str(self._lives)
             shutil.copytree(self.log, directory)
+            if cut is not None:
+                newest = segment_files(directory)[-1]
+                os.truncate(newest, read_segment(newest).place(cut))
         else:
             self.broker.stopping = True
             for connection in list(self.broker.connections.values()):
