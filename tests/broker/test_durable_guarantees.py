@@ -5,7 +5,8 @@ import tempfile
 from pathlib import Path
 from unittest import mock
 
-from hypothesis import settings
+import pytest
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
@@ -56,12 +57,14 @@ class DurableGuarantees(RuleBasedStateMachine):
         self.scene._held = True
         self.told = self.scene.store.ledger.end
 
-    @rule(count=st.sampled_from([1, 1, 2, 5, 12]), qos=st.integers(1, 2))
-    def publish(self, count, qos):
+    @rule(count=st.sampled_from([1, 1, 2, 5, 12]), qos=st.integers(1, 2), safe=st.booleans())
+    def publish(self, count, qos, safe):
         numbers = range(self.next_number, self.next_number + count)
         self.next_number += count
         self.published[qos] += numbers
         self.publisher.publish(numbers, qos)
+        if safe:
+            self.turn_ends()
 
     @rule()
     def publisher_reads(self):
@@ -71,9 +74,12 @@ class DurableGuarantees(RuleBasedStateMachine):
     def subscriber_reads(self):
         self.subscriber.read()
 
-    @rule(count=st.sampled_from([1, 2, 5, 100]))
-    def subscriber_acknowledges(self, count):
+    @rule(count=st.sampled_from([1, 2, 5, 100]), safe=st.booleans())
+    def subscriber_acknowledges(self, count, safe):
+        self.subscriber.read()
         self.subscriber.acknowledge(count)
+        if safe:
+            self.turn_ends()
 
     # Turns
 
@@ -84,6 +90,13 @@ class DurableGuarantees(RuleBasedStateMachine):
         self.scene.turn_ends()
         self.scene._held = True
         self.told = self.scene.store.ledger.end
+
+    @rule()
+    def turn_is_written(self):
+        """All of it is safe, but the broker has not been told yet."""
+        if self.CUTS:
+            self.scene.store.end_turn()
+            assert self.scene.store.ledger.wait()
 
     @rule()
     def upkeep(self):
@@ -115,11 +128,23 @@ class DurableGuarantees(RuleBasedStateMachine):
 
     # Servers
 
-    @rule(share=st.integers(0, 100), most=st.sampled_from([1, 7, 65_535]))
-    def server_crashes(self, share, most):
+    @rule(
+        last=st.sampled_from(["publish", "receive", "release", ""]),
+        share=st.integers(0, 100),
+        most=st.sampled_from([1, 7, 65_535]),
+    )
+    def server_crashes(self, last, share, most):
         """What has not been written is lost; what has been written, but not been told to anybody, may be."""
-        ledger = self.scene.store.ledger
-        cut = self.told + (ledger.safe - self.told) * share // 100 if self.CUTS else None
+        if last == "publish":
+            self.publish(3, 2, safe=False)
+        elif last:
+            self.publish(3, 2, safe=True)
+            self.subscriber_acknowledges(100, safe=last == "release")
+            self.subscriber_acknowledges(2, safe=False)
+        cut = None
+        if self.CUTS:
+            self.turn_is_written()
+            cut = self.told + (self.scene.store.ledger.safe - self.told) * share // 100
         self.scene.restart(cut=cut)
         self._come_back(most)
 
@@ -169,8 +194,16 @@ class DurableGuaranteesOfMqtt3(DurableGuarantees):
     VERSION = 4
 
 
+class WithTornBatches(DurableGuarantees):
+    CUTS = True
+
+
 SETTINGS = settings(max_examples=60, stateful_step_count=40, deadline=None)
 TestDurableGuarantees = DurableGuarantees.TestCase
 TestDurableGuarantees.settings = SETTINGS
 TestDurableGuaranteesOfMqtt3 = DurableGuaranteesOfMqtt3.TestCase
 TestDurableGuaranteesOfMqtt3.settings = SETTINGS
+TestWithTornBatches = pytest.mark.xfail(
+    reason="the receipt of a QoS 2 message is two records; and what is read back overtakes what is held", strict=False
+)(WithTornBatches.TestCase)
+TestWithTornBatches.settings = settings(SETTINGS, phases=[Phase.generate])
