@@ -135,23 +135,26 @@ class Cursor:
         chunk = self.chunks[self._index(offset)]
         return chunk if chunk.first <= offset < chunk.next else None
 
-    def move(self, lo: int, hi: int, gone_from: int, gone_to: int, start: int, end: int) -> None:
-        """What was between positions `gone_from` and `gone_to`, offsets `lo` to `hi`, is now in `start` to `end`."""
-        moved = Chunk(lo, hi, start, end, end - start, 0)
-        kept: list[Chunk] = []
+    def move(self, lo: int, hi: int, gone: tuple[int, int], start: int, end: int, size: int) -> None:
+        """What was between the positions `gone`, offsets `lo` to `hi`, is now in `start` to `end`, `size` bytes of it.
+
+        Those of size 0 are nowhere any more, because all of them are acknowledged.
+        """
+        moved = Chunk(lo, hi, start, end, size, 0)
+        kept: list[Chunk] = [moved] if size else []
         for chunk in self.chunks:
             if chunk.next <= lo or chunk.first >= hi:
                 kept.append(chunk)
                 continue
             moved.time = max(moved.time, chunk.time)
-            size = chunk.size // 2  # nobody knows how it was shared between the two; it is an estimate anyway
+            half = chunk.size // 2  # nobody knows how it was shared between the two; it is an estimate anyway
             if chunk.first < lo:
-                kept.append(Chunk(chunk.first, lo, chunk.start, min(chunk.end, gone_from), size, chunk.time))
+                kept.append(Chunk(chunk.first, lo, chunk.start, min(chunk.end, gone[0]), half, chunk.time))
             if chunk.next > hi:
-                kept.append(Chunk(hi, chunk.next, max(chunk.start, gone_to), chunk.end, size, chunk.time))
-        kept.append(moved)
+                kept.append(Chunk(hi, chunk.next, max(chunk.start, gone[1]), chunk.end, half, chunk.time))
         kept.sort(key=_first_of)
-        self.chunks = [chunk for chunk in kept if chunk.next > self.first]
+        # Of a chunk that was split, one part may be done with; and acknowledgements come while messages are copied.
+        self.chunks = [chunk for chunk in kept if self.pending_within(chunk.first, chunk.next)]
         self.bytes = sum(chunk.size for chunk in self.chunks)
 
     def encode(self) -> bytes:

@@ -12,6 +12,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from heliograph.errors import Problem
 from heliograph.log import kinds
@@ -24,8 +25,20 @@ from heliograph.log.record import Record
 _ACK = struct.Struct("<IQI")
 _NUMBER = struct.Struct("<I")
 _POSITION = struct.Struct("<Q")
-_MOVED = struct.Struct("<QQQQ")
-_MOVED_CURSOR = struct.Struct("<IQQ")
+_MOVED = struct.Struct("<QQ")
+_MOVED_RUN = struct.Struct("<IQQQQQ")
+
+
+class MovedRun(NamedTuple):
+    """Consecutive messages of a cursor, offsets `lo` to `hi`, and where their copies are: `size` bytes of records."""
+
+    cursor: int
+    lo: int
+    hi: int
+    start: int
+    end: int
+    size: int
+    """0 if none of them is needed: then there are no copies."""
 
 
 class Ledger:
@@ -131,16 +144,18 @@ class Ledger:
         """Append a fact."""
         self.log.append(kind, *pieces)
 
-    def copy(self, messages: Messages, receivers: Receivers) -> None:
-        """Append messages that stand elsewhere already; `moved` then tells that these are the ones that count."""
+    def copy(self, messages: Messages, receivers: Receivers) -> tuple[int, int]:
+        """Append messages that stand elsewhere already, and where; `moved` then tells that these are what counts."""
         body = encode_messages(messages, receivers)
-        self.log.append(kinds.MESSAGES, body, messages.data, count=messages.number, flags=kinds.COPY)
+        start = self.log.append(kinds.MESSAGES, body, messages.data, count=messages.number, flags=kinds.COPY)
+        return start, self.end
 
-    def moved(self, gone_from: int, gone_to: int, start: int, end: int, moved: list[tuple[int, int, int]]) -> None:
-        """What was needed between two positions has been copied to two others: (cursor, offsets from, to) each."""
-        pieces = [_MOVED_CURSOR.pack(*each) for each in moved]
-        self.log.append(kinds.MOVED, _MOVED.pack(gone_from, gone_to, start, end), *pieces)
-        self._move(gone_from, gone_to, start, end, moved)
+    def moved(self, gone_from: int, gone_to: int, runs: list[MovedRun]) -> None:
+        """What was needed between two positions has been copied."""
+        # Acknowledged messages have not been copied: that they are must be known before they are gone.
+        self._log_acks()
+        self.log.append(kinds.MOVED, _MOVED.pack(gone_from, gone_to), *[_MOVED_RUN.pack(*run) for run in runs])
+        self._move(gone_from, gone_to, runs)
 
     def note_checkpoint(self) -> int:
         """What is known is written down from here on; where that is."""
@@ -157,10 +172,13 @@ class Ledger:
 
     def end_turn(self) -> None:
         """See to it that everything up to now becomes safe."""
+        self._log_acks()
+        self.log.commit()
+
+    def _log_acks(self) -> None:
         if self._acks:
             self.log.append(kinds.ACKS, *self._acks)
             self._acks.clear()
-        self.log.commit()
 
     # Opening
 
@@ -205,27 +223,29 @@ class Ledger:
         self._on_messages(record, receivers)
 
     def _replay_moved(self, body: bytes) -> None:
-        gone_from, gone_to, start, end = _MOVED.unpack_from(body)
-        self._move(gone_from, gone_to, start, end, list(_MOVED_CURSOR.iter_unpack(body[_MOVED.size :])))
+        gone_from, gone_to = _MOVED.unpack_from(body)
+        self._move(gone_from, gone_to, [MovedRun(*run) for run in _MOVED_RUN.iter_unpack(body[_MOVED.size :])])
 
-    def _move(self, gone_from: int, gone_to: int, start: int, end: int, moved: list[tuple[int, int, int]]) -> None:
-        for number, lo, hi in moved:
-            if cursor := self.cursors.get(number):
-                cursor.move(lo, hi, gone_from, gone_to, start, end)
+    def _move(self, gone_from: int, gone_to: int, runs: list[MovedRun]) -> None:
+        for run in runs:
+            if cursor := self.cursors.get(run.cursor):
+                cursor.move(run.lo, run.hi, (gone_from, gone_to), run.start, run.end, run.size)
 
     def _check_segments(self) -> None:
-        """Refuse to go on if messages that somebody waits for are in a segment that is not there."""
+        """Refuse to go on if messages that somebody waits for are in segments that are not there.
+
+        Of those that a chunk reaches over, some may have been deleted because they had none of its messages.
+        """
         segments = self.log.segments()
         bases = [base for base, _ in segments]
         for cursor in self.cursors.values():
             for chunk in cursor.chunks:
-                for at in (chunk.start, max(chunk.start, chunk.end - 1)):
-                    index = bisect_right(bases, at) - 1
-                    if index < 0 or at >= segments[index][1]:
-                        raise Problem(
-                            f"{self.log.directory}: the segment of position {at} is missing, with messages "
-                            f"{chunk.first} to {chunk.next - 1} of cursor {cursor.number}"
-                        )
+                index = bisect_right(bases, chunk.end - 1) - 1
+                if index < 0 or segments[index][1] <= chunk.start:
+                    raise Problem(
+                        f"{self.log.directory}: the segment of position {chunk.start} is missing, with messages "
+                        f"{chunk.first} to {chunk.next - 1} of cursor {cursor.number}"
+                    )
 
     # Reading back
 

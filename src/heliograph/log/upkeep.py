@@ -10,7 +10,8 @@ from itertools import chain
 
 from heliograph.errors import Problem
 from heliograph.log import kinds
-from heliograph.log.ledger import Ledger
+from heliograph.log.cursor import CHUNK_SIZE
+from heliograph.log.ledger import Ledger, MovedRun
 from heliograph.log.messages import Receivers, decode_messages, receivers_of
 from heliograph.log.record import Record
 
@@ -35,11 +36,13 @@ class Upkeep:
         self._facts = facts
         self._looked_at = ledger.end
         self._work: Iterator[int] | None = None
+        self._waits_for = 0
+        """How far the log has to be safe before that work may go on."""
 
     def work(self, seconds: float) -> None:
         """Spend at most about this much time, if there is something to do."""
         until = time.monotonic() + seconds
-        while time.monotonic() < until:
+        while time.monotonic() < until and self._waits_for <= self._ledger.safe:
             if self._work is None:
                 self._work = self._next()
                 if self._work is None:
@@ -47,8 +50,7 @@ class Upkeep:
             waits_for = next(self._work, None)
             if waits_for is None:
                 self._work = None
-            elif waits_for > self._ledger.safe:
-                return
+            self._waits_for = waits_for or 0
 
     @property
     def busy(self) -> bool:
@@ -75,10 +77,11 @@ class Upkeep:
         self._finish(self._tidy(1.0))
 
     def _finish(self, work: Iterator[int]) -> None:
-        for waits_for in chain(self._work or (), work):
+        for waits_for in chain((self._waits_for,), self._work or (), work):
             if waits_for > self._ledger.safe and not self._ledger.wait():
+                self._work, self._waits_for = None, 0  # nothing depends on what has been done so far
                 raise Problem(f"{self._ledger.log.directory}: {self._ledger.trouble}")
-        self._work = None
+        self._work, self._waits_for = None, 0
 
     # Each of these yields between two bits of work the position up to which the log must be safe before the next one.
 
@@ -92,10 +95,11 @@ class Upkeep:
         for kind, body in self._facts():
             ledger.note(kind, body)
             yield 0
+        # The record that says so begins a segment, which says where to replay from: all before it is safe by then.
+        ledger.log.rotate(start)
         ledger.note_complete(start)
         ledger.end_turn()
         yield ledger.end
-        ledger.log.rotate(start)
 
     def _tidy(self, live_enough: float) -> Iterator[int]:
         log = self._ledger.log
@@ -109,36 +113,39 @@ class Upkeep:
 
     def _live_bytes(self) -> dict[int, float]:
         """An estimate of what is needed in each segment, by its base; those that nobody needs are not there."""
-        bases = [base for base, _ in self._ledger.log.segments()]
+        segments = self._ledger.log.segments()
+        bases = [base for base, _ in segments]
         live: dict[int, float] = {}
         for cursor in self._ledger.cursors.values():
             for chunk in cursor.chunks:
                 pending = cursor.pending_within(chunk.first, chunk.next)
-                size = max(1.0, chunk.size * pending / (chunk.next - chunk.first))
-                first, last = (bisect_right(bases, at) - 1 for at in (chunk.start, chunk.end - 1))
-                for base in bases[first : last + 1]:
-                    live[base] = live.get(base, 0) + size
+                density = chunk.size * pending / (chunk.next - chunk.first) / (chunk.end - chunk.start)
+                first, last = (max(0, bisect_right(bases, at) - 1) for at in (chunk.start, chunk.end - 1))
+                for base, end in segments[first : last + 1]:
+                    if (room := min(chunk.end, end) - max(chunk.start, base)) > 0:
+                        live[base] = live.get(base, 0) + max(1.0, room * density)
         return live
 
     def _empty(self, base: int, end: int) -> Iterator[int]:
         """Copy what is needed in a segment to the end of the log."""
         ledger = self._ledger
-        start = ledger.end
-        found: dict[int, tuple[int, int]] = {}
+        found: dict[int, list[MovedRun]] = {}
         position = base
-        while position < end:
-            for record in ledger.reader.read(position, _READ_AT_ONCE, end):
-                position = record.end
+        while records := ledger.reader.read(position, _READ_AT_ONCE, end):
+            position = records[-1].end
+            for record in records:
                 if record.kind == kinds.MESSAGES:
                     self._copy(record, found)
             yield 0
-        moved = [(number, lo, hi) for number, (lo, hi) in found.items() if number in ledger.cursors]
-        ledger.moved(base, end, start, ledger.end, moved)
-        ledger.end_turn()
-        yield ledger.end
+        runs = [run for number, runs in found.items() if number in ledger.cursors for run in runs]
+        if runs:
+            ledger.moved(base, end, runs)
+            ledger.end_turn()
+            yield ledger.end
 
-    def _copy(self, record: Record, found: dict[int, tuple[int, int]]) -> None:
-        """Copy a record for those who still wait for it; `found` is which offsets of whom the segment had."""
+    def _copy(self, record: Record, found: dict[int, list[MovedRun]]) -> None:
+        """Copy a record for those who still wait for it; `found` is which messages of whom the segment had."""
+        here: list[tuple[int, int]] = []
         live: list[tuple[int, int]] = []
         receivers = receivers_of(record.body)
         for number, offset in zip(receivers.cursors, receivers.offsets, strict=True):
@@ -146,10 +153,28 @@ class Upkeep:
             chunk = cursor.chunk_of(offset) if cursor else None
             if cursor is None or chunk is None or not chunk.start <= record.position < chunk.end:
                 continue  # done with, or another copy of it is the one that counts
-            lo, hi = found.get(number, (offset, offset))
-            found[number] = min(lo, offset), max(hi, offset + record.count)
+            here.append((number, offset))
             if cursor.pending_within(offset, offset + record.count):
                 live.append((number, offset))
+        start = end = 0
         if live:
             columns = Receivers([number for number, _ in live], [offset for _, offset in live], [0] * len(live))
-            self._ledger.copy(decode_messages(record.body, record.count), columns)
+            start, end = self._ledger.copy(decode_messages(record.body, record.count), columns)
+        for number, offset in here:
+            copied = (start, end) if (number, offset) in live else (0, 0)
+            _add_run(found.setdefault(number, []), MovedRun(number, offset, offset + record.count, *copied, 0))
+
+
+def _add_run(runs: list[MovedRun], new: MovedRun) -> None:
+    """Add messages that were found behind others. A run is in order and, as any chunk, not too long to be read.
+
+    A segment that has copies itself may have later messages before earlier ones, and others of them are elsewhere.
+    """
+    new = new._replace(size=new.end - new.start)
+    last = runs[-1] if runs else None
+    if last is not None and last.hi == new.lo and (not last.size or not new.size or new.end - last.start <= CHUNK_SIZE):
+        start = last.start if last.size else new.start
+        end = new.end if new.size else last.end
+        runs[-1] = MovedRun(last.cursor, last.lo, new.hi, start, end, last.size + new.size)
+    else:
+        runs.append(new)

@@ -1,0 +1,96 @@
+"""A ledger with a user who remembers everything, and crashes of it."""
+
+import shutil
+from pathlib import Path
+from unittest import mock
+
+from heliograph.log.kinds import FIRST_FACT
+from heliograph.log.ledger import Ledger
+from heliograph.log.log import LogOptions
+from heliograph.log.messages import Messages, decode_messages
+from heliograph.log.record import Record
+from heliograph.log.segment import SEGMENT_HEADER_SIZE, read_segment, segment_files
+from heliograph.log.upkeep import Upkeep
+
+SET, CLEAR = FIRST_FACT, FIRST_FACT + 1
+HEAD = b"head"
+
+
+def messages(topic: str, payloads: list[bytes]) -> Messages:
+    """Messages as the broker stores them: packets of one length, which end in the payload."""
+    data = b"".join(HEAD + payload for payload in payloads)
+    return Messages(topic.encode(), data, len(payloads), len(HEAD), 1, 2, True, False, True, False, b"", 0, 0)
+
+
+class Account:
+    """A ledger and its user, whose facts are the values of some keys."""
+
+    def __init__(self, directory: Path, **options: object) -> None:
+        self.directory = directory
+        self.facts: dict[str, str] = {}
+        self.seen: list[Record] = []
+        """Facts and messages in the order in which opening the ledger has told them."""
+        how = LogOptions(**{"force": False, **options})  # type: ignore[arg-type]
+        self.ledger = Ledger(directory, self._on_fact, lambda record, receivers: self.seen.append(record), options=how)
+        self.upkeep = Upkeep(self.ledger, self._all_facts)
+
+    def _on_fact(self, record: Record) -> None:
+        self.seen.append(record)
+        key, _, value = record.body.decode().partition("=")
+        if record.kind == SET:
+            self.facts[key] = value
+        else:
+            self.facts.pop(key, None)
+
+    def _all_facts(self):
+        for key in list(self.facts):
+            if key in self.facts:
+                yield SET, f"{key}={self.facts[key]}".encode()
+
+    def set(self, key: str, value: str) -> None:
+        self.facts[key] = value
+        self.ledger.note(SET, f"{key}=".encode(), value.encode())
+
+    def clear(self, key: str) -> None:
+        self.facts.pop(key, None)
+        self.ledger.note(CLEAR, key.encode())
+
+    def store(self, cursors, payloads: list[bytes], topic: str = "t") -> None:
+        self.ledger.store(messages(topic, payloads), list(cursors), [0] * len(cursors))
+
+    def payload(self, reading, offset: int) -> bytes | None:
+        """The payload of a message of a cursor; None if it cannot be read yet."""
+        found = reading.find(offset)
+        if found is None:
+            return None
+        assert found.first <= offset < found.next
+        return decode_messages(found.record.body, found.record.count).payloads[offset - found.first]
+
+    def pending(self, cursor) -> dict[int, bytes | None]:
+        """All that is pending for a cursor, as it is read back."""
+        reading = self.ledger.reading(cursor)
+        return {o: self.payload(reading, o) for lo, hi in cursor.pending_ranges() for o in range(lo, hi)}
+
+    def size(self) -> int:
+        """Bytes on the disk."""
+        return sum(path.stat().st_size for path in segment_files(self.directory))
+
+    def close(self) -> None:
+        self.ledger.close()
+
+
+def crash(source: Path, copy: Path, cut: int) -> None:
+    """A copy of a log as a crash would leave it: all up to position `cut` is there, and nothing of what follows."""
+    shutil.copytree(source, copy)
+    for path in segment_files(copy):
+        segment = read_segment(path)
+        if segment.base > cut:
+            path.unlink()
+        elif segment.file_end() > cut and path == segment_files(copy)[-1]:
+            with path.open("r+b") as file:
+                file.truncate(cut - segment.base + SEGMENT_HEADER_SIZE)
+
+
+def unforced():
+    """Nothing is forced to the disk meanwhile: these tests crash no machine."""
+    return mock.patch("os.fsync")
