@@ -7,8 +7,8 @@ Theory of operation
    holds what is done with between the two, as ranges.
 3. Where the messages are in the log is known by *chunks*: a chunk says that some consecutive offsets lie between two
    positions, not more than a quarter of a megabyte apart, together with messages for others. Whoever wants one of them
-   reads that part of the log. So a cursor costs a hundred bytes of memory for each chunk, whatever the number of
-   messages.
+   reads that part of the log. (Segments in the middle of it that have nothing of the cursor may have been deleted.) So
+   a cursor costs a hundred bytes of memory for each chunk, whatever the number of messages.
 4. A chunk goes when all of its messages are acknowledged. A segment that no chunk lies in is not needed by anybody.
 """
 
@@ -39,11 +39,22 @@ class Chunk:
         self.time = time
         """When the newest of them came, in milliseconds since 1970."""
 
+    def is_followed_by(self, first: int, start: int, end: int) -> bool:
+        """Whether messages from offset `first` on, between two positions, can be put into this chunk."""
+        return self.next == first and 0 <= end - self.start <= CHUNK_SIZE and start >= self.end
+
+    def grow(self, next_: int, end: int, size: int, time: int) -> None:
+        """Put them in."""
+        self.next = next_
+        self.end = end
+        self.size += size
+        self.time = time
+
 
 class Cursor:
     """The account of one reader. Made, changed and forgotten by the ledger, which logs all of it."""
 
-    __slots__ = ("acknowledged", "bytes", "chunks", "first", "next", "number")
+    __slots__ = ("acknowledged", "bytes", "chunks", "first", "moves", "next", "number")
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -54,6 +65,8 @@ class Cursor:
         self.chunks: list[Chunk] = []
         self.bytes = 0
         """Size of the records with its messages, those of a chunk until all of it is acknowledged."""
+        self.moves = 0
+        """How often chunks have got another place, for those who keep a copy of them elsewhere."""
 
     @property
     def pending(self) -> int:
@@ -80,11 +93,8 @@ class Cursor:
         self.bytes += end - start
         if self.chunks:
             last = self.chunks[-1]
-            if last.next == first and 0 <= end - last.start <= CHUNK_SIZE and start >= last.end:
-                last.next = self.next
-                last.end = end
-                last.size += end - start
-                last.time = time
+            if last.is_followed_by(first, start, end):
+                last.grow(self.next, end, end - start, time)
                 return
         self.chunks.append(Chunk(first, self.next, start, end, end - start, time))
 
@@ -135,23 +145,34 @@ class Cursor:
         chunk = self.chunks[self._index(offset)]
         return chunk if chunk.first <= offset < chunk.next else None
 
-    def move(self, lo: int, hi: int, gone_from: int, gone_to: int, start: int, end: int) -> None:
-        """What was between positions `gone_from` and `gone_to`, offsets `lo` to `hi`, is now in `start` to `end`."""
-        moved = Chunk(lo, hi, start, end, end - start, 0)
+    def move(self, lo: int, hi: int, gone_from: int, gone_to: int, start: int, end: int, size: int) -> None:
+        """What was between positions `gone_from` and `gone_to`, offsets `lo` to `hi`, is now in `start` to `end`.
+
+        All offsets between `lo` and `hi` must have been there: others keep their place. `size` is that of the records.
+        """
+        self.moves += 1
+        moved = Chunk(lo, hi, start, end, size, 0)
         kept: list[Chunk] = []
         for chunk in self.chunks:
             if chunk.next <= lo or chunk.first >= hi:
                 kept.append(chunk)
                 continue
             moved.time = max(moved.time, chunk.time)
-            size = chunk.size // 2  # nobody knows how it was shared between the two; it is an estimate anyway
+            # Nobody knows how its bytes are shared between the parts; all messages being equal is an estimate.
+            each = chunk.size / (chunk.next - chunk.first)
             if chunk.first < lo:
-                kept.append(Chunk(chunk.first, lo, chunk.start, min(chunk.end, gone_from), size, chunk.time))
+                part = round(each * (lo - chunk.first))
+                kept.append(Chunk(chunk.first, lo, chunk.start, min(chunk.end, gone_from), part, chunk.time))
             if chunk.next > hi:
-                kept.append(Chunk(hi, chunk.next, max(chunk.start, gone_to), chunk.end, size, chunk.time))
+                part = round(each * (chunk.next - hi))
+                kept.append(Chunk(hi, chunk.next, max(chunk.start, gone_to), chunk.end, part, chunk.time))
         kept.append(moved)
         kept.sort(key=_first_of)
-        self.chunks = [chunk for chunk in kept if chunk.next > self.first]
+        at = kept.index(moved)
+        if at and kept[at - 1].is_followed_by(lo, start, end):
+            kept[at - 1].grow(hi, end, size, moved.time)
+            del kept[at]
+        self.chunks = [chunk for chunk in kept if self.pending_within(chunk.first, chunk.next)]
         self.bytes = sum(chunk.size for chunk in self.chunks)
 
     def encode(self) -> bytes:

@@ -66,7 +66,10 @@ class CursorReading:
                     f"between positions {chunk.start} and {chunk.end}"
                 )
             return False
-        for record in self._reader.read(self._position, _READ_AT_ONCE, end):
+        records = self._reader.read(self._position, _READ_AT_ONCE, end, gaps=True)
+        if not records:
+            self._position = end  # all of it has been deleted
+        for record in records:
             self._position = record.end
             first = offset_for(record.body, self._cursor.number) if record.kind == _MESSAGES else None
             if first is not None and chunk.first <= first < chunk.next:

@@ -38,7 +38,10 @@ _ACK = struct.Struct("<IQI")
 _NUMBER = struct.Struct("<I")
 _POSITION = struct.Struct("<Q")
 _MOVED = struct.Struct("<QQQQ")
-_MOVED_CURSOR = struct.Struct("<IQQ")
+_MOVED_CURSOR = struct.Struct("<IQQQ")
+
+Moved = tuple[int, int, int, int]
+"""Number of a cursor, offsets from and to, and the size of the records with them."""
 
 
 class Ledger:
@@ -141,13 +144,19 @@ class Ledger:
         """Append a fact."""
         self.log.append(kind, *pieces)
 
-    def copy(self, messages: Messages, receivers: Receivers) -> None:
-        """Append messages that stand elsewhere already; `moved` then tells that these are the ones that count."""
-        body = encode_messages(messages, receivers)
-        self.log.append(MESSAGES, body, messages.data, count=messages.number, flags=COPY)
+    def copy(self, messages: Messages, receivers: Receivers, when: int) -> None:
+        """Append messages that stand elsewhere already; `moved` then tells that these are the ones that count.
 
-    def moved(self, gone_from: int, gone_to: int, start: int, end: int, moved: list[tuple[int, int, int]]) -> None:
-        """What was needed between two positions has been copied to two others: (cursor, offsets from, to) each."""
+        `when` is the time that they came, which the copy keeps.
+        """
+        body = encode_messages(messages, receivers)
+        self.log.append(MESSAGES, body, messages.data, count=messages.number, flags=COPY, when=when)
+
+    def moved(self, gone_from: int, gone_to: int, start: int, end: int, moved: list[Moved]) -> None:
+        """What was needed between two positions has been copied to two others.
+
+        `moved` is what exactly: of a cursor of which there were several ranges of offsets, each of them.
+        """
         pieces = [_MOVED_CURSOR.pack(*each) for each in moved]
         self.log.append(MOVED, _MOVED.pack(gone_from, gone_to, start, end), *pieces)
         self._move(gone_from, gone_to, start, end, moved)
@@ -218,10 +227,10 @@ class Ledger:
         gone_from, gone_to, start, end = _MOVED.unpack_from(body)
         self._move(gone_from, gone_to, start, end, list(_MOVED_CURSOR.iter_unpack(body[_MOVED.size :])))
 
-    def _move(self, gone_from: int, gone_to: int, start: int, end: int, moved: list[tuple[int, int, int]]) -> None:
-        for number, lo, hi in moved:
+    def _move(self, gone_from: int, gone_to: int, start: int, end: int, moved: list[Moved]) -> None:
+        for number, lo, hi, size in moved:
             if cursor := self.cursors.get(number):
-                cursor.move(lo, hi, gone_from, gone_to, start, end)
+                cursor.move(lo, hi, gone_from, gone_to, start, end, size)
 
     def _check_segments(self) -> None:
         """Refuse to go on if messages that somebody waits for are in a segment that is not there."""
@@ -229,13 +238,12 @@ class Ledger:
         bases = [base for base, _ in segments]
         for cursor in self.cursors.values():
             for chunk in cursor.chunks:
-                for at in (chunk.start, max(chunk.start, chunk.end - 1)):
-                    index = bisect_right(bases, at) - 1
-                    if index < 0 or at >= segments[index][1]:
-                        raise Problem(
-                            f"{self.log.directory}: the segment of position {at} is missing, with messages "
-                            f"{chunk.first} to {chunk.next - 1} of cursor {cursor.number}"
-                        )
+                index = bisect_right(bases, chunk.end - 1) - 1
+                if index < 0 or segments[index][1] <= chunk.start:
+                    raise Problem(
+                        f"{self.log.directory}: the segment of position {chunk.start} is missing, with messages "
+                        f"{chunk.first} to {chunk.next - 1} of cursor {cursor.number}"
+                    )
 
     # Reading back
 

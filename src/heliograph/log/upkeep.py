@@ -8,7 +8,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from itertools import chain
 
-from heliograph.log.ledger import MESSAGES, Ledger
+from heliograph.log.cursor import CHUNK_SIZE
+from heliograph.log.ledger import MESSAGES, Ledger, Moved
 from heliograph.log.messages import Receivers, decode_messages, receivers_of
 from heliograph.log.record import Record
 
@@ -18,7 +19,6 @@ _CHECKPOINT_SHARE = 4
 _LOOK_AFTER = 8 << 20
 _LIVE_ENOUGH = 0.25
 """A segment of which less is needed than this is emptied: what is needed is copied, and it is deleted."""
-_READ_AT_ONCE = 256 << 10
 
 Fact = tuple[int, bytes]
 """Kind and body of a record."""
@@ -32,7 +32,12 @@ class Upkeep:
         self._ledger = ledger
         self._facts = facts
         self._looked_at = ledger.end
+        self._freed = 0
         self._work: Iterator[int] | None = None
+
+    def freed(self, size: int) -> None:
+        """So many bytes are not needed any more, and the log may not grow: look for segments to delete without that."""
+        self._freed += size
 
     def work(self, seconds: float) -> None:
         """Spend at most about this much time, if there is something to do."""
@@ -52,8 +57,8 @@ class Upkeep:
         ledger = self._ledger
         if ledger.end - ledger.checkpoint > max(CHECKPOINT_AFTER, _CHECKPOINT_SHARE * ledger.checkpoint_size):
             return self._checkpoint()
-        if ledger.end - self._looked_at > _LOOK_AFTER:
-            self._looked_at = ledger.end
+        if ledger.end - self._looked_at + self._freed > _LOOK_AFTER:
+            self._looked_at, self._freed = ledger.end, 0
             return self._tidy(_LIVE_ENOUGH)
         return None
 
@@ -101,36 +106,43 @@ class Upkeep:
 
     def _live_bytes(self) -> dict[int, float]:
         """An estimate of what is needed in each segment, by its base; those that nobody needs are not there."""
-        bases = [base for base, _ in self._ledger.log.segments()]
+        segments = self._ledger.log.segments()
+        bases = [base for base, _ in segments]
         live: dict[int, float] = {}
         for cursor in self._ledger.cursors.values():
             for chunk in cursor.chunks:
                 pending = cursor.pending_within(chunk.first, chunk.next)
                 size = max(1.0, chunk.size * pending / (chunk.next - chunk.first))
                 first, last = (bisect_right(bases, at) - 1 for at in (chunk.start, chunk.end - 1))
-                for base in bases[first : last + 1]:
-                    live[base] = live.get(base, 0) + size
+                for base, end in segments[max(0, first) : last + 1]:
+                    if end > chunk.start:
+                        live[base] = live.get(base, 0) + size
         return live
 
     def _empty(self, base: int, end: int) -> Iterator[int]:
         """Copy what is needed in a segment to the end of the log."""
-        ledger = self._ledger
-        start = ledger.end
-        found: dict[int, tuple[int, int]] = {}
         position = base
         while position < end:
-            for record in ledger.reader.read(position, _READ_AT_ONCE, end):
-                position = record.end
-                if record.kind == MESSAGES:
-                    self._copy(record, found)
+            position = self._empty_some(position, end)
             yield 0
-        moved = [(number, lo, hi) for number, (lo, hi) in found.items() if number in ledger.cursors]
-        ledger.moved(base, end, start, ledger.end, moved)
-        ledger.end_turn()
-        yield ledger.end
+        self._ledger.end_turn()
+        yield self._ledger.end
 
-    def _copy(self, record: Record, found: dict[int, tuple[int, int]]) -> None:
-        """Copy a record for those who still wait for it; `found` is which offsets of whom the segment had."""
+    def _empty_some(self, gone_from: int, end: int) -> int:
+        """Copy what is needed in a chunk's worth of log, so that the copies are small chunks too; how far that is."""
+        ledger = self._ledger
+        start, position = ledger.end, gone_from
+        found: dict[int, list[Moved]] = {}
+        for record in ledger.reader.read(gone_from, CHUNK_SIZE, end):
+            position = record.end
+            if record.kind == MESSAGES:
+                self._copy(record, found)
+        if found:
+            ledger.moved(gone_from, position, start, ledger.end, [one for ranges in found.values() for one in ranges])
+        return position
+
+    def _copy(self, record: Record, found: dict[int, list[Moved]]) -> None:
+        """Copy a record for those who still wait for it; `found` is which offsets of whom were there."""
         live: list[tuple[int, int]] = []
         receivers = receivers_of(record.body)
         for number, offset in zip(receivers.cursors, receivers.offsets, strict=True):
@@ -138,10 +150,21 @@ class Upkeep:
             chunk = cursor.chunk_of(offset) if cursor else None
             if cursor is None or chunk is None or not chunk.start <= record.position < chunk.end:
                 continue  # done with, or another copy of it is the one that counts
-            lo, hi = found.get(number, (offset, offset))
-            found[number] = min(lo, offset), max(hi, offset + record.count)
+            _extend(found.setdefault(number, []), number, offset, offset + record.count, record.end - record.position)
             if cursor.pending_within(offset, offset + record.count):
                 live.append((number, offset))
         if live:
             columns = Receivers([number for number, _ in live], [offset for _, offset in live], [0] * len(live))
-            self._ledger.copy(decode_messages(record.body, record.count), columns)
+            self._ledger.copy(decode_messages(record.body, record.count), columns, record.time)
+
+
+def _extend(ranges: list[Moved], number: int, lo: int, hi: int, size: int) -> None:
+    """Put offsets behind those found before.
+
+    They need not follow each other: a segment may have copies of old messages beside new ones, and what came between
+    the two stands in other segments and stays there.
+    """
+    if ranges and ranges[-1][2] == lo:
+        _, lo, _, before = ranges.pop()
+        size += before
+    ranges.append((number, lo, hi, size))
