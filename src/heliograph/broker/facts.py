@@ -2,7 +2,7 @@
 
 Rare facts are JSON, so that a person can read a dump of the log; `moves`, of which there is one for each turn of the
 server, are packed. A `session` fact is all that is known of a session, when it begins and in checkpoints; the others
-are changes to it.
+are changes to it. A `stream` fact is all that is known of a stream but its messages.
 """
 
 import base64
@@ -15,7 +15,7 @@ from heliograph.broker.subscription import Subscription
 from heliograph.mqtt.packets import Will
 from heliograph.mqtt.properties import decode_properties, encode_properties
 
-SESSION, ENDED, PRESENCE, SUBSCRIBED, UNSUBSCRIBED, MOVES, RETAINED = range(32, 39)
+SESSION, ENDED, PRESENCE, SUBSCRIBED, UNSUBSCRIBED, MOVES, RETAINED, STREAM = range(32, 40)
 
 ISSUED, RECEIVED, COMPLETED, TAKEN, RELEASED = range(1, 6)
 """What a move is: messages sent with new identifiers; PUBREC and PUBCOMP for them; and, the other way, identifiers that

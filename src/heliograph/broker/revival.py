@@ -57,6 +57,7 @@ class Revival:
         self._owners: dict[int, tuple[_Kept, dict[str, Any]]] = {}
         """Sessions and subscriptions by the number of their cursor; those of groups are not among them."""
         self._retained: dict[bytes, Messages] = {}
+        self._streams: dict[str, dict[str, Any]] = {}
         self._last_number = 0
 
     # What the log says
@@ -75,6 +76,8 @@ class Revival:
             sender.received.update(ids_of(messages.data, messages.id_at, len(messages.data) // messages.number))
 
     def _retain(self, messages: Messages) -> None:
+        if messages.topic.startswith(b"$SYS/"):  # in a stream, maybe, but what is retained there is made anew
+            return
         if messages.payloads[-1]:
             self._retained[messages.topic] = messages
         else:
@@ -88,6 +91,9 @@ class Revival:
                     _apply(kept, move)
         elif record.kind == facts.RETAINED:
             self._retain(decode_messages(record.body, 1))
+        elif record.kind == facts.STREAM:
+            fact = json.loads(record.body)
+            self._streams[fact["stream"]] = fact
         elif record.kind == facts.SESSION:
             kept = _Kept(json.loads(record.body))
             self._last_number = max(self._last_number, kept.number)
@@ -125,7 +131,7 @@ class Revival:
         spools = {number: Spool(store.ledger, cursor) for number, cursor in store.ledger.cursors.items()}
         for kept in self._kept.values():
             broker.sessions[kept.client] = self._session(broker, kept, spools)
-        owned: set[int] = set()
+        owned = store.streams.revive(self._streams)
         for session in broker.sessions.values():
             owned.update(s.spool.cursor.number for s in session.subscriptions.values() if s.spool)
             owned.update(f.cursor.number for f in (session.window.sent if session.window else ()) if f.cursor)

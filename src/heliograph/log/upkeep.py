@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 
 from heliograph.log.cursor import CHUNK_SIZE
-from heliograph.log.ledger import MESSAGES, Ledger, Moved
+from heliograph.log.ledger import ACKS, MESSAGES, Ledger, Moved
 from heliograph.log.messages import Receivers, decode_messages, receivers_of
 from heliograph.log.record import Record
 
@@ -19,6 +19,8 @@ _CHECKPOINT_SHARE = 4
 _LOOK_AFTER = 8 << 20
 _LIVE_ENOUGH = 0.25
 """A segment of which less is needed than this is emptied: what is needed is copied, and it is deleted."""
+_WORTH_COMPACTING = 0.9
+"""The same when somebody asks for it."""
 
 Fact = tuple[int, bytes]
 """Kind and body of a record."""
@@ -67,9 +69,12 @@ class Upkeep:
         self._finish(self._checkpoint())
 
     def compact(self) -> None:
-        """Give back all the room that is not needed, at once."""
+        """Give back all the room that is not needed, at once; but do not copy much to gain little."""
         self.checkpoint()
-        self._finish(self._tidy(1.0))
+        # The checkpoint counts once a segment says so, and that is made with the next record.
+        self._ledger.log.append(ACKS)
+        self._ledger.wait()
+        self._finish(self._tidy(_WORTH_COMPACTING))
 
     def _finish(self, work: Iterator[int]) -> None:
         for waits_for in chain(self._work or (), work):
@@ -112,11 +117,12 @@ class Upkeep:
         for cursor in self._ledger.cursors.values():
             for chunk in cursor.chunks:
                 pending = cursor.pending_within(chunk.first, chunk.next)
-                size = max(1.0, chunk.size * pending / (chunk.next - chunk.first))
+                size = chunk.size * pending / (chunk.next - chunk.first) / max(1, chunk.end - chunk.start)
                 first, last = (bisect_right(bases, at) - 1 for at in (chunk.start, chunk.end - 1))
                 for base, end in segments[max(0, first) : last + 1]:
                     if end > chunk.start:
-                        live[base] = live.get(base, 0) + size
+                        overlap = min(end, chunk.end) - max(base, chunk.start)
+                        live[base] = live.get(base, 0) + max(1.0, size * overlap)
         return live
 
     def _empty(self, base: int, end: int) -> Iterator[int]:

@@ -34,6 +34,10 @@ log = logging.getLogger(__name__)
 _TICK = 0.2
 # Seconds that each tick spends on checkpoints and compaction, if there is need.
 _UPKEEP = 0.02
+# Seconds between two looks at how much streams keep.
+_RETENTION = 1.0
+# Least seconds between two updates of the streams' index after something has become safe; each tick makes one too.
+_INDEX_PACE = 0.02
 # How long a stopping server waits for clients to read their last bytes.
 _GOODBYE = 2.0
 
@@ -45,6 +49,7 @@ class Server:
         self.config = self._started_with = config
         self.broker: Broker
         self._trouble = ""
+        self._index_due = 0.0
         self.listeners: list[Listener] = []
         self.http: HttpServer | None = None
 
@@ -86,11 +91,22 @@ class Server:
             self._trouble = trouble
         self.broker.more_is_safe()
         self._writer.flush()
+        if (now := time.monotonic()) >= self._index_due:
+            self._index_due = now + _INDEX_PACE
+            self._store.streams.update_index()
 
     async def _start(self, loop: asyncio.AbstractEventLoop) -> None:
         self.broker = Broker(
-            self.config.limits, time.monotonic, lambda: f"auto-{secrets.token_hex(8)}", LogJournal(), self._store
+            self.config.limits,
+            time.monotonic,
+            lambda: f"auto-{secrets.token_hex(8)}",
+            LogJournal(),
+            self._store,
+            self.config.streams,
         )
+        for stream in self._store.streams.by_name.values():
+            if not stream.configured:
+                log.warning("a stream is not configured any more; it keeps what it has", extra={"stream": stream.name})
         self._writer = Writer(self.broker, loop)
         self._reactor = Reactor(loop, self._writer) if isinstance(loop, ClientLoop) else None
         self._credentials = Credentials(self.config, self._writer)
@@ -190,14 +206,18 @@ class Server:
 
     async def _tick(self) -> None:
         watchdog = notify.watchdog_interval()
-        next_watchdog = 0.0
+        next_watchdog = next_retention = 0.0
         while True:
             await asyncio.sleep(_TICK)
             now = time.monotonic()
             try:
                 self.broker.timers.run(now)
+                if now >= next_retention:
+                    self._store.retain_streams()
+                    next_retention = now + _RETENTION
                 self._writer.flush()
                 self._store.upkeep.work(_UPKEEP)
+                self._store.streams.update_index()
             except Exception:
                 log.exception("internal error in a timer")
             if watchdog is not None and now >= next_watchdog:
