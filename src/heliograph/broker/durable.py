@@ -52,14 +52,22 @@ def deliver(broker: "Broker", store: "Store", span: Span, route: Route, publishe
         for hi in sorted(ends - {0}):
             _store(broker, store, span.part(lo, hi), [r for r, number in takes if number >= hi], publisher, streams)
             lo = hi
+        if span.retain and not most:
+            _store(broker, store, span, [], None)  # those who come later get it all the same
         store.last_stored = most
     return max(taken, most)
 
 
 def _accept(broker: "Broker", spool: Spool | None, span: Span) -> int:
     assert spool is not None
+    limits = broker.limits
+    if (
+        spool.unsent.count + span.count <= limits.max_messages
+        and spool.cursor.bytes + len(span.data) <= limits.max_bytes
+    ):
+        return span.count  # as nearly always
     rejected, discarded = spool.rejected, spool.discarded
-    accepted = spool.accept(span.count, len(span.data), broker.limits)
+    accepted = spool.accept(span.count, len(span.data), limits)
     broker.stats.rejected += spool.rejected - rejected
     broker.stats.discarded += spool.discarded - discarded
     return accepted
