@@ -438,3 +438,4 @@ def test_upkeep_at_once_gives_up_when_the_disk_is_full(account, monkeypatch) -> 
         account.upkeep.checkpoint()
     with pytest.raises(Problem, match="no room"):
         account.upkeep.compact()
+    assert account.ledger.trouble is not None

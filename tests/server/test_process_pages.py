@@ -93,7 +93,7 @@ def test_subscriptions_that_had_to_wait_are_listed(server: RunningServer) -> Non
         "filter": "waiting",
         "connected": False,
         "sent": 0,
-            "durable": True,
+        "durable": True,
         "buffered": 3,
         "high_water": 3,
         "rejected": 0,

@@ -4,7 +4,7 @@ It is synchronous and deterministic. Time and new identifiers are handed in, byt
 the server empties. Whoever calls a method that may have produced output looks at `dirty` afterwards.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from heliograph.broker import delivery, durable
@@ -14,12 +14,13 @@ from heliograph.broker.journal import Journal, NoJournal
 from heliograph.broker.limits import Limits
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.retained import Retained
-from heliograph.broker.routes import Route, RouteTable
+from heliograph.broker.routes import Receiver, Route, RouteTable
 from heliograph.broker.session import FOR_EVER, Session
 from heliograph.broker.span import Span, carried_properties, message
 from heliograph.broker.spool import Spool
 from heliograph.broker.statistics import Statistics
 from heliograph.broker.store import Store
+from heliograph.broker.streams import StreamOptions
 from heliograph.broker.subscription import ShareGroup, Subscription
 from heliograph.broker.timers import Timers
 from heliograph.broker.topics import TopicTree
@@ -44,8 +45,12 @@ class Broker:
         new_client_id: Callable[[], str],
         journal: Journal | None = None,
         store: Store | None = None,
+        streams: Sequence[StreamOptions] = (),
     ) -> None:
-        """With a store, the broker takes up where the last one left off; without, it forgets all when it goes."""
+        """With a store, the broker takes up where the last one left off; without, it forgets all when it goes.
+
+        Streams are kept in the store.
+        """
         self.limits = limits
         self.journal: Journal = journal or NoJournal()
         self.now = now
@@ -61,7 +66,7 @@ class Broker:
         self.timers = Timers()
         self.dirty: list[Outlet] = []
         """Outlets that have something to write."""
-        self._tree: TopicTree[Subscription | ShareGroup] = TopicTree()
+        self._tree: TopicTree[Receiver] = TopicTree()
         self.routes = RouteTable(self._tree)
         self.subscription_count = 0
         self.store = store
@@ -70,6 +75,8 @@ class Broker:
         """The server is about to go. Wills of durable sessions are left to the next one, as the standard allows."""
         if store is not None:
             store.take_over(self.sessions, self.retained, store.revival.revive(self, store))
+            for stream in store.open_streams(streams):
+                self._tree.add(stream.options.filter, stream)
             self.timers.run(now())  # what became due while nobody was there
 
     # Publishing
@@ -87,13 +94,15 @@ class Broker:
             self.store.last_stored = 0
             if self.is_stored(span, route):
                 stored = durable.deliver(self, self.store, span, route, publisher)
-        if not (route.subscriptions or route.groups):
+        if not (route.subscriptions or route.groups or route.streams):
             return Reason.NO_MATCHING_SUBSCRIBERS if kept else Reason.QUOTA_EXCEEDED, span.count
         # A message that was delivered but could not be retained is no failure: sent again, it would come twice.
         return Reason.SUCCESS, max(stored, delivery.deliver(self, span, route, publisher))
 
     def is_stored(self, span: Span, route: Route) -> bool:
         """Whether the log gets these messages: somebody wants them who may be away, or they are to be retained."""
+        if route.streams:
+            return True
         if span.retain:
             return not span.topic.startswith(b"$SYS/")
         return span.qos > 0 and bool(route.durable)

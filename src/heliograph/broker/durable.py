@@ -4,6 +4,7 @@ A message that a client can take at once is sent from memory, but leaves only wh
 what a crash could take back. Whatever has to wait is read back from the log.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from heliograph.broker import delivery, facts
@@ -16,6 +17,7 @@ from heliograph.broker.spool import Spool
 from heliograph.broker.subscription import ShareGroup, Subscription
 from heliograph.broker.window import Flight
 from heliograph.errors import Problem
+from heliograph.log.cursor import Cursor
 from heliograph.log.cursor_reading import Found
 from heliograph.log.messages import decode_messages
 
@@ -27,33 +29,45 @@ if TYPE_CHECKING:
 def deliver(broker: "Broker", store: "Store", span: Span, route: Route, publisher: Session | None) -> int:
     """Store a span for all durable receivers of a route; how many of its messages, from the front, somebody took.
 
-    Nothing but a stream takes QoS 0 messages.
+    Nothing but a stream takes QoS 0 messages. Streams take everything.
     """
     takes: list[tuple[Durable, int]] = []
-    taken = 0
+    streams = [stream.cursor_for(span.topic) for stream in route.streams]
+    taken = span.count if streams else 0
     for receiver in route.durable if span.qos else ():
         if isinstance(receiver, Subscription) and receiver.no_local and receiver.session is publisher:
             taken = span.count
         else:
             takes.append((receiver, _accept(broker, receiver.spool, span)))
     most = max([number for _, number in takes], default=0)
+    if streams:
+        most = span.count
     if all(number == span.count for _, number in takes):
-        _store(broker, store, span, [receiver for receiver, _ in takes], publisher)
+        _store(broker, store, span, [receiver for receiver, _ in takes], publisher, streams)
         store.last_stored = span.count
     else:
         # Some have no room for all of it: a record is for those who take the whole of it.
         lo = 0
-        for hi in sorted({number for _, number in takes if number}):
-            _store(broker, store, span.part(lo, hi), [r for r, number in takes if number >= hi], publisher)
+        ends = {number for _, number in takes} | {most}
+        for hi in sorted(ends - {0}):
+            _store(broker, store, span.part(lo, hi), [r for r, number in takes if number >= hi], publisher, streams)
             lo = hi
+        if span.retain and not most:
+            _store(broker, store, span, [], None)  # those who come later get it all the same
         store.last_stored = most
     return max(taken, most)
 
 
 def _accept(broker: "Broker", spool: Spool | None, span: Span) -> int:
     assert spool is not None
+    limits = broker.limits
+    if (
+        spool.unsent.count + span.count <= limits.max_messages
+        and spool.cursor.bytes + len(span.data) <= limits.max_bytes
+    ):
+        return span.count  # as nearly always
     rejected, discarded = spool.rejected, spool.discarded
-    accepted = spool.accept(span.count, len(span.data), broker.limits)
+    accepted = spool.accept(span.count, len(span.data), limits)
     broker.stats.rejected += spool.rejected - rejected
     broker.stats.discarded += spool.discarded - discarded
     return accepted
@@ -65,13 +79,20 @@ def offer(broker: "Broker", store: "Store", subscription: Subscription, span: Sp
         _store(broker, store, span.part(0, number), [subscription], None)
 
 
-def _store(broker: "Broker", store: "Store", span: Span, receivers: list[Durable], publisher: Session | None) -> None:
-    """Store a span for those who take all of it, and send it to those who can have it now."""
+def _store(
+    broker: "Broker",
+    store: "Store",
+    span: Span,
+    receivers: list[Durable],
+    publisher: Session | None,
+    streams: Sequence[Cursor] = (),
+) -> None:
+    """Store a span, once, for streams and for those who take all of it, and send it to those who can have it now."""
     rendered: delivery.Rendered = {}
     cursors = [receiver.spool.cursor for receiver in receivers if receiver.spool]
     identifiers = [_send_now(broker, store, receiver, span, rendered) for receiver in receivers]
     offsets = [cursor.next for cursor in cursors]
-    store.keep(span, cursors, identifiers, publisher)
+    store.keep(span, [*cursors, *streams], [*identifiers, *[0] * len(streams)], publisher)
     for receiver, offset, sent in zip(receivers, offsets, identifiers, strict=True):
         if not sent:
             assert receiver.spool is not None

@@ -2,7 +2,7 @@
 
 Rare facts are JSON, so that a person can read a dump of the log; `moves`, of which there is one for each turn of the
 server, are packed. A `session` fact is all that is known of a session, when it begins and in checkpoints; the others
-are changes to it.
+are changes to it. A `stream` fact is all that is known of a stream but its messages.
 """
 
 import base64
@@ -16,7 +16,7 @@ from heliograph.log.kinds import FIRST_FACT
 from heliograph.mqtt.packets import Will
 from heliograph.mqtt.properties import decode_properties, encode_properties
 
-SESSION, ENDED, PRESENCE, SUBSCRIBED, UNSUBSCRIBED, MOVES, RETAINED = range(FIRST_FACT, FIRST_FACT + 7)
+SESSION, ENDED, PRESENCE, SUBSCRIBED, UNSUBSCRIBED, MOVES, RETAINED, STREAM = range(FIRST_FACT, FIRST_FACT + 8)
 
 ISSUED, RECEIVED, COMPLETED, TAKEN, RELEASED = range(1, 6)
 """What a move is: messages sent with new identifiers; PUBREC and PUBCOMP for them; and, the other way, identifiers that

@@ -16,10 +16,11 @@ from heliograph.broker.facts import Move
 from heliograph.broker.routes import Route
 from heliograph.broker.span import Span, carried_properties
 from heliograph.broker.subscription import Subscription
+from heliograph.mqtt.encoding import encode
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
 from heliograph.mqtt.framing import decode_varint
-from heliograph.mqtt.packets import PacketType
-from heliograph.mqtt.properties import decode_properties
+from heliograph.mqtt.packets import PacketType, PubAck, PubRec
+from heliograph.mqtt.properties import Properties, decode_properties
 from heliograph.mqtt.reasons import Reason
 from heliograph.mqtt.runs import PUBACKS, PUBRECS, Ids, acks_for, ids_of, run_length
 
@@ -218,6 +219,8 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
     connection.broker.stats.messages_received += count
     if qos == 0:
         _publish(connection, span, route)
+        if route.streams and connection.broker.store is not None:
+            connection.broker.store.pause_if_behind(connection.outlet)
     elif qos == 1:
         _acknowledge(connection, PUBACKS, span, ids, *_publish(connection, span, route))
     else:
@@ -243,13 +246,20 @@ def _acknowledge(connection: "Connection", table: bytes, span: Span, ids: Ids, r
 
     Only the messages of the first `taken` identifiers found room somewhere.
     """
-    if connection.version5 and (reason or taken < len(ids)):
+    store = connection.broker.store
+    if store is not None and store.trouble and connection.explain and reason is store.refusal:
+        kind = PubAck if table is PUBACKS else PubRec
+        why = Properties(reason_string=store.trouble)
+        chunk = b"".join([encode(kind(i, reason, why), connection.version) for i in ids])
+    elif connection.version5 and (reason or taken < len(ids)):
         chunk = acks_for(table, ids[:taken], reason) + acks_for(table, ids[taken:], Reason.QUOTA_EXCEEDED)
     else:
         chunk = acks_for(table, ids)
-    broker, session, store = connection.broker, connection.session, connection.broker.store
-    stored = store is not None and (
-        store.last_stored > 0 or (span.qos == 2 and session is not None and session.number > 0)
+    broker, session = connection.broker, connection.session
+    stored = (
+        store is not None
+        and reason < Reason.UNSPECIFIED_ERROR
+        and (store.last_stored > 0 or (span.qos == 2 and session is not None and session.number > 0))
     )
     answer(broker, connection.outlet, chunk, stored=stored)
     if store is not None and stored:

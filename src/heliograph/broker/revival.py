@@ -72,6 +72,7 @@ class Revival:
         self._owners: dict[int, tuple[_Kept, dict[str, Any]]] = {}
         """Sessions and subscriptions by the number of their cursor; those of groups are not among them."""
         self._retained: dict[bytes, Messages] = {}
+        self._streams: dict[str, dict[str, Any]] = {}
         self._last_number = 0
 
     # What the log says
@@ -90,6 +91,8 @@ class Revival:
             sender.received.update(ids_of(messages.data, messages.id_at, len(messages.data) // messages.number))
 
     def _retain(self, messages: Messages) -> None:
+        if messages.topic.startswith(b"$SYS/"):  # in a stream, maybe, but what is retained there is made anew
+            return
         if messages.payloads[-1]:
             self._retained[messages.topic] = messages
         else:
@@ -103,6 +106,9 @@ class Revival:
                     _apply(kept, move)
         elif record.kind == facts.RETAINED:
             self._retain(decode_messages(record.body, 1))
+        elif record.kind == facts.STREAM:
+            fact = json.loads(record.body)
+            self._streams[fact["stream"]] = fact
         elif record.kind == facts.SESSION:
             kept = _Kept(json.loads(record.body))
             self._last_number = max(self._last_number, kept.number)
@@ -142,7 +148,7 @@ class Revival:
             session = broker.sessions[kept.client] = self._session(broker, kept, spools)
             if kept.presence["away"] is None:
                 store.note_presence(session)  # or the time that it has been away would start anew with each restart
-        owned: set[int] = set()
+        owned = store.streams.revive(self._streams)
         for session in broker.sessions.values():
             owned.update(s.spool.cursor.number for s in session.subscriptions.values() if s.spool)
             owned.update(f.cursor.number for f in (session.window.sent if session.window else ()) if f.cursor)

@@ -1,5 +1,6 @@
 """Routes: who gets the messages of a topic, looked up by the topic's bytes."""
 
+from heliograph.broker.streams import Stream
 from heliograph.broker.subscription import ShareGroup, Subscription
 from heliograph.broker.topics import TopicTree
 from heliograph.mqtt.errors import ProtocolError
@@ -8,25 +9,38 @@ from heliograph.mqtt.strings import check_topic_name, decode_utf8
 
 Durable = Subscription | ShareGroup
 """A receiver with a spool."""
+Receiver = Subscription | ShareGroup | Stream
+"""What is in the subscription tree."""
 
 
 class Route:
     """The subscriptions that a message goes to. Topics with the same receivers share one route object, so that
     packets of different topics can travel in one piece."""
 
-    __slots__ = ("durable", "groups", "straight3", "straight5", "subscriptions", "volatile", "volatile_groups")
+    __slots__ = (
+        "durable",
+        "groups",
+        "straight3",
+        "straight5",
+        "streams",
+        "subscriptions",
+        "volatile",
+        "volatile_groups",
+    )
 
-    def __init__(self, subscriptions: tuple[Subscription, ...], groups: tuple[ShareGroup, ...]) -> None:
-        self.subscriptions = subscriptions
-        self.groups = groups
+    def __init__(self, receivers: tuple[Receiver, ...]) -> None:
+        self.subscriptions = subscriptions = tuple(one for one in receivers if isinstance(one, Subscription))
+        self.groups = groups = tuple(one for one in receivers if isinstance(one, ShareGroup))
+        self.streams = tuple(one for one in receivers if isinstance(one, Stream))
+        """Streams keep messages of any QoS."""
         self.durable: tuple[Durable, ...] = tuple(one for one in subscriptions if one.spool)
         self.durable += tuple(one for one in groups if one.spool)
         """Receivers for which QoS 1 and 2 messages are stored; the others get them from memory."""
         self.volatile = tuple(one for one in subscriptions if one.spool is None)
         self.volatile_groups = tuple(one for one in groups if one.spool is None)
-        self.straight3 = None if groups else _straight(subscriptions, version5=False)
+        self.straight3 = None if groups or self.streams else _straight(subscriptions, version5=False)
         """Receivers of QoS 0 packets of an MQTT 3 publisher, byte for byte; None if that won't do for all of them."""
-        self.straight5 = None if groups else _straight(subscriptions, version5=True)
+        self.straight5 = None if groups or self.streams else _straight(subscriptions, version5=True)
         """The same for MQTT 5 publishers, if the packets have neither expiry nor topic alias."""
 
 
@@ -50,9 +64,9 @@ class RouteTable:
     # A publisher that never repeats a topic must not fill the memory; whoever repeats one soon has it back.
     CACHE_SIZE = 100_000
 
-    def __init__(self, tree: TopicTree[Subscription | ShareGroup]) -> None:
+    def __init__(self, tree: TopicTree[Receiver]) -> None:
         self._tree = tree
-        self._shared: dict[tuple[Subscription | ShareGroup, ...], Route] = {}
+        self._shared: dict[tuple[Receiver, ...], Route] = {}
         self.cache: dict[bytes, Route] = {}
         self.generation = 0
         """Goes up whenever a route may have changed: whoever keeps one elsewhere looks here."""
@@ -69,9 +83,7 @@ class RouteTable:
         found = tuple(self._tree.match(name))
         route = self._shared.get(found)
         if route is None:
-            subscriptions = tuple(f for f in found if isinstance(f, Subscription))
-            groups = tuple(f for f in found if isinstance(f, ShareGroup))
-            route = self._shared[found] = Route(subscriptions, groups)
+            route = self._shared[found] = Route(found)
         if len(self.cache) >= self.CACHE_SIZE:
             self.forget_all()
         self.cache[topic] = route

@@ -6,7 +6,7 @@ safe.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from heliograph.broker.revival import Revival
 from heliograph.broker.session import Session
 from heliograph.broker.span import Span
 from heliograph.broker.spool import Spool
+from heliograph.broker.streams import Stream, StreamOptions, Streams
 from heliograph.broker.subscription import ShareGroup, Subscription
 from heliograph.broker.window import Settled
 from heliograph.errors import Problem
@@ -61,6 +62,7 @@ class Store:
         """What was found; the broker takes it over."""
         self.ledger = Ledger(directory, self.revival.take_fact, self.revival.take_messages, wake, options)
         self.upkeep = Upkeep(self.ledger, self._all_facts)
+        self.streams = Streams(self.ledger)
         self.sessions: dict[str, Session] = {}
         self.retained = Retained()
         self._last_session = 0
@@ -121,6 +123,22 @@ class Store:
 
     def _note(self, kind: int, fact: dict[str, Any]) -> None:
         self.ledger.note(kind, facts.as_json(fact))
+
+    # Streams
+
+    def open_streams(self, wanted: Sequence[StreamOptions]) -> list[Stream]:
+        """Keep these streams from now on, beside those that were kept before; the ones that get new messages."""
+        for stream in self.streams.configure(wanted):
+            self._note(facts.STREAM, stream.fact())
+        if self.streams.by_name:
+            self.ledger.wait()  # so that the index is there when the server is
+            self.streams.open_index()
+        return [stream for stream in self.streams.by_name.values() if stream.configured]
+
+    def retain_streams(self) -> None:
+        """Let go what is older or more than streams are to keep."""
+        if freed := self.streams.retain(round(self.clock.wall() * 1000)):
+            self.upkeep.freed(freed)
 
     # Messages
 
@@ -242,6 +260,8 @@ class Store:
     # Checkpoints
 
     def _all_facts(self) -> Iterator[Fact]:
+        for stream in self.streams.by_name.values():
+            yield facts.STREAM, facts.as_json(stream.fact())
         for session in list(self.sessions.values()):
             if session.number:
                 yield facts.SESSION, facts.as_json(facts.session_fact(session, self._presence(session)))
@@ -255,4 +275,5 @@ class Store:
         self.end_turn()
         with suppress(Problem):  # then the next start takes longer, that is all
             self.upkeep.checkpoint()
+        self.streams.close_index()
         self.ledger.close()

@@ -96,10 +96,12 @@ class Committer:
         self._thread = threading.Thread(target=self._run, name="log-commit", daemon=True)
         self._thread.start()
 
-    def append(self, kind: int, *body: bytes, offset: int = 0, count: int = 0, flags: int = 0) -> int:
-        """Put a record behind everything else; its position. It is written after the next `commit`."""
-        now = time.time_ns() // 1_000_000
-        pieces, room = frame(kind, body, offset, count, now, self._epoch, flags)
+    def append(self, kind: int, *body: bytes, offset: int = 0, count: int = 0, flags: int = 0, when: int = 0) -> int:
+        """Put a record behind everything else; its position. It is written after the next `commit`.
+
+        Its time is `when`, in milliseconds since 1970, or now.
+        """
+        pieces, room = frame(kind, body, offset, count, when or time.time_ns() // 1_000_000, self._epoch, flags)
         with self._lock:
             batch = self._gathering
             if batch is None or batch.end + room - batch.start > BATCH_SIZE:

@@ -43,7 +43,7 @@ class Chunk:
 class Cursor:
     """The account of one reader. Made, changed and forgotten by the ledger, which logs all of it."""
 
-    __slots__ = ("acknowledged", "bytes", "chunks", "first", "next", "number")
+    __slots__ = ("acknowledged", "bytes", "chunks", "first", "moves", "next", "number")
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -54,6 +54,8 @@ class Cursor:
         self.chunks: list[Chunk] = []
         self.bytes = 0
         """Size of the records with its messages, those of a chunk until all of it is acknowledged."""
+        self.moves = 0
+        """How often chunks have got another place, for those who keep a copy of them elsewhere."""
 
     @property
     def pending(self) -> int:
@@ -140,6 +142,7 @@ class Cursor:
 
         Those of size 0 are nowhere any more, because all of them are acknowledged.
         """
+        self.moves += 1
         moved = Chunk(lo, hi, start, end, size, 0)
         kept: list[Chunk] = [moved] if size else []
         for chunk in self.chunks:

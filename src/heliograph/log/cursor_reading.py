@@ -10,7 +10,6 @@ from heliograph.log.cursor import Chunk, Cursor
 from heliograph.log.messages import offset_for
 from heliograph.log.reader import LogReader
 from heliograph.log.record import Record
-from heliograph.log.recovery import Damage
 
 _READ_AT_ONCE = 256 << 10
 
@@ -67,29 +66,14 @@ class CursorReading:
                     f"between positions {chunk.start} and {chunk.end}"
                 )
             return False
-        for record in self._read(end):
+        # Segments in the middle of a chunk that had nothing for this cursor may be gone.
+        records = self._reader.read(self._position, _READ_AT_ONCE, end, gaps=True)
+        if not records:
+            self._position = end
+        for record in records:
             self._position = record.end
             first = offset_for(record.body, self._cursor.number) if record.kind == kinds.MESSAGES else None
             if first is not None and chunk.first <= first < chunk.next:
                 self._ahead.append(Found(first, first + record.count, record))
                 self._reached = first + record.count
         return True
-
-    def _read(self, end: int) -> list[Record]:
-        """The next records up to `end`, not all of them; if there are none, there is nothing to look for.
-
-        Between two records of a chunk there may have been segments that nobody needs, and which are gone.
-        """
-        try:
-            records = self._reader.read(self._position, _READ_AT_ONCE, end)
-        except Problem as problem:
-            gap = problem.position if isinstance(problem, Damage) else self._position
-            spans = self._reader.segments(self._safe())
-            behind = min((base for base, _ in spans if base > gap), default=None)
-            if behind is None or any(base <= gap < stop for base, stop in spans):
-                raise
-            records = self._reader.read(self._position, _READ_AT_ONCE, gap)
-            end = behind
-        if not records:  # a gap, or the start of a batch that was never finished
-            self._position = end
-        return records

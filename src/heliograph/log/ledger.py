@@ -144,10 +144,13 @@ class Ledger:
         """Append a fact."""
         self.log.append(kind, *pieces)
 
-    def copy(self, messages: Messages, receivers: Receivers) -> tuple[int, int]:
-        """Append messages that stand elsewhere already, and where; `moved` then tells that these are what counts."""
+    def copy(self, messages: Messages, receivers: Receivers, when: int) -> tuple[int, int]:
+        """Append messages that stand elsewhere already, and where; `moved` then tells that these are what counts.
+
+        `when` is the time that they came, which the copy keeps.
+        """
         body = encode_messages(messages, receivers)
-        start = self.log.append(kinds.MESSAGES, body, messages.data, count=messages.number, flags=kinds.COPY)
+        start = self.log.append(kinds.MESSAGES, body, messages.data, count=messages.number, flags=kinds.COPY, when=when)
         return start, self.end
 
     def moved(self, gone_from: int, gone_to: int, runs: list[MovedRun]) -> None:

@@ -75,12 +75,15 @@ class LogReader:
                 return
             position = stop
 
-    def read(self, position: int, limit: int, end: int) -> list[Record]:
+    def read(self, position: int, limit: int, end: int, *, gaps: bool = False) -> list[Record]:
         """About `limit` bytes of records from one that starts at `position` on, at least one, and none behind `end`.
 
-        For the server that writes the log: everything up to `end` has to be written already.
+        For the server that writes the log: everything up to `end` has to be written already. With `gaps`, segments that
+        are not there any more are passed over; there may be nothing left then.
         """
         records: list[Record] = []
+        if gaps:
+            position = self._at_or_behind(position)
         enough = min(position + max(limit, 1), end)
         while position < enough:
             try:
@@ -90,9 +93,11 @@ class LogReader:
                     records.append(record)
                     if record.end >= enough:
                         return records
-                position = stop
+                position = self._at_or_behind(stop) if gaps else stop
             except FileNotFoundError:
                 self.refresh()  # it has been deleted
+                if gaps:
+                    position = self._at_or_behind(position)
             except BadRecord as bad:
                 if known_end is not None or not self._has_moved(bad.position, segment):
                     raise Damage.in_segment(segment, bad) from None
@@ -112,6 +117,13 @@ class LogReader:
         if position >= end:
             raise Damage.missing(self._directory, end, following.base)
         return segment, end
+
+    def _at_or_behind(self, position: int) -> int:
+        """The next position that is in a segment."""
+        index = bisect_right(self.files, position, key=_base)
+        if index < len(self.files) and (not index or position >= segment_end(self.files[index - 1], self.files[index])):
+            return self.files[index].base
+        return position
 
     def _has_moved(self, position: int, segment: Segment) -> bool:
         """Whether a position is in another segment by now: behind the newest that we knew, others may have come."""

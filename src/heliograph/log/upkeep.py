@@ -21,6 +21,8 @@ _CHECKPOINT_SHARE = 4
 _LOOK_AFTER = 8 << 20
 _LIVE_ENOUGH = 0.25
 """A segment of which less is needed than this is emptied: what is needed is copied, and it is deleted."""
+_WORTH_COMPACTING = 0.9
+"""The same when somebody asks for it."""
 _READ_AT_ONCE = 256 << 10
 
 Fact = tuple[int, bytes]
@@ -35,9 +37,14 @@ class Upkeep:
         self._ledger = ledger
         self._facts = facts
         self._looked_at = ledger.end
+        self._freed = 0
         self._work: Iterator[int] | None = None
         self._waits_for = 0
         """How far the log has to be safe before that work may go on."""
+
+    def freed(self, size: int) -> None:
+        """So many bytes are not needed any more, and the log may not grow: look for segments to delete without that."""
+        self._freed += size
 
     def work(self, seconds: float) -> None:
         """Spend at most about this much time, if there is something to do."""
@@ -62,8 +69,8 @@ class Upkeep:
         if ledger.end - ledger.checkpoint > max(CHECKPOINT_AFTER, _CHECKPOINT_SHARE * ledger.checkpoint_size):
             # Room first: when the log grows quickly, one checkpoint follows the other.
             return chain(self._tidy(_LIVE_ENOUGH), self._checkpoint())
-        if ledger.end - self._looked_at > _LOOK_AFTER:
-            self._looked_at = ledger.end
+        if ledger.end - self._looked_at + self._freed > _LOOK_AFTER:
+            self._looked_at, self._freed = ledger.end, 0
             return self._tidy(_LIVE_ENOUGH)
         return None
 
@@ -72,16 +79,16 @@ class Upkeep:
         self._finish(self._checkpoint())
 
     def compact(self) -> None:
-        """Give back all the room that is not needed, at once."""
+        """Give back all the room that is not needed, at once; but do not copy much to gain little."""
         self.checkpoint()
-        self._finish(self._tidy(1.0))
+        self._finish(self._tidy(_WORTH_COMPACTING))
 
     def _finish(self, work: Iterator[int]) -> None:
-        work = chain((self._waits_for,), self._work or (), work)
-        self._work, self._waits_for = None, 0
-        for waits_for in work:
+        for waits_for in chain((self._waits_for,), self._work or (), work):
             if waits_for > self._ledger.safe and not self._ledger.wait():
+                self._work, self._waits_for = None, 0  # nothing depends on what has been done so far
                 raise Problem(f"{self._ledger.log.directory}: {self._ledger.trouble}")
+        self._work, self._waits_for = None, 0
 
     # Each of these yields between two bits of work the position up to which the log must be safe before the next one.
 
@@ -159,7 +166,7 @@ class Upkeep:
         start = end = 0
         if live:
             columns = Receivers([number for number, _ in live], [offset for _, offset in live], [0] * len(live))
-            start, end = self._ledger.copy(decode_messages(record.body, record.count), columns)
+            start, end = self._ledger.copy(decode_messages(record.body, record.count), columns, record.time)
         for number, offset in here:
             copied = (start, end) if (number, offset) in live else (0, 0)
             _add_run(found.setdefault(number, []), MovedRun(number, offset, offset + record.count, *copied, 0))

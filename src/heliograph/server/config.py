@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from heliograph.broker.limits import Limits
+from heliograph.broker.streams import StreamOptions
 from heliograph.errors import Problem
 from heliograph.server import config_rules
 from heliograph.server.config_tables import (
@@ -41,6 +42,7 @@ LIMIT_RANGES = {
     "buffered_bytes": Range(1),
     "connect_timeout": Range(0.1),
 }
+STREAM_RANGES = {"partitions": Range(1, 1024)}
 
 
 def _default_listeners() -> tuple[ListenerConfig, ...]:
@@ -60,6 +62,8 @@ class Config:
     limits: Annotated[Limits, Ranges(LIMIT_RANGES)] = field(default_factory=Limits)
     storage: StorageConfig = field(default_factory=StorageConfig)
     """Where sessions, messages and streams are kept."""
+    streams: Annotated[tuple[StreamOptions, ...], Key("stream"), Ranges(STREAM_RANGES)] = ()
+    """Topics whose messages are kept, whoever is subscribed: as many streams as wanted."""
     http: HttpConfig = field(default_factory=HttpConfig)
     """Pages for operators: /metrics for Prometheus, /stats and /healthz."""
     sys_topics: SysTopicsConfig = field(default_factory=SysTopicsConfig)
@@ -122,6 +126,8 @@ def _broken_rules(found: dict[str, Any]) -> Iterator[str]:
     if (storage := found.get("storage")) and not storage.directory:
         yield "storage.directory: expected the path of a folder, found none"
     yield from config_rules.shared_address_mistakes(sound, http)
+    streams = {f"stream[{n}]": stream for n, stream in enumerate(found.get("streams") or (), 1) if stream}
+    yield from config_rules.stream_mistakes(streams)
 
 
 # Keys bound to a socket, which a reload leaves open. A living TLS context can learn of new authorities but cannot
@@ -144,4 +150,6 @@ def restart_needed(old: Config, new: Config) -> list[str]:
     changed += [
         f"storage.{key}" for key in RESTART_STORAGE_KEYS if getattr(old.storage, key) != getattr(new.storage, key)
     ]
+    if old.streams != new.streams:
+        changed.append("stream")
     return changed

@@ -1,11 +1,17 @@
 """Rules that tie several keys of the configuration together. Each yields mistakes as `key: what is wrong`."""
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
+from heliograph.broker.streams import StreamOptions
+from heliograph.mqtt.errors import ProtocolError
+from heliograph.mqtt.strings import check_topic_filter, split_share
 from heliograph.server.addresses import EVERY_INTERFACE, address_text, is_host, is_loopback
 from heliograph.server.config_tables import AccessConfig, ClientCertificates, HttpConfig, ListenerConfig, ListenerKind
 from heliograph.server.toml_writing import value_text
+
+_STREAM_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def listener_mistakes(listener: ListenerConfig, where: str) -> Iterator[str]:
@@ -91,6 +97,32 @@ def shared_address_mistakes(listeners: Mapping[str, ListenerConfig], http: HttpC
     for (first, path), (second, other_path) in combinations(files, 2):
         if path == other_path:
             yield f"{second}.path: expected a socket file of its own, found {path}, which {first} takes already"
+
+
+def stream_mistakes(streams: Mapping[str, StreamOptions]) -> Iterator[str]:
+    """What is wrong with streams, by their place in the file."""
+    names: dict[str, str] = {}
+    for where, stream in streams.items():
+        if not _STREAM_NAME.fullmatch(stream.name):
+            yield (
+                f'{where}.name: expected letters, digits, "-", "_" and ".", a letter or digit first, '
+                f"found {value_text(stream.name)}"
+            )
+        elif stream.name in names:
+            yield f"{where}.name: expected a name of its own, found {stream.name}, as in {names[stream.name]}"
+        names.setdefault(stream.name, where)
+        yield from _filter_mistakes(stream.filter, f"{where}.filter")
+
+
+def _filter_mistakes(topic_filter: str, key: str) -> Iterator[str]:
+    try:
+        check_topic_filter(topic_filter)
+        shared = split_share(topic_filter)[0] is not None
+    except ProtocolError as error:
+        yield f"{key}: expected a topic filter: {error}"
+        return
+    if shared:
+        yield f"{key}: expected a topic filter that is not shared, found {value_text(topic_filter)}"
 
 
 def http_warnings(http: HttpConfig) -> Iterator[str]:

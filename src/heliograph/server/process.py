@@ -35,6 +35,10 @@ _TICK = 0.2
 # Seconds that each tick spends on checkpoints and compaction, if there is need.
 _UPKEEP = 0.02
 _UPKEEP_BETWEEN = 0.002
+# Seconds between two looks at how much streams keep.
+_RETENTION = 1.0
+# Least seconds between two updates of the streams' index after something has become safe; each tick makes one too.
+_INDEX_PACE = 0.02
 # How long a stopping server waits for clients to read their last bytes.
 _GOODBYE = 2.0
 
@@ -46,6 +50,7 @@ class Server:
         self.config = self._started_with = config
         self.broker: Broker
         self._trouble = ""
+        self._index_due = 0.0
         self.listeners: list[Listener] = []
         self.http: HttpServer | None = None
 
@@ -89,6 +94,9 @@ class Server:
         self._writer.flush()
         if self._store.upkeep.busy:  # it may have waited for just this
             self._upkeep(_UPKEEP_BETWEEN)
+        if (now := time.monotonic()) >= self._index_due:
+            self._index_due = now + _INDEX_PACE
+            self._store.streams.update_index()
 
     def _upkeep(self, seconds: float) -> None:
         try:
@@ -98,8 +106,16 @@ class Server:
 
     async def _start(self, loop: asyncio.AbstractEventLoop) -> None:
         self.broker = Broker(
-            self.config.limits, time.monotonic, lambda: f"auto-{secrets.token_hex(8)}", LogJournal(), self._store
+            self.config.limits,
+            time.monotonic,
+            lambda: f"auto-{secrets.token_hex(8)}",
+            LogJournal(),
+            self._store,
+            self.config.streams,
         )
+        for stream in self._store.streams.by_name.values():
+            if not stream.configured:
+                log.warning("a stream is not configured any more; it keeps what it has", extra={"stream": stream.name})
         self._writer = Writer(self.broker, loop)
         self._reactor = Reactor(loop, self._writer) if isinstance(loop, ClientLoop) else None
         self._credentials = Credentials(self.config, self._writer)
@@ -199,14 +215,18 @@ class Server:
 
     async def _tick(self) -> None:
         watchdog = notify.watchdog_interval()
-        next_watchdog = 0.0
+        next_watchdog = next_retention = 0.0
         while True:
             await asyncio.sleep(_TICK)
             now = time.monotonic()
             try:
                 self.broker.timers.run(now)
+                if now >= next_retention:
+                    self._store.retain_streams()
+                    next_retention = now + _RETENTION
                 self._writer.flush()
                 self._upkeep(_UPKEEP)
+                self._store.streams.update_index()
             except Exception:
                 log.exception("internal error in a timer")
             if watchdog is not None and now >= next_watchdog:

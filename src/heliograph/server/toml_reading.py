@@ -94,7 +94,9 @@ class TableReader:
 
     def _tables(self, setting: Setting, value: Any, where: str) -> Any:
         if setting.many and isinstance(value, list) and all(isinstance(item, dict) for item in value):
-            return tuple(self.read(setting.kind, item, f"{where}[{n}].") for n, item in enumerate(value, 1))
+            return tuple(
+                self.read(setting.kind, item, f"{where}[{n}].", setting.ranges) for n, item in enumerate(value, 1)
+            )
         if not setting.many and isinstance(value, dict):
             return self.read(setting.kind, value, f"{where}.", setting.ranges)
         return self.mistake(where, setting.expected, value)

@@ -1,0 +1,105 @@
+"""What readers of a stream get: spans of messages as they were stored, and single messages for those who want them."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from heliograph.errors import Problem
+from heliograph.log.messages import Messages, decode_messages
+from heliograph.log.record import Record
+
+
+class OffsetGone(Problem):
+    """Messages that a reader asks for have been deleted; `earliest` is the oldest offset left."""
+
+    def __init__(self, what: str, offset: int, earliest: int) -> None:
+        super().__init__(f"{what}: offset {offset} is gone, the earliest one left is {earliest}")
+        self.earliest = earliest
+
+
+class OffsetAhead(Problem):
+    """A reader asks for messages behind the next one; `latest` is the offset that the next message gets."""
+
+    def __init__(self, what: str, offset: int, latest: int) -> None:
+        super().__init__(f"{what}: offset {offset} is ahead of the stream, the next message gets {latest}")
+        self.latest = latest
+
+
+class StreamMessage(NamedTuple):
+    """One message of a stream."""
+
+    offset: int
+    time: int
+    """When the server stored it, in milliseconds since 1970."""
+    topic: str
+    payload: bytes
+    qos: int
+    retain: bool
+    properties: bytes
+    """MQTT 5 properties as on the wire, without their length."""
+
+
+class StreamSpan:
+    """Consecutive messages of one partition that were stored together: of one topic, one time and one length."""
+
+    __slots__ = ("_head", "_messages", "count", "data", "offset", "time")
+
+    def __init__(self, offset: int, time: int, messages: Messages) -> None:
+        self._messages = messages
+        self._head = messages.head
+        self.offset = offset
+        """Of the first message."""
+        self.count = messages.number
+        self.time = time
+        """When the server stored them, in milliseconds since 1970."""
+        self.data = messages.data
+        """The MQTT packets that brought them, all of one length; those of a will or the server have only a payload."""
+
+    @property
+    def next(self) -> int:
+        """The offset behind the last message."""
+        return self.offset + self.count
+
+    @property
+    def topic(self) -> str:
+        """The topic of all of them."""
+        return self._messages.topic.decode()
+
+    @property
+    def qos(self) -> int:
+        """The QoS they were published with."""
+        return self._messages.qos
+
+    @property
+    def retain(self) -> bool:
+        """Whether they were published with the retain flag."""
+        return self._messages.retain
+
+    @property
+    def properties(self) -> bytes:
+        """MQTT 5 properties as on the wire, without their length."""
+        return self._messages.properties
+
+    @property
+    def payloads(self) -> list[bytes]:
+        """The payloads of all of them."""
+        return self._messages.payloads
+
+    def part(self, lo: int, hi: int) -> "StreamSpan":
+        """Those from offset `lo` up to `hi`."""
+        lo, hi = max(lo, self.offset), min(hi, self.next)
+        if hi - lo == self.count:
+            return self
+        stride = len(self.data) // self.count
+        data = self.data[(lo - self.offset) * stride : (hi - self.offset) * stride]
+        return StreamSpan(lo, self.time, self._messages._replace(data=data, number=hi - lo))
+
+    def __iter__(self) -> Iterator[StreamMessage]:
+        """Message by message."""
+        topic, qos, retain, properties = self.topic, self.qos, self.retain, self.properties
+        for offset, payload in enumerate(self.payloads, self.offset):
+            yield StreamMessage(offset, self.time, topic, payload, qos, retain, properties)
+
+
+def span_of(record: Record, offset: int) -> StreamSpan:
+    """The messages of a record, the first of which has this offset."""
+    return StreamSpan(offset, record.time, decode_messages(record.body, record.count))

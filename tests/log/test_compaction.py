@@ -1,0 +1,85 @@
+"""Compaction: whatever is copied, moved and deleted, nobody loses a message that is pending."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from heliograph.log import cursor as cursor_module
+from heliograph.log.cursor import Cursor
+from heliograph.log.ledger import Ledger
+from heliograph.log.log import LogOptions
+from heliograph.log.messages import Messages, decode_messages
+from heliograph.log.upkeep import Upkeep
+
+OPTIONS = LogOptions(segment_size=4096, force=False)
+
+
+def open_ledger(directory: Path) -> tuple[Ledger, Upkeep]:
+    ledger = Ledger(directory, lambda record: None, lambda record, receivers: None, options=OPTIONS)
+    return ledger, Upkeep(ledger, lambda: iter(()))
+
+
+def store(ledger: Ledger, payload: bytes, *cursors: Cursor) -> None:
+    messages = Messages(b"t", payload, 1, 0, 1, 0, False, False, False, False, b"", 0, 0)
+    ledger.store(messages, list(cursors), [0] * len(cursors))
+    ledger.wait()
+
+
+def pending(ledger: Ledger, cursor: Cursor) -> dict[int, tuple[bytes, int]]:
+    """Payload and time of all that is pending, as it is read back."""
+    reading = ledger.reading(cursor)
+    found = {}
+    for lo, hi in cursor.pending_ranges():
+        for offset in range(lo, hi):
+            record = reading.find(offset)
+            assert record is not None
+            found[offset] = decode_messages(record.record.body, 1).data, record.record.time
+    return found
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_compaction_never_loses_moves_or_redates_a_message(
+    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cursor_module, "CHUNK_SIZE", 1500)
+    monkeypatch.setattr("heliograph.log.upkeep.CHUNK_SIZE", 1500)
+    dice = random.Random(seed)
+    ledger, upkeep = open_ledger(tmp_path)
+    numbers = [ledger.new_cursor().number for _ in range(3)]
+    known: dict[int, dict[int, tuple[bytes, int]]] = {number: {} for number in numbers}
+    for step in range(300):
+        cursors = [ledger.cursors[number] for number in numbers]
+        chosen = dice.sample(cursors, dice.choice([1, 1, 2, 3]))
+        store(ledger, b"%d-" % step + bytes(dice.randrange(300)), *chosen)
+        for cursor in chosen:
+            offset = cursor.next - 1
+            known[cursor.number][offset] = pending_one(ledger, cursor, offset)
+        if dice.random() < 0.4:
+            cursor = dice.choice(cursors[1:])
+            lo = dice.randrange(cursor.first, cursor.next + 1)
+            hi = min(cursor.next, lo + dice.randrange(30))
+            ledger.acknowledge(cursor, lo, hi)
+            for offset in range(lo, hi):
+                known[cursor.number].pop(offset, None)
+        if dice.random() < 0.05:
+            ledger.wait()
+            upkeep.compact()
+        if dice.random() < 0.02:
+            ledger.close()
+            ledger, upkeep = open_ledger(tmp_path)
+        if step % 50 == 49:
+            for number in numbers:
+                assert pending(ledger, ledger.cursors[number]) == known[number]
+    upkeep.compact()
+    for number in numbers:
+        cursor = ledger.cursors[number]
+        assert pending(ledger, cursor) == known[number]
+        assert cursor.bytes == sum(chunk.size for chunk in cursor.chunks)
+    ledger.close()
+
+
+def pending_one(ledger: Ledger, cursor: Cursor, offset: int) -> tuple[bytes, int]:
+    found = ledger.reading(cursor).find(offset)
+    assert found is not None
+    return decode_messages(found.record.body, 1).data, found.record.time
