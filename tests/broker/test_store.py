@@ -403,7 +403,6 @@ def test_a_retained_message_is_acknowledged_when_it_is_safe(scene) -> None:
     assert kinds(publisher) == [PubAck]
 
 
-@pytest.mark.xfail(reason="it is stored only for receivers with room")
 def test_a_message_is_retained_for_good_though_a_receiver_has_no_room(make) -> None:
     scene = make(max_messages=1)
     subscriber(scene).disconnect()
@@ -792,7 +791,6 @@ def test_publishers_are_told_that_nothing_can_be_stored(scene, disk, code, reaso
     assert [m.payload for m in durable(scene, "s").messages()] == [b"late", b"again"]
 
 
-@pytest.mark.xfail(reason="any PUBREC to a durable session is held")
 def test_a_durable_publisher_is_told_at_once_that_a_qos_2_message_cannot_be_stored(scene, disk) -> None:
     subscriber(scene, qos=2)
     publisher = durable(scene, "p")
