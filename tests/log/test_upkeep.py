@@ -2,6 +2,7 @@
 
 import errno
 import os
+import random
 import shutil
 import tempfile
 import time
@@ -105,7 +106,9 @@ class LedgerIsTheModel(RuleBasedStateMachine):
     @precondition(lambda self: self.model.cursors)
     @rule(data=st.data(), count=st.integers(1, 4), size=st.sampled_from([0, 8, 60, 300]))
     def store(self, data, count, size):
-        numbers = data.draw(st.sets(st.sampled_from(sorted(self.model.cursors))))
+        self.store_for(data.draw(st.sets(st.sampled_from(sorted(self.model.cursors)))), count, size)
+
+    def store_for(self, numbers, count, size):
         payloads = [b"%06d" % (self.number + n) + bytes(size) for n in range(count)]
         self.number += count
         self.account.store([self.ledger.cursors[number] for number in numbers], payloads)
@@ -124,6 +127,9 @@ class LedgerIsTheModel(RuleBasedStateMachine):
             return
         lo = pending[0] if in_order else data.draw(st.sampled_from(pending))
         hi = data.draw(st.integers(lo + 1, len(known)))
+        self.acknowledge_for(number, lo, hi)
+
+    def acknowledge_for(self, number, lo, hi):
         self.ledger.acknowledge(self.ledger.cursors[number], lo, hi)
         self.acked[number].update(range(lo, hi))
 
@@ -175,6 +181,15 @@ class LedgerIsTheModel(RuleBasedStateMachine):
         self.account.upkeep.compact()
         self.wait()
 
+    @precondition(lambda self: self.work is None)
+    @rule(live_enough=st.sampled_from([0.3, 0.6, 1.0]))
+    def checkpoint_and_tidy(self, live_enough):
+        """As compacting, but segments of which much is needed stay, so that messages get out of order."""
+        self.account.upkeep.checkpoint()
+        self.work = self.account.upkeep._tidy(live_enough)
+        self.wait()
+        self.go_on_with_work(1_000_000)
+
     # Ends
 
     def next_directory(self):
@@ -184,10 +199,13 @@ class LedgerIsTheModel(RuleBasedStateMachine):
     @rule(data=st.data())
     def crash(self, data):
         assert self.ledger.wait()
-        end = self.ledger.end
+        self.crash_at(data.draw(st.integers(self.safe, self.ledger.end), label="cut"))
+
+    def crash_at(self, cut):
+        """All of the log is written; a crash leaves it up to this position, which is somewhere behind what was safe."""
         safe_acks = self.safe_acks
         directory = self.next_directory()
-        crash(self.account.directory, directory, data.draw(st.integers(self.safe, end), label="cut"))
+        crash(self.account.directory, directory, cut)
         history, acked = self.history, self.acked
         self.account.close()
         self.open(directory)
@@ -291,6 +309,109 @@ TestLedgerIsTheModel = LedgerIsTheModel.TestCase
 TestLedgerIsTheModel.settings = SETTINGS
 TestWithLargeChunks = WithLargeChunks.TestCase
 TestWithLargeChunks.settings = SETTINGS
+
+
+class Life:
+    """Many random steps of the model, chosen so that segments fill, a few messages of each stay, and they are moved.
+
+    That takes hundreds of steps that fit each other, more than Hypothesis puts together.
+    """
+
+    def __init__(self, seed, kind):
+        self.random = random.Random(seed)
+        self.machine = kind()
+
+    def live(self, steps):
+        machine, rng = self.machine, self.random
+        for _ in range(3):
+            machine.new_cursor()
+        for _ in range(steps):
+            (step,) = rng.choices(
+                [self.store, self.acknowledge, self.tidy, self.read, self.crash, self.others],
+                [40, 25, 8, 8, 4, 3],
+            )
+            step()
+            machine.cursors_are_the_same()
+            machine.facts_are_the_same()
+        machine.teardown()
+
+    def store(self):
+        numbers = sorted(self.machine.model.cursors)
+        chosen = self.random.sample(numbers, self.random.choice([1, 1, 1, min(2, len(numbers))]))
+        self.machine.store_for(chosen, self.random.choice([1, 1, 3]), self.random.choice([8, 60, 200]))
+        if self.random.random() < 0.7:
+            self.machine.end_turn()
+
+    def pending(self):
+        machine = self.machine
+        number = self.random.choice(sorted(machine.model.cursors))
+        return number, sorted(machine.model.cursors[number].keys() - machine.acked[number])
+
+    def acknowledge(self):
+        number, pending = self.pending()
+        share = self.random.choice([0.1, 0.5, 0.9])
+        for offset in pending:
+            if self.random.random() < share:
+                self.machine.acknowledge_for(number, offset, offset + 1)
+
+    def tidy(self):
+        """A checkpoint, and some segments emptied, while other things happen and maybe a crash in between."""
+        machine, rng = self.machine, self.random
+        if machine.work is None:
+            if rng.random() < 0.7:
+                machine.account.upkeep.checkpoint()
+                machine.wait()
+            machine.work = machine.account.upkeep._tidy(rng.choice([0.25, 0.5, 1.0]))
+        while machine.work is not None:
+            waits_for = next(machine.work, None)
+            if waits_for is None:
+                machine.work = None
+            elif waits_for and rng.random() < 0.1:
+                self.crash()
+            elif waits_for:
+                machine.wait()
+            elif rng.random() < 0.3:
+                rng.choice([self.store, self.acknowledge, self.read])()
+
+    def read(self):
+        machine = self.machine
+        number, pending = self.pending()
+        cursor = machine.ledger.cursors[number]
+        reading = machine.readings.setdefault(number, machine.ledger.reading(cursor))
+        for offset in self.random.sample(pending, min(3, len(pending))):
+            found = machine.account.payload(reading, offset)
+            assert found in (None, machine.model.cursors[number][offset])
+
+    def crash(self):
+        machine = self.machine
+        if self.random.random() < 0.5:
+            machine.end_turn()
+        assert machine.ledger.wait()
+        machine.crash_at(self.random.choice([machine.safe, self.random.randint(machine.safe, machine.ledger.end)]))
+        while len(machine.model.cursors) < 2:
+            machine.new_cursor()
+
+    def others(self):
+        machine = self.machine
+        match self.random.randrange(4):
+            case 0 if len(machine.model.cursors) > 2:
+                number = self.random.choice(sorted(machine.model.cursors))
+                machine.ledger.drop_cursor(machine.ledger.cursors[number])
+                del machine.model.cursors[number]
+                machine.readings.pop(number, None)
+                machine.changed()
+            case 1 if len(machine.model.cursors) < 5:
+                machine.new_cursor()
+            case 2:
+                machine.close_and_open()
+            case _:
+                machine.set_fact(self.random.choice("abc"), str(self.random.random()))
+
+
+@pytest.mark.parametrize("kind", [LedgerIsTheModel, WithLargeChunks])
+@pytest.mark.parametrize("seed", range(12))
+def test_a_long_life_leaves_what_the_model_says(kind, seed) -> None:
+    Life(seed, kind).live(200)
 
 
 def segments(account: Account) -> int:
@@ -439,3 +560,27 @@ def test_upkeep_at_once_gives_up_when_the_disk_is_full(account, monkeypatch) -> 
     with pytest.raises(Problem, match="no room"):
         account.upkeep.compact()
     assert account.ledger.trouble is not None
+
+
+def test_what_is_acknowledged_while_it_is_moved_cannot_be_missed_after_a_crash(account, tmp_path) -> None:
+    """Acknowledged messages are not copied: a crash that forgets the acknowledgement must forget the move, too."""
+    cursor = account.ledger.new_cursor()
+    fill(account, cursor, 20)
+    for n in range(20):
+        if n % 5 > 1:  # some of each segment is needed
+            account.ledger.acknowledge(cursor, n, n + 1)
+    account.upkeep.checkpoint()
+    before = account.ledger.end
+    for n in range(1, 20, 5):
+        account.ledger.acknowledge(cursor, n, n + 1)
+    for waits_for in account.upkeep._tidy(1.0):
+        if waits_for:  # something has been moved, and nothing deleted yet
+            account.ledger.wait()
+            break
+    for cut in range(before, account.ledger.end + 1, 8):
+        directory = tmp_path / f"copy-{cut}"
+        crash(account.directory, directory, cut)
+        again = Account(directory)
+        found = again.ledger.cursors[1]
+        assert len(again.pending(found)) == found.pending
+        again.close()

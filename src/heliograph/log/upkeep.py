@@ -112,7 +112,12 @@ class Upkeep:
         log = self._ledger.log
         live = self._live_bytes()
         old = [(base, end) for base, end in log.segments()[:-1] if end <= log.replay_position]
-        log.delete([base for base, _ in old if base not in live])
+        dead = [base for base, _ in old if base not in live]
+        if dead:
+            # A crash must not bring back somebody who needs them.
+            self._ledger.end_turn()
+            yield self._ledger.end
+            log.delete(dead)
         for base, end in old:
             if 0 < live.get(base, 0) < live_enough * (end - base):
                 yield from self._empty(base, end)
@@ -147,8 +152,8 @@ class Upkeep:
         runs = [run for number, runs in found.items() if number in ledger.cursors for run in runs]
         if runs:
             ledger.moved(base, end, runs)
-            ledger.end_turn()
-            yield ledger.end
+        ledger.end_turn()  # that nobody needs the rest has to be safe, too
+        yield ledger.end
 
     def _copy(self, record: Record, found: dict[int, list[MovedRun]]) -> None:
         """Copy a record for those who still wait for it; `found` is which messages of whom the segment had."""
