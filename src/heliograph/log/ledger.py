@@ -1,21 +1,5 @@
-"""The ledger: the log as an account of messages and of cursors that read them.
+"""The ledger: the log as an account of messages and of cursors that read them, to be written to."""
 
-Everything that changes is a record, so that opening the ledger again gives the same cursors:
-
-    messages    a span, and the offsets it got in the cursors it is for
-    acks        offsets that cursors are done with, as ranges
-    cursor      all that is known of a cursor: a new one, or one in a checkpoint
-    gone        cursors that nobody wants any more
-    moved       what was live in a segment has been copied: here is where it lies now
-    checkpoint  from here on everything that is known is written down again, bit by bit, while life goes on
-    complete    all of that is there: whoever opens the log can start at that checkpoint
-
-Whoever uses the ledger adds facts of its own, records of kinds from FIRST_FACT on, and gets them back when it is
-opened. A fact of which the checkpoint has a later state may come before it: facts about something unknown are to be
-ignored, and something known that comes again replaces what was known.
-"""
-
-import struct
 import threading
 import time
 from bisect import bisect_right
@@ -23,28 +7,31 @@ from collections.abc import Callable
 from pathlib import Path
 
 from heliograph.errors import Problem
-from heliograph.log.cursor import Cursor, decode_cursor
+from heliograph.log.account import (
+    ACK,
+    ACKS,
+    CHECKPOINT,
+    COMPLETE,
+    COPY,
+    CURSOR,
+    GONE,
+    MESSAGES,
+    MOVED,
+    MOVED_CURSOR,
+    MOVED_HEAD,
+    NUMBER,
+    POSITION,
+    Account,
+    Moved,
+)
+from heliograph.log.cursor import Cursor
 from heliograph.log.cursor_reading import CursorReading
 from heliograph.log.log import Log, LogOptions
-from heliograph.log.messages import Messages, Receivers, encode_messages, receivers_of
+from heliograph.log.messages import Messages, Receivers, encode_messages
 from heliograph.log.record import Record
 
-MESSAGES, ACKS, CURSOR, GONE, MOVED, CHECKPOINT, COMPLETE = range(1, 8)
-FIRST_FACT = 32
-COPY = 1
-"""Flag of messages that stood elsewhere before: cursors know them already."""
 
-_ACK = struct.Struct("<IQI")
-_NUMBER = struct.Struct("<I")
-_POSITION = struct.Struct("<Q")
-_MOVED = struct.Struct("<QQQQ")
-_MOVED_CURSOR = struct.Struct("<IQQQ")
-
-Moved = tuple[int, int, int, int]
-"""Number of a cursor, offsets from and to, and the size of the records with them."""
-
-
-class Ledger:
+class Ledger(Account):
     """All cursors of one log, and the only one who writes to it. Everything but `wake` happens in the caller's thread.
 
     What is appended gathers until `end_turn`; it is safe when `safe` has reached what `end` was then.
@@ -62,19 +49,13 @@ class Ledger:
 
         `wake` is called in another thread when `safe` or `trouble` has changed.
         """
-        self.cursors: dict[int, Cursor] = {}
-        self._last_number = 0
-        self._on_fact = on_fact
-        self._on_messages = on_messages
+        super().__init__(on_fact, on_messages)
         self._acks: list[bytes] = []
         self._wake = wake
         self._news = threading.Condition()
         self.trouble: OSError | None = None
         """Why nothing can be written at present."""
-        self.checkpoint = 0
-        """Where the last complete checkpoint starts."""
-        self.checkpoint_size = 0
-        self.log = Log(directory, self._on_safe, self._on_trouble, options, on_record=self._replay)
+        self.log = Log(directory, self._on_safe, self._on_trouble, options, on_record=self.replay)
         self.reader = self.log.reader
         self._check_segments()
 
@@ -115,15 +96,15 @@ class Ledger:
 
     def new_cursor(self) -> Cursor:
         """A cursor that has no messages yet."""
-        self._last_number += 1
-        cursor = self.cursors[self._last_number] = Cursor(self._last_number)
+        self.last_number += 1
+        cursor = self.cursors[self.last_number] = Cursor(self.last_number)
         self.log.append(CURSOR, cursor.encode())
         return cursor
 
     def drop_cursor(self, cursor: Cursor) -> None:
         """Nobody will read this cursor any more."""
         del self.cursors[cursor.number]
-        self.log.append(GONE, _NUMBER.pack(cursor.number))
+        self.log.append(GONE, NUMBER.pack(cursor.number))
 
     def store(self, messages: Messages, cursors: list[Cursor], identifiers: list[int]) -> None:
         """Append messages for these cursors, each of which gives them its next offsets."""
@@ -138,7 +119,7 @@ class Ledger:
     def acknowledge(self, cursor: Cursor, lo: int, hi: int) -> None:
         """A cursor is done with offsets `lo` to `hi`."""
         cursor.acknowledge(lo, hi)
-        self._acks.append(_ACK.pack(cursor.number, lo, hi - lo))
+        self._acks.append(ACK.pack(cursor.number, lo, hi - lo))
 
     def note(self, kind: int, *pieces: bytes) -> None:
         """Append a fact."""
@@ -157,9 +138,9 @@ class Ledger:
 
         `moved` is what exactly: of a cursor of which there were several ranges of offsets, each of them.
         """
-        pieces = [_MOVED_CURSOR.pack(*each) for each in moved]
-        self.log.append(MOVED, _MOVED.pack(gone_from, gone_to, start, end), *pieces)
-        self._move(gone_from, gone_to, start, end, moved)
+        pieces = [MOVED_CURSOR.pack(*each) for each in moved]
+        self.log.append(MOVED, MOVED_HEAD.pack(gone_from, gone_to, start, end), *pieces)
+        self.move(gone_from, gone_to, start, end, moved)
 
     def note_checkpoint(self) -> int:
         """What is known is written down from here on; where that is."""
@@ -171,7 +152,7 @@ class Ledger:
 
     def note_complete(self, start: int) -> None:
         """All that was known at the checkpoint that starts there has been written down."""
-        self.log.append(COMPLETE, _POSITION.pack(start))
+        self.log.append(COMPLETE, POSITION.pack(start))
         self.checkpoint, self.checkpoint_size = start, self.end - start
 
     def end_turn(self) -> None:
@@ -182,55 +163,6 @@ class Ledger:
         self.log.commit()
 
     # Opening
-
-    def _replay(self, record: Record) -> None:
-        body = record.body
-        match record.kind:
-            case 1:  # MESSAGES, first because nearly all are
-                if not record.flags & COPY:
-                    self._replay_messages(record)
-            case 2:
-                for number, lo, count in _ACK.iter_unpack(body):
-                    if cursor := self.cursors.get(number):
-                        cursor.acknowledge(lo, lo + count)
-            case 3:
-                found = decode_cursor(body)
-                self.cursors[found.number] = found
-                self._last_number = max(self._last_number, found.number)
-            case 4:
-                self.cursors.pop(_NUMBER.unpack(body)[0], None)
-            case 5:
-                self._replay_moved(body)
-            case 6:
-                pass
-            case 7:
-                (self.checkpoint,) = _POSITION.unpack(body)
-                self.checkpoint_size = record.position - self.checkpoint
-            case _:
-                self._on_fact(record)
-
-    def _replay_messages(self, record: Record) -> None:
-        cursors = self.cursors
-        receivers = receivers_of(record.body)
-        for number, offset in zip(receivers.cursors, receivers.offsets, strict=True):
-            cursor = cursors.get(number)
-            if cursor is None:  # the checkpoint will tell
-                continue
-            if offset != cursor.next:
-                raise Problem(
-                    f"position {record.position}: message {offset} for cursor {number}, which expects {cursor.next}"
-                )
-            cursor.add(record.count, record.position, record.end, record.time)
-        self._on_messages(record, receivers)
-
-    def _replay_moved(self, body: bytes) -> None:
-        gone_from, gone_to, start, end = _MOVED.unpack_from(body)
-        self._move(gone_from, gone_to, start, end, list(_MOVED_CURSOR.iter_unpack(body[_MOVED.size :])))
-
-    def _move(self, gone_from: int, gone_to: int, start: int, end: int, moved: list[Moved]) -> None:
-        for number, lo, hi, size in moved:
-            if cursor := self.cursors.get(number):
-                cursor.move(lo, hi, gone_from, gone_to, start, end, size)
 
     def _check_segments(self) -> None:
         """Refuse to go on if messages that somebody waits for are in a segment that is not there."""

@@ -8,8 +8,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from itertools import chain
 
+from heliograph.log.account import ACKS, MESSAGES, Moved
 from heliograph.log.cursor import CHUNK_SIZE
-from heliograph.log.ledger import ACKS, MESSAGES, Ledger, Moved
+from heliograph.log.ledger import Ledger
 from heliograph.log.messages import Receivers, decode_messages, receivers_of
 from heliograph.log.record import Record
 
