@@ -14,6 +14,7 @@ from heliograph.broker.span import Span
 from heliograph.broker.spool import Spool
 from heliograph.broker.subscription import Subscription
 from heliograph.broker.window import Flight, Window
+from heliograph.errors import Problem
 from heliograph.log.cursor import Cursor
 from heliograph.log.messages import Messages, Receivers, decode_messages, publisher_of, qos_and_retain
 from heliograph.log.ranges import Ranges
@@ -95,6 +96,10 @@ class Revival:
         elif record.kind == facts.STREAM:
             fact = json.loads(record.body)
             self.streams[fact["stream"]] = fact
+        elif record.kind > facts.STREAM:
+            raise Problem(
+                f"position {record.position}: a record of kind {record.kind}, which this version does not know"
+            )
         elif record.kind == facts.SESSION:
             kept = _Kept(json.loads(record.body))
             self._last_number = max(self._last_number, kept.number)

@@ -71,9 +71,11 @@ class Upkeep:
 
     def compact(self) -> None:
         """Give back all the room that is not needed, at once; but do not copy much to gain little."""
+        log = self._ledger.log
+        log.rotate(log.replay_position)  # a segment of its own for the checkpoint: those before it can all go
         self.checkpoint()
-        # The checkpoint counts once a segment says so, and that is made with the next record.
-        self._ledger.log.append(ACKS)
+        # It counts once a segment says so, and that is made with the next record.
+        log.append(ACKS)
         self._ledger.wait()
         self._finish(self._tidy(_WORTH_COMPACTING))
 
