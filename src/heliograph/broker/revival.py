@@ -5,6 +5,7 @@ objects are made of that. A fact about a session that is not known is ignored: a
 """
 
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from heliograph.broker import facts
@@ -13,6 +14,7 @@ from heliograph.broker.span import Span
 from heliograph.broker.spool import Spool
 from heliograph.broker.subscription import Subscription
 from heliograph.broker.window import Flight, Window
+from heliograph.errors import Problem
 from heliograph.log.cursor import Cursor
 from heliograph.log.messages import Messages, Receivers, decode_messages, publisher_of, qos_and_retain
 from heliograph.log.ranges import Ranges
@@ -72,7 +74,7 @@ class Revival:
         self._owners: dict[int, tuple[_Kept, dict[str, Any]]] = {}
         """Sessions and subscriptions by the number of their cursor; those of groups are not among them."""
         self._retained: dict[bytes, Messages] = {}
-        self._streams: dict[str, dict[str, Any]] = {}
+        self.streams: dict[str, dict[str, Any]] = {}
         self._last_number = 0
 
     # What the log says
@@ -108,7 +110,11 @@ class Revival:
             self._retain(decode_messages(record.body, 1))
         elif record.kind == facts.STREAM:
             fact = json.loads(record.body)
-            self._streams[fact["stream"]] = fact
+            self.streams[fact["stream"]] = fact
+        elif record.kind > facts.STREAM:
+            raise Problem(
+                f"position {record.position}: a record of kind {record.kind}, which this version does not know"
+            )
         elif record.kind == facts.SESSION:
             kept = _Kept(json.loads(record.body))
             self._last_number = max(self._last_number, kept.number)
@@ -139,6 +145,12 @@ class Revival:
             if gone is not None:
                 kept.retired.append(gone)
 
+    def readers(self) -> Iterator[tuple[str, str, int]]:
+        """Clients, what they are subscribed to, and the numbers of the cursors with their messages."""
+        for kept in self._kept.values():
+            for subscription in kept.subscriptions.values():
+                yield kept.client, subscription["filter"], subscription["cursor"]
+
     # What becomes of it
 
     def revive(self, broker: "Broker", store: "Store") -> int:
@@ -148,7 +160,7 @@ class Revival:
             session = broker.sessions[kept.client] = self._session(broker, kept, spools)
             if kept.presence["away"] is None:
                 store.note_presence(session)  # or the time that it has been away would start anew with each restart
-        owned = store.streams.revive(self._streams)
+        owned = store.streams.revive(self.streams)
         for session in broker.sessions.values():
             owned.update(s.spool.cursor.number for s in session.subscriptions.values() if s.spool)
             owned.update(f.cursor.number for f in (session.window.sent if session.window else ()) if f.cursor)
