@@ -1,9 +1,17 @@
 """Scripted clients of a broker without a network: what they send is encoded, what they get is decoded."""
 
+import os
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+
 from heliograph.broker.broker import Broker
 from heliograph.broker.connection import Connection
 from heliograph.broker.limits import Limits
 from heliograph.broker.outlet import Outlet
+from heliograph.broker.store import Clock, Store
+from heliograph.log.log import LogOptions
+from heliograph.log.segment import read_segment, segment_files
 from heliograph.mqtt import (
     ConnAck,
     Connect,
@@ -26,6 +34,7 @@ from heliograph.mqtt import (
 )
 
 START = 1000.0
+WALL = 1_700_000_000.0
 
 
 def decode_all(data: bytes, version: int) -> list[Packet]:
@@ -65,6 +74,10 @@ class Scene:
         """Turn the clock, in one go, and do what is due."""
         self.now += seconds
         self.broker.timers.run(self.now)
+        self.turn_ends()
+
+    def turn_ends(self):
+        """Something has happened; without a store there is nothing to wait for."""
 
     def stranger(self, version=4, gate=None):
         """A client that has a network connection, but has not sent CONNECT."""
@@ -77,11 +90,83 @@ class Scene:
         return client
 
 
+class DurableScene(Scene):
+    """A broker with a store. After each thing that happens, all of it becomes safe, unless `held` is used."""
+
+    def __init__(self, directory: Path, **limits):
+        super().__init__(**limits)
+        self.directory = directory
+        self.limits = limits
+        self._lives = 0
+        self._held = False
+        self._start(directory / "0")
+
+    def _start(self, directory):
+        self.log = directory
+        clock = Clock(lambda: self.now, lambda: self.now + WALL)
+        options = LogOptions(force=False, retry=0.01)
+        self.store = Store(directory, clock, lambda: None, options)
+        self.broker = Broker(Limits(**self.limits), lambda: self.now, self._new_name, store=self.store)
+
+    def turn_ends(self):
+        """What the server does at the end of a turn, and when the log says that it is safe."""
+        if self._held:
+            return
+        store = self.store
+        while True:
+            self.broker.end_turn()
+            assert store.ledger.wait()
+            self.broker.more_is_safe()
+            if not (store.settled or store._moves or store._held or store._holding or store._then):
+                break
+
+    @contextmanager
+    def held(self):
+        """Meanwhile nothing becomes safe: all of it is one turn, which ends afterwards."""
+        self._held = True
+        yield
+        self._held = False
+        self.turn_ends()
+
+    def stop_the_clock_of_the_log(self):
+        """From now on nothing becomes safe any more; what follows is lost in a crash."""
+        self._held = True
+
+    def restart(self, *, crash=True, cut=None):
+        """Another broker takes over what is in the log; after a crash, what was safe, and clients are not told.
+
+        With `cut`, the crash has left nothing from that position on, which must be in the newest segment.
+        """
+        self._lives += 1
+        old = self.store
+        directory = self.log
+        if crash:
+            directory = self.directory / str(self._lives)
+            shutil.copytree(self.log, directory)
+            if cut is not None:
+                newest = segment_files(directory)[-1]
+                os.truncate(newest, read_segment(newest).place(cut))
+        else:
+            self.broker.stopping = True
+            for connection in list(self.broker.connections.values()):
+                connection.end(Reason.SERVER_SHUTTING_DOWN, "", publish_will=False)
+            self.turn_ends()
+            old.close()
+        if crash:
+            old.ledger.close()
+        self._held = False
+        self._start(directory)
+
+    def close(self):
+        self.store.ledger.close()
+
+
 class Client:
     """One end of a connection; the broker has the other."""
 
     def __init__(self, scene, version, gate):
         self.scene = scene
+        self.broker = scene.broker
         self.version = version
         self.outlet = Outlet()
         self.connection = Connection(scene.broker, self.outlet, gate)
@@ -93,6 +178,7 @@ class Client:
 
     def send_bytes(self, data):
         self.connection.receive(data)
+        self.scene.turn_ends()
 
     def send(self, *packets):
         """Send these packets in one piece."""
@@ -131,6 +217,7 @@ class Client:
     def lose(self):
         """The network connection breaks."""
         self.connection.lost()
+        self.scene.turn_ends()
 
     def acknowledge(self, *messages):
         """PUBACK, or all of PUBREC and PUBCOMP, for messages that came."""
@@ -170,7 +257,7 @@ class Client:
 
     def _collect(self):
         chunks, self.outlet.chunks = self.outlet.chunks, []
-        dirty = self.scene.broker.dirty
+        dirty = self.broker.dirty
         if chunks:
             assert dirty.count(self.outlet) == 1, "an outlet with chunks is on the list of dirty ones, once"
             dirty.remove(self.outlet)

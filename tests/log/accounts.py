@@ -30,7 +30,7 @@ class Account:
         self.facts: dict[str, str] = {}
         self.seen: list[Record] = []
         """Facts and messages in the order in which opening the ledger has told them."""
-        how = LogOptions(**{"force": False, **options})  # type: ignore[arg-type]
+        how = LogOptions(**{"force": False, "retry": 0.01, **options})  # type: ignore[arg-type]
         self.ledger = Ledger(directory, self._on_fact, lambda record, receivers: self.seen.append(record), options=how)
         self.upkeep = Upkeep(self.ledger, self._all_facts)
 
