@@ -76,6 +76,7 @@ class Revival:
         self._retained: dict[bytes, Messages] = {}
         self.streams: dict[str, dict[str, Any]] = {}
         self._last_number = 0
+        self._last_moves: list[facts.Move] = []
 
     # What the log says
 
@@ -103,7 +104,8 @@ class Revival:
     def take_fact(self, record: Record) -> None:
         """A fact that the store has noted."""
         if record.kind == facts.MOVES:
-            for move in facts.decode_moves(record.body):
+            self._last_moves = facts.decode_moves(record.body)
+            for move in self._last_moves:
                 if kept := self._kept.get(move.session):
                     _apply(kept, move)
         elif record.kind == facts.RETAINED:
@@ -155,6 +157,7 @@ class Revival:
 
     def revive(self, broker: "Broker", store: "Store") -> int:
         """Give everything to the broker; the highest number that a session has had."""
+        self._settle_last_moves(store)
         spools = {number: Spool(store.ledger, cursor) for number, cursor in store.ledger.cursors.items()}
         for kept in self._kept.values():
             session = broker.sessions[kept.client] = self._session(broker, kept, spools)
@@ -170,6 +173,13 @@ class Revival:
         for messages in self._retained.values():
             broker.retained.keep(self.span_of(messages), 0, broker.limits)
         return self._last_number
+
+    def _settle_last_moves(self, store: "Store") -> None:
+        """Acknowledge what clients have received: the log may have been cut between that and its acknowledgements."""
+        for move in self._last_moves:
+            cursor = store.ledger.cursors.get(move.cursor)
+            if move.what == facts.RECEIVED and cursor is not None:
+                store.ledger.acknowledge(cursor, move.offset, move.offset + move.number)
 
     def _session(self, broker: "Broker", kept: _Kept, spools: dict[int, Spool]) -> Session:
         session = Session(kept.client, broker.settled, kept.number)
