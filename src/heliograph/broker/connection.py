@@ -238,9 +238,11 @@ class Connection:
         if reason is not Reason.SUCCESS:
             self.refuse(reason, text)
             return
+        old = self.broker.sessions.get(connect.client_id)
+        stored = old is not None and old.number > 0
         present = handshake.open_session(self, connect)
         store = self.broker.store
-        if store is not None and self.session is not None and self.session.number:
+        if store is not None and (stored or (self.session is not None and self.session.number)):
             # CONNACK says that there is a session which outlives the connection, or that an old one is forgotten.
             store.when_safe(lambda: self._welcome(connect, present))
         else:
@@ -306,9 +308,7 @@ class Connection:
         # Before PUBREL leaves, it must be certain that the message is never sent again: the client forgets it then.
         stored = session.number > 0
         if stored:
-            known = (
-                [i for i in range(first, first + count) if i not in unknown] if unknown else range(first, first + count)
-            )
+            known = [i for i in range(first, first + count) if i not in unknown]
             self._note_received(session, known, session.settled[done:])
         if not unknown:
             self._answer(ack_run(PUBRELS, first, count), stored=stored)
@@ -321,7 +321,7 @@ class Connection:
                 self._answer(ack_run(PUBRELS, packet_id, 1), stored=stored)
 
     def _note_received(self, session: Session, ids: Sequence[int], done: Settled) -> None:
-        """PUBREC for these identifiers, whose messages are `done` in this order: one cannot be known without the other."""
+        """PUBREC for these identifiers, whose messages are `done` in this order; both in one record, or in none."""
         store = self.broker.store
         assert store is not None
         if sum(count for _, _, count in done) < len(ids):  # some are not from the log

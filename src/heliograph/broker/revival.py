@@ -140,6 +140,9 @@ class Revival:
             if fact["away"] is not None:
                 kept.issued = _without_shared(kept)
         elif kind == facts.SUBSCRIBED:
+            before = kept.subscriptions.get(fact["filter"])
+            if before is not None and before["cursor"] != fact["cursor"]:
+                kept.retired.append(before)
             kept.subscriptions[fact["filter"]] = fact
             self._own(kept, fact)
         elif kind == facts.UNSUBSCRIBED:
@@ -166,8 +169,10 @@ class Revival:
         owned = store.streams.revive(self.streams)
         for session in broker.sessions.values():
             owned.update(s.spool.cursor.number for s in session.subscriptions.values() if s.spool)
-            owned.update(f.cursor.number for f in (session.window.sent if session.window else ()) if f.cursor)
-        for number in set(spools) - owned:  # of groups whose durable members have all gone, for example
+        for session in broker.sessions.values():
+            flights = session.window.sent if session.window else ()
+            store.retired.update(f.cursor.number for f in flights if f.cursor and f.cursor.number not in owned)
+        for number in set(spools) - owned - store.retired:  # of groups whose durable members have all gone, for example
             store.ledger.drop_cursor(spools[number].cursor)
         self._make_unsent(broker)
         for messages in self._retained.values():
@@ -186,16 +191,12 @@ class Revival:
         session.received = kept.received or None
         by_cursor: dict[int, Subscription] = {}
         for fact in kept.retired:
-            retired = Subscription(session, fact["filter"])
-            retired.qos = fact["qos"]
+            retired = by_cursor[fact["cursor"]] = Subscription(session, fact["filter"])
+            _set_options(retired, fact)
             retired.spool = spools.get(fact["cursor"])
-            by_cursor[fact["cursor"]] = retired
         for fact in kept.subscriptions.values():
             subscription = broker.revive_subscription(session, fact["filter"], spools.get(fact["cursor"]))
-            subscription.qos = fact["qos"]
-            subscription.no_local = fact["no_local"]
-            subscription.retain_as_published = fact["retain_as_published"]
-            subscription.extra = bytes.fromhex(fact["extra"])
+            _set_options(subscription, fact)
             by_cursor[fact["cursor"]] = subscription
         self._restore_window(broker, kept, session, spools, by_cursor)
         self._restore_presence(broker, kept, session)
@@ -271,6 +272,13 @@ def revived_span(messages: Messages, clock: "Clock") -> Span:
         expires=clock.from_wall(messages.expires) if messages.expires else 0.0,
         from_store=messages.from_store,
     )
+
+
+def _set_options(subscription: Subscription, fact: dict[str, Any]) -> None:
+    subscription.qos = fact["qos"]
+    subscription.no_local = fact["no_local"]
+    subscription.retain_as_published = fact["retain_as_published"]
+    subscription.extra = bytes.fromhex(fact["extra"])
 
 
 def _apply(kept: _Kept, move: facts.Move) -> None:

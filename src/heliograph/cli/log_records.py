@@ -133,4 +133,4 @@ def _moved(body: bytes) -> dict[str, Any]:
 
 def _move(move: facts.Move) -> dict[str, Any]:
     shown = move._asdict() | {"what": _MOVES.get(move.what, move.what)}
-    return shown if move.what == facts.ISSUED else {k: v for k, v in shown.items() if k not in {"cursor", "offset"}}
+    return shown if move.cursor else {k: v for k, v in shown.items() if k not in {"cursor", "offset"}}
