@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from heliograph.log import kinds
 from heliograph.log.messages import offset_for
 from heliograph.log.record import BadRecord, Record
 from heliograph.log.recovery import Damage, segment_end
@@ -24,7 +25,6 @@ from heliograph.log.segment import Segment, read_segment, segment_path
 from heliograph.log.stream_index import Entry, PartitionIndex, read_description
 from heliograph.log.stream_span import LIMIT_BYTES, OffsetAhead, OffsetGone, StreamSource, StreamSpan, span_of
 
-_MESSAGES = 1
 _PATIENCE = 5.0
 """Seconds for the index to follow after messages have moved."""
 _PAUSE = 0.02
@@ -174,7 +174,7 @@ class StreamReader(StreamSource):
         while True:
             before = offset
             for record in self._files.records(entry.start, entry.end):
-                first = offset_for(record.body, index.cursor) if record.kind == _MESSAGES else None
+                first = offset_for(record.body, index.cursor) if record.kind == kinds.MESSAGES else None
                 if first is None or not first <= offset < first + record.count:
                     continue  # for others, or of another chunk
                 found.append(Stored(first, record))
