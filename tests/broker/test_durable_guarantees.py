@@ -5,7 +5,6 @@ import tempfile
 from pathlib import Path
 from unittest import mock
 
-import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
@@ -203,7 +202,5 @@ TestDurableGuarantees = DurableGuarantees.TestCase
 TestDurableGuarantees.settings = SETTINGS
 TestDurableGuaranteesOfMqtt3 = DurableGuaranteesOfMqtt3.TestCase
 TestDurableGuaranteesOfMqtt3.settings = SETTINGS
-TestWithTornBatches = pytest.mark.xfail(
-    reason="the receipt of a QoS 2 message is two records; and what is read back overtakes what is held", strict=False
-)(WithTornBatches.TestCase)
+TestWithTornBatches = WithTornBatches.TestCase
 TestWithTornBatches.settings = settings(SETTINGS, phases=[Phase.generate])

@@ -172,7 +172,6 @@ def test_a_crash_before_it_is_safe_takes_back_what_nobody_was_told_of(scene) -> 
     assert durable(scene, "s").messages() == []
 
 
-@pytest.mark.xfail(reason="what is read back is not held behind what is held")
 def test_a_message_read_back_does_not_overtake_one_that_is_held(make) -> None:
     scene = make(inflight=2)
     receiver = subscriber(scene)
@@ -275,7 +274,6 @@ def test_released_identifiers_are_released_again(scene, crash) -> None:
     assert durable(scene, "s").take() == []
 
 
-@pytest.mark.xfail(reason="a move and its acknowledgement are two records")
 def test_a_receipt_cut_in_two_by_a_crash_never_delivers_twice(scene) -> None:
     """The receipt of a QoS 2 message is more than one record: with any part of them, it is either all or nothing."""
     receiver = subscriber(scene, qos=2)
@@ -330,7 +328,6 @@ def test_clean_start_forgets(scene, crash) -> None:
     assert scene.store.ledger.cursors == {}
 
 
-@pytest.mark.xfail(reason="its cursor is retired, and nobody is left to acknowledge")
 def test_what_was_on_its_way_to_a_session_that_ends_is_not_kept(scene) -> None:
     receiver = subscriber(scene)
     scene.client("p").publish("a", b"x", 1)
@@ -339,7 +336,6 @@ def test_what_was_on_its_way_to_a_session_that_ends_is_not_kept(scene) -> None:
     assert scene.store.ledger.cursors == {}
 
 
-@pytest.mark.xfail(reason="only CONNACK of new durable sessions is held")
 def test_a_clean_start_without_a_durable_session_is_safe_before_it_is_told(scene) -> None:
     subscriber(scene).disconnect()
     scene.stop_the_clock_of_the_log()
@@ -525,7 +521,6 @@ def test_a_group_has_durable_and_other_members(scene) -> None:
     assert {m.payload for m in keeper.messages()} == {m.payload for m in passed}
 
 
-@pytest.mark.xfail(reason="its fact has no cursor, so it gets no spool")
 def test_a_member_without_qos_is_in_a_durable_group_after_a_restart(scene) -> None:
     """It joined before the group had a place in the log."""
     light = durable(scene, "light")
@@ -538,7 +533,6 @@ def test_a_member_without_qos_is_in_a_durable_group_after_a_restart(scene) -> No
     assert light.payloads() == [b"1"]
 
 
-@pytest.mark.xfail(reason="it stays pending, and waits for anybody after a restart")
 def test_what_a_member_had_with_qos_2_is_not_given_to_others(scene) -> None:
     one = subscriber(scene, "x", SHARED, 2)
     scene.client("p").publish("a", b"1", 2)
@@ -571,7 +565,6 @@ def test_messages_on_their_way_are_completed_after_unsubscribing(scene, crash, q
     assert durable(scene, "s").messages() == []
 
 
-@pytest.mark.xfail(reason="which cursors are retired is forgotten with the server")
 def test_a_cursor_goes_with_its_last_message_after_a_restart_too(scene) -> None:
     receiver = subscriber(scene)
     scene.client("p").publish("a", b"1", 1)
@@ -595,7 +588,6 @@ def test_after_unsubscribing_a_reconnect_sends_what_was_on_its_way(scene) -> Non
     assert scene.store.ledger.cursors == {}
 
 
-@pytest.mark.xfail(reason="flights are looked for in the spool that the subscription has now")
 @pytest.mark.parametrize("end", ["reconnect", "crash", "stop"])
 @pytest.mark.parametrize("back", [False, True], ids=["to 0", "to 0 and 1"])
 def test_messages_on_their_way_outlive_a_change_of_qos(scene, end, back) -> None:

@@ -1,22 +1,27 @@
 """`helio log`: what an operator sees of a log's files."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from heliograph.cli.main import main
 from heliograph.log.segment import segment_files
+from heliograph.log.stream_reader import StreamReader
+from heliograph.mqtt import Publish
 from log.waiting import WatchedLog
+from plain_client import PlainClient
+from running import PLAIN, servers
 
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
     log = WatchedLog(tmp_path / "log", segment_size=200)
     for number in range(6):
-        log.append(number % 2 + 1, b"message %d" % number, offset=number, count=1)
+        log.append(number % 2 + 50, b"message %d" % number, offset=number, count=1)
         log.flush()
-    log.append(3, b"\xff\xfe", count=2)
+    log.append(52, b"\xff\xfe", count=2)
     log.close()
     return log.directory
 
@@ -41,7 +46,7 @@ def test_info_tells_what_was_deleted_and_check_takes_it_for_granted(directory: P
 
 def test_check_counts_what_is_whole(directory: Path, capsys) -> None:
     assert main(["log", "check", str(directory)]) == 0
-    assert "ok, 7 records (kind 1: 3, kind 2: 3, kind 3: 1), 8 messages" in capsys.readouterr().out
+    assert "ok, 7 records (kind 50: 3, kind 51: 3, kind 52: 1), 8 messages" in capsys.readouterr().out
 
 
 def test_check_ends_with_1_at_damage_and_says_where(directory: Path, capsys) -> None:
@@ -67,7 +72,7 @@ def test_check_tells_of_an_unfinished_batch_and_leaves_it_alone(directory: Path,
 def test_dump_prints_records_as_json(directory: Path, capsys) -> None:
     assert main(["log", "dump", str(directory)]) == 0
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [record["offset"] for record in records[:6]] == list(range(6))
+    assert [record["kind"] for record in records] == ["kind 50", "kind 51"] * 3 + ["kind 52"]
     assert records[0]["body"] == "message 0"
     assert records[6]["body_base64"] == "//4="
     main(["log", "dump", str(directory), "--from", str(records[2]["position"]), "--limit", "2"])
@@ -77,3 +82,68 @@ def test_dump_prints_records_as_json(directory: Path, capsys) -> None:
 def test_what_is_no_log_is_refused(tmp_path: Path, capsys) -> None:
     assert main(["log", "info", str(tmp_path)]) == 1
     assert "expected the directory of a log, found no segments there" in capsys.readouterr().err
+
+
+STREAM = """
+[[stream]]
+name = "plant"
+filter = "plant/#"
+"""
+
+
+@pytest.fixture(scope="module")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The log of a server that has stopped, with a stream and a session that is away."""
+    folder = tmp_path_factory.mktemp("used")
+    with servers(folder) as serve:
+        server = serve(PLAIN + STREAM)
+        with PlainClient(server.port).connected("away", properties={"session_expiry_interval": 600}) as client:
+            client.subscribe("plant/#", qos=1)
+        with PlainClient(server.port).connected() as client:
+            for n in range(5):
+                client.publish("plant/a", b"%d" % n)
+            client.send(Publish("plant/b", "grüße".encode()), Publish("plant/b", b"\xff"))
+            client.publish("elsewhere")
+        # While the server has it, all can be looked at and nothing can be changed.
+        for action, status in (("info", 0), ("check", 0), ("dump", 0), ("compact", 1)):
+            assert main(["log", action, str(folder / "server-0-data")]) == status
+    return folder / "server-0-data"
+
+
+def test_info_lists_streams_and_subscriptions(used: Path, capsys) -> None:
+    assert main(["log", "info", str(used)]) == 0
+    shown = capsys.readouterr().out
+    assert (
+        "stream plant: plant/#, kept at most 1,073,741,824 bytes\n  partition 0: 7 messages, offsets 0 to 6, " in shown
+    )
+    assert "durable: 1 subscriptions of 1 sessions, 5 messages pending\n  away plant/#: 5 messages, " in shown
+
+
+def test_dump_decodes_what_it_knows(used: Path, capsys) -> None:
+    assert main(["log", "dump", str(used)]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    by_kind = {record["kind"]: record for record in records}
+    assert by_kind["stream"]["fact"]["filter"] == "plant/#"
+    assert by_kind["session"]["fact"]["client"] == "away"
+    assert by_kind["complete"]["checkpoint"] == by_kind["checkpoint"]["position"]
+    (first, *_) = [record for record in records if record["kind"] == "messages"]
+    assert (first["topic"], first["qos"], first["payloads"]) == ("plant/a", 1, ["0"])
+    assert sorted(receiver["offset"] for receiver in first["receivers"]) == [0, 0]
+    assert any(record.get("payloads") == ["grüße"] for record in records)
+    assert any(record.get("payloads_base64") == ["/w=="] for record in records)
+
+
+def test_compact_gives_room_back_and_keeps_what_is_needed(used: Path, tmp_path: Path, capsys) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(used, copy)
+    main(["log", "info", str(copy)])
+    before = capsys.readouterr().out.partition("stream plant")[2]
+    assert main(["log", "compact", str(copy)]) == 0
+    told = capsys.readouterr().out
+    assert "bytes before" in told
+    assert len(segment_files(copy)) <= 3
+    main(["log", "info", str(copy)])
+    assert "7 messages, offsets 0 to 6" in before
+    assert "7 messages, offsets 0 to 6" in capsys.readouterr().out
+    with StreamReader(copy, "plant") as reader:
+        assert [m.offset for m in reader.messages(0, 0)] == list(range(7))

@@ -329,3 +329,39 @@ def test_the_defaults_are_within_their_ranges() -> None:
 def test_help_is_read_from_the_strings_below_the_fields() -> None:
     helps = {setting.key: setting.help for setting in settings(Limits)}
     assert helps["packet_size"] == "Largest packet accepted, in bytes."
+
+
+# -- streams ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_stream_is_what_its_table_says(file: Path) -> None:
+    (stream,) = loaded(file, '[[stream]]\nname = "t.1-x_Y"\nfilter = "a/+/#"\npartitions = 1024').streams
+    assert (stream.name, stream.filter, stream.partitions) == ("t.1-x_Y", "a/+/#", 1024)
+    assert (stream.retention_bytes, stream.retention_age) == (1 << 30, 0)
+
+
+@pytest.mark.parametrize(
+    ("keys", "mistake"),
+    [
+        ('filter = "a"', 'stream[1].name: expected letters, digits, "-", "_" and "."'),
+        ('name = "../a"\nfilter = "a"', "stream[1].name: expected letters"),
+        ('name = "a"', "stream[1].filter: expected a topic filter: topic filter is empty"),
+        ('name = "a"\nfilter = "a/#/b"', "stream[1].filter: expected a topic filter: # is not the whole last level"),
+        ('name = "a"\nfilter = "$share/g/a"', "stream[1].filter: expected a topic filter that is not shared"),
+        ('name = "a"\nfilter = "a"\npartitions = 0', "stream[1].partitions: expected an integer from 1 to 1024"),
+        ('name = "a"\nfilter = "a"\npartitions = 1025', "stream[1].partitions: expected an integer from 1 to 1024"),
+        (
+            'name = "a"\nfilter = "a"\n[[stream]]\nname = "a"\nfilter = "b"',
+            "stream[2].name: expected a name of its own, found a, as in stream[1]",
+        ),
+    ],
+)
+def test_what_cannot_be_a_stream_is_refused(file: Path, keys: str, mistake: str) -> None:
+    (found,) = mistakes(file, f"[[stream]]\n{keys}")
+    assert found.startswith(mistake)
+
+
+def test_changed_streams_need_a_restart(file: Path) -> None:
+    old = loaded(file, '[[stream]]\nname = "a"\nfilter = "a"')
+    new = loaded(file, '[[stream]]\nname = "a"\nfilter = "b"')
+    assert restart_needed(old, new) == ["stream"]

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.server.config import Config, load
+from heliograph.broker.streams import StreamOptions
+from heliograph.server.config import STREAM_RANGES, Config, load
 from heliograph.server.config_tables import (
     AccessConfig,
     ClientCertificates,
@@ -69,6 +70,16 @@ configs = tables(
     http=tables(HttpConfig, host=hosts, port=ports),
     access=st.just(AccessConfig()),
     storage=tables(StorageConfig, directory=st.uuids().map("/var/lib/{}".format)),
+    streams=st.lists(
+        tables(
+            StreamOptions,
+            STREAM_RANGES,
+            name=st.uuids().map(str),
+            filter=st.sampled_from(["a/+/#", "#", "$SYS/x"]),
+        ),
+        max_size=3,
+        unique_by=lambda stream: stream.name,
+    ).map(tuple),
 )
 
 

@@ -1,17 +1,23 @@
 """Streams of a real server, read from another process while it runs, dies and comes back."""
 
+import json
 import signal
 import threading
 import time
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
 
 import pytest
 
+from heliograph.log.remote_stream_reader import RemoteStreamReader
+from heliograph.log.stream_index import UnknownStream
 from heliograph.log.stream_reader import StreamReader
+from heliograph.log.stream_span import OffsetAhead, OffsetGone
 from heliograph.mqtt import Publish, PubRec
 from plain_client import PlainClient
-from running import PATIENCE, Serve, servers
+from running import PATIENCE, RunningServer, Serve, servers
 
 CONFIG = """
 [[listener]]
@@ -133,3 +139,108 @@ def test_a_changed_stream_needs_a_restart(serve: Serve) -> None:
     server = serve(CONFIG)
     server.reload(CONFIG.replace("partitions = 3", "partitions = 4"))
     server.log.wait_for("stream has changed; that needs a restart")
+
+
+# -- over HTTP --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def filled(serve: Serve, tmp_path: Path) -> RunningServer:
+    """A server with 300 messages of one topic, so in one partition, and one with all that MQTT 5 has."""
+    server = serve(CONFIG.replace("partitions = 3", "partitions = 1"))
+    with PlainClient(server.port).connected() as client:
+        client.send(*[Publish("plant/a", b"%03d" % n) for n in range(300)])
+        properties = {"content_type": "text/plain", "correlation_data": b"\xff", "user_property": [("k", "v")]}
+        client.send(Publish("plant/b", b"\xff", properties=properties))
+        client.publish("plant/c", "grüße".encode())
+    with StreamReader(tmp_path / "data", "plant") as reader:
+        wait_for(reader, 302)
+    return server
+
+
+def refused(server: RunningServer, path: str) -> tuple[int, dict[str, Any]]:
+    with pytest.raises(HTTPError) as error:
+        server.page(path)
+    with error.value as answer:
+        return answer.code, json.loads(answer.read())
+
+
+def test_streams_are_listed(filled: RunningServer) -> None:
+    (stream,) = json.loads(filled.page("/streams"))
+    assert (stream["name"], stream["filter"], stream["configured"]) == ("plant", "plant/#", True)
+    (partition,) = stream["partitions"]
+    assert (partition["earliest"], partition["latest"]) == (0, 302)
+    assert partition["bytes"] > 300
+    assert json.loads(filled.page("/streams/plant")) == stream
+    (figures,) = filled.stats()["streams"]
+    assert figures["partitions"] == [{"first": 0, "next": 302, "bytes": partition["bytes"]}]
+    assert 'heliograph_stream_messages_total{stream="plant",partition="0"} 302' in filled.page("/metrics")
+
+
+def test_messages_are_shown_as_json(filled: RunningServer) -> None:
+    page = json.loads(filled.page("/streams/plant/0"))
+    assert [m["offset"] for m in page["messages"]] == list(range(100))
+    assert (page["next"], page["latest"]) == (100, 302)
+    page = json.loads(filled.page("/streams/plant/0?offset=299&limit=50"))
+    first, second, third = page["messages"]
+    assert (first["topic"], first["payload"], first["qos"], first["retain"]) == ("plant/a", "299", 0, False)
+    assert second["payload_base64"] == "/w=="
+    assert second["properties"] == {
+        "content_type": "text/plain",
+        "correlation_data_base64": "/w==",
+        "user_property": [["k", "v"]],
+    }
+    assert (third["payload"], third["qos"]) == ("grüße", 1)
+    assert json.loads(filled.page(f"/streams/plant/0?time={third['time'] + 1}"))["messages"] == []
+    assert json.loads(filled.page("/streams/plant/0?time=0&limit=1"))["messages"][0]["offset"] == 0
+
+
+def test_what_cannot_be_answered_is_refused(filled: RunningServer) -> None:
+    assert refused(filled, "/streams/nowhere")[0] == 404
+    assert refused(filled, "/streams/..%2Fplant")[0] == 404
+    assert refused(filled, "/streams/plant/7")[0] == 404
+    assert refused(filled, "/streams/plant/x")[0] == 404
+    assert refused(filled, "/streams/plant/0?offset=-1") == (
+        400,
+        {"error": "offset: expected a whole number, found '-1'"},
+    )
+    assert refused(filled, "/streams/plant/0?limit=0")[0] == 400
+    assert refused(filled, "/streams/plant/0?format=xml")[0] == 400
+    assert refused(filled, "/streams/plant/0?offset=1&time=1")[0] == 400
+    status, told = refused(filled, "/streams/plant/0?offset=303")
+    assert (status, told["latest"]) == (400, 302)
+
+
+def test_a_remote_reader_reads_the_same(filled: RunningServer, tmp_path: Path) -> None:
+    url = filled.url("http")
+    with StreamReader(tmp_path / "data", "plant") as reader:
+        remote = RemoteStreamReader(url, "plant")
+        assert remote.partitions == reader.partitions
+        assert (remote.earliest(0), remote.latest(0), remote.size(0)) == (0, 302, reader.size(0))
+        everything_here = list(reader.messages(0, 0))
+        assert list(remote.messages(0, 0)) == everything_here
+        assert list(remote.messages(0, 150, 7)) == everything_here[150:157]
+        assert remote.read(0, 302) == []
+        for message in everything_here[::60]:
+            assert remote.offset_at(0, message.time) == reader.offset_at(0, message.time)
+    with pytest.raises(OffsetAhead):
+        remote.read(0, 400)
+    with pytest.raises(UnknownStream, match="there are: plant"):
+        RemoteStreamReader(url, "other")
+    with pytest.raises(UnknownStream):
+        remote.latest(1)
+
+
+def test_offsets_that_are_gone_are_told_with_the_earliest(serve: Serve, tmp_path: Path) -> None:
+    server = serve(CONFIG.replace("partitions = 3", "retention_age = 0.5"))
+    with PlainClient(server.port).connected() as client:
+        client.publish("plant/a", b"1")
+        server.wait_until(lambda figures: figures["streams"][0]["partitions"][0]["first"] == 1)
+    remote = RemoteStreamReader(server.url("http"), "plant")
+    give_up = time.monotonic() + PATIENCE
+    while not remote.earliest(0):
+        assert time.monotonic() < give_up
+    assert refused(server, "/streams/plant/0?offset=0")[0] == 410
+    with pytest.raises(OffsetGone) as gone:
+        remote.read(0, 0)
+    assert gone.value.earliest == 1

@@ -151,9 +151,18 @@ class Broker:
                 for member in group.members:
                     member.spool = group.spool
         elif not subscription.qos and group is None and subscription.spool is not None:
+            self._leave_behind(subscription)
             self._retire(store, subscription.spool)
             subscription.spool = None
         store.note_subscribed(subscription)
+
+    def _leave_behind(self, subscription: Subscription) -> None:
+        """What is on its way for a subscription goes on under what it was, which is like one that was unsubscribed."""
+        was = subscription.copy()
+        window = subscription.session.window
+        for flight in window.sent if window else ():
+            if flight.subscription is subscription:
+                flight.subscription = was
 
     def _retire(self, store: Store, spool: Spool) -> None:
         store.retire_spool(spool, in_flight=spool.cursor.pending > spool.count)
@@ -162,9 +171,13 @@ class Broker:
         """Put a subscription where it was before the broker was started."""
         group_name, topic_filter = split_share(full)
         subscription = self._add(session, full, group_name, topic_filter)
-        subscription.spool = spool
-        if subscription.group is not None and spool is not None:
-            subscription.group.spool = spool
+        group = subscription.group
+        if group is None or spool is None:
+            subscription.spool = group.spool if group else spool
+        else:
+            group.spool = spool
+            for member in group.members:
+                member.spool = spool
         return subscription
 
     def _add(self, session: Session, full: str, group_name: str | None, topic_filter: str) -> Subscription:
@@ -296,6 +309,9 @@ class Broker:
         self._cancel_timers(session)
         if self.store is not None and session.number:
             self.store.end_session(session)
+        for flight in session.window.sent if session.window else ():
+            if self.store is not None and flight.cursor is not None:
+                self.store.ledger.acknowledge(flight.cursor, flight.offset, flight.offset + flight.count)
         for full in list(session.subscriptions):
             self.unsubscribe(session, full)
         if self.sessions.get(session.client_id) is session:

@@ -4,7 +4,7 @@ States: a connection is *new* until its CONNECT has come, *waiting* while somebo
 it has a session, and *ended* after that. Only an open one takes packets other than CONNECT.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Protocol
 
@@ -17,6 +17,7 @@ from heliograph.broker.routes import Route
 from heliograph.broker.session import Session
 from heliograph.broker.subscription import Subscription
 from heliograph.broker.timers import Timer
+from heliograph.broker.window import Settled
 from heliograph.mqtt import packets
 from heliograph.mqtt.decoding import decode
 from heliograph.mqtt.encoding import encode
@@ -237,9 +238,11 @@ class Connection:
         if reason is not Reason.SUCCESS:
             self.refuse(reason, text)
             return
+        old = self.broker.sessions.get(connect.client_id)
+        stored = old is not None and old.number > 0
         present = handshake.open_session(self, connect)
         store = self.broker.store
-        if store is not None and self.session is not None and self.session.number:
+        if store is not None and (stored or (self.session is not None and self.session.number)):
             # CONNACK says that there is a session which outlives the connection, or that an old one is forgotten.
             store.when_safe(lambda: self._welcome(connect, present))
         else:
@@ -300,20 +303,34 @@ class Connection:
     def _received(self, session: Session, first: int, count: int) -> None:
         """PUBREC: answer PUBREL."""
         assert session.window is not None
+        done = len(session.settled)
         unknown = session.window.receive(first, count)
+        # Before PUBREL leaves, it must be certain that the message is never sent again: the client forgets it then.
+        stored = session.number > 0
+        if stored:
+            known = [i for i in range(first, first + count) if i not in unknown]
+            self._note_received(session, known, session.settled[done:])
         if not unknown:
-            # Before PUBREL leaves, it must be certain that the message is never sent again: the client forgets it then.
-            self._note_move(session, facts.RECEIVED, first, count)
-            self._answer(ack_run(PUBRELS, first, count), stored=session.number > 0)
+            self._answer(ack_run(PUBRELS, first, count), stored=stored)
             return
         strangers = {i for i in unknown if not session.window.awaits_completion(i)}
         for packet_id in range(first, first + count):
             if packet_id in strangers:
                 self._unknown_receipts([packet_id])
             else:
-                if packet_id not in unknown:
-                    self._note_move(session, facts.RECEIVED, packet_id, 1)
-                self._answer(ack_run(PUBRELS, packet_id, 1), stored=session.number > 0)
+                self._answer(ack_run(PUBRELS, packet_id, 1), stored=stored)
+
+    def _note_received(self, session: Session, ids: Sequence[int], done: Settled) -> None:
+        """PUBREC for these identifiers, whose messages are `done` in this order; both in one record, or in none."""
+        store = self.broker.store
+        assert store is not None
+        if sum(count for _, _, count in done) < len(ids):  # some are not from the log
+            for packet_id in ids:
+                store.note_move(Move(facts.RECEIVED, 2, packet_id, 1, session.number))
+        at = 0
+        for cursor, offset, count in done:
+            store.note_move(Move(facts.RECEIVED, 2, ids[at], count, session.number, cursor.number, offset))
+            at += count
 
     def _unknown_receipts(self, ids: list[int]) -> None:
         for packet_id in ids:

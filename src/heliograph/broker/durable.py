@@ -204,7 +204,8 @@ def _send_stored(
         store.settled.append((cursor, lo, hi - lo))
     chunk = delivery.packets_for(broker, subscription, span, lo - base, hi - base, qos, first, {})
     # The messages are safe, their identifiers are not: with QoS 2 a client must never see one that is used again.
-    if qos == 2 and session.number:
+    # And nothing overtakes what is held already.
+    if (qos == 2 and session.number) or subscription.outlet.unsafe:
         store.hold(subscription.outlet, chunk)
     else:
         delivery.write(broker, subscription.outlet, chunk)

@@ -34,7 +34,7 @@ class Move(NamedTuple):
     number: int
     session: int
     cursor: int = 0
-    """For what was issued: the cursor, and the offset of the first message in it."""
+    """For what was issued or received: the cursor, and the offset of the first message in it."""
     offset: int = 0
 
     def encode(self) -> bytes:

@@ -5,6 +5,7 @@ objects are made of that. A fact about a session that is not known is ignored: a
 """
 
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from heliograph.broker import facts
@@ -13,6 +14,7 @@ from heliograph.broker.span import Span
 from heliograph.broker.spool import Spool
 from heliograph.broker.subscription import Subscription
 from heliograph.broker.window import Flight, Window
+from heliograph.errors import Problem
 from heliograph.log.cursor import Cursor
 from heliograph.log.messages import Messages, Receivers, decode_messages, publisher_of, qos_and_retain
 from heliograph.log.ranges import Ranges
@@ -72,8 +74,9 @@ class Revival:
         self._owners: dict[int, tuple[_Kept, dict[str, Any]]] = {}
         """Sessions and subscriptions by the number of their cursor; those of groups are not among them."""
         self._retained: dict[bytes, Messages] = {}
-        self._streams: dict[str, dict[str, Any]] = {}
+        self.streams: dict[str, dict[str, Any]] = {}
         self._last_number = 0
+        self._last_moves: list[facts.Move] = []
 
     # What the log says
 
@@ -101,14 +104,19 @@ class Revival:
     def take_fact(self, record: Record) -> None:
         """A fact that the store has noted."""
         if record.kind == facts.MOVES:
-            for move in facts.decode_moves(record.body):
+            self._last_moves = facts.decode_moves(record.body)
+            for move in self._last_moves:
                 if kept := self._kept.get(move.session):
                     _apply(kept, move)
         elif record.kind == facts.RETAINED:
             self._retain(decode_messages(record.body, 1))
         elif record.kind == facts.STREAM:
             fact = json.loads(record.body)
-            self._streams[fact["stream"]] = fact
+            self.streams[fact["stream"]] = fact
+        elif record.kind > facts.STREAM:
+            raise Problem(
+                f"position {record.position}: a record of kind {record.kind}, which this version does not know"
+            )
         elif record.kind == facts.SESSION:
             kept = _Kept(json.loads(record.body))
             self._last_number = max(self._last_number, kept.number)
@@ -132,6 +140,9 @@ class Revival:
             if fact["away"] is not None:
                 kept.issued = _without_shared(kept)
         elif kind == facts.SUBSCRIBED:
+            before = kept.subscriptions.get(fact["filter"])
+            if before is not None and before["cursor"] != fact["cursor"]:
+                kept.retired.append(before)
             kept.subscriptions[fact["filter"]] = fact
             self._own(kept, fact)
         elif kind == facts.UNSUBSCRIBED:
@@ -139,41 +150,53 @@ class Revival:
             if gone is not None:
                 kept.retired.append(gone)
 
+    def readers(self) -> Iterator[tuple[str, str, int]]:
+        """Clients, what they are subscribed to, and the numbers of the cursors with their messages."""
+        for kept in self._kept.values():
+            for subscription in kept.subscriptions.values():
+                yield kept.client, subscription["filter"], subscription["cursor"]
+
     # What becomes of it
 
     def revive(self, broker: "Broker", store: "Store") -> int:
         """Give everything to the broker; the highest number that a session has had."""
+        self._settle_last_moves(store)
         spools = {number: Spool(store.ledger, cursor) for number, cursor in store.ledger.cursors.items()}
         for kept in self._kept.values():
             session = broker.sessions[kept.client] = self._session(broker, kept, spools)
             if kept.presence["away"] is None:
                 store.note_presence(session)  # or the time that it has been away would start anew with each restart
-        owned = store.streams.revive(self._streams)
+        owned = store.streams.revive(self.streams)
         for session in broker.sessions.values():
             owned.update(s.spool.cursor.number for s in session.subscriptions.values() if s.spool)
-            owned.update(f.cursor.number for f in (session.window.sent if session.window else ()) if f.cursor)
-        for number in set(spools) - owned:  # of groups whose durable members have all gone, for example
+        for session in broker.sessions.values():
+            flights = session.window.sent if session.window else ()
+            store.retired.update(f.cursor.number for f in flights if f.cursor and f.cursor.number not in owned)
+        for number in set(spools) - owned - store.retired:  # of groups whose durable members have all gone, for example
             store.ledger.drop_cursor(spools[number].cursor)
         self._make_unsent(broker)
         for messages in self._retained.values():
             broker.retained.keep(self.span_of(messages), 0, broker.limits)
         return self._last_number
 
+    def _settle_last_moves(self, store: "Store") -> None:
+        """Acknowledge what clients have received: the log may have been cut between that and its acknowledgements."""
+        for move in self._last_moves:
+            cursor = store.ledger.cursors.get(move.cursor)
+            if move.what == facts.RECEIVED and cursor is not None:
+                store.ledger.acknowledge(cursor, move.offset, move.offset + move.number)
+
     def _session(self, broker: "Broker", kept: _Kept, spools: dict[int, Spool]) -> Session:
         session = Session(kept.client, broker.settled, kept.number)
         session.received = kept.received or None
         by_cursor: dict[int, Subscription] = {}
         for fact in kept.retired:
-            retired = Subscription(session, fact["filter"])
-            retired.qos = fact["qos"]
+            retired = by_cursor[fact["cursor"]] = Subscription(session, fact["filter"])
+            _set_options(retired, fact)
             retired.spool = spools.get(fact["cursor"])
-            by_cursor[fact["cursor"]] = retired
         for fact in kept.subscriptions.values():
             subscription = broker.revive_subscription(session, fact["filter"], spools.get(fact["cursor"]))
-            subscription.qos = fact["qos"]
-            subscription.no_local = fact["no_local"]
-            subscription.retain_as_published = fact["retain_as_published"]
-            subscription.extra = bytes.fromhex(fact["extra"])
+            _set_options(subscription, fact)
             by_cursor[fact["cursor"]] = subscription
         self._restore_window(broker, kept, session, spools, by_cursor)
         self._restore_presence(broker, kept, session)
@@ -249,6 +272,13 @@ def revived_span(messages: Messages, clock: "Clock") -> Span:
         expires=clock.from_wall(messages.expires) if messages.expires else 0.0,
         from_store=messages.from_store,
     )
+
+
+def _set_options(subscription: Subscription, fact: dict[str, Any]) -> None:
+    subscription.qos = fact["qos"]
+    subscription.no_local = fact["no_local"]
+    subscription.retain_as_published = fact["retain_as_published"]
+    subscription.extra = bytes.fromhex(fact["extra"])
 
 
 def _apply(kept: _Kept, move: facts.Move) -> None:

@@ -69,7 +69,8 @@ class Store:
         self.settled: Settled = []
         """What windows are done with, until the end of the turn."""
         self._moves: list[bytes] = []
-        self._retired: set[int] = set()
+        self.retired: set[int] = set()
+        """Cursors that get no more messages, and go when what is on its way has arrived."""
         self._holding: list[tuple[Outlet, bytes]] = []
         self._then: list[Callable[[], None]] = []
         self._held: deque[tuple[int, list[tuple[Outlet, bytes]], list[Callable[[], None]]]] = deque()
@@ -153,10 +154,10 @@ class Store:
             return
         while spool.unsent.count:
             self.ledger.acknowledge(spool.cursor, *spool.unsent.take(spool.unsent.count))
-        self._retired.add(spool.cursor.number)
+        self.retired.add(spool.cursor.number)
 
     def _drop(self, cursor: Cursor) -> None:
-        self._retired.discard(cursor.number)
+        self.retired.discard(cursor.number)
         if self.ledger.cursors.get(cursor.number) is cursor:
             self.ledger.drop_cursor(cursor)
 
@@ -219,7 +220,7 @@ class Store:
         for cursor, offset, count in self.settled:
             if ledger.cursors.get(cursor.number) is cursor:
                 ledger.acknowledge(cursor, offset, offset + count)
-                if cursor.number in self._retired and not cursor.pending:
+                if cursor.number in self.retired and not cursor.pending:
                     self._drop(cursor)
         self.settled.clear()
 

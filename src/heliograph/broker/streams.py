@@ -91,6 +91,13 @@ class Stream:
                 yield cursor, end, size
 
 
+def options_of(fact: dict[str, Any]) -> StreamOptions:
+    """What was wanted of the stream that a fact tells of."""
+    return StreamOptions(
+        fact["stream"], fact["filter"], len(fact["cursors"]), fact["retention_bytes"], fact["retention_age"]
+    )
+
+
 class Streams:
     """All streams of one log."""
 
@@ -104,11 +111,8 @@ class Streams:
     def revive(self, facts: dict[str, dict[str, Any]]) -> set[int]:
         """Take up the streams that the log tells of; the numbers of their cursors."""
         for name, fact in facts.items():
-            options = StreamOptions(
-                name, fact["filter"], len(fact["cursors"]), fact["retention_bytes"], fact["retention_age"]
-            )
             cursors = [self._ledger.cursors[number] for number in fact["cursors"]]
-            self.by_name[name] = Stream(options, cursors, configured=False)
+            self.by_name[name] = Stream(options_of(fact), cursors, configured=False)
         return {cursor.number for stream in self.by_name.values() for cursor in stream.cursors}
 
     def configure(self, wanted: Sequence[StreamOptions]) -> list[Stream]:

@@ -55,6 +55,13 @@ class Subscription:
         self.retain_as_published = retain_as_published
         self.extra = _SUBSCRIPTION_IDENTIFIER + encode_varint(identifier) if identifier else b""
 
+    def copy(self) -> "Subscription":
+        """Another one for the same messages, with the same options."""
+        other = Subscription(self.session, self.filter, self.group)
+        other.qos, other.no_local, other.retain_as_published = self.qos, self.no_local, self.retain_as_published
+        other.extra, other.spool = self.extra, self.spool
+        return other
+
     def own_buffer(self, held: Held) -> Buffer:
         """The buffer, made if there was none yet."""
         if self.buffer is None:

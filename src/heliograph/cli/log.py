@@ -1,28 +1,40 @@
-"""Look at the files of a log, also while a server is writing to them: `info`, `check` every record, or `dump` them."""
+"""Look at the files of a log, also while a server writes to them (`info`, `check`, `dump`), or `compact` them."""
 
 import argparse
-import base64
 import json
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
+from heliograph.broker.broker import Broker
+from heliograph.broker.limits import Limits
+from heliograph.broker.revival import Revival
+from heliograph.broker.store import Clock, Store
+from heliograph.broker.streams import options_of
+from heliograph.cli.log_records import as_json, kind_name
 from heliograph.errors import Problem
+from heliograph.log.account import Account
+from heliograph.log.cursor import Cursor
+from heliograph.log.log import LogOptions
 from heliograph.log.reader import LogReader
 from heliograph.log.record import Record
 from heliograph.log.recovery import Recovered, find_segments, recover, segment_spans
 from heliograph.log.segment import segment_files
+
+_SHOWN = 20
+"""Subscriptions listed: those with most messages waiting."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `helio log`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, text in (
-        ("info", "print what the log holds, by segment"),
+        ("info", "print what the log holds: segments, streams, and subscriptions with messages waiting"),
         ("check", "verify the check sum of every record; exit status 1 at the first that is damaged"),
         ("dump", "print records as JSON, one a line"),
+        ("compact", "give back all the room that is not needed; no server must be running"),
     ):
         action = actions.add_parser(name, help=text, description=text)
         action.add_argument("directory", type=Path, help="the log's directory")
@@ -39,6 +51,8 @@ def run(args: argparse.Namespace) -> int:
         _info(args.directory)
     elif args.action == "check":
         _check(args.directory)
+    elif args.action == "compact":
+        _compact(args.directory)
     else:
         _dump(args.directory, args.start, args.limit)
     return 0
@@ -56,6 +70,56 @@ def _info(directory: Path) -> None:
         print(f"  {segment.path.name}  {end - start:>12,} bytes  epoch {segment.epoch}")
         expected = end
     _tell_torn(found)
+    try:
+        account, revival = _replay(directory, newest.replay, found.end)
+    except Problem as problem:
+        print(f"no server could start with it: {problem}")
+        return
+    _tell_streams(account, revival)
+    _tell_subscriptions(account, revival)
+
+
+def _replay(directory: Path, start: int, end: int) -> tuple[Account, Revival]:
+    """What a server that starts would know, without taking the log from one that has it."""
+    revival = Revival(Clock(time.monotonic, time.time))
+    account = Account(revival.take_fact, revival.take_messages)
+    for record in LogReader(directory).records(start, end):
+        account.replay(record)
+    return account, revival
+
+
+def _tell_streams(account: Account, revival: Revival) -> None:
+    for name, fact in sorted(revival.streams.items()):
+        size, age = fact["retention_bytes"], fact["retention_age"]
+        limits = [f"at most {size:,} bytes"] * bool(size) + [f"for {age:g} seconds"] * bool(age)
+        print(f"stream {name}: {fact['filter']}, kept {', '.join(limits) or 'without limits'}")
+        for partition, number in enumerate(fact["cursors"]):
+            if cursor := account.cursors.get(number):
+                print(f"  partition {partition}: {_contents(cursor)}")
+
+
+def _contents(cursor: Cursor) -> str:
+    if not cursor.pending:
+        return f"empty, the next message gets offset {cursor.next}"
+    return f"{cursor.pending} messages, offsets {cursor.first} to {cursor.next - 1}, {cursor.bytes:,} bytes"
+
+
+def _tell_subscriptions(account: Account, revival: Revival) -> None:
+    waiting = [
+        (account.cursors[number], client, topic_filter)
+        for client, topic_filter, number in revival.readers()
+        if number in account.cursors
+    ]
+    if not waiting:
+        return
+    sessions = len({client for _, client, _ in waiting})
+    pending = sum({cursor.number: cursor.pending for cursor, _, _ in waiting}.values())
+    print(f"durable: {len(waiting)} subscriptions of {sessions} sessions, {pending} messages pending")
+    waiting.sort(key=lambda one: -one[0].pending)
+    for cursor, client, topic_filter in waiting[:_SHOWN]:
+        print(f"  {client} {topic_filter}: {cursor.pending} messages, {cursor.bytes:,} bytes (cursor {cursor.number})")
+    if len(waiting) > _SHOWN:
+        print(f"  and {len(waiting) - _SHOWN} more")
 
 
 def _check(directory: Path) -> None:
@@ -69,7 +133,7 @@ def _check(directory: Path) -> None:
         if sys.stderr.isatty() and not sum(kinds.values()) % 10_000:
             done = (record.position - position) / max(found.end - position, 1)
             print(f"\r{done:.0%} ", end="", file=sys.stderr, flush=True)
-    by_kind = ", ".join(f"kind {kind}: {count}" for kind, count in sorted(kinds.items())) or "none"
+    by_kind = ", ".join(f"{kind_name(kind)}: {count}" for kind, count in sorted(kinds.items())) or "none"
     print(f"{directory}: ok, {sum(kinds.values())} records ({by_kind}), {messages} messages")
     _tell_torn(found)
 
@@ -93,21 +157,25 @@ def _dump(directory: Path, start: int | None, limit: int | None) -> None:
     for number, record in enumerate(records):
         if number == limit:
             return
-        print(json.dumps(_as_json(record)))
+        print(json.dumps(as_json(record), ensure_ascii=False))
 
 
-def _as_json(record: Record) -> dict[str, object]:
-    when = datetime.fromtimestamp(record.time / 1000, UTC).isoformat(timespec="milliseconds")
-    fields = {
-        "position": record.position,
-        "kind": record.kind,
-        "epoch": record.epoch,
-        "offset": record.offset,
-        "count": record.count,
-        "time": when,
-        "size": len(record.body),
-    }
+def _compact(directory: Path) -> None:
+    before = _size(directory)
+    store = Store(directory, Clock(time.monotonic, time.time), lambda: None, LogOptions())
+    # As if a server were started and stopped, with nothing refused or thrown away: a will may be due.
+    most = sys.maxsize
+    limits = Limits(retained_messages=most, retained_bytes=most, max_messages=most, max_bytes=most)
+    streams = [options_of(fact) for fact in store.revival.streams.values()]
     try:
-        return {**fields, "body": record.body.decode()}
-    except UnicodeDecodeError:
-        return {**fields, "body_base64": base64.b64encode(record.body).decode()}
+        broker = Broker(limits, time.monotonic, lambda: "", None, store, streams)
+        broker.end_turn()
+        store.upkeep.compact()
+    finally:
+        store.close()
+    after = _size(directory)
+    print(f"{directory}: {before:,} bytes before, {after:,} bytes now")
+
+
+def _size(directory: Path) -> int:
+    return sum(path.stat().st_size for path in segment_files(directory))

@@ -1,47 +1,22 @@
-"""The ledger: the log as an account of messages and of cursors that read them.
+"""The ledger: the log as an account of messages and of cursors that read them, to be written to."""
 
-Everything that changes is a record (`kinds` lists them), so that opening the ledger again gives the same cursors.
-Whoever uses the ledger adds facts of its own, records of kinds from `kinds.FIRST_FACT` on, and gets them back when
-it is opened. A fact of which the checkpoint has a later state may come before it: facts about something unknown are
-to be ignored, and something known that comes again replaces what was known.
-"""
-
-import struct
 import threading
 import time
 from bisect import bisect_right
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 from heliograph.errors import Problem
 from heliograph.log import kinds
-from heliograph.log.cursor import Cursor, decode_cursor
+from heliograph.log.account import ACK, MOVED_HEAD, MOVED_RUN, NUMBER, POSITION, Account, MovedRun
+from heliograph.log.cursor import Cursor
 from heliograph.log.cursor_reading import CursorReading
 from heliograph.log.log import Log, LogOptions
-from heliograph.log.messages import Messages, Receivers, encode_messages, receivers_of
+from heliograph.log.messages import Messages, Receivers, encode_messages
 from heliograph.log.record import Record
 
-_ACK = struct.Struct("<IQI")
-_NUMBER = struct.Struct("<I")
-_POSITION = struct.Struct("<Q")
-_MOVED = struct.Struct("<QQ")
-_MOVED_RUN = struct.Struct("<IQQQQQ")
 
-
-class MovedRun(NamedTuple):
-    """Consecutive messages of a cursor, offsets `lo` to `hi`, and where their copies are: `size` bytes of records."""
-
-    cursor: int
-    lo: int
-    hi: int
-    start: int
-    end: int
-    size: int
-    """0 if none of them is needed: then there are no copies."""
-
-
-class Ledger:
+class Ledger(Account):
     """All cursors of one log, and the only one who writes to it. Everything but `wake` happens in the caller's thread.
 
     What is appended gathers until `end_turn`; it is safe when `safe` has reached what `end` was then.
@@ -59,19 +34,13 @@ class Ledger:
 
         `wake` is called in another thread when `safe` or `trouble` has changed.
         """
-        self.cursors: dict[int, Cursor] = {}
-        self._last_number = 0
-        self._on_fact = on_fact
-        self._on_messages = on_messages
+        super().__init__(on_fact, on_messages)
         self._acks: list[bytes] = []
         self._wake = wake
         self._news = threading.Condition()
         self.trouble: OSError | None = None
         """Why nothing can be written at present."""
-        self.checkpoint = 0
-        """Where the last complete checkpoint starts."""
-        self.checkpoint_size = 0
-        self.log = Log(directory, self._on_safe, self._on_trouble, options, on_record=self._replay)
+        self.log = Log(directory, self._on_safe, self._on_trouble, options, on_record=self.replay)
         self.reader = self.log.reader
         self._check_segments()
 
@@ -115,15 +84,15 @@ class Ledger:
 
     def new_cursor(self) -> Cursor:
         """A cursor that has no messages yet."""
-        self._last_number += 1
-        cursor = self.cursors[self._last_number] = Cursor(self._last_number)
+        self.last_number += 1
+        cursor = self.cursors[self.last_number] = Cursor(self.last_number)
         self.log.append(kinds.CURSOR, cursor.encode())
         return cursor
 
     def drop_cursor(self, cursor: Cursor) -> None:
         """Nobody will read this cursor any more."""
         del self.cursors[cursor.number]
-        self.log.append(kinds.GONE, _NUMBER.pack(cursor.number))
+        self.log.append(kinds.GONE, NUMBER.pack(cursor.number))
 
     def store(self, messages: Messages, cursors: list[Cursor], identifiers: list[int]) -> None:
         """Append messages for these cursors, each of which gives them its next offsets."""
@@ -138,7 +107,7 @@ class Ledger:
     def acknowledge(self, cursor: Cursor, lo: int, hi: int) -> None:
         """A cursor is done with offsets `lo` to `hi`."""
         cursor.acknowledge(lo, hi)
-        self._acks.append(_ACK.pack(cursor.number, lo, hi - lo))
+        self._acks.append(ACK.pack(cursor.number, lo, hi - lo))
 
     def note(self, kind: int, *pieces: bytes) -> None:
         """Append a fact."""
@@ -157,8 +126,8 @@ class Ledger:
         """What was needed between two positions has been copied."""
         # Acknowledged messages have not been copied: that they are must be known before they are gone.
         self._log_acks()
-        self.log.append(kinds.MOVED, _MOVED.pack(gone_from, gone_to), *[_MOVED_RUN.pack(*run) for run in runs])
-        self._move(gone_from, gone_to, runs)
+        self.log.append(kinds.MOVED, MOVED_HEAD.pack(gone_from, gone_to), *[MOVED_RUN.pack(*run) for run in runs])
+        self.move(gone_from, gone_to, runs)
 
     def note_checkpoint(self) -> int:
         """What is known is written down from here on; where that is."""
@@ -170,7 +139,7 @@ class Ledger:
 
     def note_complete(self, start: int) -> None:
         """All that was known at the checkpoint that starts there has been written down."""
-        self.log.append(kinds.COMPLETE, _POSITION.pack(start))
+        self.log.append(kinds.COMPLETE, POSITION.pack(start))
         self.checkpoint, self.checkpoint_size = start, self.end - start
 
     def end_turn(self) -> None:
@@ -184,55 +153,6 @@ class Ledger:
             self._acks.clear()
 
     # Opening
-
-    def _replay(self, record: Record) -> None:
-        body = record.body
-        match record.kind:
-            case kinds.MESSAGES:
-                if not record.flags & kinds.COPY:
-                    self._replay_messages(record)
-            case kinds.ACKS:
-                for number, lo, count in _ACK.iter_unpack(body):
-                    if cursor := self.cursors.get(number):
-                        cursor.acknowledge(lo, lo + count)
-            case kinds.CURSOR:
-                found = decode_cursor(body)
-                self.cursors[found.number] = found
-                self._last_number = max(self._last_number, found.number)
-            case kinds.GONE:
-                self.cursors.pop(_NUMBER.unpack(body)[0], None)
-            case kinds.MOVED:
-                self._replay_moved(body)
-            case kinds.CHECKPOINT:
-                pass
-            case kinds.COMPLETE:
-                (self.checkpoint,) = _POSITION.unpack(body)
-                self.checkpoint_size = record.position - self.checkpoint
-            case _:
-                self._on_fact(record)
-
-    def _replay_messages(self, record: Record) -> None:
-        cursors = self.cursors
-        receivers = receivers_of(record.body)
-        for number, offset in zip(receivers.cursors, receivers.offsets, strict=True):
-            cursor = cursors.get(number)
-            if cursor is None:  # the checkpoint will tell
-                continue
-            if offset != cursor.next:
-                raise Problem(
-                    f"position {record.position}: message {offset} for cursor {number}, which expects {cursor.next}"
-                )
-            cursor.add(record.count, record.position, record.end, record.time)
-        self._on_messages(record, receivers)
-
-    def _replay_moved(self, body: bytes) -> None:
-        gone_from, gone_to = _MOVED.unpack_from(body)
-        self._move(gone_from, gone_to, [MovedRun(*run) for run in _MOVED_RUN.iter_unpack(body[_MOVED.size :])])
-
-    def _move(self, gone_from: int, gone_to: int, runs: list[MovedRun]) -> None:
-        for run in runs:
-            if cursor := self.cursors.get(run.cursor):
-                cursor.move(run.lo, run.hi, (gone_from, gone_to), run.start, run.end, run.size)
 
     def _check_segments(self) -> None:
         """Refuse to go on if messages that somebody waits for are in segments that are not there.

@@ -16,16 +16,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from heliograph.log import kinds
 from heliograph.log.messages import offset_for
 from heliograph.log.record import BadRecord, Record
 from heliograph.log.recovery import Damage, segment_end
 from heliograph.log.scan import scan
 from heliograph.log.segment import Segment, read_segment, segment_path
 from heliograph.log.stream_index import Entry, PartitionIndex, read_description
-from heliograph.log.stream_span import OffsetAhead, OffsetGone, StreamMessage, StreamSpan, span_of
+from heliograph.log.stream_span import LIMIT_BYTES, OffsetAhead, OffsetGone, StreamSource, StreamSpan, span_of
 
-LIMIT_BYTES = 1 << 20
-_MESSAGES = 1
 _PATIENCE = 5.0
 """Seconds for the index to follow after messages have moved."""
 _PAUSE = 0.02
@@ -38,7 +37,7 @@ class Stored(NamedTuple):
     record: Record
 
 
-class StreamReader:
+class StreamReader(StreamSource):
     """Reads one stream. To be used in one thread at a time; cheap to make."""
 
     def __init__(self, directory: Path | str, name: str) -> None:
@@ -104,12 +103,7 @@ class StreamReader:
     def read(
         self, partition: int, offset: int, *, limit_messages: int | None = None, limit_bytes: int = LIMIT_BYTES
     ) -> list[StreamSpan]:
-        """Messages from an offset on, in order and without a gap; nothing if `offset` is the latest one.
-
-        They come as spans, which give their messages one by one when iterated over. There are no more than
-        `limit_messages` of them, and not many more bytes than `limit_bytes`. OffsetGone if retention has deleted that
-        offset, OffsetAhead if it is behind the latest.
-        """
+        """See StreamSource."""
         spans: list[StreamSpan] = []
         end = None if limit_messages is None else offset + limit_messages
         for stored in self._stored(partition, offset, end, limit_bytes):
@@ -117,20 +111,16 @@ class StreamReader:
             spans.append(span.part(offset, span.next if end is None else end))
         return spans
 
-    def messages(self, partition: int, offset: int, limit_messages: int | None = None) -> Iterator[StreamMessage]:
-        """Message by message, from an offset up to what is the latest one when that is reached."""
-        end = None if limit_messages is None else offset + limit_messages
-        while end is None or offset < end:
-            spans = self.read(partition, offset, limit_messages=None if end is None else end - offset)
-            if not spans:
-                return
-            for span in spans:
-                yield from span
-            offset = spans[-1].next
+    def records(
+        self, partition: int, offset: int, *, limit_messages: int | None = None, limit_bytes: int = LIMIT_BYTES
+    ) -> tuple[list[Record], int]:
+        """The same as the log has it: records with these messages, and the offset behind the last.
 
-    def records(self, partition: int, offset: int, limit_bytes: int = LIMIT_BYTES) -> list[Record]:
-        """The same as the log has it: records with messages from an offset on, the first may have some before it."""
-        return [stored.record for stored in self._stored(partition, offset, None, limit_bytes)]
+        The first may have messages before the offset too, the last some that are behind the limit.
+        """
+        end = None if limit_messages is None else offset + limit_messages
+        found = self._stored(partition, offset, end, limit_bytes)
+        return [stored.record for stored in found], found[-1].first + found[-1].record.count if found else offset
 
     def _index(self, partition: int) -> PartitionIndex:
         index = self._indexes.get(partition)
@@ -184,7 +174,7 @@ class StreamReader:
         while True:
             before = offset
             for record in self._files.records(entry.start, entry.end):
-                first = offset_for(record.body, index.cursor) if record.kind == _MESSAGES else None
+                first = offset_for(record.body, index.cursor) if record.kind == kinds.MESSAGES else None
                 if first is None or not first <= offset < first + record.count:
                     continue  # for others, or of another chunk
                 found.append(Stored(first, record))

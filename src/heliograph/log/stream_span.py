@@ -1,5 +1,6 @@
 """What readers of a stream get: spans of messages as they were stored, and single messages for those who want them."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -7,12 +8,15 @@ from heliograph.errors import Problem
 from heliograph.log.messages import Messages, decode_messages
 from heliograph.log.record import Record
 
+LIMIT_BYTES = 1 << 20
+
 
 class OffsetGone(Problem):
     """Messages that a reader asks for have been deleted; `earliest` is the oldest offset left."""
 
     def __init__(self, what: str, offset: int, earliest: int) -> None:
         super().__init__(f"{what}: offset {offset} is gone, the earliest one left is {earliest}")
+        self.offset = offset
         self.earliest = earliest
 
 
@@ -21,6 +25,7 @@ class OffsetAhead(Problem):
 
     def __init__(self, what: str, offset: int, latest: int) -> None:
         super().__init__(f"{what}: offset {offset} is ahead of the stream, the next message gets {latest}")
+        self.offset = offset
         self.latest = latest
 
 
@@ -103,3 +108,29 @@ class StreamSpan:
 def span_of(record: Record, offset: int) -> StreamSpan:
     """The messages of a record, the first of which has this offset."""
     return StreamSpan(offset, record.time, decode_messages(record.body, record.count))
+
+
+class StreamSource(ABC):
+    """A stream as readers see it, wherever it is."""
+
+    @abstractmethod
+    def read(
+        self, partition: int, offset: int, *, limit_messages: int | None = None, limit_bytes: int = LIMIT_BYTES
+    ) -> list[StreamSpan]:
+        """Messages from an offset on, in order and without a gap; nothing if `offset` is the latest one.
+
+        They come as spans, which give their messages one by one when iterated over. There are no more than
+        `limit_messages` of them, and not many more bytes than `limit_bytes`. OffsetGone if retention has deleted that
+        offset, OffsetAhead if it is behind the latest.
+        """
+
+    def messages(self, partition: int, offset: int, limit_messages: int | None = None) -> Iterator[StreamMessage]:
+        """Message by message, from an offset up to what is the latest one when that is reached."""
+        end = None if limit_messages is None else offset + limit_messages
+        while end is None or offset < end:
+            spans = self.read(partition, offset, limit_messages=None if end is None else end - offset)
+            if not spans:
+                return
+            for span in spans:
+                yield from span
+            offset = spans[-1].next

@@ -10,8 +10,9 @@ from itertools import chain
 
 from heliograph.errors import Problem
 from heliograph.log import kinds
+from heliograph.log.account import MovedRun
 from heliograph.log.cursor import CHUNK_SIZE
-from heliograph.log.ledger import Ledger, MovedRun
+from heliograph.log.ledger import Ledger
 from heliograph.log.messages import Receivers, decode_messages, receivers_of
 from heliograph.log.record import Record
 
@@ -80,6 +81,8 @@ class Upkeep:
 
     def compact(self) -> None:
         """Give back all the room that is not needed, at once; but do not copy much to gain little."""
+        log = self._ledger.log
+        log.rotate(log.replay_position)  # a segment of its own for the checkpoint: those before it can all go
         self.checkpoint()
         self._finish(self._tidy(_WORTH_COMPACTING))
 

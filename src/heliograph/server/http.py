@@ -1,11 +1,11 @@
-"""A small HTTP/1.1 server for the operators' pages: GET and HEAD on a handful of paths, nothing else."""
+"""A small HTTP/1.1 server for the operators' pages: GET and HEAD on a handful of paths and folders, nothing else."""
 
 import asyncio
 import html
 import json
 import logging
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from email.utils import formatdate
 from http import HTTPStatus
@@ -31,23 +31,33 @@ READ_SIZE = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class Answer:
+    """What a client gets."""
+
     status: HTTPStatus
     content_type: str
     body: bytes
     headers: tuple[tuple[str, str], ...] = ()
 
 
-def _refusal(status: HTTPStatus, message: str, *headers: tuple[str, str]) -> _Answer:
-    body = json.dumps({"error": message}).encode() + b"\n"
-    return _Answer(status, "application/json", body, headers)
+def refusal(status: HTTPStatus, message: str, *headers: tuple[str, str], **more: object) -> Answer:
+    """An answer that says, for people, why there is no other; `more` is what programs want to know."""
+    body = json.dumps({"error": message, **more}).encode() + b"\n"
+    return Answer(status, "application/json", body, headers)
+
+
+Folder = Callable[[str, str], Awaitable[Answer]]
+"""Answers for all paths below one: gets the path and the query, both as they are in the URL."""
 
 
 class HttpServer:
-    """Serves pages by path, and at `/` a list of them unless there is a page for it."""
+    """Serves pages by path, folders by the start of it, and at `/` a list of them unless there is a page for it."""
 
-    def __init__(self, pages: Mapping[str, Page], timeout: float = IDLE_TIMEOUT) -> None:
+    def __init__(
+        self, pages: Mapping[str, Page], timeout: float = IDLE_TIMEOUT, folders: Mapping[str, Folder] | None = None
+    ) -> None:
         """`timeout` is the time in seconds that a client has for each request, and to take each answer."""
+        self._folders = dict(folders or {})
         self._pages: dict[str, Page] = {"/": self._list_of_pages, **pages}
         self._timeout = timeout
         self._acceptors: list[Acceptor] = []
@@ -101,10 +111,10 @@ class HttpServer:
                     request = await _next_request(http, reader)
                 if request is None:
                     return
-                answer = self._answer(request)
+                answer = await self._answer(request)
                 wants_body = request.method != b"HEAD"
             except h11.RemoteProtocolError as error:
-                answer = _refusal(HTTPStatus(error.error_status_hint), str(error), ("Connection", "close"))
+                answer = refusal(HTTPStatus(error.error_status_hint), str(error), ("Connection", "close"))
                 wants_body = True
             async with asyncio.timeout(self._timeout):
                 writer.write(_encode(http, answer, wants_body))
@@ -113,31 +123,34 @@ class HttpServer:
                 return
             http.start_next_cycle()
 
-    def _answer(self, request: h11.Request) -> _Answer:
+    async def _answer(self, request: h11.Request) -> Answer:
         if request.method not in {b"GET", b"HEAD"}:
             # Such a request may have a body, which nobody here will read: the connection cannot be used again.
             headers = (("Allow", "GET, HEAD"), ("Connection", "close"))
             method = request.method.decode()
-            return _refusal(HTTPStatus.METHOD_NOT_ALLOWED, f"expected GET or HEAD, found {method}", *headers)
+            return refusal(HTTPStatus.METHOD_NOT_ALLOWED, f"expected GET or HEAD, found {method}", *headers)
         try:
-            path = urlsplit(request.target.decode()).path
+            url = urlsplit(request.target.decode())
         except ValueError:
-            return _refusal(HTTPStatus.BAD_REQUEST, "expected a path, found something else")
-        page = self._pages.get(path)
-        if page is None:
-            return _refusal(HTTPStatus.NOT_FOUND, f"expected one of {', '.join(self._pages)}, found {path}")
+            return refusal(HTTPStatus.BAD_REQUEST, "expected a path, found something else")
+        path = url.path
+        page, folder = self._pages.get(path), self._folders.get("/" + path[1:].partition("/")[0])
         try:
-            return _Answer(HTTPStatus.OK, *page())
+            if page is not None:
+                return Answer(HTTPStatus.OK, *page())
+            if folder is not None:
+                return await folder(path, url.query)
+            there = ", ".join([*self._pages, *self._folders])
+            return refusal(HTTPStatus.NOT_FOUND, f"expected one of {there}, found {path}")
         except Unavailable as why:
-            return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, str(why))
+            return refusal(HTTPStatus.SERVICE_UNAVAILABLE, str(why))
         except Exception:
             log.exception("cannot make a page", extra={"path": path})
-            return _refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "this page could not be made; the server's log says why")
+            return refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "this page could not be made; the server's log says why")
 
     def _list_of_pages(self) -> tuple[str, bytes]:
-        items = "".join(
-            f'<li><a href="{html.escape(path)}">{html.escape(path)}</a></li>' for path in self._pages if path != "/"
-        )
+        paths = [html.escape(path) for path in [*self._pages, *self._folders] if path != "/"]
+        items = "".join(f'<li><a href="{path}">{path}</a></li>' for path in paths)
         text = (
             f'<!doctype html><html lang="en"><meta charset="utf-8"><title>heliograph</title><h1>heliograph</h1>'
             f"<ul>{items}</ul></html>\n"
@@ -164,7 +177,7 @@ async def _next_request(http: h11.Connection, reader: asyncio.StreamReader) -> h
             return None
 
 
-def _encode(http: h11.Connection, answer: _Answer, wants_body: bool) -> bytes:
+def _encode(http: h11.Connection, answer: Answer, wants_body: bool) -> bytes:
     response = h11.Response(
         status_code=answer.status,
         reason=answer.status.phrase.encode(),

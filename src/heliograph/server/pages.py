@@ -81,6 +81,7 @@ def statistics(broker: Broker) -> dict[str, Any]:
             "bytes": broker.held.bytes,
         },
         "storage": _storage(broker),
+        "streams": _streams(broker),
         "retained": {
             "count": broker.retained.count,
             "bytes": broker.retained.bytes,
@@ -102,6 +103,19 @@ def _storage(broker: Broker) -> dict[str, Any]:
         "unsafe_bytes": store.ledger.waiting,
         "cursors": len(store.ledger.cursors),
     }
+
+
+def _streams(broker: Broker) -> list[dict[str, Any]]:
+    assert broker.store is not None
+    return [
+        {
+            **stream.description(),
+            "partitions": [
+                {"first": cursor.first, "next": cursor.next, "bytes": cursor.bytes} for cursor in stream.cursors
+            ],
+        }
+        for stream in broker.store.streams.by_name.values()
+    ]
 
 
 def subscriptions(broker: Broker) -> list[dict[str, Any]]:
@@ -181,6 +195,7 @@ def metrics(broker: Broker, uptime: float) -> list[Metric]:
         Metric("heliograph_log_bytes", "gauge", "Bytes in the files of the log.", storage["log_bytes"]),
         Metric("heliograph_log_segments", "gauge", "Files of the log.", storage["segments"]),
         Metric("heliograph_log_unsafe_bytes", "gauge", "Bytes not yet safe.", storage["unsafe_bytes"]),
+        *_stream_metrics(stats["streams"]),
         Metric("heliograph_retained_messages", "gauge", "Retained messages.", retained["count"]),
         Metric("heliograph_retained_bytes", "gauge", "Payload bytes of retained messages.", retained["bytes"]),
         Metric(
@@ -189,4 +204,19 @@ def metrics(broker: Broker, uptime: float) -> list[Metric]:
             "Messages not retained because there was no room.",
             retained["rejected"],
         ),
+    ]
+
+
+def _stream_metrics(streams: list[dict[str, Any]]) -> list[Metric]:
+    def by_partition(key: str) -> list[tuple[dict[str, str], float]]:
+        return [
+            ({"stream": stream["name"], "partition": str(number)}, partition[key])
+            for stream in streams
+            for number, partition in enumerate(stream["partitions"])
+        ]
+
+    return [
+        Metric("heliograph_stream_messages_total", "counter", "The next offset of a partition.", by_partition("next")),
+        Metric("heliograph_stream_first_offset", "gauge", "The oldest offset kept.", by_partition("first")),
+        Metric("heliograph_stream_bytes", "gauge", "Bytes kept in a partition.", by_partition("bytes")),
     ]

@@ -26,6 +26,7 @@ from heliograph.server.listeners import Listener
 from heliograph.server.loop import ClientLoop
 from heliograph.server.pages import pages
 from heliograph.server.sockets import Reactor
+from heliograph.server.stream_pages import StreamPages
 from heliograph.server.writing import Writer
 
 log = logging.getLogger(__name__)
@@ -142,7 +143,10 @@ class Server:
         http = self.config.http
         if not http.enabled:
             return
-        self.http = HttpServer(pages(self.broker, lambda: self.config.server.name))
+        self.http = HttpServer(
+            pages(self.broker, lambda: self.config.server.name),
+            folders={"/streams": StreamPages(Path(self.config.storage.directory))},
+        )
         try:
             await self.http.start(http.host, http.port)
         except OSError as error:

@@ -1,0 +1,103 @@
+"""An account: all cursors of a log, as its records tell of them.
+
+Everything that changes is a record (`kinds` lists them), so that going through them gives the same cursors again.
+Whoever writes the log adds facts of its own, records of kinds from `kinds.FIRST_FACT` on, and gets them back when it is
+opened. A fact of which the checkpoint has a later state may come before it: facts about something unknown are to be
+ignored, and something known that comes again replaces what was known.
+"""
+
+import struct
+from collections.abc import Callable
+from typing import NamedTuple
+
+from heliograph.errors import Problem
+from heliograph.log import kinds
+from heliograph.log.cursor import Cursor, decode_cursor
+from heliograph.log.messages import Receivers, receivers_of
+from heliograph.log.record import Record
+
+ACK = struct.Struct("<IQI")
+NUMBER = struct.Struct("<I")
+POSITION = struct.Struct("<Q")
+MOVED_HEAD = struct.Struct("<QQ")
+MOVED_RUN = struct.Struct("<IQQQQQ")
+
+
+class MovedRun(NamedTuple):
+    """Consecutive messages of a cursor, offsets `lo` to `hi`, and where their copies are: `size` bytes of records."""
+
+    cursor: int
+    lo: int
+    hi: int
+    start: int
+    end: int
+    size: int
+    """0 if none of them is needed: then there are no copies."""
+
+
+def decode_moved(body: bytes) -> tuple[int, int, list[MovedRun]]:
+    """What a record of kind MOVED says: from where to where the messages stood, and where they are now."""
+    gone_from, gone_to = MOVED_HEAD.unpack_from(body)
+    return gone_from, gone_to, [MovedRun(*run) for run in MOVED_RUN.iter_unpack(body[MOVED_HEAD.size :])]
+
+
+class Account:
+    """The cursors of one log. Made by going through all records from the replay position on."""
+
+    def __init__(self, on_fact: Callable[[Record], None], on_messages: Callable[[Record, Receivers], None]) -> None:
+        """Facts and messages are handed on."""
+        self.cursors: dict[int, Cursor] = {}
+        self.last_number = 0
+        """The highest number that a cursor has had."""
+        self.checkpoint = 0
+        """Where the last complete checkpoint starts."""
+        self.checkpoint_size = 0
+        self._on_fact = on_fact
+        self._on_messages = on_messages
+
+    def replay(self, record: Record) -> None:
+        """Take up what a record says."""
+        body = record.body
+        match record.kind:
+            case kinds.MESSAGES:
+                if not record.flags & kinds.COPY:
+                    self._replay_messages(record)
+            case kinds.ACKS:
+                for number, lo, count in ACK.iter_unpack(body):
+                    if cursor := self.cursors.get(number):
+                        cursor.acknowledge(lo, lo + count)
+            case kinds.CURSOR:
+                found = decode_cursor(body)
+                self.cursors[found.number] = found
+                self.last_number = max(self.last_number, found.number)
+            case kinds.GONE:
+                self.cursors.pop(NUMBER.unpack(body)[0], None)
+            case kinds.MOVED:
+                self.move(*decode_moved(body))
+            case kinds.CHECKPOINT:
+                pass
+            case kinds.COMPLETE:
+                (self.checkpoint,) = POSITION.unpack(body)
+                self.checkpoint_size = record.position - self.checkpoint
+            case _:
+                self._on_fact(record)
+
+    def _replay_messages(self, record: Record) -> None:
+        cursors = self.cursors
+        receivers = receivers_of(record.body)
+        for number, offset in zip(receivers.cursors, receivers.offsets, strict=True):
+            cursor = cursors.get(number)
+            if cursor is None:  # the checkpoint will tell
+                continue
+            if offset != cursor.next:
+                raise Problem(
+                    f"position {record.position}: message {offset} for cursor {number}, which expects {cursor.next}"
+                )
+            cursor.add(record.count, record.position, record.end, record.time)
+        self._on_messages(record, receivers)
+
+    def move(self, gone_from: int, gone_to: int, runs: list[MovedRun]) -> None:
+        """What was needed between two positions is elsewhere now."""
+        for run in runs:
+            if cursor := self.cursors.get(run.cursor):
+                cursor.move(run.lo, run.hi, (gone_from, gone_to), run.start, run.end, run.size)
