@@ -308,7 +308,8 @@ class Connection:
         # Before PUBREL leaves, it must be certain that the message is never sent again: the client forgets it then.
         stored = session.number > 0
         if stored:
-            known = [i for i in range(first, first + count) if i not in unknown]
+            ids = range(first, first + count)
+            known = [i for i in ids if i not in unknown] if unknown else ids
             self._note_received(session, known, session.settled[done:])
         if not unknown:
             self._answer(ack_run(PUBRELS, first, count), stored=stored)

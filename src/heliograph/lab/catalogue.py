@@ -83,7 +83,6 @@ DURABLE: tuple[Case, ...] = (
         publishers=100,
         qos=1,
         window=1,
-        goal=10,
         share=SHARE,
     ),
     Backlog(
