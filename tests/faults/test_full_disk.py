@@ -6,6 +6,7 @@ import subprocess
 import urllib.error
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -16,19 +17,17 @@ from running import PLAIN, RunningServer, Serve
 LASTING = {"session_expiry_interval": 3600}
 
 
-class SmallDisk:
+class SmallDisk(Protocol):
     """Room that can be taken away from a server and given back."""
 
     folder: Path
 
-    def fill(self, server: RunningServer) -> None:
-        raise NotImplementedError
+    def fill(self, server: RunningServer) -> None: ...
 
-    def make_room(self, server: RunningServer) -> None:
-        raise NotImplementedError
+    def make_room(self, server: RunningServer) -> None: ...
 
 
-class FileSizeLimit(SmallDisk):
+class FileSizeLimit:
     """No file of the process may grow any more: the kernel refuses writes, as root and as anybody else."""
 
     def __init__(self, folder: Path) -> None:
@@ -43,7 +42,7 @@ class FileSizeLimit(SmallDisk):
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, limits)
 
 
-class SmallFileSystem(SmallDisk):
+class SmallFileSystem:
     """A file system of four megabytes, which somebody else has filled."""
 
     def __init__(self, folder: Path) -> None:
@@ -63,9 +62,7 @@ class SmallFileSystem(SmallDisk):
 
 def can_mount() -> bool:
     """Whether this is root with all its powers; a container's often is not."""
-    probe = (
-        "mkdir -p /tmp/probe-$$ && mount -t tmpfs tmpfs /tmp/probe-$$ && umount /tmp/probe-$$ && rmdir /tmp/probe-$$"
-    )
+    probe = 'd=$(mktemp -d) && mount -t tmpfs tmpfs "$d" && umount "$d" && rmdir "$d"'
     return subprocess.run(["sh", "-c", probe], capture_output=True, check=False).returncode == 0
 
 
