@@ -1,6 +1,7 @@
 """Brokers that can be killed and started again on the same port and the same data: ours, and one to compare with."""
 
 import getpass
+import random
 import signal
 import socket
 import subprocess
@@ -127,11 +128,20 @@ autosave_interval {interval}
 
 
 def free_port() -> int:
-    """A port that nobody listens on; it stays the same over all restarts, as clients want it."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
+    """A port that nobody has, and that the kernel gives to no client.
+
+    Clients try again and again while the server is down. On a port that outgoing connections may start from, one of
+    them would sooner or later be connected to itself, and the server could not have its port back.
+    """
+    first_of_clients = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    for port in random.sample(range(10_000, first_of_clients), 100):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise AssertionError("no free port found")
 
 
 def _accepts(port: int) -> bool:
