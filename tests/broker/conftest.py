@@ -1,0 +1,24 @@
+"""Scenes with a store."""
+
+import pytest
+
+from broker.clients import DurableScene
+
+
+@pytest.fixture
+def make(tmp_path):
+    """Makes a scene with these limits."""
+    scenes = []
+
+    def start(**limits):
+        scenes.append(DurableScene(tmp_path / "logs", **limits))
+        return scenes[-1]
+
+    yield start
+    for scene in scenes:
+        scene.close()
+
+
+@pytest.fixture
+def scene(make):
+    return make()
