@@ -44,15 +44,20 @@ class Ledger(Account):
         self._news = threading.Condition()
         self.trouble: OSError | None = None
         """Why nothing can be written at present."""
+        self._awaited = False
+        """Somebody is in `wait`."""
         self.log = Log(directory, self._on_safe, self._on_trouble, options, on_record=self.replay)
+        self._progress = self.log.committer  # asked several times in each turn
+        self._ended = self.end
         self.reader = self.log.reader
         self._check_segments()
 
     # How far it is safe
 
     def _on_safe(self, position: int) -> None:
-        with self._news:
-            self._news.notify_all()
+        if self._awaited:
+            with self._news:
+                self._news.notify_all()
         self._wake()
 
     def _on_trouble(self, error: OSError | None) -> None:
@@ -64,25 +69,27 @@ class Ledger(Account):
     @property
     def safe(self) -> int:
         """Everything before this position is as safe as it will ever be."""
-        return self.log.safe
+        return self._progress.safe
 
     @property
     def end(self) -> int:
         """Where the next record will stand."""
-        return self.log.end
+        return self._progress.end
 
     @property
     def waiting(self) -> int:
         """Bytes that are not yet safe."""
-        return self.log.waiting
+        return self._progress.end - self._progress.safe
 
     def wait(self) -> bool:
         """Commit, and wait until all is safe; False if there is trouble with the disk instead."""
         self.end_turn()
         end = self.end
         with self._news:
-            self._news.wait_for(lambda: self.log.safe >= end or self.trouble is not None)
-        return self.log.safe >= end
+            self._awaited = True  # before the first look at `safe`, which is changed without the lock
+            self._news.wait_for(lambda: self.safe >= end or self.trouble is not None)
+            self._awaited = False
+        return self.safe >= end
 
     # Changes
 
@@ -112,9 +119,9 @@ class Ledger(Account):
         if group is not None:
             group.add_messages(cursors, (body, messages.data), count)
             return offsets
-        start = self.log.append(kinds.MESSAGES, body, messages.data, count=count)
-        end = self.log.end
         now = time.time_ns() // 1_000_000
+        start = self.log.append(kinds.MESSAGES, body, messages.data, count=count, when=now)
+        end = self._progress.end
         for cursor in cursors:
             cursor.add(count, start, end, now, end - start)
         return offsets
@@ -187,8 +194,15 @@ class Ledger(Account):
 
     def end_turn(self) -> None:
         """See to it that everything up to now becomes safe."""
-        self._log_acks()
+        if self._acks:
+            self._log_acks()
         self.log.commit()
+        self._ended = self._progress.end
+
+    @property
+    def only_acks(self) -> bool:
+        """Whether something has happened since the last `end_turn`, and all of it is acknowledgements."""
+        return bool(self._acks) and self._progress.end == self._ended
 
     def _log_acks(self) -> None:
         if self._acks:
