@@ -59,6 +59,8 @@ class Server:
         """Open the log and all listeners; a Problem says what is in the way, and then nothing is left open."""
         loop = asyncio.get_running_loop()
         self._loop = loop
+        if isinstance(loop, ClientLoop):
+            loop.on_ring(self._release)
         self._store = self._open_store()
         try:
             await self._start(loop)
@@ -80,10 +82,18 @@ class Server:
 
     def _wake(self) -> None:
         """In the log's thread: something has become safe, or cannot."""
+        if isinstance(self._loop, ClientLoop):
+            self._loop.ring()
+            return
         with contextlib.suppress(RuntimeError):  # the loop is closed already
             self._loop.call_soon_threadsafe(self._more_is_safe)
 
     def _more_is_safe(self) -> None:
+        self._release()
+        self._writer.flush()
+
+    def _release(self) -> None:
+        """What has waited to be safe may leave; clients are written to right after this."""
         trouble = self._store.trouble
         if trouble != self._trouble:
             if trouble:
@@ -91,8 +101,16 @@ class Server:
             else:
                 log.warning("messages can be stored again")
             self._trouble = trouble
-        self.broker.more_is_safe()
-        self._writer.flush()
+        try:
+            self.broker.more_is_safe()
+        except Exception:
+            log.exception("internal error while messages that are safe now were sent")
+        store = self._store
+        # Rare, or only where there are streams: not before clients have been written to.
+        if store.upkeep.busy or (store.streams.by_name and time.monotonic() >= self._index_due):
+            self._loop.call_soon(self._look_after_log)
+
+    def _look_after_log(self) -> None:
         if self._store.upkeep.busy:  # it may have waited for just this
             self._upkeep(_UPKEEP_BETWEEN)
         if (now := time.monotonic()) >= self._index_due:
