@@ -1,0 +1,1 @@
+"""Queues: messages that wait until somebody gets them, in order, once each."""
