@@ -1,1 +1,1 @@
-"""Queues: messages that wait until somebody gets them, in order, once each."""
+"""Queues: messages wait here, in order, until somebody gets them."""

@@ -129,9 +129,14 @@ def application_properties(payload: bytes) -> dict[str, Any]:
                 name = payload[at + 2 : stop].decode()
             else:
                 name, stop = read_value(payload, at)
-            if payload[stop] == 0xA1:
+            code = payload[stop]
+            if code == 0xA1:
                 at = stop + 2 + payload[stop + 1]
                 found[name] = payload[stop + 2 : at].decode()
+            elif code in _FIXED:
+                unpack, size = _FIXED[code]
+                (found[name],) = unpack(payload, stop + 1)
+                at = stop + size
             else:
                 found[name], at = read_value(payload, stop)
     except (IndexError, ValueError, struct.error):
@@ -168,22 +173,26 @@ def _compound(payload: bytes, at: int) -> tuple[int, int, int]:
 
 _TWO_U32 = Struct(">II")
 _FIXED = {
-    0x50: Struct(">B"),
-    0x51: Struct(">b"),
-    0x52: Struct(">B"),
-    0x53: Struct(">B"),
-    0x54: Struct(">b"),
-    0x55: Struct(">b"),
-    0x60: Struct(">H"),
-    0x61: Struct(">h"),
-    0x70: Struct(">I"),
-    0x71: Struct(">i"),
-    0x72: Struct(">f"),
-    0x80: Struct(">Q"),
-    0x81: Struct(">q"),
-    0x82: Struct(">d"),
-    0x83: Struct(">q"),
+    code: (Struct(form).unpack_from, 1 + Struct(form).size)
+    for code, form in {
+        0x50: ">B",
+        0x51: ">b",
+        0x52: ">B",
+        0x53: ">B",
+        0x54: ">b",
+        0x55: ">b",
+        0x60: ">H",
+        0x61: ">h",
+        0x70: ">I",
+        0x71: ">i",
+        0x72: ">f",
+        0x80: ">Q",
+        0x81: ">q",
+        0x82: ">d",
+        0x83: ">q",
+    }.items()
 }
+"""Numbers: how to read each kind, and how many bytes it takes with its code."""
 _CONSTANTS = {0x40: None, 0x41: True, 0x42: False, 0x43: 0, 0x44: 0}
 _WIDTHS = {0x4: 0, 0x5: 1, 0x6: 2, 0x7: 4, 0x8: 8, 0x9: 16}
 _TEXTS = {0xA1: "utf-8", 0xB1: "utf-8", 0xA3: "ascii", 0xB3: "ascii"}
@@ -192,9 +201,9 @@ _TEXTS = {0xA1: "utf-8", 0xB1: "utf-8", 0xA3: "ascii", 0xB3: "ascii"}
 def read_value(payload: bytes, at: int) -> tuple[Any, int]:
     """A simple value as selectors see it, and where the next one begins. Anything else is skipped as its bytes."""
     code = payload[at]
-    fixed = _FIXED.get(code)
-    if fixed is not None:
-        return fixed.unpack_from(payload, at + 1)[0], at + 1 + fixed.size
+    if code in _FIXED:
+        unpack, size = _FIXED[code]
+        return unpack(payload, at + 1)[0], at + size
     if code in _CONSTANTS:
         return _CONSTANTS[code], at + 1
     kind = code >> 4
