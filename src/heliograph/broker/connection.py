@@ -4,13 +4,13 @@ States: a connection is *new* until its CONNECT has come, *waiting* while somebo
 it has a session, and *ended* after that. Only an open one takes packets other than CONNECT.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import Enum
-from typing import Protocol
 
 from heliograph.broker import delivery, facts, handshake
 from heliograph.broker.broker import Broker
 from heliograph.broker.facts import Move
+from heliograph.broker.gate import Gate
 from heliograph.broker.inbound import forward, take_span, take_straight
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.routes import Route
@@ -35,15 +35,6 @@ _TOLD_TO_OLD_CLIENTS = (Reason.UNSUPPORTED_PROTOCOL_VERSION, Reason.CLIENT_IDENT
 _REASON_STRING_MOST = 200
 _QOS0 = 0x30
 _PUBLISH, _FIRST_ACK, _LAST_ACK = 3, 4, 7
-
-Verdict = Callable[[Reason, str], None]
-
-
-class Gate(Protocol):
-    """Who decides on credentials."""
-
-    def check(self, connect: packets.Connect, verdict: Verdict) -> None:
-        """Call `verdict` with SUCCESS or the reason to refuse, now or later."""
 
 
 class State(Enum):
@@ -229,7 +220,7 @@ class Connection:
             self.refuse(*problem)
             return True
         self.state = State.WAITING
-        self.gate.check(packet, lambda reason, text: self._admit(packet, reason, text))
+        self.gate.check(packet.username, packet.password, lambda reason, text: self._admit(packet, reason, text))
         return self.state is not State.WAITING
 
     def _admit(self, connect: packets.Connect, reason: Reason, text: str) -> None:
@@ -471,7 +462,7 @@ class Connection:
 
     # The end
 
-    def end(self, reason: Reason, text: str, *, publish_will: bool) -> None:
+    def end(self, reason: Reason, text: str, *, publish_will: bool = False) -> None:
         """End the connection from this side; an MQTT 5 client is told why."""
         if self.state is State.ENDED:
             return
