@@ -33,6 +33,7 @@ _PINGRESP = b"\xd0\x00"
 _TOLD_TO_OLD_CLIENTS = (Reason.UNSUPPORTED_PROTOCOL_VERSION, Reason.CLIENT_IDENTIFIER_NOT_VALID)
 # Reason strings quote what the client sent, which may be longer than a string on the wire can be.
 _REASON_STRING_MOST = 200
+_VERSIONS = {3: "3.1", 4: "3.1.1", 5: "5"}
 _QOS0 = 0x30
 _PUBLISH, _FIRST_ACK, _LAST_ACK = 3, 4, 7
 
@@ -244,7 +245,14 @@ class Connection:
             return
         self.state = State.OPEN
         handshake.welcome(self, connect, present=present)
-        self.broker.journal.admitted(self, connect)
+        self.broker.journal.admitted(
+            self.outlet,
+            self.session.client_id,
+            mqtt=_VERSIONS[self.version],
+            user=connect.username,
+            clean=connect.clean_start,
+            keep_alive=self.keep_alive,
+        )
         if self.keep_alive:
             self._check_at(self.heard + 1.5 * self.keep_alive)
         if self._parts is not None:
@@ -253,7 +261,7 @@ class Connection:
     def refuse(self, reason: Reason, text: str) -> None:
         """CONNACK with a reason why not, and the end."""
         self.broker.stats.refused += 1
-        self.broker.journal.refused(self, reason, text)
+        self.broker.journal.refused(self.outlet, reason.name, text)
         properties = Properties(reason_string=text[:_REASON_STRING_MOST]) if self.version5 else Properties()
         code = reason if self.version5 else connack_code_v3(reason)
         self.send(packets.ConnAck(False, code, properties))
@@ -492,7 +500,7 @@ class Connection:
         self.outlet.connected = self.outlet.open = False
         self.broker.stats.connected -= 1
         del self.broker.connections[session.client_id]
-        self.broker.journal.ended(self, session.client_id, why)
+        self.broker.journal.ended(session.client_id, why)
         self.broker.detach(session, publish_will=publish_will)
 
     def _finish(self) -> None:
