@@ -1,7 +1,6 @@
 """What is put is got, in order, once."""
 
 from broker.queues.scenes import message, persistent, texts
-
 from heliograph.broker.queues.outcome import ACCEPTED, FAILED, RELEASED
 
 

@@ -173,7 +173,7 @@ class Queue:
     def _show(self, entries: list[Entry]) -> None:
         if expiring := [entry for entry in entries if entry.expires]:
             self.timetable.add_expiring(expiring, self.depth)
-        if delayed := [entry for entry in entries if entry.deliver_at > entry.put_at]:
+        if delayed := [entry for entry in entries if entry.deliver_at]:
             now = self._queues.now()
             delayed = [entry for entry in delayed if entry.deliver_at > now]
             self.timetable.add_delayed(delayed)
