@@ -42,7 +42,10 @@ def bury(queues: "Queues", queue: "Queue", entries: list[Entry], reason: str, *,
             COUNT: UInt(entry.deliveries),
         }
         payload = with_annotations(entry.payload, written)
-        offset = NOT_STORED if entry.offset >= 0 and grave.shelf is not None else NOT_PERSISTENT
+        offset = NOT_PERSISTENT
+        if entry.offset >= 0 and grave.keeps:
+            offset = NOT_STORED
+            queues.open_shelf(grave)
         letters.append(Entry(grave, payload, len(payload), entry.priority, entry.expires, 0, now, offset))
     _move(queues, queue, entries, grave, letters)
     queue.counters.dead_lettered += len(entries)
@@ -129,8 +132,9 @@ def _send_back(
         result.left[why.text] += 1
     entries = [entry for place, (entry, _) in enumerate(letters) if place not in refused]
     for copy, entry in zip(copies, entries, strict=True):
-        if copy.offset == NOT_PERSISTENT and entry.offset >= 0 and home.shelf is not None:
+        if entry.offset >= 0 and home.keeps:
             copy.offset = NOT_STORED
+            queues.open_shelf(home)
     if entries:
         queue.lock(entries)
         _move(queues, queue, entries, home, copies)

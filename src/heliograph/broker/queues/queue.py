@@ -44,8 +44,10 @@ class Queue:
         self.definition = definition
         self.creator = creator
         """Of a temporary queue: who made it, and takes it along."""
+        self.keeps = queues.turn is not None and not definition.temporary
+        """Whether persistent messages go to the log."""
         self.shelf = shelf
-        """Its persistent messages in the log; without one, persistent messages are kept in memory only."""
+        """Its persistent messages in the log; None until the first one comes."""
         self.depth = shelf.pending if shelf is not None else 0
         """Messages in the queue, whoever has them, and those of units of work that are not committed."""
         self.in_flight = 0
@@ -135,7 +137,6 @@ class Queue:
     def entries_of(self, messages: Sequence[bytes]) -> list[Entry]:
         """Entries for messages, whether there is room for them or not."""
         definition, now = self.definition, self._queues.now()
-        kept_on_disk = self.shelf is not None
         longest_life = definition.max_ttl
         entries = []
         for payload in messages:
@@ -148,7 +149,11 @@ class Queue:
                 expires = now + ttl
             if longest_life and not 0 < expires <= now + longest_life:
                 expires = now + longest_life
-            offset = NOT_STORED if durable and kept_on_disk else NOT_PERSISTENT
+            offset = NOT_PERSISTENT
+            if durable and self.keeps:
+                offset = NOT_STORED
+                if self.shelf is None:
+                    self._queues.open_shelf(self)
             entries.append(Entry(self, payload, len(payload), priority, expires, deliver_at, now, offset))
         return entries
 
