@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from heliograph.amqp.errors import ProtocolError
 from heliograph.amqp.glance import glance
 from heliograph.amqp.types import Described, Symbol, Timestamp, UInt, ULong, decode, encode
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE
@@ -41,7 +42,10 @@ def bury(queues: "Queues", queue: "Queue", entries: list[Entry], reason: str, *,
             TIME: Timestamp(now),
             COUNT: UInt(entry.deliveries),
         }
-        payload = with_annotations(entry.payload, written)
+        try:
+            payload = with_annotations(entry.payload, written)
+        except ProtocolError:  # it may have been rejected just because it makes no sense
+            payload = entry.payload
         offset = NOT_PERSISTENT
         if entry.offset >= 0 and grave.keeps:
             offset = NOT_STORED
@@ -102,7 +106,10 @@ def redrive(queues: "Queues", queue: "Queue", most: int = 0, origin: str = "") -
     found = 0
     for entry in queue.browse():
         assert entry.payload is not None
-        payload, annotations = without_annotations(entry.payload)
+        try:
+            payload, annotations = without_annotations(entry.payload)
+        except ProtocolError:
+            payload, annotations = entry.payload, {}
         name = annotations.get(ORIGIN)
         if origin and name != origin:
             continue

@@ -76,7 +76,8 @@ class Queue:
     def put(self, messages: Sequence[bytes], *, work: Work | None = None) -> Put:
         """Put encoded messages; which of them were refused, and whether the sender is to be told only when it is safe.
 
-        In a unit of work nobody sees them, and nothing is stored, before it is committed.
+        In a unit of work nobody sees them, and nothing is stored, before it is committed. ProtocolError, and none is
+        put, if one of them is no message.
         """
         entries, refused = self.admit(messages)
         if work is not None and entries and (too_much := work.add_puts(self, entries)):
@@ -90,8 +91,8 @@ class Queue:
             return Put(refused, stored)
         return refusal.STORED if stored else refusal.TAKEN
 
-    def admit(self, messages: Sequence[bytes]) -> tuple[list[Entry], dict[int, Refusal]]:
-        """Make entries of the messages that may come in, and say which may not and why."""
+    def admit(self, messages: Sequence[bytes], *, patient: bool = False) -> tuple[list[Entry], dict[int, Refusal]]:
+        """Make entries of the messages that may come in, and say which may not and why. See `Queues.put`."""
         refused: dict[int, Refusal] = {}
         room = self.definition.max_depth - self.depth
         longest = self.definition.max_message_length
@@ -103,7 +104,7 @@ class Queue:
         ):
             refused = self._refusals(messages, room, longest)
         entries = self.entries_of(messages)
-        if self._queues.trouble is not None and (trouble := self._queues.trouble):
+        if not patient and (trouble := self._queues.trouble):
             for place, entry in enumerate(entries):
                 if entry.offset == NOT_STORED:
                     refused.setdefault(place, trouble)
@@ -349,18 +350,18 @@ class Queue:
 
     def settle(
         self, entries: Sequence[Entry], outcome: Outcome, *, work: Work | None = None, consumer: Consumer | None = None
-    ) -> Refusal | None:
+    ) -> None:
         """What a consumer says of messages of this queue that it was given; those settled already are left alone.
 
-        In a unit of work it counts from the commit on. Refused if that has too many messages; then nothing happens.
+        In a unit of work it counts from the commit on.
         """
+        entries = [entry for entry in entries if entry.state == TAKEN]
         if work is not None:
-            return work.add_settled(self, [e for e in entries if e.state == TAKEN], outcome, consumer)
-        if outcome.accepted:
-            self.gone([entry for entry in entries if entry.state == TAKEN])
+            work.add_settled(self, entries, outcome, consumer)
+        elif outcome.accepted:
+            self.gone(entries)
         else:
-            self.back([entry for entry in entries if entry.state == TAKEN], outcome, consumer)
-        return None
+            self.back(entries, outcome, consumer)
 
     def gone(self, entries: list[Entry], *, logged: bool = False, got: bool = True) -> None:
         """Messages that somebody had are not needed any more. `logged`: the log has been told."""
