@@ -62,6 +62,9 @@ class ConnectionCore:
         """Why it is over, once it is."""
         self.capabilities: frozenset[str] = frozenset()
         """What the server offers on all links."""
+        self.loose_flow = False
+        """Whether the server is RabbitMQ 3, which ends a session that drains a classic queue, and which takes new
+        credit to be on top of what it has sent meanwhile."""
         self.subscriptions = SubscriptionNames(settings.client_id)
         self._external = external
         self._engine: Connection | None = None
@@ -375,6 +378,7 @@ class ConnectionCore:
         answer = event.open
         properties = answer.properties or {}
         self.capabilities = frozenset(answer.offered_capabilities)
+        self.loose_flow = (properties.get("product"), str(properties.get("version"))[:2]) == ("RabbitMQ", "3.")
         self._prefixes = {
             kind: prefix
             for kind in ("queue", "topic")

@@ -106,6 +106,10 @@ class LinkEnd(Generic[L]):
 
     def end(self, problem: MessagingProblem) -> None:
         """It is gone for good: everybody who waits hears why."""
+        if self._detaching is not None:
+            self._detaching.resolve(None)
+        if self._attaching is not None:
+            self._attaching.fail(problem)
         if not self.closed:
             self._forget_link()
             self.closed = True
