@@ -63,7 +63,7 @@ def banner(server: Server) -> str:
     lines += [f"  {address}" for address in server.addresses]
     storage = server.config.storage
     lines += ["", f"Data: {storage.directory} (durability: {storage.durability})"]
-    tcp = next((one for one in server.listeners if one.config.kind == "tcp" and one.config.anonymous), None)
+    tcp = next((one for one in server.listeners if one.is_plain_mqtt and one.config.anonymous), None)
     if tcp is not None:
         port = "" if tcp.port == 1883 else f"-p {tcp.port} "
         lines += [

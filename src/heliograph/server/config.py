@@ -14,6 +14,7 @@ from heliograph.server.config_tables import (
     HttpConfig,
     ListenerConfig,
     ListenerKind,
+    ListenerProtocol,
     LogConfig,
     ServerConfig,
     StorageConfig,
@@ -46,7 +47,11 @@ STREAM_RANGES = {"partitions": Range(1, 1024)}
 
 
 def _default_listeners() -> tuple[ListenerConfig, ...]:
-    return ListenerConfig(kind=ListenerKind.TCP), ListenerConfig(kind=ListenerKind.WS)
+    return (
+        ListenerConfig(kind=ListenerKind.TCP),
+        ListenerConfig(kind=ListenerKind.WS),
+        ListenerConfig(protocol=ListenerProtocol.AMQP),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +62,7 @@ class Config:
     log: LogConfig = field(default_factory=LogConfig)
     """The log goes to standard error."""
     listeners: Annotated[tuple[ListenerConfig, ...], Key("listener")] = field(default_factory=_default_listeners)
-    """Where clients connect: as many listeners as wanted. Without any, there is one for tcp and one for ws."""
+    """Where clients connect: as many listeners as wanted. Without any: MQTT on tcp and ws, AMQP on tcp."""
     access: AccessConfig = field(default_factory=AccessConfig)
     limits: Annotated[Limits, Ranges(LIMIT_RANGES)] = field(default_factory=Limits)
     storage: StorageConfig = field(default_factory=StorageConfig)
@@ -132,7 +137,7 @@ def _broken_rules(found: dict[str, Any]) -> Iterator[str]:
 
 # Keys bound to a socket, which a reload leaves open. A living TLS context can learn of new authorities but cannot
 # forget old ones, so client_ca is among them.
-RESTART_LISTENER_KEYS = ("kind", "host", "port", "path", "client_ca")
+RESTART_LISTENER_KEYS = ("protocol", "kind", "host", "port", "path", "client_ca")
 RESTART_HTTP_KEYS = ("enabled", "host", "port")
 RESTART_STORAGE_KEYS = ("directory", "durability")
 

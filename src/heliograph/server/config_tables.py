@@ -30,8 +30,15 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
+class ListenerProtocol(StrEnum):
+    """What the clients of a listener speak."""
+
+    MQTT = "mqtt"
+    AMQP = "amqp"
+
+
 class ListenerKind(StrEnum):
-    """What a listener speaks below MQTT."""
+    """What a listener speaks below MQTT or AMQP."""
 
     TCP = "tcp"
     TLS = "tls"
@@ -63,11 +70,14 @@ class Durability(StrEnum):
 
 
 DEFAULT_PORT = {
-    ListenerKind.TCP: 1883,
-    ListenerKind.TLS: 8883,
-    ListenerKind.WS: 8083,
-    ListenerKind.WSS: 8084,
-    ListenerKind.UNIX: 0,
+    (ListenerProtocol.MQTT, ListenerKind.TCP): 1883,
+    (ListenerProtocol.MQTT, ListenerKind.TLS): 8883,
+    (ListenerProtocol.MQTT, ListenerKind.WS): 8083,
+    (ListenerProtocol.MQTT, ListenerKind.WSS): 8084,
+    (ListenerProtocol.AMQP, ListenerKind.TCP): 5672,
+    (ListenerProtocol.AMQP, ListenerKind.TLS): 5671,
+    (ListenerProtocol.AMQP, ListenerKind.WS): 8085,
+    (ListenerProtocol.AMQP, ListenerKind.WSS): 8086,
 }
 
 
@@ -91,18 +101,20 @@ class LogConfig:
 
 @dataclass(frozen=True, slots=True)
 class ListenerConfig:
-    """One place where MQTT clients connect."""
+    """One place where clients connect."""
 
     name: str = ""
     """Name of this listener in logs; by default its kind and address, as in "tcp:127.0.0.1:1883"."""
+    protocol: ListenerProtocol = ListenerProtocol.MQTT
+    """What clients speak: mqtt (3.1, 3.1.1 and 5) or amqp (1.0)."""
     kind: ListenerKind = ListenerKind.TCP
-    """MQTT over plain TCP, TLS, WebSocket, WebSocket over TLS, or a Unix socket."""
+    """How they come: plain TCP, TLS, WebSocket, WebSocket over TLS, or a Unix socket."""
     host: str = DERIVED
     """IPv4 or IPv6 address or name; "" or "*" is every interface, both families. Default 127.0.0.1; none for unix."""
     port: Port = DERIVED
-    """Default by kind: 1883 for tcp, 8883 for tls, 8083 for ws, 8084 for wss; 0 is any free port."""
+    """Default by kind: 1883, 8883, 8083, 8084 (tcp, tls, ws, wss); amqp 5672, 5671, 8085, 8086. 0 is any free port."""
     path: str = ""
-    """Socket file of a unix listener (needed); URL path of ws and wss, by default "/mqtt"."""
+    """Socket file of a unix listener (needed); URL path of ws and wss, by default "/mqtt" or "/amqp"."""
     cert: Path | None = None
     """Certificate chain of tls and wss (needed), in PEM form."""
     key: Path | None = None
@@ -124,9 +136,9 @@ class ListenerConfig:
         if self.host is DERIVED:
             self._settle("host", "" if unix else "127.0.0.1")
         if self.port is DERIVED:
-            self._settle("port", DEFAULT_PORT[self.kind])
+            self._settle("port", DEFAULT_PORT.get((self.protocol, self.kind), 0))
         if self.kind in {ListenerKind.WS, ListenerKind.WSS} and not self.path:
-            self._settle("path", "/mqtt")
+            self._settle("path", f"/{self.protocol}")
         if self.anonymous is DERIVED:
             self._settle("anonymous", self.private)
         if not self.name:

@@ -162,8 +162,8 @@ def metrics(broker: Broker, uptime: float) -> list[Metric]:
             "Connections ended because of what the client sent.",
             clients["protocol_errors"],
         ),
-        Metric("heliograph_messages_received_total", "counter", "PUBLISH packets from clients.", messages["received"]),
-        Metric("heliograph_messages_sent_total", "counter", "PUBLISH packets to clients.", messages["sent"]),
+        Metric("heliograph_messages_received_total", "counter", "Messages from clients.", messages["received"]),
+        Metric("heliograph_messages_sent_total", "counter", "Messages to clients.", messages["sent"]),
         Metric(
             "heliograph_messages_dropped_total",
             "counter",

@@ -6,9 +6,11 @@ import gc
 import logging
 import secrets
 import time
+from functools import partial
 from pathlib import Path
 
 from heliograph.broker.broker import Broker
+from heliograph.broker.connection import Connection
 from heliograph.broker.store import Clock, Store
 from heliograph.broker.sys_topics import SysTopics
 from heliograph.errors import Problem
@@ -18,7 +20,7 @@ from heliograph.server import config as configuration
 from heliograph.server import logs, notify
 from heliograph.server.addresses import address_text
 from heliograph.server.config import Config
-from heliograph.server.config_tables import Durability, ListenerConfig
+from heliograph.server.config_tables import Durability, ListenerConfig, ListenerProtocol
 from heliograph.server.gate import Credentials
 from heliograph.server.http import HttpServer
 from heliograph.server.journal import LogJournal
@@ -117,7 +119,7 @@ class Server:
         for stream in self._store.streams.by_name.values():
             if not stream.configured:
                 log.warning("a stream is not configured any more; it keeps what it has", extra={"stream": stream.name})
-        self._writer = Writer(self.broker, loop)
+        self._writer = Writer(self.broker, loop, {ListenerProtocol.MQTT: partial(Connection, self.broker)})
         self._reactor = Reactor(loop, self._writer) if isinstance(loop, ClientLoop) else None
         self._credentials = Credentials(self.config, self._writer)
         self._sys_topics = SysTopics(self.broker)
