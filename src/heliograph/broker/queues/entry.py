@@ -23,10 +23,10 @@ class Entry:
         "payload",
         "place",
         "priority",
+        "put_at",
         "queue",
         "size",
         "state",
-        "put_at",
     )
 
     if TYPE_CHECKING:
