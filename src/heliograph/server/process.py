@@ -4,10 +4,12 @@ import asyncio
 import contextlib
 import gc
 import logging
+import os
 import secrets
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from heliograph.broker.broker import Broker
 from heliograph.broker.connection import Connection
@@ -27,6 +29,8 @@ from heliograph.server.journal import LogJournal
 from heliograph.server.listeners import Listener
 from heliograph.server.loop import ClientLoop
 from heliograph.server.pages import pages
+from heliograph.server.queue_manager import serving
+from heliograph.server.queue_managers import QueueManagers
 from heliograph.server.sockets import Reactor
 from heliograph.server.stream_pages import StreamPages
 from heliograph.server.writing import Writer
@@ -49,8 +53,11 @@ _GOODBYE = 2.0
 class Server:
     """One server process. All of it runs in the event loop that `start` is called in."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, queue_manager: str | None = None) -> None:
+        """With a name, this process is that queue manager, and the configuration is its own already."""
         self.config = self._started_with = config
+        self._queue_manager = queue_manager
+        self.queue_managers = QueueManagers(config, self.facts, serving(str(config.source)))
         self.broker: Broker
         self._trouble = ""
         self._index_due = 0.0
@@ -61,11 +68,16 @@ class Server:
         """Open the log and all listeners; a Problem says what is in the way, and then nothing is left open."""
         loop = asyncio.get_running_loop()
         self._loop = loop
-        self._store = self._open_store()
+        self.queue_managers.start()  # they open their logs while this process opens its own
         try:
-            await self._start(loop)
+            self._store = self._open_store()
+            try:
+                await self._start(loop)
+            except BaseException:
+                self._store.close()
+                raise
         except BaseException:
-            self._store.close()
+            await self.queue_managers.stop()
             raise
 
     def _open_store(self) -> Store:
@@ -124,6 +136,7 @@ class Server:
         self._credentials = Credentials(self.config, self._writer)
         self._sys_topics = SysTopics(self.broker)
         try:
+            await self.queue_managers.settled()
             for listener in self.config.listeners:
                 opened = Listener(listener, self._writer, self._credentials, self._reactor)
                 await opened.start()
@@ -162,6 +175,18 @@ class Server:
             found += [f"http://{address_text(host, port)}/" for host, port in self.http.addresses]
         return found
 
+    def facts(self) -> dict[str, Any]:
+        """How this process is doing, as a queue manager."""
+        return {
+            "name": self.config.server.name,
+            "state": "running",
+            "pid": os.getpid(),
+            "addresses": self.addresses,
+            "queues": 0,
+            "depth": 0,
+            "restarts": 0,
+        }
+
     def reload(self) -> None:
         """Read the configuration file again and use what can be changed while clients are connected.
 
@@ -169,6 +194,8 @@ class Server:
         """
         try:
             new = configuration.load(self.config.source)
+            if self._queue_manager is not None:
+                new = configuration.of_queue_manager(new, self._queue_manager)
             staying = self._staying(new)
             # All that can be wrong is found before anything is changed.
             for listener, config in staying:
@@ -181,9 +208,10 @@ class Server:
             return
         for key in configuration.restart_needed(self._started_with, new):
             log.warning("%s has changed; that needs a restart", key)
-        logs.configure(new.log.level, new.log.format)
+        logs.configure(new.log.level, new.log.format, self._queue_manager)
         self.broker.limits = new.limits
         self.config = new
+        self.queue_managers.reload()
         log.info("configuration reloaded", extra={"file": str(new.source or "defaults")})
 
     def _staying(self, new: Config) -> list[tuple[Listener, ListenerConfig]]:
@@ -204,6 +232,7 @@ class Server:
     async def stop(self) -> None:
         """Accept no more clients, tell those that are there, let them read their last bytes, and close."""
         self._close_listeners()
+        managers_stopped = asyncio.ensure_future(self.queue_managers.stop())
         for task in (self._ticking, self._reporting):
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -214,6 +243,7 @@ class Server:
             await self.http.close()
         self._credentials.close()
         self._store.close()
+        await managers_stopped
 
     def _close_listeners(self) -> None:
         for listener in self.listeners:
