@@ -159,7 +159,7 @@ class Server:
         if not http.enabled:
             return
         self.http = HttpServer(
-            pages(self.broker, lambda: self.config.server.name),
+            pages(self.broker, lambda: self.config.server.name, lambda: self.queue_managers.list()[1:]),
             folders={"/streams": StreamPages(Path(self.config.storage.directory))},
         )
         try:

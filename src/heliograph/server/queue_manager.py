@@ -58,7 +58,9 @@ class QueueManagerProcess:
         self.state = State.STOPPED
         self.restarts = 0
         self.report: dict[str, Any] = {}
-        """What the process said last: its addresses, queues and messages."""
+        """What the process said last: its queues and messages."""
+        self.addresses: list[str] = []
+        """Where it is, or was when it ran last."""
         self._command = command
         self._process: asyncio.subprocess.Process | None = None
         self._keeping: asyncio.Task[None] | None = None
@@ -164,6 +166,7 @@ class QueueManagerProcess:
             log.warning("unexpected output of a queue manager", extra={"queue_manager": self.name, "line": line[:200]})
             return
         self.report = report
+        self.addresses = report["addresses"]
         if self.state is State.STARTING:
             self.state = State.RUNNING
             self._settled.set()

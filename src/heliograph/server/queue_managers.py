@@ -1,6 +1,7 @@
 """All queue managers of a server: started with it, stopped with it, and told apart by name."""
 
 import asyncio
+import socket
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -70,17 +71,17 @@ class QueueManagers:
         raise Refused(NOT_FOUND, f"there is no queue manager {name}")
 
     def address(self, name: str) -> tuple[str, str, int] | None:
-        """Where the AMQP clients of this queue manager are to go: scheme, host and port; None if that is nowhere.
+        """Where the AMQP clients of this queue manager are to go: scheme, host and port; None if that is not known.
 
-        The host is empty where the queue manager listens on every interface: then it is the one that they came to.
+        While it is down that is where it was: better that a client tries in vain than that it is served by another.
         """
         process = self._processes.get(name)
-        if process is None or process.state is not State.RUNNING:
-            return None
-        return _amqp_address(process.report.get("addresses", ()))
+        return None if process is None else _amqp_address(process.addresses)
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._processes
+    @property
+    def names(self) -> Iterable[str]:
+        """Those that are processes of their own."""
+        return self._processes
 
 
 def _facts(process: QueueManagerProcess) -> Facts:
@@ -88,7 +89,7 @@ def _facts(process: QueueManagerProcess) -> Facts:
         "name": process.name,
         "state": str(process.state),
         "pid": process.pid or 0,
-        "addresses": list(process.report.get("addresses", ())),
+        "addresses": process.addresses if process.state is State.RUNNING else [],
         "queues": process.report.get("queues", 0),
         "depth": process.report.get("depth", 0),
         "restarts": process.restarts,
@@ -102,5 +103,5 @@ def _amqp_address(addresses: Iterable[str]) -> tuple[str, str, int] | None:
             if scheme == wanted:
                 host, _, port = rest.rpartition(":")
                 host = host.strip("[]")
-                return scheme, "" if host in _WILDCARDS else host, int(port)
+                return scheme, socket.gethostname() if host in _WILDCARDS else host, int(port)
     return None
