@@ -4,6 +4,7 @@ It is synchronous and deterministic. Time and new identifiers are handed in, byt
 the server empties. Whoever calls a method that may have produced output looks at `dirty` afterwards.
 """
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from heliograph.broker.buffer import Buffer, Held
 from heliograph.broker.journal import Journal, NoJournal
 from heliograph.broker.limits import Limits
 from heliograph.broker.outlet import Outlet
+from heliograph.broker.queues.definition import QueueDefinition
+from heliograph.broker.queues.queues import Queues
 from heliograph.broker.retained import Retained
 from heliograph.broker.routes import Receiver, Route, RouteTable
 from heliograph.broker.session import FOR_EVER, Session
@@ -46,10 +49,11 @@ class Broker:
         journal: Journal | None = None,
         store: Store | None = None,
         streams: Sequence[StreamOptions] = (),
+        queues: Sequence[QueueDefinition] = (),
     ) -> None:
         """With a store, the broker takes up where the last one left off; without, it forgets all when it goes.
 
-        Streams are kept in the store.
+        Streams are kept in the store. Queues are made or changed to be as they are given here.
         """
         self.limits = limits
         self.journal: Journal = journal or NoJournal()
@@ -71,12 +75,15 @@ class Broker:
         self.subscription_count = 0
         self.store = store
         self.settled: Settled = store.settled if store else []
+        self.queues = Queues(self, store.clock.wall if store else time.time)
         self.stopping = False
         """The server is about to go. Wills of durable sessions are left to the next one, as the standard allows."""
         if store is not None:
-            store.take_over(self.sessions, self.retained, store.revival.revive(self, store))
+            store.take_over(self.sessions, self.retained, self.queues, store.revival.revive(self, store))
             for stream in store.open_streams(streams):
                 self._tree.add(stream.options.filter, stream)
+        self.queues.open(queues)
+        if store is not None:
             self.timers.run(now())  # what became due while nobody was there
 
     # Publishing
@@ -338,6 +345,7 @@ class Broker:
 
     def end_turn(self) -> None:
         """All that clients have sent has been taken in: what is to be stored goes to the disk now."""
+        self.queues.end_turn()
         if self.store is None:
             self.settled.clear()
             return
@@ -353,6 +361,8 @@ class Broker:
             delivery.write(self, outlet, chunk)
         if store.stalled or store.stalled_groups:
             durable.go_on(self, store)
+        if self.queues.awake:
+            self.queues.hand_out()
 
     def _span_of(self, will: Will) -> Span:
         expiry = will.properties.get("message_expiry_interval")

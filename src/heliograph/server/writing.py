@@ -121,7 +121,8 @@ class Writer:
 
     def soon(self) -> None:
         """Something may have been put into outlets: write it before the loop waits again."""
-        if not self._scheduled and (self.broker.dirty or self.broker.store is not None):
+        broker = self.broker
+        if not self._scheduled and (broker.dirty or broker.store is not None or broker.queues.awake):
             self._scheduled = True
             self._loop.call_soon(self.flush)
 

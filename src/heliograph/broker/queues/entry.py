@@ -1,25 +1,31 @@
 """One message in one queue."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from heliograph.amqp.glance import with_header
+from heliograph.amqp.message import Message, decode_message
 
 if TYPE_CHECKING:
     from heliograph.broker.queues.queue import Queue
 
 PENDING, WAITING, TAKEN, IN_WORK, GONE = range(5)
 """States: not in its place yet (not safe, not committed, or delayed); there for whoever wants it; delivered and not
-settled; got in a unit of work; no longer in the queue."""
+settled; settled in a unit of work; no longer in the queue."""
+
+NOT_PERSISTENT, NOT_STORED = -1, -2
+"""Offsets of messages that are never stored, and of those that will be."""
 
 
 class Entry:
-    """A message in its place. `deliveries` counts failed attempts; `payload` is the whole AMQP message as it came."""
+    """A message in its place."""
 
     __slots__ = (
-        "_message",
         "barred",
         "deliver_at",
         "deliveries",
         "expires",
         "offset",
+        "parsed",
         "payload",
         "place",
         "priority",
@@ -29,30 +35,53 @@ class Entry:
         "state",
     )
 
-    if TYPE_CHECKING:
-        queue: "Queue"
-        payload: bytes | None
-        """None while it is only in the log. Whoever is handed an entry by `deliver` finds it here."""
-        size: int
-        priority: int
-        expires: int
+    def __init__(
+        self,
+        queue: "Queue",
+        payload: bytes | None,
+        size: int,
+        priority: int,
+        expires: int,
+        deliver_at: int,
+        put_at: int,
+        offset: int,
+    ) -> None:
+        self.queue = queue
+        self.payload = payload
+        """The whole AMQP message as it came; None while it is only in the log. `Consumer.deliver` finds it here."""
+        self.size = size
+        self.priority = priority
+        self.expires = expires
         """Milliseconds since 1970 when it is no longer worth delivering; 0: never."""
-        deliver_at: int
+        self.deliver_at = deliver_at
         """Milliseconds since 1970 before which nobody gets it; 0: at once."""
-        put_at: int
+        self.put_at = put_at
         """Milliseconds since 1970 when it came."""
-        offset: int
-        """Its offset in the queue's cursor; -1 if it is not persistent, or not stored yet."""
-        place: int
-        """Its place among the messages of its priority."""
-        deliveries: int
-        state: int
-        barred: Any
+        self.offset = offset
+        """Its offset in the queue's cursor, or NOT_PERSISTENT or NOT_STORED."""
+        self.place = -1
+        """Its place in its lane."""
+        self.deliveries = 0
+        """Attempts to deliver it that failed."""
+        self.state = PENDING
+        self.barred: set[object] | None = None
+        """Consumers that do not get it again."""
+        self.parsed: Message | None = None
 
     @property
-    def message(self) -> Any:
-        """The message as `heliograph.amqp.message.Message`, parsed when first asked for."""
+    def message(self) -> Message:
+        """The message, parsed when first asked for. Its payload has to be in memory."""
+        if self.parsed is None:
+            assert self.payload is not None
+            self.parsed = decode_message(self.payload)
+        return self.parsed
 
     def outgoing(self, now: int) -> bytes:
         """What a receiver gets at this time (milliseconds since 1970): the header tells of attempts and time left."""
-        return b""
+        payload = self.payload
+        assert payload is not None
+        if self.expires:
+            return with_header(payload, delivery_count=self.deliveries, ttl=max(1, self.expires - now))
+        if self.deliveries:
+            return with_header(payload, delivery_count=self.deliveries)
+        return payload
