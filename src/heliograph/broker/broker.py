@@ -36,6 +36,7 @@ from heliograph.mqtt.strings import check_topic_filter, split_share
 
 if TYPE_CHECKING:
     from heliograph.broker.connection import Connection
+    from heliograph.broker.queues.management import QueueManagers
 
 
 class Broker:
@@ -76,6 +77,8 @@ class Broker:
         self.store = store
         self.settled: Settled = store.settled if store else []
         self.queues = Queues(self, store.clock.wall if store else time.time)
+        self.queue_managers: QueueManagers | None = None
+        """The server as a process and those beside it; None where a broker is all there is."""
         self.stopping = False
         """The server is about to go. Wills of durable sessions are left to the next one, as the standard allows."""
         if store is not None:

@@ -13,6 +13,8 @@ from typing import Any
 
 from heliograph.broker.broker import Broker
 from heliograph.broker.connection import Connection
+from heliograph.broker.queues.queues import SYSTEM
+from heliograph.broker.queues.refusal import Refused
 from heliograph.broker.store import Clock, Store
 from heliograph.broker.sys_topics import SysTopics
 from heliograph.errors import Problem
@@ -46,6 +48,8 @@ _UPKEEP_BETWEEN = 0.002
 _RETENTION = 1.0
 # Least seconds between two updates of the streams' index after something has become safe; each tick makes one too.
 _INDEX_PACE = 0.02
+# How many queues a line of the log names.
+_NAMED = 20
 # How long a stopping server waits for clients to read their last bytes.
 _GOODBYE = 2.0
 
@@ -128,6 +132,8 @@ class Server:
             self._store,
             self.config.streams,
         )
+        self.broker.queue_managers = self.queue_managers
+        self._declare_queues(self.config)
         for stream in self._store.streams.by_name.values():
             if not stream.configured:
                 log.warning("a stream is not configured any more; it keeps what it has", extra={"stream": stream.name})
@@ -153,6 +159,24 @@ class Server:
         gc.collect()
         gc.freeze()
         gc.set_threshold(50_000, 20, 20)
+
+    def _declare_queues(self, config: Config) -> None:
+        """Make the queues of the configuration, or have them be as it says; others stay as they are."""
+        queues = self.broker.queues
+        queues.open_dead_letter_queue(self._started_with.queues.dead_letter_queue)
+        declared = {queue.name: queue for queue in config.declared_queues}
+        for name, queue in declared.items():
+            try:
+                queues.declare(queue.definition)
+            except (Problem, Refused) as problem:
+                log.error("a queue cannot be as configured, and stays as it is: %s", problem, extra={"queue": name})
+        own = {queues.dead_letter_queue, *(definition.name for definition in SYSTEM)}
+        others = sorted({definition.name for definition in queues.definitions()} - {*declared, *own})
+        if others:
+            log.info(
+                "queues that are not in the configuration stay",
+                extra={"number": len(others), "queues": " ".join(others[:_NAMED])},
+            )
 
     async def _start_http(self) -> None:
         http = self.config.http
@@ -182,8 +206,8 @@ class Server:
             "state": "running",
             "pid": os.getpid(),
             "addresses": self.addresses,
-            "queues": 0,
-            "depth": 0,
+            "queues": sum(not one.internal for one in self.broker.queues.definitions()),
+            "depth": sum(queue.depth for queue in self.broker.queues.all()),
             "restarts": 0,
         }
 
@@ -210,6 +234,8 @@ class Server:
             log.warning("%s has changed; that needs a restart", key)
         logs.configure(new.log.level, new.log.format, self._queue_manager)
         self.broker.limits = new.limits
+        self._declare_queues(new)
+        self._writer.flush()
         self.config = new
         self.queue_managers.reload()
         log.info("configuration reloaded", extra={"file": str(new.source or "defaults")})
