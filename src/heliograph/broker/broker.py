@@ -79,6 +79,8 @@ class Broker:
         self.queues = Queues(self, store.clock.wall if store else time.time)
         self.queue_managers: QueueManagers | None = None
         """The server as a process and those beside it; None where a broker is all there is."""
+        self.at_turn_end: list[Callable[[], None]] = []
+        """Called when all has happened that can happen in a turn: those with something to say put it into outlets."""
         self.stopping = False
         """The server is about to go. Wills of durable sessions are left to the next one, as the standard allows."""
         if store is not None:
@@ -351,10 +353,12 @@ class Broker:
         self.queues.end_turn()
         if self.store is None:
             self.settled.clear()
-            return
-        self.store.end_turn()
-        if self.store.ready:  # held behind something else, but nothing of its own had to be written
-            self.more_is_safe()
+        else:
+            self.store.end_turn()
+            if self.store.ready:  # held behind something else, but nothing of its own had to be written
+                self.more_is_safe()
+        for action in self.at_turn_end:
+            action()
 
     def more_is_safe(self) -> None:
         """Packets that were held until something is safe may leave, if it is."""

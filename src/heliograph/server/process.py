@@ -13,6 +13,8 @@ from typing import Any
 
 from heliograph.broker.broker import Broker
 from heliograph.broker.connection import Connection
+from heliograph.broker.links.connection import AmqpConnection
+from heliograph.broker.links.host import Host
 from heliograph.broker.queues.queues import SYSTEM
 from heliograph.broker.queues.refusal import Refused
 from heliograph.broker.store import Clock, Store
@@ -137,7 +139,15 @@ class Server:
         for stream in self._store.streams.by_name.values():
             if not stream.configured:
                 log.warning("a stream is not configured any more; it keeps what it has", extra={"stream": stream.name})
-        self._writer = Writer(self.broker, loop, {ListenerProtocol.MQTT: partial(Connection, self.broker)})
+        self.host = Host(self.broker, self.config.server.name, time.time)
+        self._writer = Writer(
+            self.broker,
+            loop,
+            {
+                ListenerProtocol.MQTT: partial(Connection, self.broker),
+                ListenerProtocol.AMQP: partial(AmqpConnection, self.host),
+            },
+        )
         self._reactor = Reactor(loop, self._writer) if isinstance(loop, ClientLoop) else None
         self._credentials = Credentials(self.config, self._writer)
         self._sys_topics = SysTopics(self.broker)

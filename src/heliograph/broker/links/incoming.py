@@ -5,10 +5,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
 
 from heliograph.amqp.events import Delivery
-from heliograph.amqp.performatives import Accepted, DeliveryState, Rejected, TransactionalState
+from heliograph.amqp.performatives import Accepted, DeliveryState, TransactionalState
 from heliograph.amqp.receiver import Receiver
 from heliograph.broker.links.departure import Departure
 from heliograph.broker.links.states import TAKEN, rejection
+from heliograph.broker.links.transactions import unknown_transaction
 from heliograph.broker.queues.refusal import Put
 from heliograph.broker.queues.work import Work
 
@@ -57,12 +58,11 @@ class Incoming:
             if not isinstance(state, TransactionalState):
                 self._answer(some, self.place.put([delivery.payload for delivery in some]), None)
                 continue
-            transaction = self.connection.transactions.find(state.txn_id)
-            if isinstance(transaction, Rejected):
-                self._settle(some, 0, len(some), transaction)
+            work = self.connection.transactions.open.get(state.txn_id)
+            if work is None:
+                self._settle(some, 0, len(some), unknown_transaction(state.txn_id))
             else:
-                put = self.place.put([delivery.payload for delivery in some], work=transaction.work)
-                transaction.note(put)
+                put = self.place.put([delivery.payload for delivery in some], work=work)
                 self._answer(some, put, state.txn_id)
 
     def _answer(self, run: list[Delivery], put: Put, txn_id: bytes | None) -> None:
@@ -83,7 +83,7 @@ class Incoming:
             self._settle(run, begin, end, state)
             return
         for first, last in _unsettled(run, begin, end):
-            self.connection.when_safe(self.link, first, last, state)
+            self.connection.answer_when_safe(self.link, first, last, state)
 
     def _settle(self, run: list[Delivery], begin: int, end: int, state: DeliveryState) -> None:
         for first, last in _unsettled(run, begin, end):

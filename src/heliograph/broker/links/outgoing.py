@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 Gone = Callable[[Departure], None]
 
+# What a message is taken to have before any has been sent: with little known, little is taken out of the queue at once.
+_GUESS = 64 << 10
+
 
 class Outgoing:
     """A link on which a client receives: a consumer or browser of one queue."""
@@ -26,6 +29,7 @@ class Outgoing:
         "_default",
         "_on_gone",
         "_presettled",
+        "_size",
         "_unsettled",
         "browse",
         "connection",
@@ -54,6 +58,7 @@ class Outgoing:
         self.browse = browse
         self._on_gone = on_gone
         self._presettled = link.snd_settle_mode is SenderSettleMode.SETTLED
+        self._size = _GUESS
         self._unsettled: dict[int, Entry] = {}
         default = outcome_of(link.source.default_outcome) if link.source is not None else None
         self._default: Outcome = default or RELEASED
@@ -62,9 +67,14 @@ class Outgoing:
 
     @property
     def credit(self) -> int:
-        """How many messages can be sent now: none while the network or the session does not take what was sent."""
+        """How many messages can be sent now: none while the network or the session does not take what was sent.
+
+        And not more than there is likely to be room for: a client may give credit for more than fits into memory.
+        """
         link = self.link
-        return 0 if link.pending or not self.connection.has_room else link.credit
+        if link.pending or not self.connection.room:
+            return 0
+        return min(link.credit, self.connection.room // self._size + 1)
 
     def deliver(self, entries: list[Entry]) -> None:
         """Send these."""
@@ -72,7 +82,11 @@ class Outgoing:
         now = connection.host.wall_ms()
         payloads = [entry.outgoing(now) for entry in entries]
         numbers = self.link.send(payloads, settled=self._presettled)
-        connection.sent(payloads)
+        size = sum(map(len, payloads))
+        self._size = size // len(payloads) + 1
+        connection.sent(len(payloads), size)
+        if self.link.pending:
+            connection.stall(self)
         if self.browse:
             return
         if self._presettled:
@@ -84,34 +98,29 @@ class Outgoing:
         """The queue is gone, and its messages with it."""
         self._unsettled.clear()
         self.link.detach(closed=True, error=error_of(refusal))
-        self.connection.forget(self)
+        self.connection.forget(self.link)
         if self._on_gone is not None:
             self._on_gone(Departure.LOST)
 
     # For the connection
 
-    def flowed(self) -> None:
-        """The client gives credit, or wants to see it used up."""
-        self.serve()
-
     def serve(self) -> None:
-        """Send what there is, as far as there is room."""
-        if self.link.credit and self.connection.has_room:
+        """The client gives credit or wants to see it used up, or there is room: send what there is."""
+        link, before = self.link, -1
+        while self.credit and link.credit != before:
+            before = link.credit
             self.queue.serve(self)
-        if self.link.drain and self.link.credit and self.connection.has_room and not self.link.pending:
-            self.link.drained()
+        if link.drain and link.credit and self.connection.room and not link.pending:
+            link.drained()
 
     def settled(self, first: int, last: int, state: DeliveryState | None, *, settled: bool) -> None:
         """The client's word on a range of messages."""
         work = None
         answer = state
         if isinstance(state, TransactionalState):
-            transaction = self.connection.transactions.find_or_none(state.txn_id)
-            if transaction is None:
-                # Nobody is waiting for an answer to this; the messages are as if nothing had been said.
-                state = None
-            else:
-                work, state = transaction.work, state.outcome
+            work = self.connection.transactions.open.get(state.txn_id)
+            # Nobody waits for an answer to this: without its transaction it is as if nothing had been said.
+            state = None if work is None else state.outcome
         outcome = outcome_of(state)
         if outcome is None:
             if not settled:
@@ -121,7 +130,7 @@ class Outgoing:
         if entries:
             self.queue.settle(entries, outcome, work=work, consumer=self)
         if not settled:
-            self.connection.when_safe(self.link, first, last, answer)
+            self.connection.answer_when_safe(self.link, first, last, answer)
 
     def _take(self, first: int, last: int) -> list[Entry]:
         unsettled = self._unsettled

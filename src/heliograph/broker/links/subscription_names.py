@@ -41,12 +41,12 @@ def subscription_name(
     return SubscriptionName(owner, name, durable, shared)
 
 
-def names_to_forget(link_name: str, container_id: str) -> list[SubscriptionName]:
-    """The durable subscriptions that a link without a source may want to end, the likeliest first."""
+def name_to_forget(link_name: str, container_id: str) -> SubscriptionName:
+    """The durable subscription that a link without a source is for: clients attach one to end the subscription."""
     name, suffix = _split(link_name)
     if suffix.startswith("global"):
-        return [SubscriptionName("", name, durable=True, shared=True)]
-    return [SubscriptionName(container_id, link_name, durable=True, shared=False)]
+        return SubscriptionName("", name, durable=True, shared=True)
+    return SubscriptionName(container_id, link_name, durable=True, shared=False)
 
 
 def _split(link_name: str) -> tuple[str, str]:

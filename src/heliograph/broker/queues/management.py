@@ -65,19 +65,18 @@ def _answer(request: Message, status: int, body: Any) -> Message:
 
 def _read(request: Message) -> tuple[Callable[["Broker", Arguments], Any], Arguments]:
     name = (request.application_properties or {}).get("operation")
-    if name not in _OPERATIONS:
-        raise Problem(
-            f"expected the application property operation to be one of {', '.join(_OPERATIONS)}, found {name}"
-        )
-    operation, known = _OPERATIONS[name]
+    if not isinstance(name, str) or name not in _OPERATIONS:
+        known = ", ".join(_OPERATIONS)
+        raise Problem(f"expected the application property operation to be one of {known}, found {name}")
+    operation, takes = _OPERATIONS[name]
     arguments = request.body.value if isinstance(request.body, Value) else request.body
     if arguments is None:
         arguments = {}
     if not isinstance(arguments, dict):
         raise Problem(f"{name}: expected a map of arguments as body, found {type(arguments).__name__}")
-    if known is not None:
+    if takes is not None:
         for key, value in arguments.items():
-            _check(name, key, value, known)
+            _check(name, key, value, takes)
     return operation, arguments
 
 
