@@ -15,6 +15,7 @@ from heliograph.broker.broker import Broker
 from heliograph.broker.connection import Connection
 from heliograph.broker.links.connection import AmqpConnection
 from heliograph.broker.links.host import Host
+from heliograph.broker.links.management_node import ManagementNode
 from heliograph.broker.queues.queues import SYSTEM
 from heliograph.broker.queues.refusal import Refused
 from heliograph.broker.store import Clock, Store
@@ -34,7 +35,7 @@ from heliograph.server.listeners import Listener
 from heliograph.server.loop import ClientLoop
 from heliograph.server.pages import pages
 from heliograph.server.queue_manager import serving
-from heliograph.server.queue_managers import QueueManagers
+from heliograph.server.queue_managers import QueueManagers, Redirects
 from heliograph.server.sockets import Reactor
 from heliograph.server.stream_pages import StreamPages
 from heliograph.server.writing import Writer
@@ -140,6 +141,8 @@ class Server:
             if not stream.configured:
                 log.warning("a stream is not configured any more; it keeps what it has", extra={"stream": stream.name})
         self.host = Host(self.broker, self.config.server.name, time.time)
+        self.host.management = ManagementNode(self.broker)
+        self.host.redirects = Redirects(self.queue_managers)
         self._writer = Writer(
             self.broker,
             loop,
@@ -193,7 +196,7 @@ class Server:
         if not http.enabled:
             return
         self.http = HttpServer(
-            pages(self.broker, lambda: self.config.server.name, lambda: self.queue_managers.list()[1:]),
+            pages(self.host, lambda: self.config.server.name, lambda: self.queue_managers.list()[1:]),
             folders={"/streams": StreamPages(Path(self.config.storage.directory))},
         )
         try:
@@ -211,13 +214,14 @@ class Server:
 
     def facts(self) -> dict[str, Any]:
         """How this process is doing, as a queue manager."""
+        queues = self.broker.queues.all()
         return {
             "name": self.config.server.name,
             "state": "running",
             "pid": os.getpid(),
             "addresses": self.addresses,
-            "queues": sum(not one.internal for one in self.broker.queues.definitions()),
-            "depth": sum(queue.depth for queue in self.broker.queues.all()),
+            "queues": sum(not (queue.definition.internal or queue.definition.temporary) for queue in queues),
+            "depth": sum(queue.depth for queue in queues),
             "restarts": 0,
         }
 
