@@ -4,10 +4,11 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from heliograph.broker.queues.entry import Entry
+from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.refusal import Refusal
 
-Selector = Callable[[Any], object]
-"""Takes a `heliograph.amqp.message.Message`; true if it is wanted."""
+Selector = Callable[[MessageView], object]
+"""Takes a message; true if it is wanted."""
 
 
 class Consumer(Protocol):

@@ -5,6 +5,8 @@ from typing import Any
 
 from heliograph.broker.queues.entry import WAITING, Entry
 
+_CORRELATION_ID = 5  # its place among the fields of a message's properties
+
 
 class CorrelationIndex:
     """The messages of one queue by correlation id. Payloads have to be in memory when entries are added."""
@@ -16,7 +18,7 @@ class CorrelationIndex:
     def add(self, entries: Iterable[Entry]) -> None:
         """Take up entries; those without a correlation id cannot be found here."""
         for entry in entries:
-            correlation_id = entry.message.correlation_id
+            correlation_id = entry.message.fields[_CORRELATION_ID]
             entry.parsed = None
             if correlation_id is not None:
                 self._id_of[entry] = correlation_id

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from heliograph.amqp.glance import with_header
-from heliograph.amqp.message import Message, decode_message
+from heliograph.broker.queues.message_view import MessageView
 
 if TYPE_CHECKING:
     from heliograph.broker.queues.queue import Queue
@@ -66,14 +66,14 @@ class Entry:
         self.state = PENDING
         self.barred: set[object] | None = None
         """Consumers that do not get it again."""
-        self.parsed: Message | None = None
+        self.parsed: MessageView | None = None
 
     @property
-    def message(self) -> Message:
-        """The message, parsed when first asked for. Its payload has to be in memory."""
+    def message(self) -> MessageView:
+        """The message as selectors see it, read as far as they ask. Its payload has to be in memory."""
         if self.parsed is None:
             assert self.payload is not None
-            self.parsed = decode_message(self.payload)
+            self.parsed = MessageView(self.payload, self.deliveries)
         return self.parsed
 
     def outgoing(self, now: int) -> bytes:
