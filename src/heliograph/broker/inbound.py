@@ -234,9 +234,9 @@ def _publish(connection: "Connection", span: Span, route: Route) -> tuple[Reason
         broker.stats.publishes_refused += span.count
         return Reason.NOT_AUTHORIZED, span.count
     store = broker.store
-    if store is not None and store.trouble and connection.version5 and span.qos and broker.is_stored(span, route):
+    if store is not None and store.trouble and connection.version5 and span.qos and broker.needs_disk(span, route):
         # Older clients know no such answer: theirs comes when there is room again.
-        store.last_stored = 0
+        store.last_stored, store.last_put = 0, False
         return store.refusal, span.count
     return connection.broker.publish(span, connection.session, route)
 
@@ -259,7 +259,7 @@ def _acknowledge(connection: "Connection", table: bytes, span: Span, ids: Ids, r
     stored = (
         store is not None
         and reason < Reason.UNSPECIFIED_ERROR
-        and (store.last_stored > 0 or (span.qos == 2 and session is not None and session.number > 0))
+        and (store.last_stored > 0 or store.last_put or (span.qos == 2 and session is not None and session.number > 0))
     )
     answer(broker, connection.outlet, chunk, stored=stored)
     if store is not None and stored:

@@ -83,7 +83,9 @@ class Store:
         self.stalled_groups: dict[ShareGroup, None] = {}
         self._paused: dict[Outlet, None] = {}
         self.last_stored = 0
-        """How many messages of the span published last are in the log."""
+        """How many messages of the span published last are in the log, with the identifiers that they came with."""
+        self.last_put = False
+        """Whether a queue keeps messages of the span published last in the log."""
 
     def take_over(self, sessions: dict[str, Session], retained: Retained, queues: "Queues", last_session: int) -> None:
         """Look at these from now on: the broker has been revived."""

@@ -16,7 +16,7 @@ from heliograph.broker.connection import Connection
 from heliograph.broker.links.connection import AmqpConnection
 from heliograph.broker.links.host import Host
 from heliograph.broker.links.management_node import ManagementNode
-from heliograph.broker.queues.queues import SYSTEM
+from heliograph.broker.queues.definition import Kind
 from heliograph.broker.queues.refusal import Refused
 from heliograph.broker.store import Clock, Store
 from heliograph.broker.sys_topics import SysTopics
@@ -51,8 +51,6 @@ _UPKEEP_BETWEEN = 0.002
 _RETENTION = 1.0
 # Least seconds between two updates of the streams' index after something has become safe; each tick makes one too.
 _INDEX_PACE = 0.02
-# How many queues a line of the log names.
-_NAMED = 20
 # How long a stopping server waits for clients to read their last bytes.
 _GOODBYE = 2.0
 
@@ -181,15 +179,18 @@ class Server:
         for name, queue in declared.items():
             try:
                 queues.declare(queue.definition)
+                if queue.kind is Kind.LOCAL:
+                    self.broker.bindings.declare(queues.find(name), queue.topics)
             except (Problem, Refused) as problem:
                 log.error("a queue cannot be as configured, and stays as it is: %s", problem, extra={"queue": name})
-        own = {queues.dead_letter_queue, *(definition.name for definition in SYSTEM)}
-        others = sorted({definition.name for definition in queues.definitions()} - {*declared, *own})
-        if others:
-            log.info(
-                "queues that are not in the configuration stay",
-                extra={"number": len(others), "queues": " ".join(others[:_NAMED])},
-            )
+        for other in queues.all():
+            # Bindings of a queue that has a name of its own come from the configuration alone.
+            if other.name not in declared and not other.definition.internal and self.broker.bindings.of(other):
+                self.broker.bindings.declare(other, ())
+                log.warning(
+                    "a queue is not configured any more; it keeps what it has, and gets nothing more from topics",
+                    extra={"queue": other.name},
+                )
 
     async def _start_http(self) -> None:
         http = self.config.http

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from heliograph.amqp import conditions
 from heliograph.broker.links.addresses import Address, Kind, read_address
 from heliograph.broker.links.incoming import Place
-from heliograph.broker.queues.message_view import PROPERTIES, section_list
+from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import TAKEN, Put, Refusal, Refused
 from heliograph.broker.queues.work import Work
@@ -79,6 +79,5 @@ class Relay:
 
 def address_of(payload: bytes) -> str | None:
     """The address in a message's `to` field."""
-    fields = section_list(payload, PROPERTIES)
-    address = fields[2] if len(fields) > 2 else None
-    return address if isinstance(address, str) else None
+    address: str | None = MessageView(payload).fields[2]
+    return address
