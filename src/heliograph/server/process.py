@@ -7,6 +7,7 @@ import logging
 import os
 import secrets
 import time
+from collections.abc import Container
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from heliograph.broker.links.connection import AmqpConnection
 from heliograph.broker.links.host import Host
 from heliograph.broker.links.management_node import ManagementNode
 from heliograph.broker.queues.definition import Kind
+from heliograph.broker.queues.queues import SYSTEM
 from heliograph.broker.queues.refusal import Refused
 from heliograph.broker.store import Clock, Store
 from heliograph.broker.sys_topics import SysTopics
@@ -51,6 +53,8 @@ _UPKEEP_BETWEEN = 0.002
 _RETENTION = 1.0
 # Least seconds between two updates of the streams' index after something has become safe; each tick makes one too.
 _INDEX_PACE = 0.02
+# How many queues a line of the log names.
+_NAMED = 20
 # How long a stopping server waits for clients to read their last bytes.
 _GOODBYE = 2.0
 
@@ -191,6 +195,20 @@ class Server:
                     "a queue is not configured any more; it keeps what it has, and gets nothing more from topics",
                     extra={"queue": other.name},
                 )
+        self._tell_of_others(declared)
+
+    def _tell_of_others(self, declared: Container[str]) -> None:
+        """Note queues that were defined while the server ran, or are not in the configuration any more."""
+        queues = self.broker.queues
+        own = {queues.dead_letter_queue, *(definition.name for definition in SYSTEM)}
+        others = [
+            one.name
+            for one in queues.definitions()
+            if one.name not in declared and one.name not in own and not (one.temporary and one.kind is Kind.LOCAL)
+        ]
+        if others:
+            named = " ".join(others[:_NAMED])
+            log.info("queues that are not in the configuration stay", extra={"number": len(others), "queues": named})
 
     async def _start_http(self) -> None:
         http = self.config.http
