@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from heliograph.amqp import conditions
 from heliograph.broker.links.addresses import Address, Kind, read_address
-from heliograph.broker.links.incoming import Place
+from heliograph.broker.links.putting import Place, put_run
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import TAKEN, Put, Refusal, Refused
@@ -42,7 +42,7 @@ class Relay:
         """Put encoded messages; neighbours that go to the same place go as a run."""
         if len(messages) == 1:
             place = self._find(address_of(messages[0]))
-            return Put({0: place}, stored=False) if isinstance(place, Refusal) else place.put(messages, work=work)
+            return Put({0: place}, stored=False) if isinstance(place, Refusal) else put_run(place, messages, work)
         addresses = [address_of(message) for message in messages]
         refused: dict[int, Refusal] = {}
         stored = False
@@ -55,7 +55,7 @@ class Relay:
             if isinstance(place, Refusal):
                 refused.update(dict.fromkeys(range(begin, end), place))
             else:
-                put = place.put(messages[begin:end], work=work)
+                put = put_run(place, messages[begin:end], work)
                 stored = stored or put.stored
                 refused.update({begin + index: why for index, why in put.refused.items()})
             begin = end
