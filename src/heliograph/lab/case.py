@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from heliograph.lab.link import Address, BrokerGone
+from heliograph.lab.bytestream import Address, BrokerGone
 from heliograph.lab.meter import Meter, Reading
 
 

@@ -7,8 +7,8 @@ from statistics import median_low
 import psutil
 
 from heliograph.errors import Problem
+from heliograph.lab.bytestream import BrokerGone
 from heliograph.lab.case import Case, Effort, Outcome, Site
-from heliograph.lab.link import BrokerGone
 from heliograph.lab.machine import Cores
 from heliograph.lab.running import running
 from heliograph.lab.targets import TARGETS, Target

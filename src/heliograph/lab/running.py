@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import heliograph
+from heliograph.lab.bytestream import HOST, Address, BrokerGone
 from heliograph.lab.case import Restart
 from heliograph.lab.certificate import make_certificate
 from heliograph.lab.disk import work_folder
-from heliograph.lab.link import HOST, Address, BrokerGone, Link
+from heliograph.lab.link import Link
 from heliograph.lab.machine import on_core
 from heliograph.lab.meter import Meter, before_start
 from heliograph.lab.targets import Setup, Target

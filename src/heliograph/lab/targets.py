@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heliograph import __version__
+from heliograph.lab.bytestream import HOST
 from heliograph.lab.certificate import Certificate
-from heliograph.lab.link import HOST
 
 
 @dataclass(frozen=True)
