@@ -1,12 +1,12 @@
-"""How the standard's composite types are declared: a class of fields, each with the kind of value it holds on the wire."""
+"""How the standard's composite types are declared: a class of fields, each with its kind of value on the wire."""
 
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
 from heliograph.amqp.encoding import NULL, encode, encode_list
 from heliograph.amqp.errors import InvalidField
-from heliograph.amqp.values import Array, Composite, Described, Symbol, UByte, UInt, ULong, UShort
+from heliograph.amqp.values import Array, Composite, Described, Symbol, Timestamp, UByte, UInt, ULong, UShort
 
 _C = TypeVar("_C")
 _REQUIRED = object()
@@ -76,7 +76,7 @@ class Fields(Composite):
         return self.DESCRIPTION + encode_list(parts[:length])
 
     @classmethod
-    def from_list(cls, values: list[Any]) -> "Fields":
+    def from_list(cls, values: list[Any]) -> Self:
         """Build one from its decoded fields; those left out have their defaults."""
         wire = cls.WIRE
         if len(values) > len(wire):
@@ -110,7 +110,7 @@ def resolve(value: Any) -> Any:
 
 
 def _exactly(kind: type, name: str) -> Callable[[Any], Any]:
-    base = kind.__mro__[1] if kind in {UByte, UShort, UInt, ULong} else kind
+    base = kind.__mro__[1] if kind in {UByte, UShort, UInt, ULong, Timestamp} else kind
 
     def read(value: Any) -> Any:
         if type(value) is not kind:
@@ -190,6 +190,7 @@ UBYTE = _number(UByte, "ubyte")
 USHORT = _number(UShort, "ushort")
 UINT = _number(UInt, "uint")
 ULONG = _number(ULong, "ulong")
+TIMESTAMP = _number(Timestamp, "timestamp")
 STRING = Kind("string", lambda value: encode(str(value)), _exactly(str, "a string"))
 SYMBOL = Kind("symbol", lambda value: encode(Symbol(value)), _exactly(Symbol, "a symbol"))
 SYMBOLS = Kind("symbols", _write_symbols, _read_symbols)

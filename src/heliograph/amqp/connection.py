@@ -1,11 +1,37 @@
 """One AMQP connection, either role: bytes in, events out, and bytes to be written. No sockets and no clock."""
 
-from typing import Any
+from itertools import count
+from math import inf
+from typing import Any, Final
 
-from heliograph.amqp.events import Event
+from heliograph.amqp import conditions
+from heliograph.amqp.composite import resolve
+from heliograph.amqp.decoding import decode
+from heliograph.amqp.dispositions import Dispositions
+from heliograph.amqp.errors import Fatal, InvalidField, ProtocolError
+from heliograph.amqp.events import Begun, Closed, Event, Opened
+from heliograph.amqp.frames import EMPTY_FRAME, SMALLEST_MAX_FRAME, amqp_frame
+from heliograph.amqp.handshake import Handshake, Stage
+from heliograph.amqp.link import Link
 from heliograph.amqp.options import Options
-from heliograph.amqp.performatives import Error, Open
+from heliograph.amqp.performatives import (
+    Attach,
+    Begin,
+    Close,
+    Detach,
+    Disposition,
+    End,
+    Error,
+    Flow,
+    Open,
+    Transfer,
+)
 from heliograph.amqp.session import Session
+from heliograph.errors import Problem
+
+_SHORTEST_HEAD: Final = 8
+_MOST_HELD: Final = 64 * 1024  # bytes that a client may send before it is let in
+_REFUSED: Final = {"amqp:connection-establishment-failed": True}  # what clients look for in an open before a close
 
 
 class Connection:
@@ -14,34 +40,324 @@ class Connection:
     Feed it with `receive`, handle the events, call `flush`, then take and write what is in `output`.
     """
 
-    output: list[bytes]  # to be written; the owner takes it (and leaves an empty list)
-    sessions: list[Session]
-    remote: Open | None  # the peer's open
-    gone: bool  # over: nothing that is called has any effect
-    context: Any  # for the owner
-
     def __init__(self, options: Options, *, server: bool) -> None:
         """A client calls `open` to begin; a server waits for `Opened`."""
+        self.options = options
+        self.output: list[bytes] = []  # to be written; the owner takes it (and leaves an empty list)
+        self.sessions: list[Session] = []
+        self.remote: Open | None = None  # the peer's open
+        self.gone = False  # over: nothing that is called has any effect
+        self.context: Any = None  # for the owner
+        self.largest_frame = SMALLEST_MAX_FRAME  # that the peer takes
+        self.names: dict[tuple[str, bool], Link] = {}  # links by name and our role
+        self.gathering: list[Dispositions] = []  # sessions that have dispositions to write
+        self._server = server
+        self._handshake = Handshake(options, server=server, write=self._write_now)
+        self._opened = False  # our open has gone out
+        self._held: list[bytes] = []  # what must not go out before our open
+        self._open: Open | None = None  # our open, when it has to wait for the handshake
+        self._over = False  # nothing is read any more
+        self._channels: dict[int, Session] = {}
+        self._remote_channels: dict[int, Session] = {}
+        self._rest: list[bytes] = []
+        self._rest_size = 0
+        self._needed = 0  # bytes without which there is nothing to do
+        self._heard: float | None = None
+        self._beat = -inf
 
     def receive(self, data: bytes, now: float) -> list[Event]:
-        """Take what came from the network. Never raises for what a peer can send: a bad peer is closed, with `Closed`."""
+        """Take what came from the network. A peer that breaks the standard is closed (`Closed`); nothing is raised."""
+        self._heard = now
+        events: list[Event] = []
+        if self._over:
+            return events
+        if self._rest:
+            self._rest.append(data)
+            self._rest_size += len(data)
+            if self._rest_size < self._needed:
+                return events
+            data = b"".join(self._rest)
+            self._rest.clear()
+        self._read(data, events)
+        return events
 
     def authenticated(self, ok: bool, detail: str = "") -> list[Event]:
         """Server: the answer to `Authenticate`. What the client sent meanwhile comes back as events."""
+        events: list[Event] = []
+        if self._over or self._handshake.stage is not Stage.WAITING:
+            return events
+        tell = self._handshake.answer(ok, detail)
+        if not ok:
+            error = Error(conditions.UNAUTHORIZED_ACCESS, detail or "the client was not let in")
+            if tell:
+                self._fail(error, events)
+            else:
+                self._finish(Closed(error), events)
+        elif self._rest:
+            data = b"".join(self._rest)
+            self._rest.clear()
+            self._read(data, events)
+        return events
 
     def open(
         self, *, properties: dict[str, Any] | None = None, offered_capabilities: tuple[str, ...] | None = None
     ) -> None:
-        """Send our open (client: at once or after SASL; server: as answer to `Opened`). What is given replaces the options'."""
+        """Send our open (client: first of all; server: as answer to `Opened`). What is given replaces the options'."""
+        if self._opened or self._open or self.gone:
+            return
+        options = self.options
+        self._open = Open(
+            options.container_id,
+            options.hostname,
+            options.max_frame_size,
+            options.channel_max,
+            options.idle_timeout // 2 or None,
+            offered_capabilities=options.offered_capabilities if offered_capabilities is None else offered_capabilities,
+            desired_capabilities=options.desired_capabilities,
+            properties=(options.properties if properties is None else properties) or None,
+        )
+        if self._server:
+            self._try_open()
+        else:
+            self._handshake.start()
+            self._try_open()
 
     def begin(self, *, properties: dict[str, Any] | None = None) -> Session:
-        """Begin a session. `Begun` is the peer's answer; links may be attached before. `Problem` when there are too many."""
+        """Begin a session; `Begun` is the answer, links may be attached before. `Problem` if the peer allows no more."""
+        if self.gone:
+            raise Problem("the connection is over")
+        session = self._new_session()
+        session.write_begin(None, properties)
+        return session
 
     def close(self, error: Error | None = None) -> None:
         """Close the connection; `Closed` comes with the peer's answer. Before our open, this refuses the peer's."""
+        if self.gone:
+            return
+        self.flush()
+        self._write_close(error)
+        self.gone = True
+        self._leave_sessions()
 
     def flush(self) -> None:
         """Write the dispositions that were gathered; to be called before `output` is taken."""
+        while self.gathering:
+            self.gathering.pop().flush()
 
     def tick(self, now: float) -> tuple[list[Event], float]:
-        """Send what keeps the connection alive and notice a silent peer (`Closed`). Says when to be called next (inf: never)."""
+        """Keep the connection alive and notice a silent peer (`Closed`); says when to be called next (inf: never)."""
+        events: list[Event] = []
+        due = inf
+        if self._over:
+            return events, due
+        if self.options.idle_timeout:
+            heard = self._heard = now if self._heard is None else self._heard
+            dead = heard + self.options.idle_timeout / 1000
+            if now >= dead:
+                text = f"nothing came for {self.options.idle_timeout} ms"
+                self._fail(Error(conditions.RESOURCE_LIMIT_EXCEEDED, text), events)
+                return events, inf
+            due = dead
+        if self._opened and self.remote is not None and self.remote.idle_time_out:
+            pause = self.remote.idle_time_out / 2000
+            if now >= self._beat + pause:
+                self._beat = now
+                self.output.append(EMPTY_FRAME)
+            due = min(due, self._beat + pause)
+        return events, due
+
+    # What the engine does.
+
+    def write(self, frame: bytes) -> None:
+        """Send a frame, or hold it until our open has gone out."""
+        if self._opened:
+            self.output.append(frame)
+        elif not self.gone:
+            self._held.append(frame)
+
+    def _write_now(self, data: bytes) -> None:
+        self.output.append(data)
+
+    def _try_open(self) -> None:
+        """Our open goes out behind our AMQP header: a client's goes ahead, a server's answers one."""
+        ready = self._handshake.stage is Stage.DONE or (not self._server and self._handshake.secured)
+        if self._open is not None and ready and not self._opened:
+            self._opened = True
+            self.output.append(amqp_frame(0, self._open.encoded()))
+            self.output.extend(self._held)
+            self._held.clear()
+
+    def _write_close(self, error: Error | None) -> None:
+        if not self._opened:
+            self._held.clear()
+            if self._handshake.stage is not Stage.DONE:
+                self._over = True
+                return
+            self._open = Open(self.options.container_id, properties=_REFUSED if error else None)
+            self._try_open()
+        self.write(amqp_frame(0, Close(error).encoded()))
+
+    def _fail(self, error: Error, events: list[Event]) -> None:
+        if not self.gone:
+            self._write_close(error)
+        self._finish(Closed(error), events)
+
+    def _finish(self, closed: Closed, events: list[Event]) -> None:
+        self._over = True
+        self.gone = True
+        self._rest.clear()
+        self._leave_sessions()
+        events.append(closed)
+
+    def _leave_sessions(self) -> None:
+        for session in self.sessions:
+            session.leave()
+
+    def _read(self, data: bytes, events: list[Event]) -> None:
+        at = 0
+        try:
+            if self._handshake.stage is not Stage.DONE:
+                at, ask = self._handshake.receive(data, 0)
+                if ask is not None:
+                    events.append(ask)
+                self._try_open()
+            if self._handshake.stage is Stage.DONE:
+                at = self._read_frames(data, at, events)
+        except ProtocolError as error:
+            self._fail(Error(error.condition, str(error)), events)
+        if not self._over:
+            self._keep(data, at, events)
+
+    def _keep(self, data: bytes, at: int, events: list[Event]) -> None:
+        """What is left of the input waits for more."""
+        left = len(data) - at
+        self._needed = 0
+        if left:
+            if self._handshake.stage is Stage.DONE and left >= 4:
+                self._needed = int.from_bytes(data[at : at + 4], "big")
+            elif left > _MOST_HELD:
+                text = f"more than {_MOST_HELD} bytes came before the client was let in"
+                self._fail(Error(conditions.RESOURCE_LIMIT_EXCEEDED, text), events)
+                return
+            self._rest.append(data[at:] if at else data)
+        self._rest_size = left
+
+    def _read_frames(self, data: bytes, at: int, events: list[Event]) -> int:
+        end = len(data)
+        largest = self.options.max_frame_size
+        while end - at >= 4 and not self._over:
+            size = int.from_bytes(data[at : at + 4], "big")
+            if not _SHORTEST_HEAD <= size <= largest:
+                text = f"a frame has 8 to {largest} bytes, not {size}"
+                raise ProtocolError(conditions.CONNECTION_FRAMING_ERROR, text)
+            if end - at < size:
+                break
+            self._read_frame(data, at, at + size, events)
+            at += size
+        return at
+
+    def _read_frame(self, data: bytes, at: int, end: int, events: list[Event]) -> None:
+        start = at + data[at + 4] * 4
+        if not at + _SHORTEST_HEAD <= start <= end or data[at + 5] != 0:
+            text = f"expected the header of an AMQP frame, got {data[at : at + 8]!r}"
+            raise ProtocolError(conditions.CONNECTION_FRAMING_ERROR, text)
+        if start == end:
+            return
+        body = data[start:end]
+        value, length = decode(body)
+        frame = resolve(value)
+        channel = data[at + 6] << 8 | data[at + 7]
+        if type(frame) is Close:
+            self._on_close(frame, events)
+        elif self.gone:
+            pass
+        elif type(frame) is Open:
+            self._on_open(frame, events)
+        elif self.remote is None:
+            raise ProtocolError(conditions.ILLEGAL_STATE, f"expected open, got {type(frame).__name__}")
+        elif type(frame) is Begin:
+            self._on_begin(channel, frame, events)
+        else:
+            self._in_session(channel, frame, body[length:], events)
+
+    def _on_open(self, frame: Open, events: list[Event]) -> None:
+        if self.remote is not None:
+            raise ProtocolError(conditions.ILLEGAL_STATE, "the connection is open already")
+        if frame.max_frame_size < SMALLEST_MAX_FRAME:
+            raise InvalidField(f"max-frame-size is at least {SMALLEST_MAX_FRAME}, not {frame.max_frame_size}")
+        self.remote = frame
+        self.largest_frame = frame.max_frame_size
+        events.append(Opened(frame))
+
+    def _on_close(self, frame: Close, events: list[Event]) -> None:
+        if not self.gone:
+            self.flush()
+            self._write_close(None)
+        self._finish(Closed(frame.error), events)
+
+    def _new_session(self) -> Session:
+        channel = next(number for number in count() if number not in self._channels)
+        allowed = self.options.channel_max if self.remote is None else self.remote.channel_max
+        if channel > min(allowed, self.options.channel_max):
+            raise Problem(f"there can be {min(allowed, self.options.channel_max) + 1} sessions")
+        session = Session(self, channel)
+        self._channels[channel] = session
+        self.sessions.append(session)
+        return session
+
+    def _on_begin(self, channel: int, frame: Begin, events: list[Event]) -> None:
+        if channel > self.options.channel_max:
+            text = f"the highest channel here is {self.options.channel_max}, not {channel}"
+            raise ProtocolError(conditions.CONNECTION_FRAMING_ERROR, text)
+        if channel in self._remote_channels:
+            raise ProtocolError(conditions.ILLEGAL_STATE, f"channel {channel} has a session already")
+        if frame.remote_channel is None:
+            try:
+                session = self._new_session()
+            except Problem as problem:
+                raise ProtocolError(conditions.RESOURCE_LIMIT_EXCEEDED, str(problem)) from None
+            session.write_begin(channel)
+        else:
+            awaited = self._channels.get(frame.remote_channel)
+            if awaited is None or awaited.remote is not None:
+                raise InvalidField(f"no session waits for an answer on channel {frame.remote_channel}")
+            session = awaited
+        self._remote_channels[channel] = session
+        session.on_begin(frame)
+        if not session.gone:
+            events.append(Begun(session))
+
+    def _in_session(self, channel: int, frame: Any, payload: bytes, events: list[Event]) -> None:
+        session = self._remote_channels.get(channel)
+        if session is None:
+            text = f"{type(frame).__name__} on channel {channel}, which has no session"
+            raise ProtocolError(conditions.ILLEGAL_STATE, text)
+        if type(frame) is End:
+            del self._remote_channels[channel]
+            session.on_end(frame, events)
+            del self._channels[session.channel]
+            self.sessions.remove(session)
+        elif not session.gone:
+            try:
+                _to_session(session, frame, payload, events)
+            except Fatal:
+                raise
+            except ProtocolError as error:
+                session.fail(error.condition, str(error), events)
+
+
+def _to_session(session: Session, frame: Any, payload: bytes, events: list[Event]) -> None:
+    kind = type(frame)
+    if kind is Transfer:
+        session.on_transfer(frame, payload, events)
+    elif kind is Disposition:
+        last = frame.first if frame.last is None else frame.last
+        session.on_disposition(frame.role, frame.first, last, frame.settled, frame.state, events)
+    elif kind is Flow:
+        session.on_flow(frame, events)
+    elif kind is Attach:
+        session.on_attach(frame, events)
+    elif kind is Detach:
+        session.on_detach(frame, events)
+    else:
+        raise Fatal(conditions.NOT_IMPLEMENTED, f"expected a frame of a session, got {frame!r:.60}")

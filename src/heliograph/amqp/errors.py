@@ -24,3 +24,7 @@ class InvalidField(ProtocolError):
 
     def __init__(self, text: str) -> None:
         super().__init__(conditions.INVALID_FIELD, text)
+
+
+class Fatal(ProtocolError):
+    """Found while a session was at work, but the whole connection has to close for it."""

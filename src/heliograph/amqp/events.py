@@ -35,7 +35,7 @@ class Begun(NamedTuple):
 
 
 class Attached(NamedTuple):
-    """A link. When `link.accepted` is false the peer began it, and the owner answers with `accept` or `refuse`, now or later.
+    """A link. When `link.accepted` is false, the peer began it: answer with `accept` or `refuse`, now or later.
 
     Else it is the answer to ours; a null source (or target) in it means that the peer refuses and `Detached` follows.
     """

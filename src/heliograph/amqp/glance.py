@@ -1,6 +1,12 @@
 """What a broker needs to know of a message, without decoding it."""
 
-from typing import NamedTuple
+import struct
+from typing import Final, NamedTuple
+
+from heliograph.amqp.decoding import decode
+from heliograph.amqp.errors import DecodeError
+from heliograph.amqp.sections import HEADER, Header
+from heliograph.amqp.values import Described
 
 
 class Glance(NamedTuple):
@@ -16,9 +22,145 @@ class Glance(NamedTuple):
     expires: int  # absolute, from the properties
 
 
+_HEADER, _ANNOTATIONS, _PROPERTIES = b"\x00\x53\x70", (b"\x00\x53\x71", b"\x00\x53\x72"), b"\x00\x53\x73"
+_LONG_DESCRIPTORS: Final = (b"\x00\x80", b"\x00\xa3", b"\x00\xb3")  # legal, though nobody is known to send them
+_DELAYED: Final = b"x-opt-delivery-"
+_NEAR: Final = 1024  # how far behind the header the annotation is looked for before any section is decoded
+_EXPIRY_FIELD: Final = 8
+_REMEMBERED: Final = 1024
+
+_uint = struct.Struct(">I").unpack_from
+_time = struct.Struct(">q").unpack_from
+
+# Headers of one application are a few dozen different byte strings, so each is decoded once.
+_headers: dict[bytes, Header] = {}
+# Messages without delays and expiry, which is most of them, have one and the same glance per header.
+_plain: dict[bytes, Glance] = {b"": Glance(False, 4, 0, 0, 0, 0, 0, 0)}
+
+
 def glance(payload: bytes) -> Glance:
-    """Look at the header, the annotations about delayed delivery and the expiry time. `DecodeError` if it is no message."""
+    """Look at the header, the annotations about delayed delivery and the expiry time.
+
+    A `ProtocolError` says that this is no message; sections behind the properties are not looked at.
+    """
+    end = _header_end(payload)
+    head = payload[:end]
+    plain = _plain.get(head)
+    if plain is None:
+        plain = _learn(head)
+    deliver_at, delay = _delays(payload, end) if payload.find(_DELAYED, end, end + _NEAR) >= 0 else (0, 0)
+    expires = _expiry(payload, end)
+    if deliver_at or delay or expires:
+        return plain._replace(deliver_at=deliver_at, delay=delay, expires=expires)
+    return plain
 
 
 def with_header(payload: bytes, *, delivery_count: int, ttl: int | None = None) -> bytes:
     """The message with another delivery count (and ttl, unless None) in its header, and every other byte the same."""
+    end = _header_end(payload)
+    old = _header(payload[:end])
+    ttl = old.ttl if ttl is None else ttl
+    return Header(old.durable, old.priority, ttl, old.first_acquirer, delivery_count).encoded() + payload[end:]
+
+
+def _header_end(payload: bytes) -> int:
+    if payload.startswith(_HEADER):
+        return _end_of_compound(payload, 3)
+    if payload.startswith(_LONG_DESCRIPTORS):
+        section, end = decode(payload)
+        if section.descriptor in {HEADER, "amqp:header:list"}:
+            return end
+    return 0
+
+
+def _header(head: bytes) -> Header:
+    if not head:
+        return Header()
+    header = _headers.get(head)
+    if header is None:
+        section, end = decode(head)
+        if type(section) is not Described or type(section.value) is not list or end != len(head):
+            raise DecodeError(f"the header of a message is a list, not {section!r:.60}")
+        header = Header.from_list(section.value)
+        if len(_headers) >= _REMEMBERED:
+            _headers.clear()
+            _plain.clear()
+        _headers[head] = header
+    return header
+
+
+def _learn(head: bytes) -> Glance:
+    header = _header(head)
+    plain = Glance(header.durable, header.priority, header.ttl or 0, header.delivery_count, len(head), 0, 0, 0)
+    _plain[head] = plain
+    return plain
+
+
+def _end_of_compound(payload: bytes, at: int) -> int:
+    """Where the list or map that begins at `at` ends."""
+    try:
+        code = payload[at]
+        if code in {0xC0, 0xC1}:
+            end = at + 2 + payload[at + 1]
+        elif code in {0xD0, 0xD1}:
+            end = at + 5 + _uint(payload, at + 1)[0]
+        elif code == 0x45:
+            end = at + 1
+        else:
+            raise DecodeError(f"expected a list or map as section of a message, got type 0x{code:02x}")
+    except (IndexError, struct.error):
+        raise DecodeError("a section of the message is cut off") from None
+    if end > len(payload):
+        raise DecodeError("a section of the message is cut off")
+    return end
+
+
+def _delays(payload: bytes, at: int) -> tuple[int, int]:
+    """Time and delay of delivery, from the message annotations."""
+    if payload.startswith(_ANNOTATIONS[0], at):
+        at = _end_of_compound(payload, at + 3)
+    if not payload.startswith(_ANNOTATIONS[1], at):
+        return 0, 0
+    annotations = decode(payload, at + 3)[0]
+    if type(annotations) is not dict:
+        return 0, 0
+    return _whole(annotations.get("x-opt-delivery-time")), _whole(annotations.get("x-opt-delivery-delay"))
+
+
+def _whole(value: object) -> int:
+    return int(value) if isinstance(value, int) and value > 0 else 0
+
+
+def _expiry(payload: bytes, at: int) -> int:
+    """The absolute expiry time in the properties; the fields before it are stepped over."""
+    while payload.startswith(_ANNOTATIONS, at):
+        at = _end_of_compound(payload, at + 3)
+    if not payload.startswith(_PROPERTIES, at):
+        return 0
+    try:
+        code = payload[at + 3]
+        if code == 0xC0:
+            count = payload[at + 5]
+            at += 6
+        elif code == 0xD0:
+            count = _uint(payload, at + 8)[0]
+            at += 12
+        else:
+            return 0
+        if count <= _EXPIRY_FIELD:
+            return 0
+        for _ in range(_EXPIRY_FIELD):
+            code = payload[at]
+            if code >= 0xB0:
+                at += 5 + _uint(payload, at + 1)[0]
+            elif code >= 0xA0:
+                at += 2 + payload[at + 1]
+            else:
+                at += _WIDTHS[code >> 4]
+        return int(_time(payload, at + 1)[0]) if payload[at] == 0x83 else 0
+    except (IndexError, struct.error):
+        raise DecodeError("the properties of the message are cut off") from None
+
+
+# The width of a value of fixed width, constructor included, by the upper half of its constructor.
+_WIDTHS: Final = (1, 1, 1, 1, 1, 2, 3, 5, 9, 17)

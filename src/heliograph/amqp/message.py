@@ -3,10 +3,26 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from heliograph.amqp.composite import resolve
+from heliograph.amqp.decoding import decode
+from heliograph.amqp.encoding import encode
+from heliograph.amqp.errors import DecodeError
 from heliograph.amqp.performatives import Declare, Discharge
-
-HEADER, DELIVERY_ANNOTATIONS, MESSAGE_ANNOTATIONS, PROPERTIES = 0x70, 0x71, 0x72, 0x73
-APPLICATION_PROPERTIES, DATA, SEQUENCE, VALUE, FOOTER = 0x74, 0x75, 0x76, 0x77, 0x78
+from heliograph.amqp.sections import (
+    APPLICATION_PROPERTIES,
+    DATA,
+    DELIVERY_ANNOTATIONS,
+    FOOTER,
+    HEADER,
+    MESSAGE_ANNOTATIONS,
+    PROPERTIES,
+    SECTION_NAMES,
+    SEQUENCE,
+    VALUE,
+    Header,
+    Properties,
+)
+from heliograph.amqp.values import Described, Symbol
 
 
 @dataclass(slots=True)
@@ -61,11 +77,130 @@ class Message:
 
 def encode_message(message: Message) -> bytes:
     """The bytes of a message; sections with nothing in them are left out."""
+    m = message
+    parts = []
+    if m.durable or m.priority != 4 or m.ttl is not None or m.first_acquirer or m.delivery_count:
+        parts.append(Header(m.durable, m.priority, m.ttl, m.first_acquirer, m.delivery_count).encoded())
+    if m.delivery_annotations is not None:
+        parts.append(b"\x00\x53\x71" + _annotations(m.delivery_annotations))
+    if m.message_annotations is not None:
+        parts.append(b"\x00\x53\x72" + _annotations(m.message_annotations))
+    properties = _properties(m).encoded()
+    if properties != _NO_PROPERTIES:
+        parts.append(properties)
+    if m.application_properties is not None:
+        parts.append(b"\x00\x53\x74" + encode(m.application_properties))
+    parts.append(_body(m.body))
+    if m.footer is not None:
+        parts.append(b"\x00\x53\x78" + _annotations(m.footer))
+    return b"".join(parts)
+
+
+_NO_PROPERTIES = Properties().encoded()
+
+
+def _annotations(annotations: dict[Any, Any]) -> bytes:
+    """Keys of annotations are symbols; plain strings may be given for them."""
+    return encode({Symbol(key) if type(key) is str else key: value for key, value in annotations.items()})
+
+
+def _properties(m: Message) -> Properties:
+    return Properties(
+        m.message_id,
+        m.user_id,
+        m.to,
+        m.subject,
+        m.reply_to,
+        m.correlation_id,
+        m.content_type,
+        m.content_encoding,
+        m.absolute_expiry_time,
+        m.creation_time,
+        m.group_id,
+        m.group_sequence,
+        m.reply_to_group_id,
+    )
+
+
+def _body(body: Data | Sequence | Value) -> bytes:
+    if isinstance(body, Data):
+        return b"\x00\x53\x75" + encode(body.content)
+    if isinstance(body, Sequence):
+        return b"\x00\x53\x76" + encode(body.items)
+    return b"\x00\x53\x77" + encode(body.value)
 
 
 def decode_message(payload: bytes) -> Message:
-    """The message in these bytes. `DecodeError` when they are none."""
+    """The message in these bytes. `DecodeError` (or another `ProtocolError`) when they are none."""
+    message = Message()
+    last = 0
+    at = 0
+    while at < len(payload):
+        section, at = decode(payload, at)
+        code = _section_code(section)
+        if code < last or (code == last and code not in (DATA, SEQUENCE)) or (last >= DATA and last < code < FOOTER):
+            raise DecodeError(f"section 0x{code:02x} of a message cannot follow section 0x{last:02x}")
+        _take_section(message, code, section.value, again=code == last)
+        last = code
+    return message
+
+
+def _section_code(section: Any) -> int:
+    if type(section) is Described:
+        descriptor = section.descriptor
+        if type(descriptor) is Symbol:
+            descriptor = SECTION_NAMES.get(descriptor)
+        if isinstance(descriptor, int) and HEADER <= descriptor <= FOOTER:
+            return int(descriptor)
+    raise DecodeError(f"expected a section of a message, got {section!r:.60}")
+
+
+_KINDS: dict[int, type | None] = {
+    HEADER: list,
+    DELIVERY_ANNOTATIONS: dict,
+    MESSAGE_ANNOTATIONS: dict,
+    PROPERTIES: list,
+    APPLICATION_PROPERTIES: dict,
+    DATA: bytes,
+    SEQUENCE: list,
+    VALUE: None,
+    FOOTER: dict,
+}
+
+
+def _take_section(message: Message, code: int, value: Any, *, again: bool) -> None:
+    kind = _KINDS[code]
+    if kind is not None and type(value) is not kind:
+        raise DecodeError(f"section 0x{code:02x} of a message is a {kind.__name__}, not {type(value).__name__}")
+    if code == HEADER:
+        _take_fields(message, Header.from_list(value))
+    elif code == DELIVERY_ANNOTATIONS:
+        message.delivery_annotations = value
+    elif code == MESSAGE_ANNOTATIONS:
+        message.message_annotations = value
+    elif code == PROPERTIES:
+        _take_fields(message, Properties.from_list(value))
+    elif code == APPLICATION_PROPERTIES:
+        message.application_properties = value
+    elif code == FOOTER:
+        message.footer = value
+    elif code == VALUE:
+        message.body = Value(value)
+    elif code == DATA:
+        message.body = Data(message.body.content + value if again and isinstance(message.body, Data) else value)
+    else:
+        message.body = Sequence(message.body.items + value if again and isinstance(message.body, Sequence) else value)
+
+
+def _take_fields(message: Message, section: Header | Properties) -> None:
+    for wire in section.WIRE:
+        setattr(message, wire.name, getattr(section, wire.name))
 
 
 def coordination(payload: bytes) -> Declare | Discharge:
-    """What a message to a transaction coordinator asks for. `DecodeError` when it is neither."""
+    """What a message to a transaction coordinator asks for. `ProtocolError` when it is neither."""
+    body = decode_message(payload).body
+    asked = resolve(body.value) if isinstance(body, Value) else None
+    if not isinstance(asked, Declare | Discharge):
+        raise DecodeError(f"a coordinator takes declare or discharge, not {body!r:.60}")
+    return asked
