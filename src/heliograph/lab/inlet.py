@@ -91,8 +91,9 @@ class Inlet:
         return b"".join(frames)
 
     def renew(self) -> bytes:
-        """A frame with new credit when half of it is used up."""
-        if self._granted - self.count > self._credit // 2:
+        """A frame with new credit when half of it is used up by what has arrived and been settled."""
+        granted = self.count - self.unsettled + self._credit
+        if granted - self._granted < self._credit // 2:
             return b""
-        self._granted = self.count + self._credit
-        return self._client.credit_frame(self.count, self._credit)
+        self._granted = granted
+        return self._client.credit_frame(self.count, granted - self.count)
