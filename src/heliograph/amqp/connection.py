@@ -123,7 +123,7 @@ class Connection:
             self._try_open()
 
     def begin(self, *, properties: dict[str, Any] | None = None) -> Session:
-        """Begin a session; `Begun` is the answer, links may be attached before. `Problem` if the peer allows no more."""
+        """Begin a session; `Begun` is the answer, links may be attached before. `Problem` if it allows no more."""
         if self.gone:
             raise Problem("the connection is over")
         session = self._new_session()

@@ -4,6 +4,7 @@ It is synchronous and deterministic. Time and new identifiers are handed in, byt
 the server empties. Whoever calls a method that may have produced output looks at `dirty` afterwards.
 """
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from heliograph.broker.buffer import Buffer, Held
 from heliograph.broker.journal import Journal, NoJournal
 from heliograph.broker.limits import Limits
 from heliograph.broker.outlet import Outlet
+from heliograph.broker.queues.definition import QueueDefinition
+from heliograph.broker.queues.queues import Queues
 from heliograph.broker.retained import Retained
 from heliograph.broker.routes import Receiver, Route, RouteTable
 from heliograph.broker.session import FOR_EVER, Session
@@ -33,6 +36,7 @@ from heliograph.mqtt.strings import check_topic_filter, split_share
 
 if TYPE_CHECKING:
     from heliograph.broker.connection import Connection
+    from heliograph.broker.queues.management import QueueManagers
 
 
 class Broker:
@@ -46,10 +50,11 @@ class Broker:
         journal: Journal | None = None,
         store: Store | None = None,
         streams: Sequence[StreamOptions] = (),
+        queues: Sequence[QueueDefinition] = (),
     ) -> None:
         """With a store, the broker takes up where the last one left off; without, it forgets all when it goes.
 
-        Streams are kept in the store.
+        Streams are kept in the store. Queues are made or changed to be as they are given here.
         """
         self.limits = limits
         self.journal: Journal = journal or NoJournal()
@@ -71,12 +76,19 @@ class Broker:
         self.subscription_count = 0
         self.store = store
         self.settled: Settled = store.settled if store else []
+        self.queues = Queues(self, store.clock.wall if store else time.time)
+        self.queue_managers: QueueManagers | None = None
+        """The server as a process and those beside it; None where a broker is all there is."""
+        self.at_turn_end: list[Callable[[], None]] = []
+        """Called when all has happened that can happen in a turn: those with something to say put it into outlets."""
         self.stopping = False
         """The server is about to go. Wills of durable sessions are left to the next one, as the standard allows."""
         if store is not None:
-            store.take_over(self.sessions, self.retained, store.revival.revive(self, store))
+            store.take_over(self.sessions, self.retained, self.queues, store.revival.revive(self, store))
             for stream in store.open_streams(streams):
                 self._tree.add(stream.options.filter, stream)
+        self.queues.open(queues)
+        if store is not None:
             self.timers.run(now())  # what became due while nobody was there
 
     # Publishing
@@ -338,12 +350,15 @@ class Broker:
 
     def end_turn(self) -> None:
         """All that clients have sent has been taken in: what is to be stored goes to the disk now."""
+        self.queues.end_turn()
         if self.store is None:
             self.settled.clear()
-            return
-        self.store.end_turn()
-        if self.store.ready:  # held behind something else, but nothing of its own had to be written
-            self.more_is_safe()
+        else:
+            self.store.end_turn()
+            if self.store.ready:  # held behind something else, but nothing of its own had to be written
+                self.more_is_safe()
+        for action in self.at_turn_end:
+            action()
 
     def more_is_safe(self) -> None:
         """Packets that were held until something is safe may leave, if it is."""
@@ -353,6 +368,8 @@ class Broker:
             delivery.write(self, outlet, chunk)
         if store.stalled or store.stalled_groups:
             durable.go_on(self, store)
+        if self.queues.awake:
+            self.queues.hand_out()
 
     def _span_of(self, will: Will) -> Span:
         expiry = will.properties.get("message_expiry_interval")

@@ -49,11 +49,11 @@ class SysTopics:
     def _figures(self, now: float) -> Iterator[tuple[str, str]]:
         broker, stats = self._broker, self._broker.stats
         waiting = sum(place.count for _, places in broker.backlogs() for place in places)
-        away = len(broker.sessions) - stats.connected
+        away = len(broker.sessions) - len(broker.connections)
         yield "version", f"heliograph version {__version__}"
         yield "uptime", f"{now - self._started:.0f} seconds"
         figures = {
-            "clients/total": len(broker.sessions),
+            "clients/total": stats.connected + away,
             "clients/connected": stats.connected,
             "clients/active": stats.connected,
             "clients/disconnected": away,

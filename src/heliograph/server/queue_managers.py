@@ -1,0 +1,107 @@
+"""All queue managers of a server: started with it, stopped with it, and told apart by name."""
+
+import asyncio
+import socket
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, Refused
+from heliograph.server.config import Config
+from heliograph.server.queue_manager import Command, QueueManagerProcess, State
+
+Facts = dict[str, Any]
+
+_WILDCARDS = {"0.0.0.0", "::", "*"}  # noqa: S104 - to know them, not to listen there
+
+
+class QueueManagers:
+    """The server itself, which is a queue manager too, and those that it runs as processes of their own."""
+
+    def __init__(self, config: Config, own: Callable[[], Facts], command: Command) -> None:
+        """`own` says how the server itself is doing."""
+        self._own = own
+        self._processes = {
+            manager.name: QueueManagerProcess(manager.name, command) for manager in config.queue_managers
+        }
+        self._changing: set[asyncio.Task[None]] = set()
+
+    def start(self) -> None:
+        """Start all of them."""
+        for process in self._processes.values():
+            process.start()
+
+    async def settled(self) -> None:
+        """Wait until each is ready or has failed to start; those that failed are tried again in the background."""
+        await asyncio.gather(*(process.settled() for process in self._processes.values()))
+
+    async def stop(self) -> None:
+        """Stop all of them, and wait until they have."""
+        await asyncio.gather(*(process.stop() for process in self._processes.values()))
+
+    def reload(self) -> None:
+        """Have all of them read the configuration again."""
+        for process in self._processes.values():
+            process.reload()
+
+    # What management asks for
+
+    def list(self) -> list[Facts]:
+        """How each is doing, the server itself first."""
+        return [self.own(), *map(_facts, self._processes.values())]
+
+    def own(self) -> Facts:
+        """How the server itself is doing."""
+        return self._own()
+
+    def start_one(self, name: str) -> None:
+        """Start a queue manager; it is not ready at once. Refused if there is none of this name."""
+        self._find(name).start()
+
+    def stop_one(self, name: str) -> None:
+        """Stop a queue manager until it is started again or the server is; this takes a moment."""
+        stopping = asyncio.ensure_future(self._find(name).stop())
+        self._changing.add(stopping)
+        stopping.add_done_callback(self._changing.discard)
+
+    def _find(self, name: str) -> QueueManagerProcess:
+        if name in self._processes:
+            return self._processes[name]
+        if name == self.own()["name"]:
+            raise Refused(NOT_ALLOWED, f"{name} is the server itself, which is started and stopped as a process")
+        raise Refused(NOT_FOUND, f"there is no queue manager {name}")
+
+    def address(self, name: str) -> tuple[str, str, int] | None:
+        """Where the AMQP clients of this queue manager are to go: scheme, host and port; None if that is not known.
+
+        While it is down that is where it was: better that a client tries in vain than that it is served by another.
+        """
+        process = self._processes.get(name)
+        return None if process is None else _amqp_address(process.addresses)
+
+    @property
+    def names(self) -> Iterable[str]:
+        """Those that are processes of their own."""
+        return self._processes
+
+
+def _facts(process: QueueManagerProcess) -> Facts:
+    return {
+        "name": process.name,
+        "state": str(process.state),
+        "pid": process.pid or 0,
+        "addresses": process.addresses if process.state is State.RUNNING else [],
+        "queues": process.report.get("queues", 0),
+        "depth": process.report.get("depth", 0),
+        "restarts": process.restarts,
+    }
+
+
+def _amqp_address(addresses: Iterable[str]) -> tuple[str, str, int] | None:
+    for wanted in ("amqp", "amqps"):
+        for address in addresses:
+            scheme, _, rest = address.partition("://")
+            if scheme == wanted:
+                host, _, port = rest.rpartition(":")
+                host = host.strip("[]")
+                return scheme, socket.gethostname() if host in _WILDCARDS else host, int(port)
+    return None
