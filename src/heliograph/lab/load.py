@@ -147,6 +147,7 @@ class Load:
         """
         seconds = self._site.effort.seconds
         self._flow(send, seconds * WARM_UP)
+        self._await_first(send)
         self.start = time.perf_counter()
         before, sent, delivered = self._site.meter.read(), self._sent, self._delivered
         self._flow(send, seconds)
@@ -185,6 +186,12 @@ class Load:
     def _flow(self, send: Callable[[], float], seconds: float) -> None:
         end = time.perf_counter() + seconds
         while time.perf_counter() < end:
+            self.turn(send())
+
+    def _await_first(self, send: Callable[[], float]) -> None:
+        """Warming up goes on until something has reached everybody, which takes some brokers longer than a short run."""
+        end = time.perf_counter() + DRAIN_SECONDS
+        while not all(reader.received for reader in self.subscribers) and time.perf_counter() < end:
             self.turn(send())
 
     def turn(self, timeout: float) -> bool:

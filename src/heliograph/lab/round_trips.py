@@ -25,7 +25,7 @@ class RoundTrips(QueueCase):
 
     managers: int = 1
     pairs: int = 10
-    window: int = 30  # requests on their way per pair: as many as there were clients per pair in a published test
+    window: int = 30  # requests on their way per pair
 
     @property
     def layout(self) -> Layout:
