@@ -60,7 +60,7 @@ class Proton:
                     data = data[room:]
             while (pending := self.transport.pending()) > 0:
                 busy = True
-                piece = self.transport.peek(pending)
+                piece = bytes(self.transport.peek(pending))
                 self.transport.pop(len(piece))
                 self.ours.handle(self.ours.connection.receive(piece, 0.0))
 

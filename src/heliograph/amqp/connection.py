@@ -7,6 +7,7 @@ from typing import Any, Final
 from heliograph.amqp import conditions
 from heliograph.amqp.composite import resolve
 from heliograph.amqp.decoding import decode
+from heliograph.amqp.disposition_reading import DISPOSITION, DispositionReader
 from heliograph.amqp.dispositions import Dispositions
 from heliograph.amqp.errors import Fatal, InvalidField, ProtocolError
 from heliograph.amqp.events import Begun, Closed, Event, Opened
@@ -27,9 +28,11 @@ from heliograph.amqp.performatives import (
     Transfer,
 )
 from heliograph.amqp.session import Session
+from heliograph.amqp.transfer_runs import Shapes
 from heliograph.errors import Problem
 
 _SHORTEST_HEAD: Final = 8
+_LONGEST_TRANSFER: Final = 512  # of those that are worth looking at
 _MOST_HELD: Final = 64 * 1024  # bytes that a client may send before it is let in
 _REFUSED: Final = {"amqp:connection-establishment-failed": True}  # what clients look for in an open before a close
 
@@ -59,6 +62,8 @@ class Connection:
         self._over = False  # nothing is read any more
         self._channels: dict[int, Session] = {}
         self._remote_channels: dict[int, Session] = {}
+        self._shapes = Shapes()
+        self._dispositions = DispositionReader()
         self._rest: list[bytes] = []
         self._rest_size = 0
         self._needed = 0  # bytes without which there is nothing to do
@@ -246,6 +251,12 @@ class Connection:
         end = len(data)
         largest = self.options.max_frame_size
         while end - at >= 4 and not self._over:
+            shape = self._shapes.find(data, at)
+            if shape is not None and not self.gone:
+                stop = shape.take(data, at, end, largest, events)
+                if stop != at:
+                    at = stop
+                    continue
             size = int.from_bytes(data[at : at + 4], "big")
             if not _SHORTEST_HEAD <= size <= largest:
                 text = f"a frame has 8 to {largest} bytes, not {size}"
@@ -263,10 +274,12 @@ class Connection:
             raise ProtocolError(conditions.CONNECTION_FRAMING_ERROR, text)
         if start == end:
             return
+        channel = data[at + 6] << 8 | data[at + 7]
+        if data.startswith(DISPOSITION, start) and self._known_disposition(channel, data, start, end, events):
+            return
         body = data[start:end]
         value, length = decode(body)
         frame = resolve(value)
-        channel = data[at + 6] << 8 | data[at + 7]
         if type(frame) is Close:
             self._on_close(frame, events)
         elif self.gone:
@@ -279,6 +292,19 @@ class Connection:
             self._on_begin(channel, frame, events)
         else:
             self._in_session(channel, frame, body[length:], events)
+            if type(frame) is Transfer:
+                self._shapes.learn(self._remote_channels[channel], frame, data[at : at + _LONGEST_TRANSFER])
+            elif type(frame) is Disposition:
+                self._dispositions.learn(data, start, end, frame)
+
+    def _known_disposition(self, channel: int, data: bytes, at: int, end: int, events: list[Event]) -> bool:
+        session = self._remote_channels.get(channel)
+        read = self._dispositions.read(data, at, end)
+        if read is None or session is None:
+            return False
+        if not session.gone:
+            session.on_disposition(*read, events)
+        return True
 
     def _on_open(self, frame: Open, events: list[Event]) -> None:
         if self.remote is not None:
