@@ -3,9 +3,11 @@
 import selectors
 import socket
 import ssl
+import sys
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 
 HOST = "127.0.0.1"
 PATIENCE = 10.0  # seconds that a broker may take to answer a handshake
@@ -28,12 +30,24 @@ class Address:
     tls: ssl.SSLContext | None = None
 
 
+# Linux looks for a free port the longer, the more ports of one address are taken; all of 127.0.0.0/8 is this machine.
+_PER_ADDRESS = 4000
+_BIND_ADDRESS_NO_PORT = 24  # the port is chosen when the other end is known, as it is without binding
+_dialled = count()
+
+
 def _dial(address: Address) -> socket.socket:
+    plain = socket.socket()
     try:
-        plain = socket.create_connection((HOST, address.port), timeout=PATIENCE)
+        plain.settimeout(PATIENCE)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if sys.platform == "linux":
+            plain.setsockopt(socket.IPPROTO_IP, _BIND_ADDRESS_NO_PORT, 1)
+            plain.bind((f"127.0.0.{1 + next(_dialled) // _PER_ADDRESS % 250}", 0))
+        plain.connect((HOST, address.port))
         return plain if address.tls is None else address.tls.wrap_socket(plain, server_hostname=HOST)
     except OSError as error:
+        plain.close()
         raise BrokerGone(f"cannot connect to port {address.port}: {error}") from None
 
 

@@ -189,7 +189,7 @@ class Load:
             self.turn(send())
 
     def _await_first(self, send: Callable[[], float]) -> None:
-        """Warming up goes on until something has reached everybody, which takes some brokers longer than a short run."""
+        """Go on warming up until something has reached everybody: in a short run some brokers need longer for that."""
         end = time.perf_counter() + DRAIN_SECONDS
         while not all(reader.received for reader in self.subscribers) and time.perf_counter() < end:
             self.turn(send())

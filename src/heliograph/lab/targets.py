@@ -103,7 +103,7 @@ level = "warning"
 [http]
 enabled = false
 [limits]
-connections = 20000
+connections = 100000
 connects_per_second = 100000
 inflight = 65535
 {_LONG_QUEUES if setup.durable else "max_messages = 100000"}
