@@ -300,17 +300,15 @@ class Session:
         low = newest - ((newest - first) & MAX_UINT)
         high = low + ((last - first) & MAX_UINT)
         for run in unsettled.take(low, high) if settled else unsettled.within(low, high):
-            start, end = run.first + run.shift, run.last + run.shift
+            first, last, link, shift = run
+            start = first + shift
             before = events[-1] if events else None
-            if (
-                type(before) is Settled
-                and before.link is run.link
-                and before.last + 1 == start
-                and before[3:] == (state, settled)
-            ):
-                start = before.first
-                events.pop()
-            events.append(Settled(run.link, start, end, state, settled))
+            if type(before) is Settled:
+                its_link, its_start, its_end, its_state, its_settled = before
+                if its_end + 1 == start and its_link is link and its_settled is settled and its_state == state:
+                    start = its_start
+                    events.pop()
+            events.append(Settled(link, start, last + shift, state, settled))
 
     def on_detach(self, detach: Detach, events: list[Event]) -> None:
         """The peer's detach: the first, or the answer to ours."""
