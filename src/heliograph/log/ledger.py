@@ -87,8 +87,7 @@ class Ledger(Account):
     # Changes
 
     def new_cursor(self) -> Cursor:
-        """A cursor that has no messages yet. Not within a group."""
-        self._check_no_group()
+        """A cursor that has no messages yet. It is there even if a group that is being made is not."""
         self.last_number += 1
         cursor = self.cursors[self.last_number] = Cursor(self.last_number)
         self.log.append(kinds.CURSOR, cursor.encode())

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from heliograph.amqp.errors import ProtocolError
 from heliograph.amqp.glance import glance
 from heliograph.amqp.types import Described, Symbol, Timestamp, UInt, ULong, decode, encode
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE
@@ -41,8 +42,14 @@ def bury(queues: "Queues", queue: "Queue", entries: list[Entry], reason: str, *,
             TIME: Timestamp(now),
             COUNT: UInt(entry.deliveries),
         }
-        payload = with_annotations(entry.payload, written)
-        offset = NOT_STORED if entry.offset >= 0 and grave.shelf is not None else NOT_PERSISTENT
+        try:
+            payload = with_annotations(entry.payload, written)
+        except ProtocolError:  # it may have been rejected just because it makes no sense
+            payload = entry.payload
+        offset = NOT_PERSISTENT
+        if entry.offset >= 0 and grave.keeps:
+            offset = NOT_STORED
+            queues.open_shelf(grave)
         letters.append(Entry(grave, payload, len(payload), entry.priority, entry.expires, 0, now, offset))
     _move(queues, queue, entries, grave, letters)
     queue.counters.dead_lettered += len(entries)
@@ -99,7 +106,10 @@ def redrive(queues: "Queues", queue: "Queue", most: int = 0, origin: str = "") -
     found = 0
     for entry in queue.browse():
         assert entry.payload is not None
-        payload, annotations = without_annotations(entry.payload)
+        try:
+            payload, annotations = without_annotations(entry.payload)
+        except ProtocolError:
+            payload, annotations = entry.payload, {}
         name = annotations.get(ORIGIN)
         if origin and name != origin:
             continue
@@ -129,8 +139,9 @@ def _send_back(
         result.left[why.text] += 1
     entries = [entry for place, (entry, _) in enumerate(letters) if place not in refused]
     for copy, entry in zip(copies, entries, strict=True):
-        if copy.offset == NOT_PERSISTENT and entry.offset >= 0 and home.shelf is not None:
+        if entry.offset >= 0 and home.keeps:
             copy.offset = NOT_STORED
+            queues.open_shelf(home)
     if entries:
         queue.lock(entries)
         _move(queues, queue, entries, home, copies)

@@ -9,14 +9,19 @@ from struct import Struct
 from typing import Any
 from uuid import UUID
 
-HEADER, PROPERTIES, APPLICATION_PROPERTIES = 0x70, 0x73, 0x74
-_BODY = 0x75
+HEADER, MESSAGE_ANNOTATIONS, PROPERTIES, APPLICATION_PROPERTIES, BODY = 0x70, 0x72, 0x73, 0x74, 0x75
 _HEADER_DEFAULTS = (False, 4, None, False, 0)
-_PROPERTY_COUNT = 13
+_HEADER_KINDS = ({bool}, {int}, {int}, {bool}, {int})
+_NO_PROPERTIES = (None,) * 13
+_IDENTIFIER, _TEXT, _NUMBER = {str, bytes, int, UUID}, {str}, {int}
+_PROPERTY_KINDS = (
+    *(_IDENTIFIER, {bytes}, _TEXT, _TEXT, _TEXT, _IDENTIFIER, _TEXT, _TEXT),
+    *(_NUMBER, _NUMBER, _TEXT, _NUMBER, _TEXT),
+)
 _SHORT_NAMES = {
     b"amqp:header:list": HEADER,
     b"amqp:delivery-annotations:map": 0x71,
-    b"amqp:message-annotations:map": 0x72,
+    b"amqp:message-annotations:map": MESSAGE_ANNOTATIONS,
     b"amqp:properties:list": PROPERTIES,
     b"amqp:application-properties:map": APPLICATION_PROPERTIES,
 }
@@ -43,14 +48,11 @@ class MessageView:
 
     def __getattr__(self, name: str) -> Any:
         # Called for slots that have not been filled yet, so the second look costs no call.
-        if name == "application":
-            found: Any = application_properties(self.payload)
-        elif name == "fields":
-            found = _padded(section_list(self.payload, PROPERTIES), (None,) * _PROPERTY_COUNT)
-        elif name == "header":
-            found = tuple(_padded(section_list(self.payload, HEADER), _HEADER_DEFAULTS))
-        else:
-            raise AttributeError(name)
+        reader, nothing = _READERS[name] if name in _READERS else _no_such(name)
+        try:
+            found = reader(self.payload)
+        except UNREADABLE:
+            found = nothing()
         setattr(self, name, found)
         return found
 
@@ -73,24 +75,31 @@ class MessageView:
     def user(self) -> str | None:
         """Who sent it."""
         user = self.fields[1]
-        return user.decode(errors="replace") if isinstance(user, bytes) else user
+        return None if user is None else user.decode(errors="replace")
 
 
-def _padded(found: list[Any], defaults: tuple[Any, ...]) -> list[Any]:
-    values = [default if value is None else value for value, default in zip(found, defaults, strict=False)]
-    return [*values, *defaults[len(values) :]]
+def _no_such(name: str) -> Any:
+    raise AttributeError(name)
 
 
-def find_section(payload: bytes, wanted: int) -> int:
-    """Where the list or map of a section before the body begins; -1 if there is no such section."""
+UNREADABLE = (IndexError, ValueError, struct.error)
+"""What is raised for a message that makes no sense."""
+
+
+def find_section(payload: bytes, wanted: int) -> tuple[int, int, int]:
+    """The first section with this code, or with a higher one: where it begins, where its value begins, and its code.
+
+    At the end of the message, or where it makes no sense any more, the code is 0.
+    """
     at, size = 0, len(payload)
     while at + 3 < size:
+        start = at
         if payload[at + 1] == 0x53 and not payload[at]:
             code, at = payload[at + 2], at + 3
         else:
             code, at = _long_descriptor(payload, at)
         if code >= wanted:
-            return at if code == wanted else -1
+            return start, at, code
         form = payload[at]
         if form & 0xF0 == 0xC0:
             at += 2 + payload[at + 1]
@@ -99,8 +108,8 @@ def find_section(payload: bytes, wanted: int) -> int:
         elif form & 0xF0 == 0xD0:
             at += 5 + int.from_bytes(payload[at + 1 : at + 5], "big")
         else:
-            return -1
-    return -1
+            return start, at, 0
+    return size, size, 0
 
 
 def _long_descriptor(payload: bytes, at: int) -> tuple[int, int]:
@@ -110,68 +119,89 @@ def _long_descriptor(payload: bytes, at: int) -> tuple[int, int]:
             return int.from_bytes(payload[at + 2 : at + 10], "big"), at + 10
         if payload[at + 1] == 0xA3:
             end = at + 3 + payload[at + 2]
-            return _SHORT_NAMES.get(payload[at + 3 : end], _BODY), end
-    return _BODY, at
+            return _SHORT_NAMES.get(payload[at + 3 : end], BODY), end
+    return BODY, at
+
+
+def header(payload: bytes) -> tuple[Any, ...]:
+    """Durable, priority, ttl, first acquirer, delivery count."""
+    return tuple(_section_list(payload, HEADER, _HEADER_DEFAULTS, _HEADER_KINDS))
+
+
+def properties(payload: bytes) -> list[Any]:
+    """The 13 fields of the properties."""
+    return _section_list(payload, PROPERTIES, _NO_PROPERTIES, _PROPERTY_KINDS)
 
 
 def application_properties(payload: bytes) -> dict[str, Any]:
     """The application properties of a message, {} if it has none."""
+    return _section_map(payload, APPLICATION_PROPERTIES)
+
+
+def message_annotations(payload: bytes) -> dict[str, Any]:
+    """The message annotations, {} if there are none."""
+    return _section_map(payload, MESSAGE_ANNOTATIONS)
+
+
+def _section_map(payload: bytes, wanted: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    try:
-        at = find_section(payload, APPLICATION_PROPERTIES)
-        if at < 0:
-            return found
-        at, end, _ = _compound(payload, at)
-        while at < end:
-            # Nearly all names, and many values, are short strings: those are read here, without a call.
-            if payload[at] == 0xA1:
-                stop = at + 2 + payload[at + 1]
-                name = payload[at + 2 : stop].decode()
-            else:
-                name, stop = read_value(payload, at)
-            code = payload[stop]
-            if code == 0xA1:
-                at = stop + 2 + payload[stop + 1]
-                found[name] = payload[stop + 2 : at].decode()
-            elif code in _FIXED:
-                unpack, size = _FIXED[code]
-                (found[name],) = unpack(payload, stop + 1)
-                at = stop + size
-            else:
-                found[name], at = read_value(payload, stop)
-    except (IndexError, ValueError, struct.error):
-        return {}
+    _, at, section = find_section(payload, wanted)
+    if section != wanted:
+        return found
+    at, end = _compound(payload, at)
+    while at < end:
+        # Nearly all names, and many values, are short strings: those are read here, without a call.
+        if payload[at] & 0xFD == 0xA1:
+            stop = at + 2 + payload[at + 1]
+            name = payload[at + 2 : stop].decode()
+        else:
+            name, stop = read_value(payload, at)
+        code = payload[stop]
+        if code == 0xA1:
+            at = stop + 2 + payload[stop + 1]
+            found[name] = payload[stop + 2 : at].decode()
+        elif code in _FIXED:
+            unpack, size = _FIXED[code]
+            (found[name],) = unpack(payload, stop + 1)
+            at = stop + size
+        else:
+            found[name], at = read_value(payload, stop)
+    if at != end or end > len(payload):
+        raise ValueError(end)
     return found
 
 
-def section_list(payload: bytes, code: int) -> list[Any]:
-    """The fields of a section that is a list; those at the end may be missing."""
+def _section_list(payload: bytes, wanted: int, defaults: tuple[Any, ...], kinds: tuple[set[Any], ...]) -> list[Any]:
+    """The fields of a section that is a list; those that are null or missing have their defaults."""
     values: list[Any] = []
-    try:
-        at = find_section(payload, code)
-        if at < 0 or payload[at] == 0x45:
-            return values
-        at, end, _ = _compound(payload, at)
-        while at < end:
-            value, at = read_value(payload, at)
-            values.append(value)
-    except (IndexError, ValueError, struct.error):
-        return []
-    return values
+    _, at, section = find_section(payload, wanted)
+    if section != wanted or payload[at] == 0x45:
+        return list(defaults)
+    at, end = _compound(payload, at)
+    while at < end:
+        if payload[at] == 0x40:
+            values.append(defaults[len(values)])
+            at += 1
+            continue
+        value, at = read_value(payload, at)
+        if value.__class__ not in kinds[len(values)]:
+            raise ValueError(value)
+        values.append(value)
+    if at != end or end > len(payload):
+        raise ValueError(end)
+    return [*values, *defaults[len(values) :]]
 
 
-def _compound(payload: bytes, at: int) -> tuple[int, int, int]:
-    """Where the elements of a list or map begin and end, and how many there are."""
+def _compound(payload: bytes, at: int) -> tuple[int, int]:
+    """Where the elements of a list or map begin and end."""
     form = payload[at]
     if form & 0xF0 == 0xC0:
-        return at + 3, at + 2 + payload[at + 1], payload[at + 2]
+        return at + 3, at + 2 + payload[at + 1]
     if form & 0xF0 != 0xD0:
         raise ValueError(form)
-    size, count = _TWO_U32.unpack_from(payload, at + 1)
-    return at + 9, at + 5 + size, count
+    return at + 9, at + 5 + int.from_bytes(payload[at + 1 : at + 5], "big")
 
 
-_TWO_U32 = Struct(">II")
 _FIXED = {
     code: (Struct(form).unpack_from, 1 + Struct(form).size)
     for code, form in {
@@ -201,6 +231,11 @@ _TEXTS = {0xA1: "utf-8", 0xB1: "utf-8", 0xA3: "ascii", 0xB3: "ascii"}
 def read_value(payload: bytes, at: int) -> tuple[Any, int]:
     """A simple value as selectors see it, and where the next one begins. Anything else is skipped as its bytes."""
     code = payload[at]
+    while not code:  # a description, which does not matter here
+        if not payload[at + 1]:
+            raise ValueError(at)
+        _, at = read_value(payload, at + 1)
+        code = payload[at]
     if code in _FIXED:
         unpack, size = _FIXED[code]
         return unpack(payload, at + 1)[0], at + size
@@ -234,4 +269,11 @@ _OTHERS: dict[int, Any] = {
     0x84: bytes,
     0x94: bytes,
     0x98: lambda raw: UUID(bytes=raw),
+}
+
+
+_READERS: dict[str, Any] = {
+    "application": (application_properties, dict),
+    "fields": (properties, lambda: list(_NO_PROPERTIES)),
+    "header": (header, lambda: _HEADER_DEFAULTS),
 }

@@ -44,8 +44,10 @@ class Queue:
         self.definition = definition
         self.creator = creator
         """Of a temporary queue: who made it, and takes it along."""
+        self.keeps = queues.turn is not None and not definition.temporary
+        """Whether persistent messages go to the log."""
         self.shelf = shelf
-        """Its persistent messages in the log; without one, persistent messages are kept in memory only."""
+        """Its persistent messages in the log; None until the first one comes."""
         self.depth = shelf.pending if shelf is not None else 0
         """Messages in the queue, whoever has them, and those of units of work that are not committed."""
         self.in_flight = 0
@@ -74,7 +76,8 @@ class Queue:
     def put(self, messages: Sequence[bytes], *, work: Work | None = None) -> Put:
         """Put encoded messages; which of them were refused, and whether the sender is to be told only when it is safe.
 
-        In a unit of work nobody sees them, and nothing is stored, before it is committed.
+        In a unit of work nobody sees them, and nothing is stored, before it is committed. ProtocolError, and none is
+        put, if one of them is no message.
         """
         entries, refused = self.admit(messages)
         if work is not None and entries and (too_much := work.add_puts(self, entries)):
@@ -135,7 +138,6 @@ class Queue:
     def entries_of(self, messages: Sequence[bytes]) -> list[Entry]:
         """Entries for messages, whether there is room for them or not."""
         definition, now = self.definition, self._queues.now()
-        kept_on_disk = self.shelf is not None
         longest_life = definition.max_ttl
         entries = []
         for payload in messages:
@@ -148,7 +150,11 @@ class Queue:
                 expires = now + ttl
             if longest_life and not 0 < expires <= now + longest_life:
                 expires = now + longest_life
-            offset = NOT_STORED if durable and kept_on_disk else NOT_PERSISTENT
+            offset = NOT_PERSISTENT
+            if durable and self.keeps:
+                offset = NOT_STORED
+                if self.shelf is None:
+                    self._queues.open_shelf(self)
             entries.append(Entry(self, payload, len(payload), priority, expires, deliver_at, now, offset))
         return entries
 
@@ -344,18 +350,18 @@ class Queue:
 
     def settle(
         self, entries: Sequence[Entry], outcome: Outcome, *, work: Work | None = None, consumer: Consumer | None = None
-    ) -> Refusal | None:
+    ) -> None:
         """What a consumer says of messages of this queue that it was given; those settled already are left alone.
 
-        In a unit of work it counts from the commit on. Refused if that has too many messages; then nothing happens.
+        In a unit of work it counts from the commit on.
         """
+        entries = [entry for entry in entries if entry.state == TAKEN]
         if work is not None:
-            return work.add_settled(self, [e for e in entries if e.state == TAKEN], outcome, consumer)
-        if outcome.accepted:
-            self.gone([entry for entry in entries if entry.state == TAKEN])
+            work.add_settled(self, entries, outcome, consumer)
+        elif outcome.accepted:
+            self.gone(entries)
         else:
-            self.back([entry for entry in entries if entry.state == TAKEN], outcome, consumer)
-        return None
+            self.back(entries, outcome, consumer)
 
     def gone(self, entries: list[Entry], *, logged: bool = False, got: bool = True) -> None:
         """Messages that somebody had are not needed any more. `logged`: the log has been told."""

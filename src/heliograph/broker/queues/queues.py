@@ -95,16 +95,18 @@ class Queues:
         self._definitions[name] = definition
         queue = None
         if definition.kind is Kind.LOCAL:
-            queue = self._queues[name] = Queue(self, definition, self._new_shelf(definition), creator)
+            queue = self._queues[name] = Queue(self, definition, None, creator)
             if definition.temporary:
                 self._by_creator.setdefault(creator, {})[queue] = None
         self._note(definition)
         return queue
 
-    def _new_shelf(self, definition: QueueDefinition) -> Shelf | None:
-        if self.turn is None or definition.temporary:
-            return None
-        return Shelf(self.turn, self.turn.ledger.new_cursor(), self.memory)
+    def open_shelf(self, queue: Queue) -> None:
+        """A queue gets persistent messages: give it a place for them in the log, unless it has one."""
+        if queue.shelf is None:
+            assert self.turn is not None
+            queue.shelf = Shelf(self.turn, self.turn.ledger.new_cursor(), self.memory)
+            self._note(queue.definition)
 
     def _note(self, definition: QueueDefinition) -> None:
         if self.turn is not None and (fact := self._fact(definition)):
@@ -153,10 +155,10 @@ class Queues:
         if depth and not purge:
             raise Refused(refusal.PRECONDITION, f"queue {name} has {depth} messages")
         del self._definitions[name]
-        if queue is not None:
-            self._end(queue)
         if self.turn is not None and not (definition.temporary and definition.kind is Kind.LOCAL):
             self.turn.ledger.note(*gone_fact(name))
+        if queue is not None:
+            self._end(queue)  # its cursor goes last: there must never be a queue without the one it says it has
         return depth
 
     def _end(self, queue: Queue) -> None:
@@ -315,9 +317,11 @@ class Queues:
         for definition, number in found.definitions():
             self._definitions[definition.name] = definition
             if definition.kind is Kind.LOCAL:
-                cursor = self.turn.ledger.cursors[number]
-                owned.add(number)
-                shelf = Shelf(self.turn, cursor, self.memory, found.failed(cursor))
+                shelf = None
+                if number:
+                    cursor = self.turn.ledger.cursors[number]
+                    owned.add(number)
+                    shelf = Shelf(self.turn, cursor, self.memory, found.failed(cursor))
                 self._queues[definition.name] = Queue(self, definition, shelf)
         return owned
 

@@ -32,6 +32,7 @@ class Work:
         """What was settled otherwise than accepted."""
         self._publications: list[Callable[[], None]] = []
         self._count = 0
+        self._too_much: Refusal | None = None
         self.over = False
         """Whether it has been committed or rolled back."""
         if not moves:
@@ -51,19 +52,22 @@ class Work:
         self._puts.setdefault(queue, []).extend(entries)
         return None
 
-    def add_settled(
-        self, queue: "Queue", entries: list[Entry], outcome: Outcome, consumer: Consumer | None
-    ) -> Refusal | None:
-        """Settle these at the commit; called by the queue."""
+    def add_settled(self, queue: "Queue", entries: list[Entry], outcome: Outcome, consumer: Consumer | None) -> None:
+        """Settle these at the commit; called by the queue.
+
+        Nobody waits for an answer to this. So when it is too much, it is the commit that is refused.
+        """
+        if self.over:
+            queue.back(entries, FAILED, consumer)
+            return
         if too_much := self._add(len(entries)):
-            return too_much
+            self._too_much = too_much
         for entry in entries:
             entry.state = IN_WORK
         if outcome.accepted:
             self._gets.setdefault(queue, []).extend(entries)
         else:
             self._refused.append((queue, entries, outcome, consumer))
-        return None
 
     def _add(self, count: int) -> Refusal | None:
         if self.over:
@@ -111,6 +115,8 @@ class Work:
         """Why it cannot be done."""
         if self.over:
             return Refusal(refusal.ROLLED_BACK, "the unit of work is over")
+        if self._too_much is not None:
+            return self._too_much
         for queue in (*self._puts, *self._gets):
             if queue.deleted:
                 return Refusal(refusal.ROLLED_BACK, f"queue {queue.name} has been deleted")

@@ -1,7 +1,8 @@
 """What compiled selectors call where the kinds of values are not known beforehand. None is unknown."""
 
 from math import isfinite
-from uuid import UUID
+
+from heliograph.broker.queues.conversion.identifiers import Identifier, text_of
 
 Number = int | float
 NUMBERS = frozenset({int, float})
@@ -63,12 +64,6 @@ def _within(number: Number) -> Number | None:
     return number if isfinite(number) else None
 
 
-def as_text(identifier: object) -> str | None:
+def as_text(identifier: Identifier | None) -> str | None:
     """A message or correlation identifier as JMS clients know it."""
-    if identifier is None or isinstance(identifier, str):
-        return identifier
-    if isinstance(identifier, UUID):
-        return f"ID:AMQP_UUID:{identifier}"
-    if isinstance(identifier, bytes):
-        return f"ID:AMQP_BINARY:{identifier.hex().upper()}"
-    return f"ID:AMQP_ULONG:{identifier}"
+    return None if identifier is None else text_of(identifier)
