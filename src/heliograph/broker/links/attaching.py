@@ -19,9 +19,10 @@ from heliograph.broker.links import subscribing
 from heliograph.broker.links.addresses import TOPIC_CAPABILITIES, Kind, read_address
 from heliograph.broker.links.dynamic_nodes import new_temporary_queue, new_temporary_topic
 from heliograph.broker.links.filters import read_filters
-from heliograph.broker.links.incoming import Incoming, Place
+from heliograph.broker.links.incoming import Incoming
 from heliograph.broker.links.outgoing import Outgoing
 from heliograph.broker.links.places import Relay, find_place
+from heliograph.broker.links.putting import Place
 from heliograph.broker.links.states import error_of
 from heliograph.broker.links.transactions import Coordination
 from heliograph.broker.queues.definition import LONGEST_MESSAGE

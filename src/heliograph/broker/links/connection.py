@@ -27,9 +27,9 @@ from heliograph.amqp.performatives import Error, Open
 from heliograph.broker.gate import Gate
 from heliograph.broker.links.attaching import attach
 from heliograph.broker.links.departure import Departure
-from heliograph.broker.links.incoming import Place
 from heliograph.broker.links.opening import ESTABLISHMENT_FAILED, error_in_open
 from heliograph.broker.links.outgoing import Outgoing
+from heliograph.broker.links.putting import Place
 from heliograph.broker.links.transactions import Transactions
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.queues.refusal import Refused

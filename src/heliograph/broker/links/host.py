@@ -12,7 +12,7 @@ from heliograph.broker.links.addresses import QUEUE_PREFIX, TOPIC_PREFIX
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
     from heliograph.broker.links.connection import AmqpConnection
-    from heliograph.broker.links.incoming import Place
+    from heliograph.broker.links.putting import Place
 
 IDLE_TIMEOUT = 60_000
 """Milliseconds of silence after which a client is taken for dead; one that has nothing to say sends empty frames."""

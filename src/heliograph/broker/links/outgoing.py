@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Gone = Callable[[Departure], None]
 
 # What a message is taken to have before any has been sent: with little known, little is taken out of the queue at once.
-_GUESS = 64 << 10
+_GUESS = 512 << 10
 
 
 class Outgoing:
@@ -98,6 +98,7 @@ class Outgoing:
         """The queue is gone, and its messages with it."""
         self._unsettled.clear()
         self.link.detach(closed=True, error=error_of(refusal))
+        self.connection.talk()
         self.connection.forget(self.link)
         if self._on_gone is not None:
             self._on_gone(Departure.LOST)

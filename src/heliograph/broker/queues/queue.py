@@ -91,8 +91,8 @@ class Queue:
             return Put(refused, stored)
         return refusal.STORED if stored else refusal.TAKEN
 
-    def admit(self, messages: Sequence[bytes]) -> tuple[list[Entry], dict[int, Refusal]]:
-        """Make entries of the messages that may come in, and say which may not and why."""
+    def admit(self, messages: Sequence[bytes], *, patient: bool = False) -> tuple[list[Entry], dict[int, Refusal]]:
+        """Make entries of the messages that may come in, and say which may not and why. See `Queues.put`."""
         refused: dict[int, Refusal] = {}
         room = self.definition.max_depth - self.depth
         longest = self.definition.max_message_length
@@ -104,7 +104,7 @@ class Queue:
         ):
             refused = self._refusals(messages, room, longest)
         entries = self.entries_of(messages)
-        if self._queues.trouble is not None and (trouble := self._queues.trouble):
+        if not patient and (trouble := self._queues.trouble):
             for place, entry in enumerate(entries):
                 if entry.offset == NOT_STORED:
                     refused.setdefault(place, trouble)

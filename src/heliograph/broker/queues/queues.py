@@ -116,7 +116,14 @@ class Queues:
         if definition.temporary and definition.kind is Kind.LOCAL:
             return None
         queue = self._queues.get(definition.name)
-        return queue_fact(definition, queue.shelf.cursor.number if queue and queue.shelf else 0)
+        if queue is None:
+            return queue_fact(definition, 0, [])
+        bindings = [binding.fact() for binding in self._broker.bindings.of(queue)]
+        return queue_fact(definition, queue.shelf.cursor.number if queue.shelf else 0, bindings)
+
+    def note(self, queue: Queue) -> None:
+        """What the log has to know of a queue has changed."""
+        self._note(queue.definition)
 
     def alter(self, name: str, **changes: Any) -> QueueDefinition:
         """Change attributes; a Problem if they make no sense, Refused if they cannot be changed now."""
@@ -163,6 +170,7 @@ class Queues:
 
     def _end(self, queue: Queue) -> None:
         del self._queues[queue.name]
+        self._broker.bindings.forget(queue)
         self._awake.pop(queue, None)
         if queue.creator is not None and (made := self._by_creator.get(queue.creator)):
             made.pop(queue, None)
@@ -191,14 +199,17 @@ class Queues:
 
     # Messages
 
-    def put(self, queues: Sequence[Queue], messages: Sequence[bytes]) -> list[Put]:
-        """Put the same messages into several queues; a body is stored once. One answer for each queue."""
-        if len(queues) == 1:
+    def put(self, queues: Sequence[Queue], messages: Sequence[bytes], *, patient: bool = False) -> list[Put]:
+        """Put the same messages into several queues; a body is stored once. One answer for each queue.
+
+        With `patient`, messages that cannot be stored at present are taken all the same, and stored when they can be.
+        """
+        if len(queues) == 1 and not patient:
             return [queues[0].put(messages)]
         answers = []
         alike: dict[tuple[object, ...], Runs] = {}
         for queue in queues:
-            entries, refused = queue.admit(messages)
+            entries, refused = queue.admit(messages, patient=patient)
             queue.note_put(len(entries))
             stored = any(entry.offset == NOT_STORED for entry in entries)
             answers.append(Put(refused, stored))
@@ -322,7 +333,8 @@ class Queues:
                     cursor = self.turn.ledger.cursors[number]
                     owned.add(number)
                     shelf = Shelf(self.turn, cursor, self.memory, found.failed(cursor))
-                self._queues[definition.name] = Queue(self, definition, shelf)
+                queue = self._queues[definition.name] = Queue(self, definition, shelf)
+                self._broker.bindings.revive(queue, found.bindings(definition.name))
         return owned
 
     def open(self, declared: Sequence[QueueDefinition]) -> None:

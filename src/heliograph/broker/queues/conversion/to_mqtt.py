@@ -72,20 +72,22 @@ class Part(NamedTuple):
     encoded: bool = False
 
 
-def spans_of(topic: bytes, messages: Sequence[bytes], now: float, wall: int) -> list[Span]:
-    """Publications to a topic that say what these messages say; those that have expired are not among them.
+def spans_of(topic: bytes, messages: Sequence[bytes], now: float, wall: int) -> list[tuple[int, Span]]:
+    """Publications to a topic that say what these messages say, each with the place of its first message.
 
-    `now` is the broker's clock, `wall` milliseconds since 1970. Raises DecodeError for what is no message.
+    Messages that have expired are not among them. `now` is the broker's clock, `wall` milliseconds since 1970. Raises
+    DecodeError for what is no message.
     """
-    spans: list[Span] = []
+    spans: list[tuple[int, Span]] = []
     run: list[Part] = []
-    for message in messages:
+    first = 0
+    for place, message in enumerate(messages):
         part = part_of(message)
         if run and not _alike(run[-1], part):
-            spans += _span(topic, run, now, wall)
-            run = []
+            spans += [(first, span) for span in _span(topic, run, now, wall)]
+            run, first = [], place
         run.append(part)
-    return spans + _span(topic, run, now, wall)
+    return spans + [(first, span) for span in _span(topic, run, now, wall)]
 
 
 def _alike(one: Part, other: Part) -> bool:
