@@ -9,6 +9,8 @@ from typing import Any
 from heliograph.client import Message
 
 _INDENT = "    "
+_FOR_CLIENTS = "x-opt-jms-"
+"""Annotations by which client libraries tell each other what kind of message it is: the rest says that to people."""
 
 
 def body_bytes(message: Message) -> bytes:
@@ -34,6 +36,8 @@ def rendered(message: Message, number: int) -> Iterator[bytes]:
         yield f"{_INDENT}{name.replace('_', '-')}: {_plain(value)}".encode()
     for kind in ("properties", "annotations"):
         for key, value in getattr(message, kind).items():
+            if str(key).startswith(_FOR_CLIENTS):
+                continue
             yield f"{_INDENT}{key} = {_plain(value)}".encode()
     yield body_bytes(message)
 

@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing.add_argument(
         "pattern", nargs="?", default="*", metavar="PATTERN", help="a name, or how it begins and then *"
     )
+    listing.add_argument("--temporary", action="store_true", help="temporary queues of clients too")
     showing = action("show", "show the attributes and figures of a queue")
     for one in (listing, showing):
         one.add_argument("--json", action="store_true", help="print JSON")
@@ -58,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace, ask: Ask) -> None:
-    queues = ask("queue-list", {"pattern": args.pattern})
+    queues = ask("queue-list", {"pattern": args.pattern, "temporary": args.temporary})
     if args.json:
         print(json.dumps(queues, indent=2))
         return

@@ -138,9 +138,9 @@ def get(args: argparse.Namespace) -> int:
     return 0 if number else _NOTHING
 
 
-def _with_correlation(selector: str | None, correlation_id: str | None) -> str | None:
+def _with_correlation(selector: str | None, correlation_id: str | None) -> str:
     if correlation_id is None:
-        return selector
+        return selector or ""
     quoted = correlation_id.replace("'", "''")
     own = f"JMSCorrelationID = '{quoted}'"
     return f"({selector}) AND {own}" if selector else own
@@ -149,7 +149,7 @@ def _with_correlation(selector: str | None, correlation_id: str | None) -> str |
 def browse(args: argparse.Namespace) -> int:
     """Print messages, with all that is on them."""
     with opened(args.url) as connection, connection.session() as session:
-        browser = session.browser(Queue(args.name), selector=args.selector)
+        browser = session.browser(Queue(args.name), selector=args.selector or "")
         for number, message in enumerate(itertools.islice(browser, args.count or None), 1):
             for line in [as_json(message).encode()] if args.json else rendered(message, number):
                 _print(line)

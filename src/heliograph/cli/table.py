@@ -8,13 +8,19 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[st
     """The lines of a table; columns of numbers stand to the right."""
     texts = [[str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(headings, *texts, strict=True)]
-    numeric = [bool(rows) and all(isinstance(row[n], int | float) for row in rows) for n in range(len(headings))]
+    numeric = [_is_numeric([row[n] for row in rows]) for n in range(len(headings))]
     for line in (list(headings), *texts):
         cells = [
             cell.rjust(width) if right else cell.ljust(width)
             for cell, width, right in zip(line, widths, numeric, strict=True)
         ]
         yield "  ".join(cells).rstrip()
+
+
+def _is_numeric(column: list[Any]) -> bool:
+    """Whether there are numbers only; some may be missing."""
+    numbers = [isinstance(cell, int | float) for cell in column]
+    return any(numbers) and all(known or cell in {"", "-"} for known, cell in zip(numbers, column, strict=True))
 
 
 def facts(pairs: dict[str, Any]) -> Iterator[str]:

@@ -7,6 +7,7 @@ import logging
 import os
 import secrets
 import time
+from collections.abc import Container
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from heliograph.broker.broker import Broker
 from heliograph.broker.connection import Connection
 from heliograph.broker.links.connection import AmqpConnection
 from heliograph.broker.links.host import Host
+from heliograph.broker.links.management_node import ManagementNode
+from heliograph.broker.queues.definition import Kind
 from heliograph.broker.queues.queues import SYSTEM
 from heliograph.broker.queues.refusal import Refused
 from heliograph.broker.store import Clock, Store
@@ -34,7 +37,7 @@ from heliograph.server.listeners import Listener
 from heliograph.server.loop import ClientLoop
 from heliograph.server.pages import pages
 from heliograph.server.queue_manager import serving
-from heliograph.server.queue_managers import QueueManagers
+from heliograph.server.queue_managers import QueueManagers, Redirects
 from heliograph.server.sockets import Reactor
 from heliograph.server.stream_pages import StreamPages
 from heliograph.server.writing import Writer
@@ -140,6 +143,8 @@ class Server:
             if not stream.configured:
                 log.warning("a stream is not configured any more; it keeps what it has", extra={"stream": stream.name})
         self.host = Host(self.broker, self.config.server.name, time.time)
+        self.host.management = ManagementNode(self.broker)
+        self.host.redirects = Redirects(self.queue_managers)
         self._writer = Writer(
             self.broker,
             loop,
@@ -178,22 +183,39 @@ class Server:
         for name, queue in declared.items():
             try:
                 queues.declare(queue.definition)
+                if queue.kind is Kind.LOCAL:
+                    self.broker.bindings.declare(queues.find(name), queue.topics)
             except (Problem, Refused) as problem:
                 log.error("a queue cannot be as configured, and stays as it is: %s", problem, extra={"queue": name})
+        for other in queues.all():
+            # Bindings of a queue that has a name of its own come from the configuration alone.
+            if other.name not in declared and not other.definition.internal and self.broker.bindings.of(other):
+                self.broker.bindings.declare(other, ())
+                log.warning(
+                    "a queue is not configured any more; it keeps what it has, and gets nothing more from topics",
+                    extra={"queue": other.name},
+                )
+        self._tell_of_others(declared)
+
+    def _tell_of_others(self, declared: Container[str]) -> None:
+        """Note queues that were defined while the server ran, or are not in the configuration any more."""
+        queues = self.broker.queues
         own = {queues.dead_letter_queue, *(definition.name for definition in SYSTEM)}
-        others = sorted({definition.name for definition in queues.definitions()} - {*declared, *own})
+        others = [
+            one.name
+            for one in queues.definitions()
+            if one.name not in declared and one.name not in own and not (one.temporary and one.kind is Kind.LOCAL)
+        ]
         if others:
-            log.info(
-                "queues that are not in the configuration stay",
-                extra={"number": len(others), "queues": " ".join(others[:_NAMED])},
-            )
+            named = " ".join(others[:_NAMED])
+            log.info("queues that are not in the configuration stay", extra={"number": len(others), "queues": named})
 
     async def _start_http(self) -> None:
         http = self.config.http
         if not http.enabled:
             return
         self.http = HttpServer(
-            pages(self.broker, lambda: self.config.server.name, lambda: self.queue_managers.list()[1:]),
+            pages(self.host, lambda: self.config.server.name, lambda: self.queue_managers.list()[1:]),
             folders={"/streams": StreamPages(Path(self.config.storage.directory))},
         )
         try:
@@ -211,13 +233,14 @@ class Server:
 
     def facts(self) -> dict[str, Any]:
         """How this process is doing, as a queue manager."""
+        queues = self.broker.queues.all()
         return {
             "name": self.config.server.name,
             "state": "running",
             "pid": os.getpid(),
             "addresses": self.addresses,
-            "queues": sum(not one.internal for one in self.broker.queues.definitions()),
-            "depth": sum(queue.depth for queue in self.broker.queues.all()),
+            "queues": sum(not (queue.definition.internal or queue.definition.temporary) for queue in queues),
+            "depth": sum(queue.depth for queue in queues),
             "restarts": 0,
         }
 

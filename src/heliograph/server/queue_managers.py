@@ -2,9 +2,10 @@
 
 import asyncio
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from heliograph.broker.links.host import Elsewhere
 from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, Refused
 from heliograph.server.config import Config
 from heliograph.server.queue_manager import Command, QueueManagerProcess, State
@@ -70,8 +71,8 @@ class QueueManagers:
             raise Refused(NOT_ALLOWED, f"{name} is the server itself, which is started and stopped as a process")
         raise Refused(NOT_FOUND, f"there is no queue manager {name}")
 
-    def address(self, name: str) -> tuple[str, str, int] | None:
-        """Where the AMQP clients of this queue manager are to go: scheme, host and port; None if that is not known.
+    def address(self, name: str) -> Elsewhere | None:
+        """Where the AMQP clients of this queue manager are to go; None if that is not known.
 
         While it is down that is where it was: better that a client tries in vain than that it is served by another.
         """
@@ -82,6 +83,25 @@ class QueueManagers:
     def names(self) -> Iterable[str]:
         """Those that are processes of their own."""
         return self._processes
+
+
+class Redirects(Mapping[str, Elsewhere]):
+    """Where AMQP clients are sent that ask for a queue manager by name, as it is at the moment."""
+
+    def __init__(self, managers: QueueManagers) -> None:
+        self._managers = managers
+
+    def __getitem__(self, name: str) -> Elsewhere:
+        address = self._managers.address(name)
+        if address is None:
+            raise KeyError(name)
+        return address
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._managers.names if self._managers.address(name) is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def _facts(process: QueueManagerProcess) -> Facts:
@@ -96,12 +116,12 @@ def _facts(process: QueueManagerProcess) -> Facts:
     }
 
 
-def _amqp_address(addresses: Iterable[str]) -> tuple[str, str, int] | None:
+def _amqp_address(addresses: Iterable[str]) -> Elsewhere | None:
     for wanted in ("amqp", "amqps"):
         for address in addresses:
             scheme, _, rest = address.partition("://")
             if scheme == wanted:
                 host, _, port = rest.rpartition(":")
                 host = host.strip("[]")
-                return scheme, socket.gethostname() if host in _WILDCARDS else host, int(port)
+                return Elsewhere(socket.gethostname() if host in _WILDCARDS else host, int(port), scheme)
     return None

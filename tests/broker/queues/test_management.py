@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from broker.queues.scenes import Consumer, Scene, message
 
+from broker.queues.scenes import Consumer, Scene, message
 from heliograph.amqp.message import Data, Message, Value, decode_message, encode_message
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, QueueDefinition
 from heliograph.broker.queues.management import handle
@@ -39,26 +39,24 @@ def test_the_answer_goes_to_reply_to_with_the_correlation_id_or_else_the_message
 
 
 @pytest.mark.parametrize(
-    ("request_message", "text"),
+    ("operation", "body", "text"),
     [
-        (Message(), "expected the application property operation to be one of queue-list,"),
-        (Message(application_properties={"operation": "fly"}), "found fly"),
-        (Message(application_properties={"operation": []}), "found []"),
-        (Message(Value([1]), application_properties={"operation": "queue-list"}), "expected a map of arguments as body"),
-        (Message(Data(b"x"), application_properties={"operation": "queue-list"}), "expected a map of arguments as body"),
-        (Message(Value({"x": 1}), application_properties={"operation": "queue-list"}), "found x"),
-        (Message(Value({"pattern": 1}), application_properties={"operation": "queue-list"}), "pattern to be of type str"),
-        (Message(Value({"name": ""}), application_properties={"operation": "queue-show"}), "expected the argument name"),
-        (Message(Value({}), application_properties={"operation": "queue-delete"}), "expected the argument name"),
-        (Message(Value({1: 2}), application_properties={"operation": "queue-define"}), "expected an attribute"),
-        (
-            Message(Value({"name": "a", "most": True}), application_properties={"operation": "queue-redrive"}),
-            "most to be of type int",
-        ),
+        (None, Value({}), "expected the application property operation to be one of queue-list,"),
+        ("fly", Value({}), "found fly"),
+        ([], Value({}), "found []"),
+        ("queue-list", Value([1]), "expected a map of arguments as body"),
+        ("queue-list", Data(b"x"), "expected a map of arguments as body"),
+        ("queue-list", Value({"x": 1}), "found x"),
+        ("queue-list", Value({"pattern": 1}), "pattern to be of type str"),
+        ("queue-show", Value({"name": ""}), "expected the argument name"),
+        ("queue-delete", Value({}), "expected the argument name"),
+        ("queue-define", Value({1: 2}), "expected an attribute"),
+        ("queue-redrive", Value({"name": DEAD_LETTER_QUEUE, "most": True}), "most to be of type int"),
+        ("queue-redrive", Value({"name": DEAD_LETTER_QUEUE, "most": -1}), "most to be 0 or more"),
     ],
-)  # fmt: skip
-def test_a_request_that_makes_no_sense_is_told_so(scene: Scene, request_message: Message, text: str) -> None:
-    answer = handle(scene.broker, request_message)
+)
+def test_a_request_that_makes_no_sense_is_told_so(scene: Scene, operation: Any, body: Any, text: str) -> None:
+    answer = handle(scene.broker, Message(body, application_properties={"operation": operation}))
     assert answer.application_properties == {"status": 400}
     assert isinstance(answer.body, Value)
     assert text in answer.body.value["error"]

@@ -56,6 +56,8 @@ def describe(broker: "Broker", definition: QueueDefinition) -> dict[str, Any]:
     """All there is to say of a queue, an alias or a model; a queue with messages has figures too."""
     found = attributes_of(definition)
     if definition.kind is Kind.LOCAL:
+        queue = broker.queues.find(definition.name)
+        found["topics"] = [binding.filter for binding in broker.bindings.of(queue)]
         found |= figures(broker, definition.name)
     return found
 

@@ -19,8 +19,9 @@ from heliograph.errors import Problem
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
 
-OK, MALFORMED, MISSING, CONFLICT = 200, 400, 404, 409
+OK, MALFORMED, MISSING, CONFLICT, UNAVAILABLE = 200, 400, 404, 409, 503
 _STATUS = {NOT_FOUND: MISSING, PRECONDITION: CONFLICT, NOT_ALLOWED: CONFLICT}
+_CHANGES = {"queue-define", "queue-alter", "queue-delete", "queue-purge", "queue-redrive"}
 
 Arguments = Mapping[str, Any]
 
@@ -43,6 +44,8 @@ class QueueManagers(Protocol):
 
 def handle(broker: "Broker", request: Message) -> Message:
     """Do what a message asks for; the answer, whatever comes of it."""
+    if is_change(request) and (trouble := broker.queues.trouble) is not None:
+        return _answer(request, UNAVAILABLE, {"error": trouble.text})
     try:
         operation, arguments = _read(request)
         body = operation(broker, arguments)
@@ -51,6 +54,12 @@ def handle(broker: "Broker", request: Message) -> Message:
     except Problem as problem:
         return _answer(request, MALFORMED, {"error": str(problem)})
     return _answer(request, OK, body)
+
+
+def is_change(request: Message) -> bool:
+    """Whether a message asks for something that the log has to know of."""
+    name = (request.application_properties or {}).get("operation")
+    return isinstance(name, str) and name in _CHANGES
 
 
 def _answer(request: Message, status: int, body: Any) -> Message:
@@ -108,11 +117,15 @@ def _definition(broker: "Broker", arguments: Arguments) -> QueueDefinition:
 
 
 def _list(broker: "Broker", arguments: Arguments) -> list[dict[str, Any]]:
+    """Queues by name; temporary ones, of which there may be many for a short time, only if they are asked for."""
     pattern, kind = arguments.get("pattern", "*"), arguments.get("kind")
+    passing = bool(arguments.get("temporary", False))
     return [
         describe(broker, definition)
         for definition in broker.queues.definitions()
-        if is_meant(definition.name, pattern) and kind in {None, definition.kind}
+        if is_meant(definition.name, pattern)
+        and kind in {None, definition.kind}
+        and (passing or definition.kind is Kind.MODEL or not definition.temporary)
     ]
 
 
@@ -223,7 +236,7 @@ def _qm_stop(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
 # By name, with the arguments that each takes; None where the attributes of a queue are among them, which are checked
 # as such.
 _OPERATIONS: dict[str, tuple[Callable[["Broker", Arguments], Any], Mapping[str, type] | None]] = {
-    "queue-list": (_list, {"pattern": str, "kind": str}),
+    "queue-list": (_list, {"pattern": str, "kind": str, "temporary": bool}),
     "queue-show": (_show, {"name": str}),
     "queue-define": (_define, None),
     "queue-alter": (_alter, None),
