@@ -5,11 +5,11 @@ import os
 import pytest
 
 from heliograph.lab import load, wire
+from heliograph.lab.bytestream import Address, BrokerGone
 from heliograph.lab.case import Case, Effort, Outcome, Site
 from heliograph.lab.flow import Flow
 from heliograph.lab.idle import Idle
 from heliograph.lab.latency import Latency
-from heliograph.lab.link import Address, BrokerGone
 from heliograph.lab.meter import Meter
 from lab.scripted_broker import Script, ScriptedBroker, faithful
 

@@ -4,6 +4,7 @@ Every load stays on 127.0.0.1 and is bounded in time. Brokers are started fresh 
 """
 
 import argparse
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +12,12 @@ from pathlib import Path
 from heliograph.lab.bench import list_choices, run_bench
 from heliograph.lab.case import FULL, QUICK
 from heliograph.lab.catalogue import choose
-from heliograph.lab.rounds import choose_targets
+from heliograph.lab.rounds import choose_targets, missing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `helio bench`."""
-    parser.add_argument("--quick", action="store_true", help="a short look, about three minutes; figures are rougher")
+    parser.add_argument("--quick", action="store_true", help="a short look, about ten minutes; figures are rougher")
     parser.add_argument("--case", action="append", default=[], metavar="NAME", help="only these cases (globs work)")
     parser.add_argument("--target", action="append", default=[], metavar="NAME", help="only these brokers")
     parser.add_argument(
@@ -43,5 +44,8 @@ def run(args: argparse.Namespace) -> int:
     effort = QUICK if args.quick else FULL
     if args.repeat:
         effort = replace(effort, rounds=args.repeat)
+    if not args.target:
+        for line in missing(cases):
+            print(line, file=sys.stderr)
     results = args.json or Path("bench-results") / time.strftime("%Y%m%dT%H%M%S.json")
     return run_bench(cases, choose_targets(args.target), effort, results, args.markdown)

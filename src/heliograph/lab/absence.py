@@ -4,8 +4,9 @@ import time
 from collections.abc import Callable
 
 from heliograph.lab import wire
+from heliograph.lab.bytestream import BrokerGone
 from heliograph.lab.case import Outcome, Site
-from heliograph.lab.link import BrokerGone, Link
+from heliograph.lab.link import Link
 from heliograph.lab.load import QUIET_SECONDS, Load
 from heliograph.lab.publishers import Publisher
 from heliograph.lab.ring import Ring

@@ -9,7 +9,7 @@ import select
 import socket
 import sys
 
-from heliograph.lab.link import HOST
+from heliograph.lab.bytestream import HOST
 
 _CONNECT, _SUBSCRIBE = 0x10, 0x82
 _CONNACK = b"\x20\x02\x00\x00"

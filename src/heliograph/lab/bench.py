@@ -10,8 +10,9 @@ from heliograph.lab import report
 from heliograph.lab.case import Case, Effort
 from heliograph.lab.disk import describe_disk
 from heliograph.lab.machine import describe, raise_file_limit, split_cores
+from heliograph.lab.peers import TARGETS
 from heliograph.lab.rounds import Row, measure
-from heliograph.lab.targets import TARGETS, Target
+from heliograph.lab.targets import Target
 
 
 def run_bench(cases: Sequence[Case], targets: Sequence[Target], effort: Effort, results: Path, markdown: bool) -> int:
@@ -28,8 +29,12 @@ def run_bench(cases: Sequence[Case], targets: Sequence[Target], effort: Effort, 
             if not markdown:
                 print("\n".join(report.lines(rows)), flush=True)
     print(report.markdown(done) if markdown else f"\n{report.LEGEND}")
+    if any("amqp" in case.needs for case in cases):
+        print(report.QUEUE_LEGEND)
     if any(case.durable for case in cases):
-        print(f"{report.DURABLE_LEGEND}\n{report.disk_line(disk)}")
+        print(report.DURABLE_LEGEND)
+    if any(case.stores for case in cases):
+        print(report.disk_line(disk))
     successes = [line for rows in done for line in report.successes(rows)]
     shortfalls = [line for rows in done for line in report.shortfalls(rows)]
     _list("goals met", successes)

@@ -5,7 +5,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from heliograph.lab.link import Address, BrokerGone
+from heliograph.lab.bytestream import Address, BrokerGone
+from heliograph.lab.layout import Door, Layout
 from heliograph.lab.meter import Meter, Reading
 
 
@@ -44,6 +45,7 @@ class Site:
     effort: Effort
     longest_queue: int = sys.maxsize  # see Target
     restart: Callable[[], Restart] = _no_restart
+    doors: tuple[Door, ...] = ()  # one to each queue manager, for AMQP
 
     def messages(self, count: int) -> int:
         """How many messages to send where a full measurement of our server has `count`."""
@@ -62,6 +64,7 @@ class Outcome:
     strange: int = 0  # packets that have no place in the load
     late: int = 0  # messages that arrived after later ones, where a case looks for that
     figures: dict[str, float] = field(default_factory=dict)  # what only some cases measure, by name
+    note: str = ""  # what a reader of the figures must know
 
     @property
     def cpu(self) -> float:
@@ -105,11 +108,26 @@ class Case(ABC):
 
     name: str
     about: str
-    goal: float | None = 1.0  # how many times less CPU per delivery than mosquitto 2.0 we want to use
+    goal: float | None = 1.0  # how many times less CPU per delivery than mosquitto 2.0 or RabbitMQ we want to use
     share: float | None = None  # what of its rate with durability "memory" our server is to keep with "disk"
     most: dict[str, float] = field(default_factory=dict)  # figures of ours that must not be greater than this
     tls: bool = False
     durable: bool = False  # subscribers have sessions that outlive their connections, so that messages are stored
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What a broker must know to take part: a protocol, and features beyond it."""
+        return frozenset({"mqtt"})
+
+    @property
+    def stores(self) -> bool:
+        """Whether messages are to reach the disk."""
+        return self.durable
+
+    @property
+    def layout(self) -> Layout:
+        """The queue managers and queues that it needs."""
+        return Layout()
 
     @property
     def goals(self) -> str:

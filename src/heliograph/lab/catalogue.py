@@ -10,6 +10,7 @@ from heliograph.lab.case import Case
 from heliograph.lab.flow import Flow
 from heliograph.lab.idle import Idle
 from heliograph.lab.latency import Latency
+from heliograph.lab.queue_catalogue import QUEUES
 from heliograph.lab.recovery import SECONDS, Recovery
 
 SHARE = 0.5  # of the rate that our server has when it does not wait for the disk
@@ -159,6 +160,7 @@ CASES: tuple[Case, ...] = (
         other_rate=50_000,
     ),
     *DURABLE,
+    *QUEUES,
 )
 
 

@@ -3,6 +3,7 @@
 import time
 from dataclasses import dataclass
 
+from heliograph.lab.amqp_client import Client
 from heliograph.lab.case import Case, Outcome, Site
 from heliograph.lab.link import Link
 
@@ -17,16 +18,22 @@ class Idle(Case):
     """Open connections, keep them, look at the broker's memory."""
 
     connections: int
+    amqp: bool = False  # a connection has a session, then
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Brokers with that protocol."""
+        return frozenset({"amqp" if self.amqp else "mqtt"})
 
     def measure(self, site: Site) -> Outcome:
         """Open all connections; CPU is per connect."""
         count = min(self.connections, site.effort.connections)
-        links: list[Link] = []
+        links: list[Client | Link] = []
         try:
             memory, before = site.meter.memory(), site.meter.read()
             for first in range(0, count, AT_ONCE):
                 numbers = range(first, min(first + AT_ONCE, count))
-                links.extend(Link(site.address, f"idle-{number}") for number in numbers)
+                links.extend(self._connect(site, f"idle-{number}") for number in numbers)
                 for link in links[first:]:
                     link.finish()
             spent = site.meter.read().since(before)
@@ -41,3 +48,6 @@ class Idle(Case):
             delivered=count,
             figures={"connections": count, "KB/connection": grown / count / 1024},
         )
+
+    def _connect(self, site: Site, name: str) -> Client | Link:
+        return Client(site.doors[0], name) if self.amqp else Link(site.address, name)

@@ -4,13 +4,14 @@ import selectors
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from heliograph.lab import wire
+from heliograph.lab.bytestream import ByteStream
 from heliograph.lab.case import Outcome, Site
 from heliograph.lab.link import Link
-from heliograph.lab.publishers import Publisher
 from heliograph.lab.subscribers import Subscriber
+from heliograph.lab.tally import Tally
 
 WARM_UP = 0.25  # of the measured interval, before it
 DRAIN_SECONDS = 10.0  # how long messages on their way may take to arrive once nothing more is sent
@@ -22,15 +23,71 @@ SHORTEST_NAP, LONGEST_NAP = 0.00005, 0.001
 QUIET_SECONDS = 0.02  # after the last expected message, how long to listen for ones that should not come
 
 
+class Source(Protocol):
+    """The sending end of a load, of whatever protocol."""
+
+    @property
+    def link(self) -> ByteStream:
+        """Its connection."""
+
+    @property
+    def sent(self) -> int:
+        """Messages so far."""
+
+    @property
+    def settled(self) -> int:
+        """Messages that every receiver has got and, where the broker acknowledges, it has acknowledged."""
+
+    @property
+    def lost(self) -> int:
+        """Deliveries that have not arrived: final once the load has drained."""
+
+    @property
+    def strange(self) -> int:
+        """What has no place in the load."""
+
+    def batch(self) -> int:
+        """How many messages to send now."""
+
+    def send(self, count: int) -> None:
+        """Send the next messages."""
+
+    def read(self) -> None:
+        """Take what the link has received."""
+
+
+class Sink(Protocol):
+    """The receiving end of a load, of whatever protocol."""
+
+    tallies: list[Tally]
+
+    @property
+    def link(self) -> ByteStream:
+        """Its connection."""
+
+    @property
+    def received(self) -> int:
+        """Distinct messages that have arrived."""
+
+    @property
+    def strange(self) -> int:
+        """What has no place in the load."""
+
+    def read(self) -> None:
+        """Take what the link has received."""
+
+
 class Load:
     """Publishers and subscribers on one broker, served by one thread."""
 
     def __init__(self, site: Site) -> None:
-        self.publishers: list[Publisher] = []
-        self.subscribers: list[Subscriber] = []
+        self.publishers: list[Source] = []
+        self.subscribers: list[Sink] = []
+        self.start = 0.0  # of the measured interval, on the performance counter
+        self._between: list[Sink] = []
         self._site = site
         self._selector = selectors.DefaultSelector()
-        self._links: list[Link] = []
+        self._links: list[ByteStream] = []
         self._nap = SHORTEST_NAP
 
     def __enter__(self) -> Self:
@@ -44,16 +101,30 @@ class Load:
     def open(self, client: str, version: int = wire.V3, *, durable: bool = False) -> Link:
         """A connected client that is closed with the load."""
         link = Link(self._site.address, client, version, durable=durable)
-        self._links.append(link)
+        self.keep(link)
         link.finish()
         return link
 
-    def add_publisher(self, publisher: Publisher) -> None:
+    def keep(self, link: ByteStream) -> None:
+        """Close this connection with the load."""
+        self._links.append(link)
+
+    def add_publisher(self, publisher: Source) -> None:
         """Let this publisher take part."""
         self.publishers.append(publisher)
         publisher.link.attach(self._selector, publisher.read)
 
-    def add_subscriber(self, subscriber: Subscriber) -> None:
+    def add_pair(self, publisher: Source, subscriber: Sink) -> None:
+        """Let these two take part, which share a connection; the subscriber reads for both."""
+        self.publishers.append(publisher)
+        self.add_subscriber(subscriber)
+
+    def add_between(self, sink: Sink) -> None:
+        """Let someone take part whose deliveries are not the end of the way: only what goes wrong there counts."""
+        self._between.append(sink)
+        sink.link.attach(self._selector, sink.read)
+
+    def add_subscriber(self, subscriber: Sink) -> None:
         """Let this subscriber take part."""
         self.subscribers.append(subscriber)
         subscriber.link.attach(self._selector, subscriber.read)
@@ -76,18 +147,20 @@ class Load:
         """
         seconds = self._site.effort.seconds
         self._flow(send, seconds * WARM_UP)
+        self._await_first(send)
+        self.start = time.perf_counter()
         before, sent, delivered = self._site.meter.read(), self._sent, self._delivered
         self._flow(send, seconds)
         after, sent, delivered = self._site.meter.read(), self._sent - sent, self._delivered - delivered
         self._drain()
+        readers = [*self.subscribers, *self._between]
         return Outcome(
             spent=after.since(before),
             sent=sent,
             delivered=delivered,
             lost=sum(publisher.lost for publisher in self.publishers),
-            duplicates=sum(tally.duplicates for reader in self.subscribers for tally in reader.tallies),
-            strange=sum(sender.strange for sender in self.publishers)
-            + sum(reader.strange for reader in self.subscribers),
+            duplicates=sum(tally.duplicates for reader in readers for tally in reader.tallies),
+            strange=sum(sender.strange for sender in self.publishers) + sum(reader.strange for reader in readers),
         )
 
     def pump(self) -> float:
@@ -113,6 +186,12 @@ class Load:
     def _flow(self, send: Callable[[], float], seconds: float) -> None:
         end = time.perf_counter() + seconds
         while time.perf_counter() < end:
+            self.turn(send())
+
+    def _await_first(self, send: Callable[[], float]) -> None:
+        """Go on warming up until something has reached everybody: in a short run some brokers need longer for that."""
+        end = time.perf_counter() + DRAIN_SECONDS
+        while not all(reader.received for reader in self.subscribers) and time.perf_counter() < end:
             self.turn(send())
 
     def turn(self, timeout: float) -> bool:

@@ -5,12 +5,13 @@ from dataclasses import asdict, dataclass
 from statistics import median_low
 
 from heliograph.lab.disk import IN_MEMORY
+from heliograph.lab.rabbitmq import RabbitMQ
 from heliograph.lab.rounds import Row
 from heliograph.lab.targets import Heliograph, HeliographMemory, Mosquitto
 
 OURS = Heliograph.name
 HASTY = HeliographMemory.name  # ours without waiting for the disk
-YARDSTICK = Mosquitto.name  # whom the goals are measured against
+YARDSTICKS = {"mqtt": Mosquitto.name, "amqp": RabbitMQ.name}  # whom the goals are measured against
 
 NOISY = 0.2  # cores used by others, from which on a row says so
 
@@ -30,8 +31,15 @@ LEGEND = (
     "CPU µs: of the broker per delivery (per connect for idle connections), the median round. ratio: that CPU over "
     f"{OURS}'s. lost, dup: of all rounds. gen: how busy the generator's core was."
 )
+QUEUE_LEGEND = (
+    "Queue cases: request: CPU µs per round trip, which is two puts and two gets; put-get and select: per message put "
+    "and got; topic: per delivery. Nothing is sent settled: brokers accept every put, consumers accept every get. -p: "
+    f"persistent. -10qm: ten queue managers, which are ten processes of {OURS} and ten virtual hosts in one node of "
+    f"{RabbitMQ.name}, as one node is its normal form."
+)
 DURABLE_LEGEND = (
-    f"Durable cases: {OURS} acknowledges when messages are on the disk, {HASTY} when the kernel has them, {YARDSTICK} "
+    f"Durable cases: {OURS} acknowledges when messages are on the disk, {HASTY} when the kernel has them, "
+    f"{Mosquitto.name} "
     "when they are in its memory (it saves them every half hour and at its end)."
 )
 
@@ -127,6 +135,8 @@ def _remarks(row: Row, kept: float | None) -> str:
     words += [f"{_figure(value)} {name}" for name, value in row.figures.items()]
     if shown and shown.others > NOISY:
         words.append(f"noisy: others used {shown.others:.1f} cores")
+    if shown and shown.note:
+        words.append(shown.note)
     if row.late:
         words.append(f"{row.late} out of order")
     if row.strange:
@@ -146,10 +156,12 @@ class Verdict:
 
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
     """Every goal of one case that can be judged by what was measured."""
-    ours, peer = _find(rows, OURS), _find(rows, YARDSTICK)
+    ours = _find(rows, OURS)
     if ours is None:
         return []
     case, found = ours.case, []
+    yardstick = next(name for need, name in YARDSTICKS.items() if need in case.needs)
+    peer = _find(rows, yardstick)
     if case.share is not None and ours.median and not ours.written:
         # Without storing, every goal of a durable case is easy.
         return [
@@ -157,7 +169,7 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
         ]
     times = ratio(peer, ours) if peer else None
     if times is not None and case.goal is not None:
-        text = f"{case.name}: {_times(times)} the CPU efficiency of {YARDSTICK}, wanted {_times(case.goal)}"
+        text = f"{case.name}: {_times(times)} the CPU efficiency of {yardstick}, wanted {_times(case.goal)}"
         found.append(Verdict(text, times >= case.goal))
     kept = share(rows)
     if kept is not None and case.share is not None:

@@ -7,11 +7,12 @@ from statistics import median_low
 import psutil
 
 from heliograph.errors import Problem
+from heliograph.lab.bytestream import BrokerGone
 from heliograph.lab.case import Case, Effort, Outcome, Site
-from heliograph.lab.link import BrokerGone
 from heliograph.lab.machine import Cores
+from heliograph.lab.peers import TARGETS
 from heliograph.lab.running import running
-from heliograph.lab.targets import TARGETS, Target
+from heliograph.lab.targets import Target
 
 
 @dataclass(frozen=True)
@@ -86,10 +87,23 @@ def choose_targets(names: Sequence[str]) -> list[Target]:
         if name not in known:
             raise Problem(f"no target is called '{name}'; known are {', '.join(known)}")
         if known[name].version() is None:
-            raise Problem(f"{name} is not installed on this machine")
+            raise Problem(f"{name} is not installed on this machine{_remedy(known[name])}")
     if names:
         return [target for target in known.values() if target.name in names]
     return [target for target in known.values() if target.version() and not target.on_request]
+
+
+def missing(cases: Sequence[Case]) -> list[str]:
+    """Which peers these cases would have and this machine has not, with what to do about it."""
+    return [
+        f"{target.name} is not installed, so there is no row for it{_remedy(target)}"
+        for target in (kind() for kind in TARGETS)
+        if target.version() is None and not target.on_request and any(_takes_part(target, case) for case in cases)
+    ]
+
+
+def _remedy(target: Target) -> str:
+    return f" (apt install {target.package})" if target.package else ""
 
 
 def measure(
@@ -97,7 +111,7 @@ def measure(
 ) -> Iterator[list[Row]]:
     """The rows of each case, one per target, as soon as its rounds are done."""
     for number, case in enumerate(cases, 1):
-        taking_part = [target for target in targets if case.share is not None or not target.only_compared]
+        taking_part = [target for target in targets if _takes_part(target, case)]
         if not taking_part:
             progress(f"[{number}/{len(cases)}] {case.name}: none of the chosen brokers is measured here")
             continue
@@ -109,10 +123,16 @@ def measure(
         yield [Row(case, name, tuple(done)) for name, done in runs.items()]
 
 
+def _takes_part(target: Target, case: Case) -> bool:
+    return case.needs <= target.knows and (case.share is not None or not target.only_compared)
+
+
 def _run(case: Case, target: Target, effort: Effort, cores: Cores, turn: int) -> Run:
     try:
-        with running(target, cores.broker, tls=case.tls, durable=case.durable) as broker:
-            site = Site(broker.address, broker.meter, effort, target.longest_queue, broker.restart)
+        with running(
+            target, cores.broker, tls=case.tls, durable=case.durable, amqp="amqp" in case.needs, layout=case.layout
+        ) as broker:
+            site = Site(broker.address, broker.meter, effort, target.longest_queue, broker.restart, broker.doors)
             return Run(turn, case.measure(site))
     except (BrokerGone, Problem, psutil.Error) as error:
         return Run(turn, None, str(error))

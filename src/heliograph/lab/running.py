@@ -1,19 +1,25 @@
 """A broker process for one measurement: fresh, on a free port, on a core of its own where there are two."""
 
 import os
+import signal
 import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+import psutil
+
 import heliograph
+from heliograph.lab.amqp_client import Client
+from heliograph.lab.bytestream import HOST, Address, BrokerGone
 from heliograph.lab.case import Restart
 from heliograph.lab.certificate import make_certificate
 from heliograph.lab.disk import work_folder
-from heliograph.lab.link import HOST, Address, BrokerGone, Link
+from heliograph.lab.layout import Layout
+from heliograph.lab.link import Link
 from heliograph.lab.machine import on_core
 from heliograph.lab.meter import Meter, before_start
 from heliograph.lab.targets import Setup, Target
@@ -28,11 +34,13 @@ class Broker:
 
     def __init__(self, target: Target, setup: Setup, core: int | None) -> None:
         self.data = setup.data
+        self.doors = target.doors(setup)
         self.address = Address(setup.port, setup.tls.client_context() if setup.tls else None)
         self._target = target
         self._core = core
         self._log = setup.directory / "log"
         self._command = target.command(setup)
+        self._environment = _environment() | target.environment(setup)
         self._process = self._start()
 
     @property
@@ -47,62 +55,87 @@ class Broker:
 
     def restart(self) -> Restart:
         """End it in the way that its kind calls for, start it again, and see how long that takes."""
-        self._process.send_signal(self._target.last_signal)
-        try:
-            self._process.wait(SAVE_SECONDS)
-        except subprocess.TimeoutExpired:
-            raise BrokerGone(f"it did not end within {SAVE_SECONDS:.0f} s") from None
+        self._end(self._target.last_signal, SAVE_SECONDS)
         before = before_start()
         self._process = self._start()
         # The kernel may take a connection early; an answer comes from a broker that is ready.
-        link = Link(self.address, "after-restart")
-        link.finish()
+        links: list[Client | Link] = [Client(door, "after-restart") for door in self.doors]
+        links = links or [Link(self.address, "after-restart")]
+        for link in links:
+            link.finish()
         spent = self.meter.read().since(before)
-        link.close()
+        for link in links:
+            link.close()
         return Restart(spent, self.meter)
 
     def stop(self) -> None:
         """End it in good order if it can."""
-        self._process.terminate()
+        self._end(self._target.stop_signal, STOP_SECONDS)
+
+    def _end(self, last: signal.Signals, patience: float) -> None:
+        """End it by this signal, and whatever it has started and left behind."""
+        children = [] if self._process.poll() is not None else psutil.Process(self.pid).children(recursive=True)
+        self._process.send_signal(last)
         try:
-            self._process.wait(STOP_SECONDS)
+            self._process.wait(patience)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        for child in children:
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
+        psutil.wait_procs(children, STOP_SECONDS)
 
     def _start(self) -> subprocess.Popen[bytes]:
         with self._log.open("ab") as log, on_core(self._core):  # inherited, so that it holds for every thread
-            process = subprocess.Popen(self._command, stdout=log, stderr=log, cwd=self._log.parent, env=_environment())
+            process = subprocess.Popen(
+                self._command, stdout=log, stderr=log, cwd=self._log.parent, env=self._environment
+            )
         try:
-            self._await_listener(process)
+            self._await_listeners(process)
         except BaseException:
-            process.kill()
-            process.wait()
+            self._process = process
+            self._end(signal.SIGKILL, STOP_SECONDS)
             raise
         return process
 
-    def _await_listener(self, process: subprocess.Popen[bytes]) -> None:
-        port = self.address.port
+    def _await_listeners(self, process: subprocess.Popen[bytes]) -> None:
         end = time.monotonic() + START_SECONDS
-        while time.monotonic() < end:
-            if process.poll() is not None:
-                last = self._log.read_text(errors="replace").strip().rpartition("\n")[2]
-                raise BrokerGone(f"it ended with status {process.returncode}, saying: {last}")
-            try:
-                socket.create_connection((HOST, port), timeout=1).close()
-            except OSError:
+        for port in {self.address.port, *[door.address.port for door in self.doors]}:
+            while not _listens(port):
+                if process.poll() is not None:
+                    last = self._log.read_text(errors="replace").strip().rpartition("\n")[2]
+                    raise BrokerGone(f"it ended with status {process.returncode}, saying: {last}")
+                if time.monotonic() > end:
+                    raise BrokerGone(f"nothing listened on port {port} within {START_SECONDS:.0f} s")
                 time.sleep(0.01)
-            else:
-                return
-        raise BrokerGone(f"nothing listened on port {port} within {START_SECONDS:.0f} s")
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection((HOST, port), timeout=1).close()
+    except OSError:
+        return False
+    return True
 
 
 @contextmanager
-def running(target: Target, core: int | None, *, tls: bool = False, durable: bool = False) -> Iterator[Broker]:
+def running(
+    target: Target,
+    core: int | None,
+    *,
+    tls: bool = False,
+    durable: bool = False,
+    amqp: bool = False,
+    layout: Layout | None = None,
+) -> Iterator[Broker]:
     """Start this broker with an empty data folder, and stop it afterwards."""
     with tempfile.TemporaryDirectory(prefix="helio-bench-", dir=work_folder()) as name:
         directory = Path(name)
-        setup = Setup(directory, _free_port(), make_certificate(directory) if tls else None, durable)
+        layout = layout or Layout()
+        port, *spare = _free_ports(layout.managers + 2)
+        certificate = make_certificate(directory) if tls else None
+        setup = Setup(directory, port, certificate, durable, amqp, layout, tuple(spare))
         setup.data.mkdir()
         broker = Broker(target, setup, core)
         try:
@@ -117,8 +150,10 @@ def _environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-        return port
+def _free_ports(count: int) -> list[int]:
+    """Different ones, as all are looked for before any is given back."""
+    with ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind((HOST, 0))
+        return [probe.getsockname()[1] for probe in probes]

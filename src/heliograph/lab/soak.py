@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heliograph.lab import wire
+from heliograph.lab.bytestream import BrokerGone
 from heliograph.lab.case import FULL, Site
 from heliograph.lab.disk import describe_disk, occupied
 from heliograph.lab.flatness import MB, Record, Sample, growths, middle_and_last
-from heliograph.lab.link import BrokerGone, Link
+from heliograph.lab.link import Link
 from heliograph.lab.load import QUIET_SECONDS, Load
 from heliograph.lab.publishers import Publisher
 from heliograph.lab.report import disk_line

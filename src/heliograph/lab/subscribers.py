@@ -10,7 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from heliograph.lab import wire
-from heliograph.lab.link import BUFFER, Link
+from heliograph.lab.bytestream import BUFFER
+from heliograph.lab.link import Link
 from heliograph.lab.ring import Ring
 from heliograph.lab.tally import Tally
 

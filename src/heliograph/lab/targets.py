@@ -1,4 +1,4 @@
-"""The brokers that can be measured. To add a peer, write one class and list it in TARGETS."""
+"""What a broker is to the lab, and those that speak MQTT. `peers` lists all that can be measured."""
 
 import os
 import re
@@ -8,12 +8,13 @@ import signal
 import subprocess
 import sys
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from heliograph import __version__
+from heliograph.lab.bytestream import HOST, Address
 from heliograph.lab.certificate import Certificate
-from heliograph.lab.link import HOST
+from heliograph.lab.layout import Door, Layout
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,9 @@ class Setup:
     port: int
     tls: Certificate | None = None
     durable: bool = False  # whether the load has sessions that outlive their connections
+    amqp: bool = False  # whether it listens for AMQP instead of MQTT
+    layout: Layout = field(default_factory=Layout)
+    spare_ports: tuple[int, ...] = ()  # free ones for whatever else it listens to
 
     @property
     def data(self) -> Path:
@@ -35,12 +39,18 @@ class Target(ABC):
     """A broker that this machine may have."""
 
     name: str
+    package = ""
+    """How Debian calls what has to be installed."""
+    knows = frozenset({"mqtt"})
+    """Protocols and features; see what cases need."""
     on_request = False
     """Measured only when it is named."""
     only_compared = False
     """Measured only in cases that compare two durabilities of our server."""
     last_signal = signal.SIGKILL
     """What ends it before a recovery."""
+    stop_signal = signal.SIGTERM
+    """What ends it after a measurement."""
     longest_queue = sys.maxsize
     """Messages that it gets at most in a case that counts messages instead of seconds."""
 
@@ -52,11 +62,20 @@ class Target(ABC):
     def command(self, setup: Setup) -> list[str]:
         """How to start it in the foreground on this port of the loopback; it may write its configuration there."""
 
+    def environment(self, setup: Setup) -> dict[str, str]:
+        """What it must find in its environment besides what is there already."""
+        return {}
+
+    def doors(self, setup: Setup) -> tuple[Door, ...]:
+        """Where AMQP clients come in, one for each queue manager."""
+        return ()
+
 
 class Heliograph(Target):
     """Ours, which acknowledges what it stores when that has been forced to the disk."""
 
     name = "heliograph"
+    knows = frozenset({"mqtt", "amqp", "selectors"})
     durability = "disk"
 
     def version(self) -> str | None:
@@ -71,9 +90,11 @@ class Heliograph(Target):
         config.write_text(
             f"""
 [[listener]]
+{'protocol = "amqp"' if setup.amqp else ""}
 {kind}
 host = "{HOST}"
 port = {setup.port}
+{_queue_tables(setup)}
 [storage]
 directory = "{setup.data}"
 durability = "{self.durability}"
@@ -82,7 +103,7 @@ level = "warning"
 [http]
 enabled = false
 [limits]
-connections = 20000
+connections = 100000
 connects_per_second = 100000
 inflight = 65535
 {_LONG_QUEUES if setup.durable else "max_messages = 100000"}
@@ -90,7 +111,28 @@ inflight = 65535
         )
         return [sys.executable, "-m", "heliograph.cli.main", "serve", "--config", str(config)]
 
+    def doors(self, setup: Setup) -> tuple[Door, ...]:
+        """One queue manager is the server itself; of several, each is a process with a port of its own."""
+        if not setup.amqp:
+            return ()
+        ports = [setup.port] if setup.layout.managers == 1 else setup.spare_ports[: setup.layout.managers]
+        return tuple(Door(Address(port)) for port in ports)
 
+
+def _queue_tables(setup: Setup) -> str:
+    managers, queues = setup.layout.managers, setup.layout.queues
+    if managers == 1:
+        return "".join(f'[[queue]]\nname = "{queue}"\nmax_depth = {_DEPTH}\n' for queue in queues)
+    tables = ""
+    for number, port in zip(range(managers), setup.spare_ports, strict=False):
+        tables += f'[[queue_manager]]\nname = "QM{number}"\n'
+        tables += f'[[queue_manager.listener]]\nprotocol = "amqp"\nhost = "{HOST}"\nport = {port}\n'
+        for queue in queues:
+            tables += f'[[queue_manager.queue]]\nname = "{queue}"\nmax_depth = {_DEPTH}\n'
+    return tables
+
+
+_DEPTH = 100_000_000  # no limit that a load reaches
 # Room for ten million messages that wait for one consumer.
 _LONG_QUEUES = """max_messages = 20000000
 max_bytes = 17179869184
@@ -115,7 +157,7 @@ class Mosquitto(Target):
     minutes, and gigabytes of memory.
     """
 
-    name = "mosquitto"
+    name = package = "mosquitto"
     last_signal = signal.SIGTERM
     longest_queue = 1_000_000
 
@@ -169,6 +211,3 @@ class BareLoop(Target):
     def command(self, setup: Setup) -> list[str]:
         """It has no configuration."""
         return [sys.executable, "-m", "heliograph.lab.bare_loop", str(setup.port)]
-
-
-TARGETS: tuple[type[Target], ...] = (Heliograph, HeliographMemory, Mosquitto, BareLoop)

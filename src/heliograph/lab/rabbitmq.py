@@ -1,0 +1,114 @@
+"""RabbitMQ as a peer for queues: a node of its own in a temporary folder, with the plug-in for AMQP 1.0."""
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import signal
+from pathlib import Path
+
+from heliograph.lab.bytestream import HOST, Address
+from heliograph.lab.layout import Door
+from heliograph.lab.targets import Setup, Target
+
+_USER = "guest"
+# Debian's command in PATH insists on its own user and its own folders; the script behind it does not.
+_SCRIPTS = ("/usr/lib/rabbitmq/bin/rabbitmq-server", "/opt/rabbitmq/sbin/rabbitmq-server")
+_SALT = b"salt"
+
+
+class RabbitMQ(Target):
+    """RabbitMQ with durable classic queues.
+
+    Its port mapper would outlive it as a daemon, so one is started beside it, on a port of its own, and ended with it.
+    Queues are declared by a file of definitions that it loads when it starts, which needs no management plug-in.
+    """
+
+    name = "rabbitmq"
+    package = "rabbitmq-server"
+    knows = frozenset({"amqp"})
+    stop_signal = signal.SIGKILL  # what it would tidy up is thrown away
+
+    def __init__(self) -> None:
+        self._script = next((script for script in _SCRIPTS if Path(script).exists()), None)
+
+    def version(self) -> str | None:
+        """The folder of its plug-ins has the version in its name."""
+        if self._script is None or shutil.which("epmd") is None:
+            return None
+        for folder in Path(self._script).parents[1].glob("lib/rabbitmq_server-*/plugins/rabbitmq_amqp1_0-*"):
+            found = re.search(r"rabbitmq_amqp1_0-([\d.]+\d)", folder.name)
+            if found:
+                return found[1]
+        return None
+
+    def command(self, setup: Setup) -> list[str]:
+        """Everything it reads or writes is in the folder of this setup."""
+        folder, mapper = setup.directory, setup.spare_ports[0]
+        (folder / "enabled_plugins").write_text("[rabbitmq_amqp1_0].\n")
+        (folder / "definitions.json").write_text(json.dumps(_definitions(setup)))
+        (folder / "rabbitmq.conf").write_text(
+            f"""
+listeners.tcp.1 = {HOST}:{setup.port}
+load_definitions = {folder}/definitions.json
+log.console = false
+log.file.level = error
+disk_free_limit.absolute = 50MB
+"""
+        )
+        return ["/bin/sh", "-c", f'epmd -port {mapper} & exec "{self._script}"']
+
+    def environment(self, setup: Setup) -> dict[str, str]:
+        """Its own name, folders and ports, all on the loopback."""
+        folder, (mapper, distribution, *_) = setup.directory, setup.spare_ports
+        return {
+            "HOME": str(folder),
+            "RABBITMQ_NODENAME": f"lab{setup.port}@localhost",
+            "RABBITMQ_MNESIA_BASE": str(setup.data),
+            "RABBITMQ_LOG_BASE": str(folder / "logs"),
+            "RABBITMQ_CONFIG_FILE": str(folder / "rabbitmq.conf"),
+            "RABBITMQ_ADVANCED_CONFIG_FILE": str(folder / "advanced.config"),
+            "RABBITMQ_CONF_ENV_FILE": str(folder / "rabbitmq-env.conf"),
+            "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "enabled_plugins"),
+            "RABBITMQ_DIST_PORT": str(distribution),
+            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1}",
+            "ERL_EPMD_PORT": str(mapper),
+            "ERL_EPMD_ADDRESS": HOST,
+        }
+
+    def doors(self, setup: Setup) -> tuple[Door, ...]:
+        """One node is its normal form, so that a queue manager is a virtual host."""
+        address = Address(setup.port)
+        return tuple(
+            Door(address, f"vhost:{name}", _USER, _USER, "/amq/queue/", "/topic/", transactions=False)
+            for name in _hosts(setup)
+        )
+
+
+def _hosts(setup: Setup) -> list[str]:
+    return [f"qm{number}" for number in range(setup.layout.managers)]
+
+
+def _definitions(setup: Setup) -> dict[str, object]:
+    salted = base64.b64encode(_SALT + hashlib.sha256(_SALT + _USER.encode()).digest()).decode()
+    hosts = _hosts(setup)
+    return {
+        "vhosts": [{"name": host} for host in hosts],
+        "users": [
+            {
+                "name": _USER,
+                "password_hash": salted,
+                "hashing_algorithm": "rabbit_password_hashing_sha256",
+                "tags": "administrator",
+            }
+        ],
+        "permissions": [
+            {"user": _USER, "vhost": host, "configure": ".*", "write": ".*", "read": ".*"} for host in hosts
+        ],
+        "queues": [
+            {"name": queue, "vhost": host, "durable": True, "auto_delete": False, "arguments": {}}
+            for host in hosts
+            for queue in setup.layout.queues
+        ],
+    }
