@@ -140,7 +140,7 @@ class Peer:
 
     def _handle(self, event: Any) -> None:
         match event:
-            case Authenticate(mechanism, user, password):
+            case Authenticate(_, user, password):
                 users = self.broker.users
                 self.engine.authenticated(users is None or users.get(user) == password, "wrong password")
             case Opened(opened):
