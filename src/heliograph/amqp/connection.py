@@ -136,7 +136,10 @@ class Connection:
         return session
 
     def close(self, error: Error | None = None) -> None:
-        """Close the connection; `Closed` comes with the peer's answer. Before our open, this refuses the peer's."""
+        """Close the connection; `Closed` comes with the peer's answer. Before our open, this refuses the peer's.
+
+        Before the handshake is over there is nobody to tell: nothing is sent, and nothing will come.
+        """
         if self.gone:
             return
         self.flush()
