@@ -94,8 +94,7 @@ class Ledger(Account):
     # Changes
 
     def new_cursor(self) -> Cursor:
-        """A cursor that has no messages yet. Not within a group."""
-        self._check_no_group()
+        """A cursor that has no messages yet. It is there even if a group that is being made is not."""
         self.last_number += 1
         cursor = self.cursors[self.last_number] = Cursor(self.last_number)
         self.log.append(kinds.CURSOR, cursor.encode())
@@ -110,7 +109,7 @@ class Ledger(Account):
     def store(self, messages: Messages | QueueMessages, cursors: list[Cursor], identifiers: list[int]) -> list[int]:
         """Append messages for these cursors, each of which gives them its next offsets; the first of them for each."""
         count, group = messages.number, self._group
-        offsets = [c.next for c in cursors] if group is None else group.offsets(cursors)
+        offsets = self.next_offsets(cursors)
         receivers = Receivers([c.number for c in cursors], offsets, identifiers)
         if isinstance(messages, Messages):
             body = encode_messages(messages, receivers)
@@ -125,6 +124,10 @@ class Ledger(Account):
         for cursor in cursors:
             cursor.add(count, start, end, now, end - start)
         return offsets
+
+    def next_offsets(self, cursors: list[Cursor]) -> list[int]:
+        """The offset that the next message gets from each of these cursors."""
+        return [c.next for c in cursors] if self._group is None else self._group.offsets(cursors)
 
     def acknowledge(self, cursor: Cursor, lo: int, hi: int) -> None:
         """A cursor is done with offsets `lo` to `hi`."""
