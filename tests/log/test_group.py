@@ -145,10 +145,24 @@ def test_some_things_are_no_part_of_a_group(account) -> None:
         with account.ledger.group():
             pass
 
-    for mistake in (nested, account.ledger.new_cursor, lambda: account.ledger.drop_cursor(cursor)):
+    for mistake in (nested, lambda: account.ledger.drop_cursor(cursor)):
         with pytest.raises(RuntimeError, match="within a group"), account.ledger.group():
             mistake()
     nested()  # and the one that failed is over
+
+
+def test_a_cursor_that_is_made_for_a_group_is_there_even_if_the_group_is_not(account) -> None:
+    with pytest.raises(LookupError), account.ledger.group():
+        cursor = account.ledger.new_cursor()
+        account.store([cursor], [b"never"])
+        raise LookupError
+    with account.ledger.group():
+        other = account.ledger.new_cursor()
+        account.store([cursor, other], [b"a"])
+        assert account.ledger.next_offsets([cursor, other]) == [1, 1]
+    account.ledger.wait()
+    again = reopened(account)
+    assert [again.pending(again.ledger.cursors[one.number]) for one in (cursor, other)] == [{0: b"a"}] * 2
 
 
 # -- chunks -----------------------------------------------------------------------------------------------------------
