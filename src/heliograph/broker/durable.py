@@ -91,9 +91,8 @@ def _store(
     rendered: delivery.Rendered = {}
     cursors = [receiver.spool.cursor for receiver in receivers if receiver.spool]
     identifiers = [_send_now(broker, store, receiver, span, rendered) for receiver in receivers]
-    offsets = [cursor.next for cursor in cursors]
-    store.keep(span, [*cursors, *streams], [*identifiers, *[0] * len(streams)], publisher)
-    for receiver, offset, sent in zip(receivers, offsets, identifiers, strict=True):
+    offsets = store.keep(span, [*cursors, *streams], [*identifiers, *[0] * len(streams)], publisher)
+    for receiver, offset, sent in zip(receivers, offsets[: len(receivers)], identifiers, strict=True):
         if not sent:
             assert receiver.spool is not None
             receiver.spool.put(offset, offset + span.count)
@@ -111,7 +110,8 @@ def _send_now(broker: "Broker", store: "Store", receiver: Durable, span: Span, r
     qos = min(span.qos, receiver.qos)
     if delivery.too_large(broker, receiver, span, qos):
         return 0  # its turn comes when it is read back
-    first = session.own_window().issue(receiver, span, 0, span.count, qos, spool.cursor, spool.cursor.next)
+    offset = store.ledger.next_of(spool.cursor)
+    first = session.own_window().issue(receiver, span, 0, span.count, qos, spool.cursor, offset)
     store.hold(receiver.outlet, delivery.packets_for(broker, receiver, span, 0, span.count, qos, first, rendered))
     delivery.count_sent(broker, receiver, span.count)
     return first

@@ -118,6 +118,10 @@ class Ledger(Account):
             cursor.add(count, start, end, now, end - start)
         return offsets
 
+    def next_of(self, cursor: Cursor) -> int:
+        """The offset that the next message of a cursor gets, those in a group that is being made included."""
+        return cursor.next if self._group is None else self._group.offsets([cursor])[0]
+
     def acknowledge(self, cursor: Cursor, lo: int, hi: int) -> None:
         """A cursor is done with offsets `lo` to `hi`."""
         if self._group is not None:
