@@ -116,11 +116,10 @@ class Consumers:
 
     def note_returned(self, lane: Lane, entries: Sequence[Entry]) -> None:
         """These are back in their places: those who choose have to look again."""
-        for seat in (*self._choosy, *self._browsers):
+        for seat in self._choosy:
             mark = seat.marks.get(lane, 0) if seat.marks is not None else 0
             for entry in entries:
-                # A browser that has not seen it, because somebody had it, is not told: it looks at each place once.
-                if entry.place < mark and not seat.consumer.browse:
+                if entry.place < mark:
                     heapq.heappush(seat.returned.setdefault(lane, []), entry.place)
 
     def bar(self, consumer: Consumer, entry: Entry) -> None:

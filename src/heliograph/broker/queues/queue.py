@@ -108,8 +108,8 @@ class Queue:
         """Everybody may see these messages from now on, all but those that are delayed."""
         if self.deleted or not entries:
             return
-        if self.shelf is not None and not self._show_on_shelf(self.shelf, entries):
-            return
+        if self.shelf is not None:
+            entries = self._show_on_shelf(self.shelf, entries)
         self._show(entries)
 
     def _show(self, entries: list[Entry]) -> None:
@@ -123,18 +123,20 @@ class Queue:
             entries = [entry for entry in entries if entry not in later]
         self._line_up(entries)
 
-    def _show_on_shelf(self, shelf: Shelf, entries: list[Entry]) -> bool:
-        """Whether these are to be kept in memory."""
+    def _show_on_shelf(self, shelf: Shelf, entries: list[Entry]) -> list[Entry]:
+        """Which of some entries, that may be seen from now on, are to be known here."""
         persistent = [entry for entry in entries if entry.offset >= 0]
-        if not shelf.loaded and len(persistent) == len(entries):
-            shelf.shown = persistent[-1].offset + 1
-            self._queues.wake(self)
-            return False  # nobody has looked into the queue yet; whoever does will find them in the log
-        self.load()
         if persistent:
+            # As long as nobody has looked into the queue, they need not be: whoever does will find them in the log.
+            if not shelf.loaded and (len(persistent) == len(entries) or not self.load()):
+                shelf.shown = persistent[-1].offset + 1
+                self._queues.wake(self)
+                return [entry for entry in entries if entry.offset < 0]
             shelf.show(persistent)
             self._queues.note_shown(self, persistent)
-        return True
+        else:
+            self.load()
+        return entries
 
     def take_up(self, entries: list[Entry]) -> None:
         """These have been found in the log: they wait before all others."""
@@ -213,6 +215,8 @@ class Queue:
     def remove_consumer(self, consumer: Consumer) -> None:
         """It gets nothing more. What it has not settled has to be settled by whoever removes it."""
         self.consumers.remove(consumer)
+        if self.shelf is not None and not len(self.consumers):
+            self.shelf.rest()
 
     def serve(self, consumer: Consumer) -> None:
         """Its credit has grown: give it what there is, now. Afterwards a link that drains has got all that it can."""
@@ -242,7 +246,7 @@ class Queue:
         if self._timetable is not None:
             taken = self._less_expired(taken)
         if self.shelf is not None and self.fetch(taken) is None:
-            self._give_back(taken)
+            self._give_back(taken)  # and nobody is woken: they would ask for the same again
             return None
         for entry in taken:
             entry.state = TAKEN
@@ -344,6 +348,7 @@ class Queue:
         self.in_flight -= len(entries)
         if entries:
             self._give_back(entries)
+            self._queues.wake(self)
             if self._timetable is not None:
                 now = self._queues.now()
                 expired = [entry for entry in entries if 0 < entry.expires <= now]
@@ -359,7 +364,6 @@ class Queue:
         if self.index is not None:
             self.consumers.note_ids(entries)
         self.let_go(entries)
-        self._queues.wake(self)
 
     def _take_out(self, entries: list[Entry]) -> None:
         """Take messages that wait out of their places."""
