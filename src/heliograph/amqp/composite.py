@@ -15,7 +15,7 @@ _REQUIRED = object()
 class Kind(NamedTuple):
     """What one field holds: how it is written, and how a decoded value is checked and taken over."""
 
-    name: str
+    python: type | None  # the class of what is decoded, when it is always the same
     write: Callable[[Any], bytes]
     read: Callable[[Any], Any]
 
@@ -121,7 +121,7 @@ def _exactly(kind: type, name: str) -> Callable[[Any], Any]:
 
 
 def _number(kind: type, name: str) -> Kind:
-    return Kind(name, lambda value: encode(kind(value)), _exactly(kind, name))
+    return Kind(kind, lambda value: encode(kind(value)), _exactly(kind, name))
 
 
 def _one_of(names: type, wire: type) -> Kind:
@@ -134,7 +134,7 @@ def _one_of(names: type, wire: type) -> Kind:
         except ValueError:
             raise InvalidField(f"{int(value)} is no {names.__name__}") from None
 
-    return Kind(names.__name__, lambda value: encode(wire(value)), read)
+    return Kind(wire, lambda value: encode(wire(value)), read)
 
 
 def choice(names: type) -> Kind:
@@ -182,19 +182,19 @@ def composites(*known: type[Composite]) -> Kind:
             raise InvalidField(f"expected {names}, got {value!r:.60}")
         return found
 
-    return Kind(names, encode, read)
+    return Kind(None, encode, read)
 
 
-BOOLEAN = Kind("boolean", encode, _exactly(bool, "a boolean"))
+BOOLEAN = Kind(bool, encode, _exactly(bool, "a boolean"))
 UBYTE = _number(UByte, "ubyte")
 USHORT = _number(UShort, "ushort")
 UINT = _number(UInt, "uint")
 ULONG = _number(ULong, "ulong")
 TIMESTAMP = _number(Timestamp, "timestamp")
-STRING = Kind("string", lambda value: encode(str(value)), _exactly(str, "a string"))
-SYMBOL = Kind("symbol", lambda value: encode(Symbol(value)), _exactly(Symbol, "a symbol"))
-SYMBOLS = Kind("symbols", _write_symbols, _read_symbols)
-BINARY = Kind("binary", encode, _exactly(bytes, "binary"))
-MAP = Kind("map", encode, _read_map)
-FIELDS = Kind("fields", _write_fields, _read_map)  # a map with symbols as keys; plain strings may be given for them
-ANYTHING = Kind("anything", encode, resolve)
+STRING = Kind(str, lambda value: encode(str(value)), _exactly(str, "a string"))
+SYMBOL = Kind(Symbol, lambda value: encode(Symbol(value)), _exactly(Symbol, "a symbol"))
+SYMBOLS = Kind(None, _write_symbols, _read_symbols)
+BINARY = Kind(bytes, encode, _exactly(bytes, "binary"))
+MAP = Kind(dict, encode, _read_map)
+FIELDS = Kind(dict, _write_fields, _read_map)  # a map with symbols as keys; plain strings may be given for them
+ANYTHING = Kind(None, encode, resolve)

@@ -7,10 +7,11 @@ from typing import Any, Final
 from heliograph.amqp import conditions
 from heliograph.amqp.composite import resolve
 from heliograph.amqp.decoding import decode
-from heliograph.amqp.disposition_reading import DISPOSITION, DispositionReader
+from heliograph.amqp.disposition_runs import learn_disposition
 from heliograph.amqp.dispositions import Dispositions
 from heliograph.amqp.errors import Fatal, InvalidField, ProtocolError
 from heliograph.amqp.events import Begun, Closed, Event, Opened
+from heliograph.amqp.flowing import SHORT_FLOW, decode_flow
 from heliograph.amqp.frames import EMPTY_FRAME, SMALLEST_MAX_FRAME, amqp_frame
 from heliograph.amqp.handshake import Handshake, Stage
 from heliograph.amqp.link import Link
@@ -28,11 +29,11 @@ from heliograph.amqp.performatives import (
     Transfer,
 )
 from heliograph.amqp.session import Session
-from heliograph.amqp.transfer_runs import Shapes
+from heliograph.amqp.shapes import Shape, Shapes
+from heliograph.amqp.transfer_runs import LONGEST_HEAD, learn_transfer
 from heliograph.errors import Problem
 
 _SHORTEST_HEAD: Final = 8
-_LONGEST_TRANSFER: Final = 512  # of those that are worth looking at
 _MOST_HELD: Final = 64 * 1024  # bytes that a client may send before it is let in
 _REFUSED: Final = {"amqp:connection-establishment-failed": True}  # what clients look for in an open before a close
 
@@ -59,11 +60,11 @@ class Connection:
         self._opened = False  # our open has gone out
         self._held: list[bytes] = []  # what must not go out before our open
         self._open: Open | None = None  # our open, when it has to wait for the handshake
+        self._running = False  # the handshake is behind us
         self._over = False  # nothing is read any more
         self._channels: dict[int, Session] = {}
         self._remote_channels: dict[int, Session] = {}
         self._shapes = Shapes()
-        self._dispositions = DispositionReader()
         self._rest: list[bytes] = []
         self._rest_size = 0
         self._needed = 0  # bytes without which there is nothing to do
@@ -136,7 +137,10 @@ class Connection:
         return session
 
     def close(self, error: Error | None = None) -> None:
-        """Close the connection; `Closed` comes with the peer's answer. Before our open, this refuses the peer's."""
+        """Close the connection; `Closed` comes with the peer's answer. Before our open, this refuses the peer's.
+
+        Before the handshake is over there is nobody to tell: nothing is sent, and nothing will come.
+        """
         if self.gone:
             return
         self.flush()
@@ -221,30 +225,30 @@ class Connection:
     def _read(self, data: bytes, events: list[Event]) -> None:
         at = 0
         try:
-            if self._handshake.stage is not Stage.DONE:
+            if not self._running:
                 at, ask = self._handshake.receive(data, 0)
                 if ask is not None:
                     events.append(ask)
                 self._try_open()
-            if self._handshake.stage is Stage.DONE:
+                self._running = self._handshake.stage is Stage.DONE
+            if self._running:
                 at = self._read_frames(data, at, events)
         except ProtocolError as error:
             self._fail(Error(error.condition, str(error)), events)
-        if not self._over:
+        if at != len(data) and not self._over:
             self._keep(data, at, events)
 
     def _keep(self, data: bytes, at: int, events: list[Event]) -> None:
         """What is left of the input waits for more."""
         left = len(data) - at
         self._needed = 0
-        if left:
-            if self._handshake.stage is Stage.DONE and left >= 4:
-                self._needed = int.from_bytes(data[at : at + 4], "big")
-            elif left > _MOST_HELD:
-                text = f"more than {_MOST_HELD} bytes came before the client was let in"
-                self._fail(Error(conditions.RESOURCE_LIMIT_EXCEEDED, text), events)
-                return
-            self._rest.append(data[at:] if at else data)
+        if self._running and left >= 4:
+            self._needed = int.from_bytes(data[at : at + 4], "big")
+        elif left > _MOST_HELD:
+            text = f"more than {_MOST_HELD} bytes came before the client was let in"
+            self._fail(Error(conditions.RESOURCE_LIMIT_EXCEEDED, text), events)
+            return
+        self._rest.append(data[at:] if at else data)
         self._rest_size = left
 
     def _read_frames(self, data: bytes, at: int, events: list[Event]) -> int:
@@ -275,11 +279,12 @@ class Connection:
         if start == end:
             return
         channel = data[at + 6] << 8 | data[at + 7]
-        if data.startswith(DISPOSITION, start) and self._known_disposition(channel, data, start, end, events):
-            return
         body = data[start:end]
-        value, length = decode(body)
-        frame = resolve(value)
+        frame: Any = decode_flow(body) if body.startswith(SHORT_FLOW) and len(body) > len(SHORT_FLOW) + 2 else None
+        length = len(body)
+        if frame is None:
+            value, length = decode(body)
+            frame = resolve(value)
         if type(frame) is Close:
             self._on_close(frame, events)
         elif self.gone:
@@ -292,19 +297,18 @@ class Connection:
             self._on_begin(channel, frame, events)
         else:
             self._in_session(channel, frame, body[length:], events)
-            if type(frame) is Transfer:
-                self._shapes.learn(self._remote_channels[channel], frame, data[at : at + _LONGEST_TRANSFER])
-            elif type(frame) is Disposition:
-                self._dispositions.learn(data, start, end, frame)
+            self._learn(channel, frame, data[at : min(end, at + LONGEST_HEAD)])
 
-    def _known_disposition(self, channel: int, data: bytes, at: int, end: int, events: list[Event]) -> bool:
+    def _learn(self, channel: int, frame: Any, data: bytes) -> None:
+        """Remember how this frame looks, for the next of its kind."""
         session = self._remote_channels.get(channel)
-        read = self._dispositions.read(data, at, end)
-        if read is None or session is None:
-            return False
-        if not session.gone:
-            session.on_disposition(*read, events)
-        return True
+        shape: Shape | None = None
+        if session is not None and type(frame) is Transfer:
+            shape = learn_transfer(session, frame, data)
+        elif session is not None and type(frame) is Disposition:
+            shape = learn_disposition(session, frame, data)
+        if shape is not None:
+            self._shapes.remember(data, shape)
 
     def _on_open(self, frame: Open, events: list[Event]) -> None:
         if self.remote is not None:

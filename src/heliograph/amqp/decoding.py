@@ -37,7 +37,7 @@ _two_uints = struct.Struct(">II").unpack_from
 def decode(data: bytes, at: int = 0) -> tuple[Any, int]:
     """The value that begins at `at`, and where it ends. `DecodeError` when there is none."""
     try:
-        value, end = _value(data, at, 0)
+        value, end = _DECODERS[data[at]](data, at + 1, 0)
     except (struct.error, IndexError):
         raise DecodeError(f"the value at byte {at} is cut off at byte {len(data)}") from None
     except UnicodeDecodeError as error:
@@ -47,11 +47,8 @@ def decode(data: bytes, at: int = 0) -> tuple[Any, int]:
     return value, end
 
 
-def _value(data: bytes, at: int, depth: int) -> tuple[Any, int]:
-    decoder = _DECODERS[data[at]]
-    if decoder is None:
-        raise DecodeError(f"byte 0x{data[at]:02x} at {at} is no type of AMQP")
-    return decoder(data, at + 1, depth)
+def _unknown(data: bytes, at: int, _depth: int) -> tuple[Any, int]:
+    raise DecodeError(f"byte 0x{data[at - 1]:02x} at {at - 1} is no type of AMQP")
 
 
 def _constant(value: Any) -> _Decoder:
@@ -120,8 +117,8 @@ def _boolean(data: bytes, at: int, _depth: int) -> tuple[Any, int]:
 
 def _described(data: bytes, at: int, depth: int) -> tuple[Any, int]:
     _not_too_deep(depth)
-    descriptor, at = _value(data, at, depth + 1)
-    value, at = _value(data, at, depth + 1)
+    descriptor, at = _DECODERS[data[at]](data, at + 1, depth + 1)
+    value, at = _DECODERS[data[at]](data, at + 1, depth + 1)
     return Described(descriptor, value), at
 
 
@@ -151,12 +148,11 @@ def _items(data: bytes, start: int, end: int, count: int, depth: int) -> list[An
     items = []
     at = start
     depth += 1
+    decoders = _DECODERS
     for _ in range(count):
-        if at >= end:
-            break
-        item, at = _value(data, at, depth)
+        item, at = decoders[data[at]](data, at + 1, depth)
         items.append(item)
-    if at != end or len(items) != count:
+    if at != end:
         raise DecodeError(f"the items end at byte {at}, their size says {end}")
     return items
 
@@ -191,13 +187,13 @@ def _array(wide: bool) -> _Decoder:
         code = data[start]
         at = start + 1
         if code == 0:
-            descriptor, at = _value(data, at, depth + 1)
+            descriptor, at = _DECODERS[data[at]](data, at + 1, depth + 1)
             code = data[at]
             at += 1
         item_decoder = _DECODERS[code]
-        if item_decoder is None or code == 0:
+        if item_decoder is _described:
             raise DecodeError(f"an array cannot be of type 0x{code:02x}")
-        if count > (MOST_EMPTY_ITEMS if code < 0x50 else end - at):
+        if code in _BY_CODE and count > (MOST_EMPTY_ITEMS if code < 0x50 else end - at):
             raise DecodeError(f"{count} items cannot be in an array of {end - at} bytes")
         items = []
         for _ in range(count):
@@ -251,6 +247,6 @@ _BY_CODE: dict[int, tuple[type, _Decoder]] = {
     0xE0: (Array, _array(wide=False)),
     0xF0: (Array, _array(wide=True)),
 }
-_DECODERS: list[_Decoder | None] = [_BY_CODE[code][1] if code in _BY_CODE else None for code in range(256)]
+_DECODERS: list[_Decoder] = [_BY_CODE[code][1] if code in _BY_CODE else _unknown for code in range(256)]
 _DECODERS[0] = _described
 _ITEM_KINDS = {code: kind for code, (kind, _) in _BY_CODE.items()}

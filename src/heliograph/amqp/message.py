@@ -173,13 +173,13 @@ def _take_section(message: Message, code: int, value: Any, *, again: bool) -> No
     if kind is not None and type(value) is not kind:
         raise DecodeError(f"section 0x{code:02x} of a message is a {kind.__name__}, not {type(value).__name__}")
     if code == HEADER:
-        _take_fields(message, Header.from_list(value))
+        _take_fields(message, Header, value)
     elif code == DELIVERY_ANNOTATIONS:
         message.delivery_annotations = value
     elif code == MESSAGE_ANNOTATIONS:
         message.message_annotations = value
     elif code == PROPERTIES:
-        _take_fields(message, Properties.from_list(value))
+        _take_fields(message, Properties, value)
     elif code == APPLICATION_PROPERTIES:
         message.application_properties = value
     elif code == FOOTER:
@@ -192,9 +192,21 @@ def _take_section(message: Message, code: int, value: Any, *, again: bool) -> No
         message.body = Sequence(message.body.items + value if again and isinstance(message.body, Sequence) else value)
 
 
-def _take_fields(message: Message, section: Header | Properties) -> None:
-    for wire in section.WIRE:
-        setattr(message, wire.name, getattr(section, wire.name))
+# The names of the fields, and the types that they must have when they are there.
+_FIELDS: dict[type[Header | Properties], tuple[tuple[str, type | None], ...]] = {
+    section: tuple((wire.name, wire.kind.python) for wire in section.WIRE) for section in (Header, Properties)
+}
+
+
+def _take_fields(message: Message, section: type[Header | Properties], values: list[Any]) -> None:
+    fields = _FIELDS[section]
+    if len(values) > len(fields):
+        raise DecodeError(f"the {section.__name__.lower()} of a message have {len(fields)} fields, not {len(values)}")
+    for (name, kind), value in zip(fields, values, strict=False):
+        if value is not None:
+            if kind is not None and type(value) is not kind:
+                raise DecodeError(f"{name} of a message is {kind.__name__}, not {type(value).__name__}")
+            setattr(message, name, value)
 
 
 def coordination(payload: bytes) -> Declare | Discharge:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from heliograph.amqp.session import Session
 
 _ROOM_FOR_TRANSFER: Final = 64  # frame header and transfer without a state, and some to spare
+_MOST_HEADINGS: Final = 1024  # one for each link, and for each transaction while it lasts
 _MIDDLE: Final = b"\xa0\x04"  # the delivery tag is the delivery id once more
 
 
@@ -68,6 +69,10 @@ class Heading:
         self._pack = form.pack
         self.length = form.size
 
+    def frame(self, number: int, payload: bytes) -> bytes:
+        """The frame of one message."""
+        return self._pack(len(payload) + self.length, self._head, number, _MIDDLE, number, self._tail) + payload
+
     def frames(self, first: int, payloads: Sequence[bytes]) -> bytes:
         """The frames of a run. The loops are `map` and slices, so that a message costs one call of `pack`."""
         count = len(payloads)
@@ -107,11 +112,36 @@ class Outgoing:
         """Send a run, or as much of it as the window allows; the rest waits."""
         first = self.next_number
         self.next_number = last = first + len(payloads)
+        alone = first + 1 == last and not self._waiting and state is None and self.window > 0
+        if alone and self._send_one(link, payloads[0], settled, message_format):
+            return range(first, last)
         if first != last:
             self._waiting.append(Waiting(link, first, payloads, settled, state, message_format))
             link.pending += last - first
             self.pump()
         return range(first, last)
+
+    def _send_one(self, link: "Sender", payload: bytes, settled: bool, message_format: int) -> bool:
+        """One message in one frame, at once: what a busy server does for each of many quiet links."""
+        if len(payload) > self._session.connection.largest_frame - _ROOM_FOR_TRANSFER:
+            return False
+        number = self.next_delivery
+        heading = self._heading((link.handle, settled, b"", message_format))
+        self._session.connection.write(heading.frame(number & MAX_UINT, payload))
+        self.next_delivery = number + 1
+        self.next_transfer = (self.next_transfer + 1) & MAX_UINT
+        self.window -= 1
+        if not settled:
+            self._session.outgoing_unsettled.add(number, number, link, self.next_number - 1 - number)
+        return True
+
+    def _heading(self, key: tuple[int, bool, bytes, int]) -> "Heading":
+        heading = self._headings.get(key)
+        if heading is None:
+            if len(self._headings) >= _MOST_HEADINGS:
+                self._headings.clear()
+            heading = self._headings[key] = Heading(self._session.channel, *key)
+        return heading
 
     def pump(self) -> None:
         """Send what waits, as far as the window is open."""
@@ -142,14 +172,8 @@ class Outgoing:
             count = next((n for n in range(count) if len(payloads[at + n]) > room), count)
         if at or count < len(payloads):
             payloads = payloads[at : at + count]
-        key = (run.link.handle, run.settled, state, run.message_format)
-        heading = self._headings.get(key)
-        if heading is None:
-            if len(self._headings) > 64:  # states with transactions differ all the time
-                self._headings.clear()
-            heading = self._headings[key] = Heading(self._session.channel, *key)
-        first = self.next_delivery
-        self._session.connection.write(heading.frames(first & MAX_UINT, payloads))
+        heading = self._heading((run.link.handle, run.settled, state, run.message_format))
+        self._session.connection.write(heading.frames(self.next_delivery & MAX_UINT, payloads))
         self._sent(run, count)
         self.next_transfer = (self.next_transfer + count) & MAX_UINT
         self.window -= count

@@ -1,6 +1,7 @@
 """Which deliveries of a session are not settled yet, as runs: a thousand messages sent at once are one entry."""
 
 from bisect import bisect_right
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ class Run(NamedTuple):
     last: int
     link: "Link"
     shift: int
+
+
+_run = partial(tuple.__new__, Run)  # the same as `Run`, without a Python function in between
 
 
 def _first_id(run: Run) -> int:
@@ -42,11 +46,11 @@ class Unsettled:
         """Note a run; it lies behind all others."""
         runs = self._runs
         if runs:
-            before = runs[-1]
-            if before.last + 1 == first and before.link is link and before.shift == shift:
-                runs[-1] = Run(before.first, last, link, shift)
+            start, end, its_link, its_shift = runs[-1]
+            if end + 1 == first and its_link is link and its_shift == shift:
+                runs[-1] = _run((start, last, link, shift))
                 return
-        runs.append(Run(first, last, link, shift))
+        runs.append(_run((first, last, link, shift)))
 
     def within(self, first: int, last: int) -> list[Run]:
         """The parts of runs with identifiers from `first` to `last`."""
@@ -66,6 +70,13 @@ class Unsettled:
         runs = self._runs
         if not runs:
             return []
+        start, end, link, shift = runs[0]
+        if start == first and last <= end:  # the oldest first, which is what nearly all are
+            if last == end:
+                del runs[0]
+            else:
+                runs[0] = _run((last + 1, end, link, shift))
+            return [_run((first, last, link, shift))]
         at = bisect_right(runs, first, key=_first_id) - 1
         if at < 0 or runs[at].last < first:
             at += 1

@@ -6,6 +6,7 @@ shared machine only ever adds to it.
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 from heliograph.amqp import (
     Accepted,
@@ -109,7 +110,7 @@ def transfers(size: int, *, settled: bool, singly: bool) -> None:
             steps.measure("send", send)
             data = _taken(ends.client)
             piece = len(data) // _RUN if singly else _READ
-            steps.measure("receive", lambda: _read_in_pieces(ends.server, data, piece))
+            steps.measure("receive", partial(_read_in_pieces, ends.server, data, piece))
             if not settled:
                 _acknowledge(ends, steps, numbers[-1], singly, state)
         steps.end_round()
