@@ -18,11 +18,9 @@ def browse(queue: "Queue", selector: Selector | None) -> Iterator[Entry]:
     if not queue.load():
         return
     for lane in list(queue.lanes):
-        place = lane.first
+        place = 0
         while place < lane.end:
-            at = max(place - lane.base, 0)
-            some = [entry for entry in lane.slots[at : at + _LOOK_AT_ONCE] if entry is not None]
-            place = lane.base + at + _LOOK_AT_ONCE
+            some, place = lane.look(place, _LOOK_AT_ONCE)
             some = queue.without_expired(some)
             fetched = queue.fetch(some)
             if fetched is None:

@@ -215,11 +215,10 @@ class Consumers:
         for lane in self._queue.lanes:
             if seat.returned.get(lane):
                 self._look_again(seat, lane, chosen, most)
-            place = max(marks.get(lane, 0), lane.first)
+            place = marks.get(lane, 0)
             while place < lane.end and len(chosen) < most:
-                at = place - lane.base
-                some = [entry for entry in lane.slots[at : at + _LOOK_AT_ONCE] if entry is not None]
-                wanted, place = self._look(seat, some, most - len(chosen), min(place + _LOOK_AT_ONCE, lane.end))
+                some, end = lane.look(place, _LOOK_AT_ONCE)
+                wanted, place = self._look(seat, some, most - len(chosen), end)
                 if wanted is None:
                     marks[lane] = place
                     return chosen
@@ -256,8 +255,7 @@ class Consumers:
         places = seat.returned[lane]
         while places and len(chosen) < most:
             place = heapq.heappop(places)
-            at = place - lane.base
-            entry = lane.slots[at] if lane.head <= at < len(lane.slots) else None
+            entry = lane.at(place)
             if entry is None:
                 continue
             wanted, _ = self._look(seat, [entry], 1, place + 1)
@@ -273,15 +271,14 @@ class Consumers:
         marks = seat.marks
         assert marks is not None
         for lane in self._queue.lanes:
-            place = max(marks.get(lane, 0), lane.first)
+            place = marks.get(lane, 0)
             while place < lane.end and (credit := seat.consumer.credit) > 0:
-                at = place - lane.base
-                some = [entry for entry in lane.slots[at : at + _LOOK_AT_ONCE] if entry is not None]
+                some, end = lane.look(place, _LOOK_AT_ONCE)
                 some = self._queue.without_expired(some)
                 fetched = self._queue.fetch(some)
                 if fetched is None:
                     return
-                wanted, place = self._look(seat, some, credit, min(place + _LOOK_AT_ONCE, lane.end))
+                wanted, place = self._look(seat, some, credit, end)
                 marks[lane] = place
                 if wanted:
                     seat.consumer.deliver(wanted)
