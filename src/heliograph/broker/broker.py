@@ -37,6 +37,7 @@ from heliograph.mqtt.strings import check_topic_filter, split_share
 
 if TYPE_CHECKING:
     from heliograph.broker.connection import Connection
+    from heliograph.broker.queues.management import QueueManagers
 
 
 class Broker:
@@ -78,6 +79,8 @@ class Broker:
         self.settled: Settled = store.settled if store else []
         self.bindings = Bindings(self, self._tree)
         self.queues = Queues(self, store.clock.wall if store else time.time)
+        self.queue_managers: QueueManagers | None = None
+        """The server as a process and those beside it; None where a broker is all there is."""
         self.at_turn_end: list[Callable[[], None]] = []
         """Called when all has happened that can happen in a turn: those with something to say put it into outlets."""
         self.stopping = False

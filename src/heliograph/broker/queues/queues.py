@@ -13,6 +13,7 @@ from heliograph.broker.queues.loading import load
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import NoSuchQueue, Put, Refusal, Refused
 from heliograph.broker.queues.shelf import Memory, Shelf
+from heliograph.broker.queues.statistics import WorkCounters
 from heliograph.broker.queues.turn import Runs, Turn
 from heliograph.broker.queues.work import LIMIT, Work
 from heliograph.errors import Problem
@@ -46,6 +47,9 @@ class Queues:
         self._awake: dict[Queue, None] = {}
         self._shown: list[tuple[Queue, list[Entry]]] = []
         self.memory = Memory()
+        self.works = WorkCounters()
+        self.dead_letter_queue = DEAD_LETTER_QUEUE
+        """Takes the dead letters of queues that name no other place for them."""
         self.turn = Turn(broker.store) if broker.store is not None else None
         """Where persistent messages go; None for a broker that keeps everything in memory."""
 
@@ -340,3 +344,12 @@ class Queues:
                 self.define(definition)
         for definition in declared:
             self.declare(definition)
+
+    def open_dead_letter_queue(self, name: str) -> None:
+        """Have dead letters go to this queue, which is made if it is not there; a Problem if it cannot be one."""
+        known = self._definitions.get(name)
+        if known is not None and known.kind is not Kind.LOCAL:
+            raise Problem(f"expected a local queue for dead letters, found {name} of kind {known.kind}")
+        if known is None:
+            self.define(SYSTEM[0].replace(name=name))
+        self.dead_letter_queue = name
