@@ -73,13 +73,14 @@ class Queue:
 
     # Putting
 
-    def put(self, messages: Sequence[bytes], *, work: Work | None = None) -> Put:
+    def put(self, messages: Sequence[bytes], *, work: Work | None = None, patient: bool = False) -> Put:
         """Put encoded messages; which of them were refused, and whether the sender is to be told only when it is safe.
 
-        In a unit of work nobody sees them, and nothing is stored, before it is committed. ProtocolError, and none is
-        put, if one of them is no message.
+        In a unit of work nobody sees them, and nothing is stored, before it is committed. With `patient`, messages that
+        cannot be stored at present are taken all the same, and stored when they can be. ProtocolError, and none is put,
+        if one of them is no message.
         """
-        entries, refused = self.admit(messages)
+        entries, refused = self.admit(messages, patient=patient)
         if work is not None and entries and (too_much := work.add_puts(self, entries)):
             self.counters.refused += len(entries)
             return Put(dict.fromkeys(range(len(messages)), too_much), stored=False)
@@ -92,7 +93,7 @@ class Queue:
         return refusal.STORED if stored else refusal.TAKEN
 
     def admit(self, messages: Sequence[bytes], *, patient: bool = False) -> tuple[list[Entry], dict[int, Refusal]]:
-        """Make entries of the messages that may come in, and say which may not and why. See `Queues.put`."""
+        """Make entries of the messages that may come in, and say which may not and why. See `put`."""
         refused: dict[int, Refusal] = {}
         room = self.definition.max_depth - self.depth
         longest = self.definition.max_message_length

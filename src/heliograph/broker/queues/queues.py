@@ -200,12 +200,9 @@ class Queues:
     # Messages
 
     def put(self, queues: Sequence[Queue], messages: Sequence[bytes], *, patient: bool = False) -> list[Put]:
-        """Put the same messages into several queues; a body is stored once. One answer for each queue.
-
-        With `patient`, messages that cannot be stored at present are taken all the same, and stored when they can be.
-        """
-        if len(queues) == 1 and not patient:
-            return [queues[0].put(messages)]
+        """Put the same messages into several queues; a body is stored once. One answer for each queue."""
+        if len(queues) == 1:
+            return [queues[0].put(messages, patient=patient)]
         answers = []
         alike: dict[tuple[object, ...], Runs] = {}
         for queue in queues:
