@@ -7,12 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp.raw import Raw, attach_receiver, attach_sender
-from amqp.strategies import outcomes, quick
+from amqp.strategies import composites, outcomes, quick
 from heliograph.amqp import Attached, Link, Options, Receiver, Session, TransactionalState
 from heliograph.amqp.composite import Fields
+from heliograph.amqp.errors import ProtocolError
+from heliograph.amqp.flowing import decode_flow
 from heliograph.amqp.frames import amqp_frame
 from heliograph.amqp.performatives import Begin, Disposition, Flow, Open, Transfer
 from heliograph.amqp.shapes import Shapes
+from heliograph.amqp.types import decode, resolve
 
 
 class Blind(Shapes):
@@ -159,3 +162,28 @@ def test_runs_really_are_taken_by_their_shape(count, monkeypatch):
     monkeypatch.setattr(raw.side.connection, "_read_frame", None)  # nothing can be decoded any more
     raw.feed(b"".join(frames[1:]))
     assert sum(len(event.deliveries) for event in raw.side.events if hasattr(event, "deliveries")) == count + 1
+
+
+def decoded(body):
+    try:
+        value, end = decode(body)
+        return resolve(value) if end == len(body) else None
+    except ProtocolError:
+        return None
+
+
+@quick
+@given(composites(Flow), st.randoms(use_true_random=False), st.integers(0, 3))
+def test_a_flow_is_read_as_the_decoder_reads_it(flow, chance: random.Random, damage):
+    body = bytearray(flow.encoded())
+    for _ in range(damage):
+        body[chance.randrange(4, len(body))] = chance.choice(
+            [0x40, 0x41, 0x42, 0x43, 0x52, 0x70, chance.randrange(256)]
+        )
+    read = decode_flow(bytes(body))
+    assert read is None or read == decoded(bytes(body))
+
+
+def test_a_usual_flow_needs_no_decoder():
+    for flow in (Flow(1, 300, 0, 70_000), Flow(None, 1, 2, 3, 4, 5, 6, 7, True, True), Flow(0, 1, 2, 3, 4, drain=True)):
+        assert decode_flow(flow.encoded()) == flow

@@ -350,12 +350,13 @@ def test_a_flow_from_a_sender_that_takes_more_credit_than_there_was_changes_noth
     assert raw.side.last(Flowed).link is link
 
 
-def test_a_window_of_any_size_is_taken():
+def test_windows_and_credit_of_any_size_are_taken():
     raw, link = receiving()
     raw.send(Flow(0, 0xFFFFFFFF, 0, 1000, handle=0, delivery_count=0, link_credit=0xFFFFFFFF))
-    link.send([b"x"] * min(link.credit, 10))
-    raw.send(Flow(None, 0xFFFFFFFF, 0, 1000))
-    assert not raw.of(End)
+    assert link.credit == 0xFFFFFFFF
+    link.send([b"x"] * 10)
+    raw.send(Flow(5, 0xFFFFFFFF, 0, 1000, handle=0, delivery_count=5, link_credit=0xFFFFFFFF))
+    assert link.credit == link.session.outgoing.window == 0xFFFFFFFF - 5
 
 
 def test_unsettled_state_of_an_earlier_link_is_answered_with_an_empty_map():

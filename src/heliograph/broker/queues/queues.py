@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from heliograph.broker import facts
 from heliograph.broker.queues import refusal
+from heliograph.broker.queues.admission import admit
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, MOST_MESSAGES, TEMPORARY_MODEL, Kind, QueueDefinition
 from heliograph.broker.queues.entry import NOT_STORED, Entry
 from heliograph.broker.queues.facts import DELIVERIES_ROW, QueueFacts, gone_fact, queue_fact
@@ -206,7 +207,7 @@ class Queues:
         answers = []
         alike: dict[tuple[object, ...], Runs] = {}
         for queue in queues:
-            entries, refused = queue.admit(messages, patient=patient)
+            entries, refused = admit(queue, messages, self, patient=patient)
             queue.note_put(len(entries))
             stored = any(entry.offset == NOT_STORED for entry in entries)
             answers.append(Put(refused, stored))
