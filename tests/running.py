@@ -19,6 +19,8 @@ SOURCE = Path(__file__).parents[1] / "src"
 PATIENCE = 20.0
 """Seconds that anything may take before the test gives up; nothing here takes one on an idle machine."""
 
+_SCHEMES = {"mqtt", "mqtts", "amqp", "amqps", "ws", "wss", "unix", "http"}
+
 PLAIN = """
 [[listener]]
 port = 0
@@ -103,7 +105,7 @@ class RunningServer:
     def addresses(self) -> list[str]:
         """What the banner names, as URLs."""
         lines = [line.strip() for line in self.banner.text().splitlines() if line.startswith("  ")]
-        return [line for line in lines if line.split(":")[0] in {"mqtt", "mqtts", "ws", "wss", "unix", "http"}]
+        return [line for line in lines if line.split(":")[0] in _SCHEMES]
 
     def url(self, scheme: str) -> str:
         """The first address with this scheme."""

@@ -303,13 +303,13 @@ class Notes:
     def __init__(self):
         self.lines = []
 
-    def admitted(self, connection, connect):
-        self.lines.append(("admitted", connect.client_id))
+    def admitted(self, outlet, client_id, **particulars):
+        self.lines.append(("admitted", client_id))
 
-    def refused(self, connection, reason, text):
+    def refused(self, outlet, reason, text):
         self.lines.append(("refused", reason))
 
-    def ended(self, connection, client_id, why):
+    def ended(self, client_id, why):
         self.lines.append(("ended", client_id, why))
 
 
@@ -319,4 +319,4 @@ def test_the_journal_is_told_of_comings_and_goings():
     client = scene.client("c")
     scene.client("d")
     client.lose()
-    assert notes.lines == [("admitted", "c"), ("refused", Reason.QUOTA_EXCEEDED), ("ended", "c", "connection lost")]
+    assert notes.lines == [("admitted", "c"), ("refused", "QUOTA_EXCEEDED"), ("ended", "c", "connection lost")]

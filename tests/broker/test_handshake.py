@@ -12,10 +12,10 @@ class LateGate:
     """Lets the test decide, after CONNECT has come."""
 
     def __init__(self):
-        self.connect = self.verdict = None
+        self.user = self.password = self.verdict = None
 
-    def check(self, connect, verdict):
-        self.connect, self.verdict = connect, verdict
+    def check(self, user, password, verdict):
+        self.user, self.password, self.verdict = user, password, verdict
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_a_client_waits_for_the_verdict_on_its_credentials(scene):
     client = scene.stranger(4, gate)
     client.send(Connect("c", 4, username="u", password=b"p"), Publish("a", b"1"))
     client.send(Publish("a", b"2"))
-    assert (gate.connect.username, gate.connect.password) == ("u", b"p")
+    assert (gate.user, gate.password) == ("u", b"p")
     assert client.take() == watcher.take() == []
     gate.verdict(Reason.SUCCESS, "")
     assert client.take() == [ConnAck()]

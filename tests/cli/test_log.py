@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from heliograph.cli.main import main
+from heliograph.log.queue_messages import QueueMessages
 from heliograph.log.segment import segment_files
 from heliograph.log.stream_reader import StreamReader
 from heliograph.mqtt import Publish
+from log.accounts import Account
 from log.waiting import WatchedLog
 from plain_client import PlainClient
 from running import PLAIN, servers
@@ -47,6 +49,37 @@ def test_info_tells_what_was_deleted_and_check_takes_it_for_granted(directory: P
 def test_check_counts_what_is_whole(directory: Path, capsys) -> None:
     assert main(["log", "check", str(directory)]) == 0
     assert "ok, 7 records (kind 50: 3, kind 51: 3, kind 52: 1), 8 messages" in capsys.readouterr().out
+
+
+@pytest.fixture
+def grouped(tmp_path: Path) -> Path:
+    account = Account(tmp_path / "grouped")
+    cursor = account.ledger.new_cursor()
+    account.store([cursor], [b"alone"])
+    with account.ledger.group():
+        messages = QueueMessages.of([b"text", b"\xff\xfe"], [4, 9], [0, 1], [0, 5000], [7000, 0])
+        account.ledger.store(messages, [cursor], [0])
+        account.ledger.acknowledge(cursor, 0, 1)
+    account.close()
+    return account.directory
+
+
+def test_check_looks_inside_groups(grouped: Path, capsys) -> None:
+    assert main(["log", "check", str(grouped)]) == 0
+    assert "ok, 5 records (messages: 2, acks: 1, cursor: 1, group: 1), 3 messages" in capsys.readouterr().out
+
+
+def test_dump_shows_groups_and_messages_of_queues(grouped: Path, capsys) -> None:
+    assert main(["log", "dump", str(grouped)]) == 0
+    *_, group = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert group["kind"] == "group"
+    messages, acks = group["records"]
+    assert messages["messages"] == [
+        {"priority": 4, "flags": 0, "deliver_at": 7000, "message": "text"},
+        {"priority": 9, "flags": 1, "expires": 5000, "message_base64": "//4="},
+    ]
+    assert messages["receivers"] == [{"cursor": 1, "offset": 1}]
+    assert acks["acks"] == [{"cursor": 1, "from": 0, "to": 1}]
 
 
 def test_check_ends_with_1_at_damage_and_says_where(directory: Path, capsys) -> None:

@@ -7,7 +7,8 @@ from unittest import mock
 from heliograph.log.kinds import FIRST_FACT
 from heliograph.log.ledger import Ledger
 from heliograph.log.log import LogOptions
-from heliograph.log.messages import Messages, decode_messages
+from heliograph.log.messages import AMQP_MESSAGES, Messages, decode_messages, form_of
+from heliograph.log.queue_messages import QueueMessages, decode_queue_messages
 from heliograph.log.record import Record
 from heliograph.log.segment import SEGMENT_HEADER_SIZE, read_segment, segment_files
 from heliograph.log.upkeep import Upkeep
@@ -20,6 +21,11 @@ def messages(topic: str, payloads: list[bytes]) -> Messages:
     """Messages as the broker stores them: packets of one length, which end in the payload."""
     data = b"".join(HEAD + payload for payload in payloads)
     return Messages(topic.encode(), data, len(payloads), len(HEAD), 1, 2, True, False, True, False, b"", 0, 0)
+
+
+def queue_messages(payloads: list[bytes]) -> QueueMessages:
+    """Messages as queues store them: of any lengths."""
+    return QueueMessages.of(payloads, [4] * len(payloads), bytes(len(payloads)))
 
 
 class Account:
@@ -58,13 +64,19 @@ class Account:
     def store(self, cursors, payloads: list[bytes], topic: str = "t") -> None:
         self.ledger.store(messages(topic, payloads), list(cursors), [0] * len(cursors))
 
+    def store_queued(self, cursors, payloads: list[bytes]) -> None:
+        self.ledger.store(queue_messages(payloads), list(cursors), [0] * len(cursors))
+
     def payload(self, reading, offset: int) -> bytes | None:
         """The payload of a message of a cursor; None if it cannot be read yet."""
         found = reading.find(offset)
         if found is None:
             return None
         assert found.first <= offset < found.next
-        return decode_messages(found.record.body, found.record.count).payloads[offset - found.first]
+        body, count = found.record.body, found.record.count
+        if form_of(body) == AMQP_MESSAGES:
+            return decode_queue_messages(body, count).message(offset - found.first)
+        return decode_messages(body, count).payloads[offset - found.first]
 
     def pending(self, cursor) -> dict[int, bytes | None]:
         """All that is pending for a cursor, as it is read back."""

@@ -21,7 +21,7 @@ class CursorIsASet(RuleBasedStateMachine):
     def messages_come(self, count, skip, size):
         start = self.position + skip
         end = start + size * 8
-        self.cursor.add(count, start, end, 1000 + start)
+        self.cursor.add(count, start, end, 1000 + start, end - start)
         for offset in range(self.next, self.next + count):
             self.pending.add(offset)
             self.places[offset] = start, end
@@ -88,7 +88,7 @@ TestCursorIsASet = CursorIsASet.TestCase
 def test_a_long_backlog_costs_a_chunk_for_each_quarter_of_a_megabyte() -> None:
     cursor = Cursor(1)
     for n in range(10_000):
-        cursor.add(100, n * 1000, n * 1000 + 1000, 0)
+        cursor.add(100, n * 1000, n * 1000 + 1000, 0, 1000)
     assert cursor.pending == 1_000_000
     assert cursor.bytes == 10_000_000
     assert len(cursor.chunks) <= 10_000_000 // CHUNK_SIZE + 1

@@ -27,11 +27,14 @@ class Model:
         self.cursors = {}
         """Number to payloads by offset."""
         self.facts = {}
+        self.group_acks = set()
+        """Number and offset of all that was acknowledged in groups."""
 
     def copy(self):
         other = Model()
         other.cursors = {number: dict(payloads) for number, payloads in self.cursors.items()}
         other.facts = dict(self.facts)
+        other.group_acks = set(self.group_acks)
         return other
 
 
@@ -91,6 +94,7 @@ class LedgerIsTheModel(RuleBasedStateMachine):
         cursor = self.ledger.new_cursor()
         assert cursor.number not in self.model.cursors
         self.model.cursors[cursor.number] = {}
+        self.model.group_acks = {ack for ack in self.model.group_acks if ack[0] != cursor.number}
         self.acked[cursor.number] = set()
         self.changed()
 
@@ -104,18 +108,21 @@ class LedgerIsTheModel(RuleBasedStateMachine):
         self.changed()
 
     @precondition(lambda self: self.model.cursors)
-    @rule(data=st.data(), count=st.integers(1, 4), size=st.sampled_from([0, 8, 60, 300]))
-    def store(self, data, count, size):
-        self.store_for(data.draw(st.sets(st.sampled_from(sorted(self.model.cursors)))), count, size)
+    @rule(data=st.data(), count=st.integers(1, 4), size=st.sampled_from([0, 8, 60, 300]), queued=st.booleans())
+    def store(self, data, count, size, queued):
+        numbers = data.draw(st.sets(st.sampled_from(sorted(self.model.cursors))))
+        self.store_for(numbers, count, size, queued)
+        self.changed()
 
-    def store_for(self, numbers, count, size):
-        payloads = [b"%06d" % (self.number + n) + bytes(size) for n in range(count)]
+    def store_for(self, numbers, count, size, queued):
+        """Messages as queues have them differ in length, others do not."""
+        payloads = [b"%06d" % (self.number + n) + bytes(size + n * queued) for n in range(count)]
         self.number += count
-        self.account.store([self.ledger.cursors[number] for number in numbers], payloads)
+        store = self.account.store_queued if queued else self.account.store
+        store([self.ledger.cursors[number] for number in numbers], payloads)
         for number in numbers:
             known = self.model.cursors[number]
             known.update(enumerate(payloads, len(known)))
-        self.changed()
 
     @precondition(lambda self: any(self.model.cursors.values()))
     @rule(data=st.data(), in_order=st.booleans())
@@ -133,11 +140,51 @@ class LedgerIsTheModel(RuleBasedStateMachine):
         self.ledger.acknowledge(self.ledger.cursors[number], lo, hi)
         self.acked[number].update(range(lo, hi))
 
+    @precondition(lambda self: self.model.cursors)
+    @rule(data=st.data(), steps=st.integers(0, 5))
+    def group(self, data, steps):
+        """Several things at once: after any crash, all of them have happened or none."""
+        with self.ledger.group():
+            self.some_steps(data, steps)
+        self.changed()
+
+    @precondition(lambda self: self.model.cursors)
+    @rule(data=st.data(), steps=st.integers(0, 5))
+    def group_that_fails(self, data, steps):
+        before = self.model.copy(), {n: set(acked) for n, acked in self.acked.items()}, dict(self.account.facts)
+        end = self.ledger.end
+        with pytest.raises(LookupError), self.ledger.group():
+            self.some_steps(data, steps)
+            raise LookupError
+        self.model, self.acked, self.account.facts = before
+        assert self.ledger.end == end
+
+    def some_steps(self, data, steps):
+        numbers = st.sampled_from(sorted(self.model.cursors))
+        for _ in range(steps):
+            match data.draw(st.sampled_from(["store", "acknowledge", "fact"])):
+                case "store":
+                    count, size = data.draw(st.integers(1, 4)), data.draw(st.sampled_from([0, 60, 300]))
+                    self.store_for(data.draw(st.sets(numbers)), count, size, data.draw(st.booleans()))
+                case "acknowledge":
+                    number = data.draw(numbers)
+                    lo = data.draw(st.integers(0, len(self.model.cursors[number])))
+                    self.acknowledge_in_group(number, lo, data.draw(st.integers(lo, len(self.model.cursors[number]))))
+                case "fact":
+                    self.note_fact(data.draw(st.sampled_from("abc")), str(self.number))
+
+    def acknowledge_in_group(self, number, lo, hi):
+        self.model.group_acks.update((number, offset) for offset in set(range(lo, hi)) - self.acked[number])
+        self.acknowledge_for(number, lo, hi)
+
     @rule(key=st.sampled_from("abc"), value=st.text(max_size=3))
     def set_fact(self, key, value):
+        self.note_fact(key, value)
+        self.changed()
+
+    def note_fact(self, key, value):
         self.account.set(key, value)
         self.model.facts[key] = value
-        self.changed()
 
     @rule(key=st.sampled_from("abc"))
     def clear_fact(self, key):
@@ -206,7 +253,7 @@ class LedgerIsTheModel(RuleBasedStateMachine):
         safe_acks = self.safe_acks
         directory = self.next_directory()
         crash(self.account.directory, directory, cut)
-        history, acked = self.history, self.acked
+        history, acked, group_acks = self.history, self.acked, self.model.group_acks
         self.account.close()
         self.open(directory)
         # What is there is all up to some point after what was safe.
@@ -215,6 +262,9 @@ class LedgerIsTheModel(RuleBasedStateMachine):
         for number, found in self.acked.items():
             known = self.model.cursors[number].keys()
             assert safe_acks.get(number, set()) & known <= found <= acked[number], "acknowledgements"
+            there, lost = self.model.group_acks, group_acks - self.model.group_acks
+            assert {offset for n, offset in there if n == number} <= found, "acknowledgements in groups"
+            assert not {offset for n, offset in lost if n == number} & found, "part of a group"
         self.all_is_safe()
         self.everything_can_be_read()
 
@@ -327,8 +377,8 @@ class Life:
             machine.new_cursor()
         for _ in range(steps):
             (step,) = rng.choices(
-                [self.store, self.acknowledge, self.tidy, self.read, self.crash, self.others],
-                [40, 25, 8, 8, 4, 3],
+                [self.store, self.group, self.acknowledge, self.tidy, self.read, self.crash, self.others],
+                [30, 10, 25, 8, 8, 4, 3],
             )
             step()
             machine.cursors_are_the_same()
@@ -336,9 +386,26 @@ class Life:
         machine.teardown()
 
     def store(self):
-        numbers = sorted(self.machine.model.cursors)
-        chosen = self.random.sample(numbers, self.random.choice([1, 1, 1, min(2, len(numbers))]))
-        self.machine.store_for(chosen, self.random.choice([1, 1, 3]), self.random.choice([8, 60, 200]))
+        self.store_some()
+        self.machine.changed()
+        if self.random.random() < 0.7:
+            self.machine.end_turn()
+
+    def store_some(self):
+        rng, numbers = self.random, sorted(self.machine.model.cursors)
+        chosen = rng.sample(numbers, rng.choice([1, 1, 1, min(2, len(numbers))]))
+        self.machine.store_for(chosen, rng.choice([1, 1, 3]), rng.choice([8, 60, 200]), rng.random() < 0.5)
+
+    def group(self):
+        with self.machine.ledger.group():
+            for _ in range(self.random.randint(1, 6)):
+                if self.random.random() < 0.6:
+                    self.store_some()
+                else:
+                    number, pending = self.pending()
+                    for offset in pending[: self.random.choice([0, 1, 20])]:
+                        self.machine.acknowledge_in_group(number, offset, offset + 1)
+        self.machine.changed()
         if self.random.random() < 0.7:
             self.machine.end_turn()
 
@@ -371,7 +438,7 @@ class Life:
             elif waits_for:
                 machine.wait()
             elif rng.random() < 0.3:
-                rng.choice([self.store, self.acknowledge, self.read])()
+                rng.choice([self.store, self.group, self.acknowledge, self.read])()
 
     def read(self):
         machine = self.machine

@@ -13,6 +13,7 @@ from heliograph.server.config_tables import (
     HttpConfig,
     ListenerConfig,
     ListenerKind,
+    ListenerProtocol,
     LogLevel,
     StorageConfig,
 )
@@ -50,8 +51,12 @@ def test_the_data_folder_is_beside_the_file_and_has_a_name(file: Path) -> None:
 # -- what is given and what is not ------------------------------------------------------------------------------------
 
 
-def test_without_a_file_there_is_a_tcp_and_a_websocket_listener_on_loopback() -> None:
-    assert [listener.name for listener in load(None).listeners] == ["tcp:127.0.0.1:1883", "ws:127.0.0.1:8083"]
+def test_without_a_file_mqtt_is_on_tcp_and_websocket_and_amqp_on_tcp_of_loopback() -> None:
+    assert [listener.name for listener in load(None).listeners] == [
+        "tcp:127.0.0.1:1883",
+        "ws:127.0.0.1:8083",
+        "tcp:127.0.0.1:5672",
+    ]
 
 
 def test_an_empty_file_means_the_defaults(file: Path) -> None:
@@ -83,13 +88,25 @@ def test_values_given_replace_defaults_one_by_one(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "port", "path"), [("tcp", 1883, ""), ("ws", 8083, "/mqtt"), ("tls", 8883, ""), ("wss", 8084, "/mqtt")]
+    ("protocol", "kind", "port", "path"),
+    [
+        ("mqtt", "tcp", 1883, ""),
+        ("mqtt", "ws", 8083, "/mqtt"),
+        ("mqtt", "tls", 8883, ""),
+        ("mqtt", "wss", 8084, "/mqtt"),
+        ("amqp", "tcp", 5672, ""),
+        ("amqp", "ws", 8085, "/amqp"),
+        ("amqp", "tls", 5671, ""),
+        ("amqp", "wss", 8086, "/amqp"),
+    ],
 )
-def test_port_and_path_of_a_listener_follow_its_kind(file: Path, kind: str, port: int, path: str) -> None:
+def test_port_and_path_of_a_listener_follow_its_protocol_and_kind(
+    file: Path, protocol: str, kind: str, port: int, path: str
+) -> None:
     for name in ("cert.pem", "key.pem"):
         (file.parent / name).touch()
     tls = 'cert = "cert.pem"\nkey = "key.pem"' if kind in {"tls", "wss"} else ""
-    (listener,) = loaded(file, f'[[listener]]\nkind = "{kind}"\n{tls}').listeners
+    (listener,) = loaded(file, f'[[listener]]\nprotocol = "{protocol}"\nkind = "{kind}"\n{tls}').listeners
     assert (listener.port, listener.path) == (port, path)
 
 
@@ -297,8 +314,14 @@ def test_pages_for_the_whole_network_are_allowed_with_a_warning(file: Path) -> N
 
 def test_what_is_bound_to_a_socket_needs_a_restart() -> None:
     old = Config()
-    new = replace(old, listeners=(ListenerConfig(port=1884), old.listeners[1]), http=HttpConfig(host="::1", port=81))
+    new = replace(old, listeners=(ListenerConfig(port=1884), *old.listeners[1:]), http=HttpConfig(host="::1", port=81))
     assert restart_needed(old, new) == ["listener[1].port", "http.host", "http.port"]
+
+
+def test_another_protocol_at_the_same_address_needs_a_restart() -> None:
+    old = replace(Config(), listeners=(ListenerConfig(port=1884),))
+    new = replace(old, listeners=(ListenerConfig(port=1884, protocol=ListenerProtocol.AMQP),))
+    assert restart_needed(old, new) == ["listener[1].protocol"]
 
 
 def test_more_or_fewer_listeners_need_a_restart() -> None:
@@ -309,7 +332,7 @@ def test_more_or_fewer_listeners_need_a_restart() -> None:
 def test_the_rest_can_be_reloaded() -> None:
     old = Config()
     first = replace(old.listeners[0], anonymous=False, cert=Path("new.pem"))
-    new = replace(old, limits=Limits(sessions=1), listeners=(first, old.listeners[1]))
+    new = replace(old, limits=Limits(sessions=1), listeners=(first, *old.listeners[1:]))
     assert restart_needed(old, new) == []
 
 

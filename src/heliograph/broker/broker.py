@@ -4,6 +4,7 @@ It is synchronous and deterministic. Time and new identifiers are handed in, byt
 the server empties. Whoever calls a method that may have produced output looks at `dirty` afterwards.
 """
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,9 @@ from heliograph.broker.buffer import Buffer, Held
 from heliograph.broker.journal import Journal, NoJournal
 from heliograph.broker.limits import Limits
 from heliograph.broker.outlet import Outlet
+from heliograph.broker.queues.bindings import Bindings
+from heliograph.broker.queues.definition import QueueDefinition
+from heliograph.broker.queues.queues import Queues
 from heliograph.broker.retained import Retained
 from heliograph.broker.routes import Receiver, Route, RouteTable
 from heliograph.broker.session import FOR_EVER, Session
@@ -33,6 +37,7 @@ from heliograph.mqtt.strings import check_topic_filter, split_share
 
 if TYPE_CHECKING:
     from heliograph.broker.connection import Connection
+    from heliograph.broker.queues.management import QueueManagers
 
 
 class Broker:
@@ -46,10 +51,11 @@ class Broker:
         journal: Journal | None = None,
         store: Store | None = None,
         streams: Sequence[StreamOptions] = (),
+        queues: Sequence[QueueDefinition] = (),
     ) -> None:
         """With a store, the broker takes up where the last one left off; without, it forgets all when it goes.
 
-        Streams are kept in the store.
+        Streams are kept in the store. Queues are made or changed to be as they are given here.
         """
         self.limits = limits
         self.journal: Journal = journal or NoJournal()
@@ -71,12 +77,20 @@ class Broker:
         self.subscription_count = 0
         self.store = store
         self.settled: Settled = store.settled if store else []
+        self.bindings = Bindings(self, self._tree)
+        self.queues = Queues(self, store.clock.wall if store else time.time)
+        self.queue_managers: QueueManagers | None = None
+        """The server as a process and those beside it; None where a broker is all there is."""
+        self.at_turn_end: list[Callable[[], None]] = []
+        """Called when all has happened that can happen in a turn: those with something to say put it into outlets."""
         self.stopping = False
         """The server is about to go. Wills of durable sessions are left to the next one, as the standard allows."""
         if store is not None:
-            store.take_over(self.sessions, self.retained, store.revival.revive(self, store))
+            store.take_over(self.sessions, self.retained, self.queues, store.revival.revive(self, store))
             for stream in store.open_streams(streams):
                 self._tree.add(stream.options.filter, stream)
+        self.queues.open(queues)
+        if store is not None:
             self.timers.run(now())  # what became due while nobody was there
 
     # Publishing
@@ -88,6 +102,19 @@ class Broker:
         """
         if route is None:
             route = self.routes.find(span.topic, self.limits.topic_levels)
+        if self.store is not None:
+            self.store.last_put = False
+        reason, taken = self.publish_to_mqtt(span, publisher, route)
+        if route.bound is None:
+            return reason, taken
+        put = self.bindings.put_span(span, route.bound, patient=True)
+        if self.store is not None:
+            self.store.last_put = put.stored
+        queued = min(put.refused, default=span.count)
+        return Reason.SUCCESS, queued if reason is not Reason.SUCCESS else max(queued, taken)
+
+    def publish_to_mqtt(self, span: Span, publisher: Session | None, route: Route) -> tuple[Reason, int]:
+        """Publish to all but queues: retained, subscriptions, streams. The answer is that of `publish`."""
         kept = not span.retain or self.retained.keep(span, span.count - 1, self.limits)
         stored = 0
         if self.store is not None:
@@ -99,8 +126,12 @@ class Broker:
         # A message that was delivered but could not be retained is no failure: sent again, it would come twice.
         return Reason.SUCCESS, max(stored, delivery.deliver(self, span, route, publisher))
 
+    def needs_disk(self, span: Span, route: Route) -> bool:
+        """Whether the log gets these messages, for whomever."""
+        return self.is_stored(span, route) or (span.qos > 0 and route.bound is not None and route.bound.is_durable)
+
     def is_stored(self, span: Span, route: Route) -> bool:
-        """Whether the log gets these messages: somebody wants them who may be away, or they are to be retained."""
+        """Whether MQTT needs them in the log: somebody wants them who may be away, or they are to be retained."""
         if route.streams:
             return True
         if span.retain:
@@ -338,12 +369,15 @@ class Broker:
 
     def end_turn(self) -> None:
         """All that clients have sent has been taken in: what is to be stored goes to the disk now."""
+        self.queues.end_turn()
         if self.store is None:
             self.settled.clear()
-            return
-        self.store.end_turn()
-        if self.store.ready:  # held behind something else, but nothing of its own had to be written
-            self.more_is_safe()
+        else:
+            self.store.end_turn()
+            if self.store.ready:  # held behind something else, but nothing of its own had to be written
+                self.more_is_safe()
+        for action in self.at_turn_end:
+            action()
 
     def more_is_safe(self) -> None:
         """Packets that were held until something is safe may leave, if it is."""
@@ -353,6 +387,8 @@ class Broker:
             delivery.write(self, outlet, chunk)
         if store.stalled or store.stalled_groups:
             durable.go_on(self, store)
+        if self.queues.awake:
+            self.queues.hand_out()
 
     def _span_of(self, will: Will) -> Span:
         expiry = will.properties.get("message_expiry_interval")

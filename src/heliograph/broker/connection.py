@@ -4,13 +4,13 @@ States: a connection is *new* until its CONNECT has come, *waiting* while somebo
 it has a session, and *ended* after that. Only an open one takes packets other than CONNECT.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import Enum
-from typing import Protocol
 
 from heliograph.broker import delivery, facts, handshake
 from heliograph.broker.broker import Broker
 from heliograph.broker.facts import Move
+from heliograph.broker.gate import Gate
 from heliograph.broker.inbound import forward, take_span, take_straight
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.routes import Route
@@ -33,17 +33,9 @@ _PINGRESP = b"\xd0\x00"
 _TOLD_TO_OLD_CLIENTS = (Reason.UNSUPPORTED_PROTOCOL_VERSION, Reason.CLIENT_IDENTIFIER_NOT_VALID)
 # Reason strings quote what the client sent, which may be longer than a string on the wire can be.
 _REASON_STRING_MOST = 200
+_VERSIONS = {3: "3.1", 4: "3.1.1", 5: "5"}
 _QOS0 = 0x30
 _PUBLISH, _FIRST_ACK, _LAST_ACK = 3, 4, 7
-
-Verdict = Callable[[Reason, str], None]
-
-
-class Gate(Protocol):
-    """Who decides on credentials."""
-
-    def check(self, connect: packets.Connect, verdict: Verdict) -> None:
-        """Call `verdict` with SUCCESS or the reason to refuse, now or later."""
 
 
 class State(Enum):
@@ -229,7 +221,7 @@ class Connection:
             self.refuse(*problem)
             return True
         self.state = State.WAITING
-        self.gate.check(packet, lambda reason, text: self._admit(packet, reason, text))
+        self.gate.check(packet.username, packet.password, lambda reason, text: self._admit(packet, reason, text))
         return self.state is not State.WAITING
 
     def _admit(self, connect: packets.Connect, reason: Reason, text: str) -> None:
@@ -253,7 +245,14 @@ class Connection:
             return
         self.state = State.OPEN
         handshake.welcome(self, connect, present=present)
-        self.broker.journal.admitted(self, connect)
+        self.broker.journal.admitted(
+            self.outlet,
+            self.session.client_id,
+            mqtt=_VERSIONS[self.version],
+            user=connect.username,
+            clean=connect.clean_start,
+            keep_alive=self.keep_alive,
+        )
         if self.keep_alive:
             self._check_at(self.heard + 1.5 * self.keep_alive)
         if self._parts is not None:
@@ -262,7 +261,7 @@ class Connection:
     def refuse(self, reason: Reason, text: str) -> None:
         """CONNACK with a reason why not, and the end."""
         self.broker.stats.refused += 1
-        self.broker.journal.refused(self, reason, text)
+        self.broker.journal.refused(self.outlet, reason.name, text)
         properties = Properties(reason_string=text[:_REASON_STRING_MOST]) if self.version5 else Properties()
         code = reason if self.version5 else connack_code_v3(reason)
         self.send(packets.ConnAck(False, code, properties))
@@ -471,7 +470,7 @@ class Connection:
 
     # The end
 
-    def end(self, reason: Reason, text: str, *, publish_will: bool) -> None:
+    def end(self, reason: Reason, text: str, *, publish_will: bool = False) -> None:
         """End the connection from this side; an MQTT 5 client is told why."""
         if self.state is State.ENDED:
             return
@@ -501,7 +500,7 @@ class Connection:
         self.outlet.connected = self.outlet.open = False
         self.broker.stats.connected -= 1
         del self.broker.connections[session.client_id]
-        self.broker.journal.ended(self, session.client_id, why)
+        self.broker.journal.ended(session.client_id, why)
         self.broker.detach(session, publish_will=publish_will)
 
     def _finish(self) -> None:

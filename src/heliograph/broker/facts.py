@@ -17,6 +17,8 @@ from heliograph.mqtt.packets import Will
 from heliograph.mqtt.properties import decode_properties, encode_properties
 
 SESSION, ENDED, PRESENCE, SUBSCRIBED, UNSUBSCRIBED, MOVES, RETAINED, STREAM = range(FIRST_FACT, FIRST_FACT + 8)
+QUEUE, QUEUE_GONE, DELIVERIES = range(FIRST_FACT + 8, FIRST_FACT + 11)
+"""See `queues.facts`."""
 
 ISSUED, RECEIVED, COMPLETED, TAKEN, RELEASED = range(1, 6)
 """What a move is: messages sent with new identifiers; PUBREC and PUBCOMP for them; and, the other way, identifiers that

@@ -54,9 +54,7 @@ def open_session(connection: "Connection", connect: Connect) -> bool:
     )
     connection.session = session
     broker.connections[client_id] = connection
-    broker.stats.connections += 1
-    broker.stats.connected += 1
-    broker.stats.connected_high_water = max(broker.stats.connected_high_water, broker.stats.connected)
+    broker.stats.admitted()
     return present
 
 

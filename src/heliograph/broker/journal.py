@@ -1,24 +1,20 @@
 """What the broker tells those who keep a record of comings and goings."""
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from heliograph.mqtt.packets import Connect
-from heliograph.mqtt.reasons import Reason
-
-if TYPE_CHECKING:
-    from heliograph.broker.connection import Connection
+from heliograph.broker.outlet import Outlet
 
 
 class Journal(Protocol):
     """Told of each event as it happens."""
 
-    def admitted(self, connection: "Connection", connect: Connect) -> None:
-        """A client has its session."""
+    def admitted(self, outlet: Outlet, client_id: str, **particulars: object) -> None:
+        """A client has been let in; None stands for a particular that there is not."""
 
-    def refused(self, connection: "Connection", reason: Reason, text: str) -> None:
+    def refused(self, outlet: Outlet, reason: str, text: str) -> None:
         """A client was turned away."""
 
-    def ended(self, connection: "Connection", client_id: str, why: str) -> None:
+    def ended(self, client_id: str, why: str) -> None:
         """A client that had been admitted is gone."""
 
     def unreadable(self, client_id: str, why: str) -> None:
@@ -28,13 +24,13 @@ class Journal(Protocol):
 class NoJournal:
     """Keeps no record."""
 
-    def admitted(self, connection: "Connection", connect: Connect) -> None:
+    def admitted(self, outlet: Outlet, client_id: str, **particulars: object) -> None:
         pass
 
-    def refused(self, connection: "Connection", reason: Reason, text: str) -> None:
+    def refused(self, outlet: Outlet, reason: str, text: str) -> None:
         pass
 
-    def ended(self, connection: "Connection", client_id: str, why: str) -> None:
+    def ended(self, client_id: str, why: str) -> None:
         pass
 
     def unreadable(self, client_id: str, why: str) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from heliograph.broker import facts
+from heliograph.broker.queues.facts import QueueFacts
 from heliograph.broker.session import Session
 from heliograph.broker.span import Span
 from heliograph.broker.spool import Spool
@@ -16,7 +17,15 @@ from heliograph.broker.subscription import Subscription
 from heliograph.broker.window import Flight, Window
 from heliograph.errors import Problem
 from heliograph.log.cursor import Cursor
-from heliograph.log.messages import Messages, Receivers, decode_messages, publisher_of, qos_and_retain
+from heliograph.log.messages import (
+    AMQP_MESSAGES,
+    Messages,
+    Receivers,
+    decode_messages,
+    form_of,
+    publisher_of,
+    qos_and_retain,
+)
 from heliograph.log.ranges import Ranges
 from heliograph.log.record import Record
 from heliograph.mqtt.runs import LAST_ID, ids_of
@@ -75,6 +84,7 @@ class Revival:
         """Sessions and subscriptions by the number of their cursor; those of groups are not among them."""
         self._retained: dict[bytes, Messages] = {}
         self.streams: dict[str, dict[str, Any]] = {}
+        self.queues = QueueFacts()
         self._last_number = 0
         self._last_moves: list[facts.Move] = []
 
@@ -82,6 +92,8 @@ class Revival:
 
     def take_messages(self, record: Record, receivers: Receivers) -> None:
         """Messages: identifiers they went out with and came with, and what is retained of them."""
+        if form_of(record.body) == AMQP_MESSAGES:
+            return  # of queues, which look for them when somebody wants them
         qos, retain = qos_and_retain(record.body)
         for number, offset, first in zip(*receivers, strict=True):
             if first and (owner := self._owners.get(number)):
@@ -113,6 +125,8 @@ class Revival:
         elif record.kind == facts.STREAM:
             fact = json.loads(record.body)
             self.streams[fact["stream"]] = fact
+        elif self.queues.take(record):
+            pass
         elif record.kind > facts.STREAM:
             raise Problem(
                 f"position {record.position}: a record of kind {record.kind}, which this version does not know"
@@ -166,7 +180,7 @@ class Revival:
             session = broker.sessions[kept.client] = self._session(broker, kept, spools)
             if kept.presence["away"] is None:
                 store.note_presence(session)  # or the time that it has been away would start anew with each restart
-        owned = store.streams.revive(self.streams)
+        owned = store.streams.revive(self.streams) | broker.queues.revive(self.queues)
         for session in broker.sessions.values():
             owned.update(s.spool.cursor.number for s in session.subscriptions.values() if s.spool)
         for session in broker.sessions.values():

@@ -26,9 +26,9 @@ class Statistics:
         self.bytes_received = 0
         self.bytes_sent = 0
         self.messages_received = 0
-        """PUBLISH packets from clients."""
+        """Messages from clients."""
         self.messages_sent = 0
-        """PUBLISH packets to clients."""
+        """Messages to clients."""
         self.connected = 0
         """Clients connected now."""
         self.connected_high_water = 0
@@ -49,6 +49,12 @@ class Statistics:
         self.publishes_refused = 0
         """Messages to topics that belong to the server."""
         self.sessions_expired = 0
+
+    def admitted(self) -> None:
+        """One more client is connected, whatever it speaks."""
+        self.connections += 1
+        self.connected += 1
+        self.connected_high_water = max(self.connected_high_water, self.connected)
 
     @property
     def dropped(self) -> int:

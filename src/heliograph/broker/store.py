@@ -7,9 +7,9 @@ safe.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heliograph.broker import facts
 from heliograph.broker.facts import Move
@@ -30,6 +30,9 @@ from heliograph.log.log import LogOptions
 from heliograph.log.messages import Messages, Receivers, encode_messages
 from heliograph.log.upkeep import Fact, Upkeep
 from heliograph.mqtt.reasons import Reason
+
+if TYPE_CHECKING:
+    from heliograph.broker.queues.queues import Queues
 
 WAITING_MOST = 64 << 20
 """Bytes on their way to the disk past which publishers are not read from; until half of it is safe."""
@@ -65,6 +68,7 @@ class Store:
         self.streams = Streams(self.ledger)
         self.sessions: dict[str, Session] = {}
         self.retained = Retained()
+        self._queues: Queues | None = None
         self._last_session = 0
         self.settled: Settled = []
         """What windows are done with, until the end of the turn."""
@@ -79,11 +83,14 @@ class Store:
         self.stalled_groups: dict[ShareGroup, None] = {}
         self._paused: dict[Outlet, None] = {}
         self.last_stored = 0
-        """How many messages of the span published last are in the log."""
+        """How many messages of the span published last are in the log, with the identifiers that they came with."""
+        self.last_put = False
+        """Whether a queue keeps messages of the span published last in the log."""
 
-    def take_over(self, sessions: dict[str, Session], retained: Retained, last_session: int) -> None:
+    def take_over(self, sessions: dict[str, Session], retained: Retained, queues: "Queues", last_session: int) -> None:
         """Look at these from now on: the broker has been revived."""
         self.sessions, self.retained, self._last_session = sessions, retained, last_session
+        self._queues = queues
         del self.revival
 
     # Sessions
@@ -186,6 +193,23 @@ class Store:
         """Identifiers of a durable session have come further."""
         self._moves.append(move.encode())
 
+    def _write_moves(self) -> None:
+        if self._moves:
+            self.ledger.note(facts.MOVES, *self._moves)
+            self._moves.clear()
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """All that is stored within, for queues and sessions, is there after a crash, or nothing of it."""
+        turn = self._queues.turn if self._queues is not None else None
+        assert turn is not None
+        turn.flush_puts()  # what came before stays before
+        self._write_moves()
+        with self.ledger.group():
+            yield
+            turn.flush_puts()
+            self._write_moves()
+
     # Turns
 
     def hold(self, outlet: Outlet, chunk: bytes) -> None:
@@ -207,9 +231,7 @@ class Store:
         """All that has happened since the last call belongs together."""
         if self.settled:
             self._acknowledge_settled()
-        if self._moves:
-            self.ledger.note(facts.MOVES, *self._moves)
-            self._moves.clear()
+        self._write_moves()
         self.ledger.end_turn()
         if self._holding or self._then:
             self._held.append((self.ledger.end, self._holding, self._then))
@@ -254,15 +276,21 @@ class Store:
     @property
     def refusal(self) -> Reason:
         """What publishers are told while there is trouble."""
+        return Reason.QUOTA_EXCEEDED if self.disk_full else Reason.IMPLEMENTATION_SPECIFIC_ERROR
+
+    @property
+    def disk_full(self) -> bool:
+        """Whether the trouble is that there is no room."""
         error = self.ledger.trouble
-        full = error is not None and error.errno in NO_ROOM
-        return Reason.QUOTA_EXCEEDED if full else Reason.IMPLEMENTATION_SPECIFIC_ERROR
+        return error is not None and error.errno in NO_ROOM
 
     # Checkpoints
 
     def _all_facts(self) -> Iterator[Fact]:
         for stream in self.streams.by_name.values():
             yield facts.STREAM, facts.as_json(stream.fact())
+        if self._queues is not None:
+            yield from self._queues.all_facts()
         for session in list(self.sessions.values()):
             if session.number:
                 yield facts.SESSION, facts.as_json(facts.session_fact(session, self._presence(session)))

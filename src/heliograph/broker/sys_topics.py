@@ -49,11 +49,11 @@ class SysTopics:
     def _figures(self, now: float) -> Iterator[tuple[str, str]]:
         broker, stats = self._broker, self._broker.stats
         waiting = sum(place.count for _, places in broker.backlogs() for place in places)
-        away = len(broker.sessions) - stats.connected
+        away = len(broker.sessions) - len(broker.connections)
         yield "version", f"heliograph version {__version__}"
         yield "uptime", f"{now - self._started:.0f} seconds"
         figures = {
-            "clients/total": len(broker.sessions),
+            "clients/total": stats.connected + away,
             "clients/connected": stats.connected,
             "clients/active": stats.connected,
             "clients/disconnected": away,
@@ -72,11 +72,21 @@ class SysTopics:
             "retained messages/count": broker.retained.count,
             "store/messages/count": broker.retained.count + waiting,
             "store/messages/bytes": broker.retained.bytes,
+            **self._queue_figures(),
             "subscriptions/count": broker.subscription_count,
             "shared_subscriptions/count": len(broker.groups),
         }
         for name, value in figures.items():
             yield name, str(value)
+
+    def _queue_figures(self) -> dict[str, int]:
+        queues = [queue for queue in self._broker.queues.all() if not queue.definition.internal]
+        return {
+            "queues/count": len(queues),
+            "queues/messages": sum(queue.depth for queue in queues),
+            "queues/put": sum(queue.counters.put for queue in queues),
+            "queues/got": sum(queue.counters.got for queue in queues),
+        }
 
     def _load_figures(self, now: float) -> Iterator[tuple[str, str]]:
         seconds = now - self._last

@@ -17,6 +17,8 @@ from heliograph.cli.log_records import as_json, kind_name
 from heliograph.errors import Problem
 from heliograph.log.account import Account
 from heliograph.log.cursor import Cursor
+from heliograph.log.group import records_in
+from heliograph.log.kinds import GROUP
 from heliograph.log.log import LogOptions
 from heliograph.log.reader import LogReader
 from heliograph.log.record import Record
@@ -127,10 +129,12 @@ def _check(directory: Path) -> None:
     kinds: Counter[int] = Counter()
     messages = 0
     position = found.segments[0].base
-    for record in _whole_log(directory, found):
+    for number, record in enumerate(_whole_log(directory, found), 1):
         kinds[record.kind] += 1
         messages += record.count
-        if sys.stderr.isatty() and not sum(kinds.values()) % 10_000:
+        if record.kind == GROUP:
+            kinds.update(member.kind for member in records_in(record))
+        if sys.stderr.isatty() and not number % 10_000:
             done = (record.position - position) / max(found.end - position, 1)
             print(f"\r{done:.0%} ", end="", file=sys.stderr, flush=True)
     by_kind = ", ".join(f"{kind_name(kind)}: {count}" for kind, count in sorted(kinds.items())) or "none"

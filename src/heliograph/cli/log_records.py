@@ -7,9 +7,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from heliograph.broker import facts
+from heliograph.errors import Problem
 from heliograph.log import account, kinds
 from heliograph.log.cursor import decode_cursor
-from heliograph.log.messages import decode_messages, receivers_of
+from heliograph.log.group import records_in
+from heliograph.log.messages import AMQP_MESSAGES, decode_messages, form_of, receivers_of
+from heliograph.log.queue_messages import decode_queue_messages
 from heliograph.log.record import Record
 
 KINDS = {
@@ -20,6 +23,7 @@ KINDS = {
     kinds.MOVED: "moved",
     kinds.CHECKPOINT: "checkpoint",
     kinds.COMPLETE: "complete",
+    kinds.GROUP: "group",
     facts.SESSION: "session",
     facts.ENDED: "ended",
     facts.PRESENCE: "presence",
@@ -49,7 +53,7 @@ def as_json(record: Record) -> dict[str, Any]:
     fields = {"position": record.position, "kind": kind_name(record.kind), "time": when, "size": len(record.body)}
     try:
         return fields | _body(record)
-    except (struct.error, ValueError, KeyError, IndexError, ZeroDivisionError):
+    except (Problem, struct.error, ValueError, KeyError, IndexError, ZeroDivisionError):
         return fields | text_or_base64("body", record.body)
 
 
@@ -65,7 +69,10 @@ def _body(record: Record) -> dict[str, Any]:
     body = record.body
     match KINDS.get(record.kind):
         case "messages":
-            return _messages(body, record.count) | _receivers(record)
+            shown = _queue_messages if form_of(body) == AMQP_MESSAGES else _messages
+            return shown(body, record.count) | _receivers(record)
+        case "group":
+            return {"records": [as_json(member) for member in records_in(record)]}
         case "retained":
             return _messages(body, 1)
         case "acks":
@@ -105,6 +112,20 @@ def _messages(body: bytes, count: int) -> dict[str, Any]:
     if messages.expires:
         fields["expires"] = messages.expires
     return fields
+
+
+def _queue_messages(body: bytes, count: int) -> dict[str, Any]:
+    messages = decode_queue_messages(body, count)
+    columns = zip(messages.priorities, messages.flags, messages.expires, messages.deliver_at, strict=True)
+    shown = []
+    for index, (priority, flags, expires, deliver_at) in enumerate(columns):
+        fields: dict[str, Any] = {"priority": priority, "flags": flags}
+        if expires:
+            fields["expires"] = expires
+        if deliver_at:
+            fields["deliver_at"] = deliver_at
+        shown.append(fields | text_or_base64("message", messages.message(index)))
+    return {"messages": shown}
 
 
 def _receivers(record: Record) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from heliograph.errors import Problem
 from heliograph.log import kinds
 from heliograph.log.cursor import Cursor, decode_cursor
+from heliograph.log.group import records_in
 from heliograph.log.messages import Receivers, receivers_of
 from heliograph.log.record import Record
 
@@ -55,17 +56,20 @@ class Account:
         self._on_fact = on_fact
         self._on_messages = on_messages
 
-    def replay(self, record: Record) -> None:
-        """Take up what a record says."""
+    def replay(self, record: Record, group: Record | None = None) -> None:
+        """Take up what a record says, which may be in a group."""
         body = record.body
         match record.kind:
             case kinds.MESSAGES:
                 if not record.flags & kinds.COPY:
-                    self._replay_messages(record)
+                    self._replay_messages(record, group or record)
             case kinds.ACKS:
                 for number, lo, count in ACK.iter_unpack(body):
                     if cursor := self.cursors.get(number):
                         cursor.acknowledge(lo, lo + count)
+            case kinds.GROUP:
+                for member in records_in(record):
+                    self.replay(member, record)
             case kinds.CURSOR:
                 found = decode_cursor(body)
                 self.cursors[found.number] = found
@@ -82,9 +86,10 @@ class Account:
             case _:
                 self._on_fact(record)
 
-    def _replay_messages(self, record: Record) -> None:
+    def _replay_messages(self, record: Record, whole: Record) -> None:
         cursors = self.cursors
         receivers = receivers_of(record.body)
+        start, end, size = whole.position, whole.end, record.end - record.position
         for number, offset in zip(receivers.cursors, receivers.offsets, strict=True):
             cursor = cursors.get(number)
             if cursor is None:  # the checkpoint will tell
@@ -93,7 +98,7 @@ class Account:
                 raise Problem(
                     f"position {record.position}: message {offset} for cursor {number}, which expects {cursor.next}"
                 )
-            cursor.add(record.count, record.position, record.end, record.time)
+            cursor.add(record.count, start, end, record.time, size)
         self._on_messages(record, receivers)
 
     def move(self, gone_from: int, gone_to: int, runs: list[MovedRun]) -> None:

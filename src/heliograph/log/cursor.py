@@ -75,20 +75,24 @@ class Cursor:
         if lo < self.next:
             yield lo, self.next
 
-    def add(self, count: int, start: int, end: int, time: int) -> None:
-        """`count` messages have come, in the record from `start` to `end`."""
+    def add(self, count: int, start: int, end: int, time: int, size: int) -> None:
+        """`count` messages have come, in the record from `start` to `end`, which has `size` bytes for them.
+
+        That is all of it, unless it is a group.
+        """
         first = self.next
         self.next = first + count
-        self.bytes += end - start
+        self.bytes += size
         if self.chunks:
             last = self.chunks[-1]
-            if last.next == first and 0 <= end - last.start <= CHUNK_SIZE and start >= last.end:
+            # What is in the group of the last one is read with it anyway, whatever its size.
+            if last.next == first and (end == last.end or (start >= last.end and end - last.start <= CHUNK_SIZE)):
                 last.next = self.next
                 last.end = end
-                last.size += end - start
+                last.size += size
                 last.time = time
                 return
-        self.chunks.append(Chunk(first, self.next, start, end, end - start, time))
+        self.chunks.append(Chunk(first, self.next, start, end, size, time))
 
     def acknowledge(self, lo: int, hi: int) -> None:
         """These messages are done with; those that were before stay so."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from heliograph.errors import Problem
 from heliograph.log import kinds
 from heliograph.log.cursor import Chunk, Cursor
+from heliograph.log.group import records_in
 from heliograph.log.messages import offset_for
 from heliograph.log.reader import LogReader
 from heliograph.log.record import Record
@@ -72,8 +73,9 @@ class CursorReading:
             self._position = end
         for record in records:
             self._position = record.end
-            first = offset_for(record.body, self._cursor.number) if record.kind == kinds.MESSAGES else None
-            if first is not None and chunk.first <= first < chunk.next:
-                self._ahead.append(Found(first, first + record.count, record))
-                self._reached = first + record.count
+            for one in records_in(record):
+                first = offset_for(one.body, self._cursor.number) if one.kind == kinds.MESSAGES else None
+                if first is not None and chunk.first <= first < chunk.next:
+                    self._ahead.append(Found(first, first + one.count, one))
+                    self._reached = first + one.count
         return True

@@ -1,7 +1,7 @@
 """What records are: the log's own kinds. Kind 0 starts a batch (see `record`); the numbers never change."""
 
 MESSAGES = 1
-"""A span, and the offsets it got in the cursors it is for."""
+"""A span or a run of AMQP messages, and the offsets they got in the cursors they are for."""
 ACKS = 2
 """Offsets that cursors are done with, as ranges."""
 CURSOR = 3
@@ -14,6 +14,8 @@ CHECKPOINT = 6
 """From here on everything that is known is written down again, bit by bit, while life goes on."""
 COMPLETE = 7
 """All of that is there: whoever opens the log can start at that checkpoint."""
+GROUP = 8
+"""Several records that are one: all or none of them is there."""
 FIRST_FACT = 32
 """From here on, the numbers are for whoever uses the log."""
 

@@ -3,7 +3,8 @@
 import threading
 import time
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from heliograph.errors import Problem
@@ -11,8 +12,10 @@ from heliograph.log import kinds
 from heliograph.log.account import ACK, MOVED_HEAD, MOVED_RUN, NUMBER, POSITION, Account, MovedRun
 from heliograph.log.cursor import Cursor
 from heliograph.log.cursor_reading import CursorReading
+from heliograph.log.group import Group
 from heliograph.log.log import Log, LogOptions
-from heliograph.log.messages import Messages, Receivers, encode_messages
+from heliograph.log.messages import Messages, Receivers, encode_messages, readdressed
+from heliograph.log.queue_messages import QueueMessages, encode_queue_messages
 from heliograph.log.record import Record
 
 
@@ -36,6 +39,7 @@ class Ledger(Account):
         """
         super().__init__(on_fact, on_messages)
         self._acks: list[bytes] = []
+        self._group: Group | None = None
         self._wake = wake
         self._news = threading.Condition()
         self.trouble: OSError | None = None
@@ -83,43 +87,85 @@ class Ledger(Account):
     # Changes
 
     def new_cursor(self) -> Cursor:
-        """A cursor that has no messages yet."""
+        """A cursor that has no messages yet. It is there even if a group that is being made is not."""
         self.last_number += 1
         cursor = self.cursors[self.last_number] = Cursor(self.last_number)
         self.log.append(kinds.CURSOR, cursor.encode())
         return cursor
 
     def drop_cursor(self, cursor: Cursor) -> None:
-        """Nobody will read this cursor any more."""
+        """Nobody will read this cursor any more. Not within a group."""
+        self._check_no_group()
         del self.cursors[cursor.number]
         self.log.append(kinds.GONE, NUMBER.pack(cursor.number))
 
-    def store(self, messages: Messages, cursors: list[Cursor], identifiers: list[int]) -> None:
-        """Append messages for these cursors, each of which gives them its next offsets."""
-        count = messages.number
-        receivers = Receivers([c.number for c in cursors], [c.next for c in cursors], identifiers)
-        start = self.log.append(kinds.MESSAGES, encode_messages(messages, receivers), messages.data, count=count)
+    def store(self, messages: Messages | QueueMessages, cursors: list[Cursor], identifiers: list[int]) -> list[int]:
+        """Append messages for these cursors, each of which gives them its next offsets; the first of them for each."""
+        count, group = messages.number, self._group
+        offsets = self.next_offsets(cursors)
+        receivers = Receivers([c.number for c in cursors], offsets, identifiers)
+        if isinstance(messages, Messages):
+            body = encode_messages(messages, receivers)
+        else:
+            body = encode_queue_messages(messages, receivers)
+        if group is not None:
+            group.add_messages(cursors, (body, messages.data), count)
+            return offsets
+        start = self.log.append(kinds.MESSAGES, body, messages.data, count=count)
         end = self.log.end
         now = time.time_ns() // 1_000_000
         for cursor in cursors:
-            cursor.add(count, start, end, now)
+            cursor.add(count, start, end, now, end - start)
+        return offsets
+
+    def next_offsets(self, cursors: list[Cursor]) -> list[int]:
+        """The offset that the next message gets from each of these cursors."""
+        return [c.next for c in cursors] if self._group is None else self._group.offsets(cursors)
 
     def acknowledge(self, cursor: Cursor, lo: int, hi: int) -> None:
         """A cursor is done with offsets `lo` to `hi`."""
+        if self._group is not None:
+            self._group.acks.append((cursor, lo, hi))
+            return
         cursor.acknowledge(lo, hi)
         self._acks.append(ACK.pack(cursor.number, lo, hi - lo))
 
     def note(self, kind: int, *pieces: bytes) -> None:
         """Append a fact."""
-        self.log.append(kind, *pieces)
+        if self._group is not None:
+            self._group.add(kind, pieces)
+        else:
+            self.log.append(kind, *pieces)
 
-    def copy(self, messages: Messages, receivers: Receivers, when: int) -> tuple[int, int]:
-        """Append messages that stand elsewhere already, and where; `moved` then tells that these are what counts.
+    @contextmanager
+    def group(self) -> Iterator[None]:
+        """Messages, acknowledgements and facts up to the end of the `with` are one record: all of it, or nothing.
 
-        `when` is the time that they came, which the copy keeps.
+        Cursors learn of all that at the end, and never if there is an exception. Offsets are those that `store` tells.
         """
-        body = encode_messages(messages, receivers)
-        start = self.log.append(kinds.MESSAGES, body, messages.data, count=messages.number, flags=kinds.COPY, when=when)
+        self._check_no_group()
+        group = self._group = Group(time.time_ns() // 1_000_000, self.log.epoch)
+        try:
+            yield
+        finally:
+            self._group = None
+        if group.acks:
+            group.add(kinds.ACKS, [ACK.pack(cursor.number, lo, hi - lo) for cursor, lo, hi in group.acks])
+        if not group.empty:
+            start = self.log.append(kinds.GROUP, *group.pieces, count=group.count, when=group.time)
+            group.tell_cursors(start, self.log.end)
+
+    def _check_no_group(self) -> None:
+        if self._group is not None:
+            raise RuntimeError("expected messages, acknowledgements or facts within a group of the log")
+
+    def copy(self, record: Record, receivers: Receivers) -> tuple[int, int]:
+        """Append messages once more for some of their receivers, and where; `moved` tells that these are what counts.
+
+        They keep the time that they came.
+        """
+        body = readdressed(record.body, receivers)
+        start = self.log.append(kinds.MESSAGES, body, count=record.count, flags=kinds.COPY, when=record.time)
         return start, self.end
 
     def moved(self, gone_from: int, gone_to: int, runs: list[MovedRun]) -> None:

@@ -1,4 +1,4 @@
-"""Records of messages: one span, and whom it is for.
+"""Records of messages: one span, and whom it is for. Those of the second form (`queue_messages`) start alike.
 
 receivers    4   how many cursors these messages are for
 form         1   1: `data` is MQTT PUBLISH packets, all of one length
@@ -20,11 +20,16 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from heliograph.errors import Problem
+
 _HEAD = struct.Struct("<IBBHIIIIIQ")
 _RECEIVERS = struct.Struct("<I")
 _ONE_RECEIVER = struct.Struct("<IQ")
 _OFFSET = struct.Struct("<Q")
-PUBLISH_PACKETS = 1
+_RECEIVER_SIZE = 14
+"""Bytes of all columns for one receiver."""
+PUBLISH_PACKETS, AMQP_MESSAGES = 1, 2
+"""Forms: what the data is."""
 _RETAIN, _VERSION5, _VERBATIM, _FROM_STORE = 4, 8, 16, 32
 
 
@@ -96,6 +101,20 @@ def receivers_of(body: bytes) -> Receivers:
     return Receivers(columns[:n], columns[n : 2 * n], columns[2 * n :])
 
 
+def readdressed(body: bytes, receivers: Receivers) -> bytes:
+    """The body of a record, of any form, with other receivers."""
+    (before,) = _RECEIVERS.unpack_from(body)
+    n = len(receivers.cursors)
+    columns = struct.pack(f"<{n}I{n}Q{n}H", *receivers.cursors, *receivers.offsets, *receivers.identifiers)
+    front = body[_RECEIVERS.size : _HEAD.size]
+    return b"".join((_RECEIVERS.pack(n), front, columns, body[_HEAD.size + _RECEIVER_SIZE * before :]))
+
+
+def form_of(body: bytes) -> int:
+    """What the data of a record is: PUBLISH_PACKETS or AMQP_MESSAGES."""
+    return body[4]
+
+
 def qos_and_retain(body: bytes) -> tuple[int, bool]:
     """Two things that can be told without looking at the rest."""
     return body[5] & 3, bool(body[5] & _RETAIN)
@@ -120,9 +139,11 @@ def offset_for(body: bytes, cursor: int) -> int | None:
 
 
 def decode_messages(body: bytes, count: int) -> Messages:
-    """The messages of a record that says it has `count` of them."""
-    n, _, flags, topic_size, head, id_at, stride, properties_size, publisher, expires = _HEAD.unpack_from(body)
-    topic_at = _HEAD.size + 14 * n
+    """The messages of a record that says it has `count` of them; a Problem if they are of another form."""
+    n, form, flags, topic_size, head, id_at, stride, properties_size, publisher, expires = _HEAD.unpack_from(body)
+    if form != PUBLISH_PACKETS:
+        raise Problem(f"expected a record of MQTT packets (form {PUBLISH_PACKETS}), found form {form}")
+    topic_at = _HEAD.size + _RECEIVER_SIZE * n
     properties_at = topic_at + topic_size
     data_at = properties_at + properties_size
     return Messages(

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from heliograph.errors import Problem
-from heliograph.log.record import ALIGNMENT, BATCH, SYNCED, BadRecord, Record, padded, read_record
+from heliograph.log.record import ALIGNMENT, BATCH, HEADER_SIZE, SYNCED, BadRecord, Record, padded, read_record
 from heliograph.log.scan import scan
 from heliograph.log.segment import Segment, read_segment, segment_files
 
-# Kind, flags and the two zeros of a record that starts a synced batch, and where in a record they stand.
-_SYNCED_BATCH = bytes((BATCH, SYNCED, 0, 0))
-_KIND_AT = 8
+# Length, kind, flags and the two zeros of a record that starts a synced batch, and where in a record they stand.
+_SYNCED_BATCH = HEADER_SIZE.to_bytes(4, "little") + bytes((BATCH, SYNCED, 0, 0))
+_LENGTH_AT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +118,9 @@ def _judge(segment: Segment, file: BinaryIO, bad: BadRecord) -> Torn | None:
 
 def _synced_batch_behind(data: bytes, position: int) -> bool:
     """Whether behind the bad record that `data` starts with a batch begins that was written when that was safe."""
-    found = data.find(_SYNCED_BATCH, ALIGNMENT + _KIND_AT)
+    found = data.find(_SYNCED_BATCH, ALIGNMENT + _LENGTH_AT)
     while found >= 0:
-        start = found - _KIND_AT
+        start = found - _LENGTH_AT
         try:
             record = read_record(data, start, position + start)
         except BadRecord:

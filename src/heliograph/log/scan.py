@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 
+from google_crc32c import extend as extend_crc
 from google_crc32c import value as crc_of
 
 from heliograph.log.record import ALIGNMENT, HEADER_SIZE, RECORD_HEADER, Record, read_record, record_room
@@ -29,11 +30,17 @@ def scan(descriptor: int, segment: Segment, position: int, stop: int, block: int
             end = at + length
             if length < header or end > size or zero:
                 break
-            covered = data[at + 4 : end]
-            if check(covered) != crc:
-                break
+            if length < BLOCK:
+                covered = data[at + 4 : end]
+                if check(covered) != crc:
+                    break
+                body = covered[body_at:]
+            else:  # may be hundreds of megabytes: one copy less is worth a second call
+                body = data[at + header : end]
+                if extend_crc(check(data[at + 4 : at + header]), body) != crc:
+                    break
             if kind:
-                yield make(record, (position + at, kind, covered[body_at:], offset, count, time, epoch, flags))
+                yield make(record, (position + at, kind, body, offset, count, time, epoch, flags))
             at = (end + fill) & aligned
         if not at:
             read_record(data, 0, position)  # says what is wrong with it

@@ -13,10 +13,12 @@ import os
 import time
 from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from heliograph.log import kinds
+from heliograph.log.group import records_in
 from heliograph.log.messages import offset_for
 from heliograph.log.record import BadRecord, Record
 from heliograph.log.recovery import Damage, segment_end
@@ -173,7 +175,7 @@ class StreamReader(StreamSource):
         size = 0
         while True:
             before = offset
-            for record in self._files.records(entry.start, entry.end):
+            for record in chain.from_iterable(map(records_in, self._files.records(entry.start, entry.end))):
                 first = offset_for(record.body, index.cursor) if record.kind == kinds.MESSAGES else None
                 if first is None or not first <= offset < first + record.count:
                     continue  # for others, or of another chunk

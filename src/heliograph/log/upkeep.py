@@ -12,8 +12,9 @@ from heliograph.errors import Problem
 from heliograph.log import kinds
 from heliograph.log.account import MovedRun
 from heliograph.log.cursor import CHUNK_SIZE
+from heliograph.log.group import records_in
 from heliograph.log.ledger import Ledger
-from heliograph.log.messages import Receivers, decode_messages, receivers_of
+from heliograph.log.messages import Receivers, receivers_of
 from heliograph.log.record import Record
 
 CHECKPOINT_AFTER = 32 << 20
@@ -148,7 +149,7 @@ class Upkeep:
         position = base
         while records := ledger.reader.read(position, _READ_AT_ONCE, end):
             position = records[-1].end
-            for record in records:
+            for record in chain.from_iterable(map(records_in, records)):
                 if record.kind == kinds.MESSAGES:
                     self._copy(record, found)
             yield 0
@@ -174,7 +175,7 @@ class Upkeep:
         start = end = 0
         if live:
             columns = Receivers([number for number, _ in live], [offset for _, offset in live], [0] * len(live))
-            start, end = self._ledger.copy(decode_messages(record.body, record.count), columns, record.time)
+            start, end = self._ledger.copy(record, columns)
         for number, offset in here:
             copied = (start, end) if (number, offset) in live else (0, 0)
             _add_run(found.setdefault(number, []), MovedRun(number, offset, offset + record.count, *copied, 0))

@@ -1,12 +1,20 @@
 """The tables of the configuration file: their keys, defaults and meaning. The whole file is `config.Config`."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
+from heliograph.broker.queues.definition import (
+    DEAD_LETTER_QUEUE,
+    LONGEST_MESSAGE,
+    MOST_MESSAGES,
+    Kind,
+    Order,
+    QueueDefinition,
+)
 from heliograph.server.addresses import address_text, is_loopback
-from heliograph.server.schema import Range
+from heliograph.server.schema import Key, Range, Ranges
 
 # Stands for a default that depends on other fields; __post_init__ puts the value in its place.
 DERIVED: Any = None
@@ -30,8 +38,15 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
+class ListenerProtocol(StrEnum):
+    """What the clients of a listener speak."""
+
+    MQTT = "mqtt"
+    AMQP = "amqp"
+
+
 class ListenerKind(StrEnum):
-    """What a listener speaks below MQTT."""
+    """What a listener speaks below MQTT or AMQP."""
 
     TCP = "tcp"
     TLS = "tls"
@@ -63,11 +78,14 @@ class Durability(StrEnum):
 
 
 DEFAULT_PORT = {
-    ListenerKind.TCP: 1883,
-    ListenerKind.TLS: 8883,
-    ListenerKind.WS: 8083,
-    ListenerKind.WSS: 8084,
-    ListenerKind.UNIX: 0,
+    (ListenerProtocol.MQTT, ListenerKind.TCP): 1883,
+    (ListenerProtocol.MQTT, ListenerKind.TLS): 8883,
+    (ListenerProtocol.MQTT, ListenerKind.WS): 8083,
+    (ListenerProtocol.MQTT, ListenerKind.WSS): 8084,
+    (ListenerProtocol.AMQP, ListenerKind.TCP): 5672,
+    (ListenerProtocol.AMQP, ListenerKind.TLS): 5671,
+    (ListenerProtocol.AMQP, ListenerKind.WS): 8085,
+    (ListenerProtocol.AMQP, ListenerKind.WSS): 8086,
 }
 
 
@@ -91,18 +109,20 @@ class LogConfig:
 
 @dataclass(frozen=True, slots=True)
 class ListenerConfig:
-    """One place where MQTT clients connect."""
+    """One place where clients connect."""
 
     name: str = ""
     """Name of this listener in logs; by default its kind and address, as in "tcp:127.0.0.1:1883"."""
+    protocol: ListenerProtocol = ListenerProtocol.MQTT
+    """What clients speak: mqtt (3.1, 3.1.1 and 5) or amqp (1.0)."""
     kind: ListenerKind = ListenerKind.TCP
-    """MQTT over plain TCP, TLS, WebSocket, WebSocket over TLS, or a Unix socket."""
+    """How they come: plain TCP, TLS, WebSocket, WebSocket over TLS, or a Unix socket."""
     host: str = DERIVED
     """IPv4 or IPv6 address or name; "" or "*" is every interface, both families. Default 127.0.0.1; none for unix."""
     port: Port = DERIVED
-    """Default by kind: 1883 for tcp, 8883 for tls, 8083 for ws, 8084 for wss; 0 is any free port."""
+    """Default by kind: 1883, 8883, 8083, 8084 (tcp, tls, ws, wss); amqp 5672, 5671, 8085, 8086. 0 is any free port."""
     path: str = ""
-    """Socket file of a unix listener (needed); URL path of ws and wss, by default "/mqtt"."""
+    """Socket file of a unix listener (needed); URL path of ws and wss, by default "/mqtt" or "/amqp"."""
     cert: Path | None = None
     """Certificate chain of tls and wss (needed), in PEM form."""
     key: Path | None = None
@@ -124,9 +144,9 @@ class ListenerConfig:
         if self.host is DERIVED:
             self._settle("host", "" if unix else "127.0.0.1")
         if self.port is DERIVED:
-            self._settle("port", DEFAULT_PORT[self.kind])
+            self._settle("port", DEFAULT_PORT.get((self.protocol, self.kind), 0))
         if self.kind in {ListenerKind.WS, ListenerKind.WSS} and not self.path:
-            self._settle("path", "/mqtt")
+            self._settle("path", f"/{self.protocol}")
         if self.anonymous is DERIVED:
             self._settle("anonymous", self.private)
         if not self.name:
@@ -187,3 +207,85 @@ class SysTopicsConfig:
 
     interval: float = 10.0
     """Seconds between two publications; 0 turns them off."""
+
+
+QUEUE_RANGES = {
+    "max_depth": Range(1, MOST_MESSAGES),
+    "max_message_length": Range(1, LONGEST_MESSAGE),
+    "default_priority": Range(0, 9),
+    "max_ttl": Range(0, MOST_MESSAGES),
+    "backout_threshold": Range(0, MOST_MESSAGES),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class QueueConfig:
+    """One queue, alias or model."""
+
+    name: str = ""
+    """Name of the queue: 1 to 48 letters, digits and . _ / % -."""
+    kind: Kind = Kind.LOCAL
+    """local: has messages. alias: another name for a queue. model: what queues that clients ask for are made after."""
+    description: str = ""
+    """For people."""
+    topics: tuple[str, ...] = ()
+    """MQTT topic filters: what is published to them goes into the queue as well."""
+    max_depth: int = 5_000
+    """Most messages in the queue; more are refused."""
+    max_message_length: int = 4 << 20
+    """Largest message, in bytes."""
+    put_enabled: bool = True
+    """Whether messages are taken."""
+    get_enabled: bool = True
+    """Whether messages are handed out."""
+    default_persistence: bool = False
+    """Whether a message that does not say so itself is persistent."""
+    default_priority: int = 0
+    """Priority of a message that does not name one itself."""
+    order: Order = Order.PRIORITY
+    """priority: higher priorities first. fifo: as they came."""
+    max_ttl: float = 0.0
+    """Seconds that a message lives at most, whatever it says itself; 0 is no limit."""
+    backout_threshold: int = 0
+    """After so many failed deliveries a message goes to backout_queue or becomes a dead letter; 0 is never."""
+    backout_queue: str = ""
+    """Where messages go that have failed too often; by default they become dead letters."""
+    dead_letter_queue: str = ""
+    """Where dead letters go; by default to dead_letter_queue of [queues]."""
+    exclusive: bool = False
+    """Whether there can be one consumer only."""
+    target: str = ""
+    """Of an alias (needed): the queue that it stands for."""
+    temporary: bool = False
+    """Of a model: whether its queues go when whoever asked for them goes."""
+
+    @property
+    def definition(self) -> QueueDefinition:
+        """The queue that is meant; a Problem if it makes no sense."""
+        attributes = asdict(self)
+        del attributes["topics"]
+        return QueueDefinition(**{**attributes, "max_ttl": round(self.max_ttl * 1000)})
+
+
+@dataclass(frozen=True, slots=True)
+class QueuesConfig:
+    """What is true of all queues."""
+
+    dead_letter_queue: str = DEAD_LETTER_QUEUE
+    """Takes the dead letters of queues that name no other place for them. Made if it is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueManagerConfig:
+    """A queue manager: a process of its own, with its own log, listeners and queues."""
+
+    name: str = ""
+    """Name of the queue manager: letters, digits, "-", "_" and ".", a letter or digit first."""
+    directory: str = ""
+    """Folder of its log; by default beside the folder of [storage], with "-" and the name added."""
+    listeners: Annotated[tuple[ListenerConfig, ...], Key("listener")] = ()
+    """Where its clients connect, as [[listener]]; without any, AMQP on a free port of this machine."""
+    queues: Annotated[tuple[QueueConfig, ...], Key("queue"), Ranges(QUEUE_RANGES)] = ()
+    """Its queues, as [[queue]]."""
+    http: HttpConfig = field(default_factory=lambda: HttpConfig(enabled=False))
+    """Its pages for operators, as [http]; without this table there are none."""

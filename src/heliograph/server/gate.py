@@ -4,8 +4,7 @@ import asyncio
 import logging
 from concurrent.futures import ThreadPoolExecutor
 
-from heliograph.broker.connection import Verdict
-from heliograph.mqtt.packets import Connect
+from heliograph.broker.gate import Verdict
 from heliograph.mqtt.reasons import Reason
 from heliograph.server.config import Config
 from heliograph.server.config_tables import ListenerConfig
@@ -71,26 +70,37 @@ class ListenerGate:
         self.listener = listener
         self.credentials = credentials
 
-    def check(self, connect: Connect, verdict: Verdict) -> None:
-        """Decide on a CONNECT packet, now or later."""
-        if connect.username is None and not self.listener.anonymous:
+    @property
+    def anonymous(self) -> bool:
+        """Whether clients without a user name are let in."""
+        return self.listener.anonymous
+
+    @property
+    def proven_user(self) -> str | None:
+        """Nobody has been proved to be anybody here."""
+        return None
+
+    def check(self, user: str | None, password: bytes | None, verdict: Verdict) -> None:
+        """Decide on a client, now or later."""
+        if user is None and not self.listener.anonymous:
             verdict(Reason.NOT_AUTHORIZED, "this listener wants a user name and password")
-        elif connect.username is None or (self.listener.anonymous and not self.credentials.has_passwords):
+        elif user is None or (self.listener.anonymous and not self.credentials.has_passwords):
             verdict(Reason.SUCCESS, "")
         elif not self.credentials.has_passwords:
             verdict(Reason.NOT_AUTHORIZED, "this listener wants a client certificate")
         else:
-            self.credentials.check(connect.username, connect.password or b"", verdict)
+            self.credentials.check(user, password or b"", verdict)
 
 
 class CertificateGate:
     """The way in for a client whose verified certificate names the user."""
 
-    __slots__ = ("user",)
+    __slots__ = ("proven_user",)
+    anonymous = True
 
     def __init__(self, user: str) -> None:
-        self.user = user
+        self.proven_user: str | None = user
 
-    def check(self, _connect: Connect, verdict: Verdict) -> None:
+    def check(self, _user: str | None, _password: bytes | None, verdict: Verdict) -> None:
         """The handshake has proved who the client is."""
         verdict(Reason.SUCCESS, "")

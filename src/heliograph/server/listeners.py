@@ -10,7 +10,7 @@ from heliograph.errors import Problem
 from heliograph.server import certificates
 from heliograph.server.accepting import Acceptor, tcp_sockets, unix_socket
 from heliograph.server.addresses import address_text
-from heliograph.server.config_tables import ListenerConfig, ListenerKind
+from heliograph.server.config_tables import ListenerConfig, ListenerKind, ListenerProtocol
 from heliograph.server.gate import CertificateGate, Credentials, ListenerGate
 from heliograph.server.logs import RepeatedWarnings
 from heliograph.server.sockets import Reactor
@@ -21,7 +21,13 @@ from heliograph.server.writing import Writer
 log = logging.getLogger(__name__)
 warnings = RepeatedWarnings(log)
 
-# Clients past the limit are told so in CONNACK; when that many wait to be told, the next ones are just closed.
+_SCHEMES = {
+    (ListenerProtocol.MQTT, ListenerKind.TCP): "mqtt",
+    (ListenerProtocol.MQTT, ListenerKind.TLS): "mqtts",
+    (ListenerProtocol.AMQP, ListenerKind.TCP): "amqp",
+    (ListenerProtocol.AMQP, ListenerKind.TLS): "amqps",
+}
+# Clients past the limit are told so; when that many wait to be told, the next ones are just closed.
 _REFUSED_AT_ONCE = 256
 
 
@@ -61,7 +67,7 @@ class Listener:
             sock.close()
         elif self._direct:
             assert self._reactor is not None
-            self._reactor.add(sock, self._gate)
+            self._reactor.add(sock, self._gate, self.config.protocol)
         else:
             handshake = asyncio.ensure_future(self._hand_over(sock))
             self._handshakes.add(handshake)
@@ -79,8 +85,8 @@ class Listener:
 
     def _new_client(self) -> asyncio.Protocol:
         if self.config.kind in {ListenerKind.WS, ListenerKind.WSS}:
-            return WebSocketClient(self._writer, self._gate_for, self.config.path)
-        return TransportClient(self._writer, self._gate_for)
+            return WebSocketClient(self._writer, self._gate_for, self.config.protocol, self.config.path)
+        return TransportClient(self._writer, self._gate_for, self.config.protocol)
 
     def _gate_for(self, transport: asyncio.BaseTransport) -> ListenerGate | CertificateGate:
         certificate = transport.get_extra_info("peercert")
@@ -100,8 +106,14 @@ class Listener:
 
     def is_at(self, config: ListenerConfig) -> bool:
         """Whether this configuration is for the socket that this listener has."""
-        here = self.config
-        return (here.kind, here.host, here.port, here.path) == (config.kind, config.host, config.port, config.path)
+        return all(
+            getattr(self.config, key) == getattr(config, key) for key in ("protocol", "kind", "host", "port", "path")
+        )
+
+    @property
+    def is_plain_mqtt(self) -> bool:
+        """Whether an MQTT client needs to know nothing but the port."""
+        return self.config.protocol is ListenerProtocol.MQTT and self.config.kind is ListenerKind.TCP
 
     def check(self, config: ListenerConfig) -> None:
         """A Problem if the files that these rules name cannot be used."""
@@ -118,7 +130,7 @@ class Listener:
     @property
     def addresses(self) -> list[str]:
         """Addresses as URLs, one for each socket."""
-        scheme = {"tcp": "mqtt", "tls": "mqtts", "ws": "ws", "wss": "wss", "unix": "unix"}[self.config.kind]
+        scheme = _SCHEMES.get((self.config.protocol, self.config.kind), str(self.config.kind))
         if self.config.kind is ListenerKind.UNIX:
             return [f"unix:{self.config.path}"]
         tail = self.config.path if self.config.kind in {ListenerKind.WS, ListenerKind.WSS} else ""

@@ -11,7 +11,8 @@ import select
 import socket
 from collections import deque
 
-from heliograph.broker.connection import Gate
+from heliograph.broker.gate import Gate
+from heliograph.server.config_tables import ListenerProtocol
 from heliograph.server.loop import ClientLoop
 from heliograph.server.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Writer, forget_unsent, peer_text
 
@@ -154,10 +155,10 @@ class Reactor:
         self.epoll = loop.epoll
         loop.on_events(self._turn)
 
-    def add(self, sock: socket.socket, gate: Gate) -> SocketOutlet:
+    def add(self, sock: socket.socket, gate: Gate, protocol: ListenerProtocol) -> SocketOutlet:
         """Serve a client on this accepted socket, which does not block."""
         outlet = SocketOutlet(self, sock)
-        self.writer.opened(outlet, gate)
+        self.writer.opened(outlet, gate, protocol)
         self._clients[outlet.fd] = outlet
         self.epoll.register(outlet.fd, select.EPOLLIN)
         return outlet

@@ -4,7 +4,8 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from heliograph.broker.connection import Gate
+from heliograph.broker.gate import Gate
+from heliograph.server.config_tables import ListenerProtocol
 from heliograph.server.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Writer, forget_unsent, peer_text
 
 log = logging.getLogger(__name__)
@@ -69,17 +70,18 @@ class TransportOutlet(NetworkOutlet):
 class TransportClient(asyncio.Protocol):
     """One client on an asyncio transport."""
 
-    __slots__ = ("_gate_for", "_writer", "outlet")
+    __slots__ = ("_gate_for", "_protocol", "_writer", "outlet")
 
-    def __init__(self, writer: Writer, gate_for: GateFor) -> None:
+    def __init__(self, writer: Writer, gate_for: GateFor, protocol: ListenerProtocol) -> None:
         self._writer = writer
         self._gate_for = gate_for
+        self._protocol = protocol
         self.outlet: TransportOutlet
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.outlet = self.new_outlet(transport)
-        self._writer.opened(self.outlet, self._gate_for(transport))
+        self._writer.opened(self.outlet, self._gate_for(transport), self._protocol)
 
     def new_outlet(self, transport: asyncio.Transport) -> TransportOutlet:
         """The outlet for this kind of client."""
@@ -96,7 +98,7 @@ class TransportClient(asyncio.Protocol):
         self._writer.soon()
 
     def take(self, data: bytes) -> None:
-        """Bytes have come; here they are MQTT."""
+        """Bytes have come; here they are the client's own."""
         self.outlet.connection.receive(data)
 
     def pause_writing(self) -> None:

@@ -1,4 +1,4 @@
-"""MQTT in WebSocket frames, for browsers. The frames and the handshake are the `websockets` library's."""
+"""MQTT or AMQP in WebSocket frames, for browsers. The frames and the handshake are the `websockets` library's."""
 
 import asyncio
 from contextlib import suppress
@@ -10,12 +10,16 @@ from websockets.protocol import State
 from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
-from heliograph.broker.connection import Connection
+from heliograph.broker.conversation import Conversation
+from heliograph.server.config_tables import ListenerProtocol
 from heliograph.server.transports import GateFor, TransportClient, TransportOutlet
 from heliograph.server.writing import Writer
 
-# `mqttv3.1` is what clients of MQTT 3.1 ask for.
-_SUBPROTOCOLS = [Subprotocol("mqtt"), Subprotocol("mqttv3.1")]
+_SUBPROTOCOLS = {
+    # `mqttv3.1` is what clients of MQTT 3.1 ask for.
+    ListenerProtocol.MQTT: [Subprotocol("mqtt"), Subprotocol("mqttv3.1")],
+    ListenerProtocol.AMQP: [Subprotocol("amqp")],
+}
 _UNSUPPORTED_DATA = 1003
 _NORMAL_CLOSURE = 1000
 # A frame may hold several packets; this much more than the largest packet is accepted in one.
@@ -49,21 +53,21 @@ class WebSocketOutlet(TransportOutlet):
 
     def close(self) -> None:
         if self.websocket.state is State.OPEN:
-            self.websocket.send_close(_NORMAL_CLOSURE)  # DISCONNECT has told why
+            self.websocket.send_close(_NORMAL_CLOSURE)  # the client's own protocol has told why
             self.send_frames()
         super().close()
 
 
 class WebSocketClient(TransportClient):
-    """One client that speaks MQTT inside WebSocket frames."""
+    """One client that speaks its protocol inside WebSocket frames."""
 
     __slots__ = ("_path", "_websocket")
 
-    def __init__(self, writer: Writer, gate_for: GateFor, path: str) -> None:
-        super().__init__(writer, gate_for)
+    def __init__(self, writer: Writer, gate_for: GateFor, protocol: ListenerProtocol, path: str) -> None:
+        super().__init__(writer, gate_for, protocol)
         self._path = path
         limit = writer.broker.limits.packet_size + _FRAME_SLACK
-        self._websocket = ServerProtocol(subprotocols=_SUBPROTOCOLS, max_size=limit)
+        self._websocket = ServerProtocol(subprotocols=_SUBPROTOCOLS[protocol], max_size=limit)
 
     def new_outlet(self, transport: asyncio.Transport) -> TransportOutlet:
         return WebSocketOutlet(transport, self._writer, self._websocket)
@@ -89,14 +93,14 @@ class WebSocketClient(TransportClient):
 
     def _shake_hands(self, request: Request) -> None:
         if request.path.partition("?")[0] != self._path:
-            response = self._websocket.reject(404, f"MQTT is at {self._path}\n")
+            response = self._websocket.reject(404, f"{self._protocol.upper()} is at {self._path}\n")
         else:
             response = self._websocket.accept(request)
         self._websocket.send_response(response)
 
-    def _take_frame(self, connection: Connection, frame: Frame) -> None:
+    def _take_frame(self, connection: Conversation, frame: Frame) -> None:
         if frame.opcode in {Opcode.BINARY, Opcode.CONT}:
             if frame.data:
                 connection.receive(bytes(frame.data))
         elif frame.opcode is Opcode.TEXT:
-            self._websocket.fail(_UNSUPPORTED_DATA, "MQTT comes in binary frames")
+            self._websocket.fail(_UNSUPPORTED_DATA, f"{self._protocol.upper()} comes in binary frames")

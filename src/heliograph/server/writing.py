@@ -6,13 +6,16 @@ import logging
 import socket
 import struct
 from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from heliograph.broker.broker import Broker
-from heliograph.broker.connection import Connection, Gate
+from heliograph.broker.conversation import Conversation
+from heliograph.broker.gate import Gate
 from heliograph.broker.outlet import Outlet
 from heliograph.mqtt.reasons import Reason
 from heliograph.server.addresses import address_text
+from heliograph.server.config_tables import ListenerProtocol
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +34,7 @@ class NetworkOutlet(Outlet):
 
     def __init__(self) -> None:
         super().__init__()
-        self.connection: Connection
+        self.connection: Conversation
         """The other half of the conversation, set right after this one is made."""
 
     def take_chunks(self) -> bytes:
@@ -66,20 +69,25 @@ def peer_text(peer: object) -> str:
     return "local"
 
 
+Protocols = Mapping[ListenerProtocol, Callable[[Outlet, Gate], Conversation]]
+"""How to begin a conversation, by what the client speaks."""
+
+
 class Writer:
     """Knows all network outlets, and flushes the broker's dirty ones at the end of the loop's turn."""
 
-    def __init__(self, broker: Broker, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, broker: Broker, loop: asyncio.AbstractEventLoop, protocols: Protocols) -> None:
         self.broker = broker
+        self._protocols = protocols
         self._loop = loop
         self._scheduled = False
         self.outlets: set[NetworkOutlet] = set()
         """Open connections, whether their client has been admitted or not."""
         self._all_closed = asyncio.Event()
 
-    def opened(self, outlet: NetworkOutlet, gate: Gate) -> None:
+    def opened(self, outlet: NetworkOutlet, gate: Gate, protocol: ListenerProtocol) -> None:
         """A connection has come."""
-        outlet.connection = Connection(self.broker, outlet, gate)
+        outlet.connection = self._protocols[protocol](outlet, gate)
         self.outlets.add(outlet)
 
     def closed(self, outlet: NetworkOutlet) -> None:
@@ -101,7 +109,7 @@ class Writer:
     async def close_all(self, reason: Reason, text: str, patience: float) -> None:
         """End all connections; those that have not read their last bytes after `patience` seconds are cut off."""
         for outlet in list(self.outlets):
-            outlet.connection.end(reason, text, publish_will=False)
+            outlet.connection.end(reason, text)
         self.flush()
         if self.outlets:
             self._all_closed.clear()
@@ -113,7 +121,8 @@ class Writer:
 
     def soon(self) -> None:
         """Something may have been put into outlets: write it before the loop waits again."""
-        if not self._scheduled and (self.broker.dirty or self.broker.store is not None):
+        broker = self.broker
+        if not self._scheduled and (broker.dirty or broker.store is not None or broker.queues.awake):
             self._scheduled = True
             self._loop.call_soon(self.flush)
 

@@ -1,0 +1,24 @@
+"""What the server knows of the broker's end of a connection, whatever the client speaks."""
+
+from typing import Protocol
+
+from heliograph.mqtt.reasons import Reason
+
+
+class Conversation(Protocol):
+    """One client's connection: fed and emptied by the server."""
+
+    def receive(self, data: bytes) -> None:
+        """Bytes have come from the client."""
+
+    def pause(self) -> None:
+        """The client does not read fast enough: what is for it has to wait from now on."""
+
+    def resume(self) -> None:
+        """The client can take more."""
+
+    def end(self, reason: Reason, text: str) -> None:
+        """End the connection from this side, and tell the client why as far as its protocol can."""
+
+    def lost(self) -> None:
+        """The network connection is gone."""

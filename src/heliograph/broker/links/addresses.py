@@ -1,0 +1,50 @@
+"""What the address on a link, or in a message, stands for."""
+
+from collections.abc import Collection
+from enum import Enum, auto
+from typing import NamedTuple
+
+QUEUE_PREFIX = "queue://"
+TOPIC_PREFIX = "topic://"
+"""Clients learn of both when they connect; JMS clients then put them before all names."""
+MANAGEMENT = "$management"
+TEMPORARY_TOPICS = "$temporary/"
+"""What the names of temporary topics begin with: no wildcard subscription sees them."""
+
+QUEUE_CAPABILITIES = frozenset({"queue", "temporary-queue"})
+TOPIC_CAPABILITIES = frozenset({"topic", "temporary-topic"})
+
+
+class Kind(Enum):
+    """What is at an address."""
+
+    QUEUE = auto()
+    TOPIC = auto()
+    MANAGEMENT = auto()
+    EITHER = auto()
+    """A queue if there is one of that name."""
+
+
+class Address(NamedTuple):
+    """Where messages go or come from."""
+
+    kind: Kind
+    name: str
+
+
+def read_address(address: str, capabilities: Collection[str] = ()) -> Address:
+    """What an address stands for: capabilities decide, then the prefix."""
+    if address.removeprefix(QUEUE_PREFIX) == MANAGEMENT:  # JMS clients know of nothing but queues and topics
+        return Address(Kind.MANAGEMENT, MANAGEMENT)
+    kind = Kind.EITHER
+    if address.startswith(QUEUE_PREFIX):
+        kind, address = Kind.QUEUE, address.removeprefix(QUEUE_PREFIX)
+    elif address.startswith(TOPIC_PREFIX):
+        kind, address = Kind.TOPIC, address.removeprefix(TOPIC_PREFIX)
+    if not QUEUE_CAPABILITIES.isdisjoint(capabilities):
+        kind = Kind.QUEUE
+    elif not TOPIC_CAPABILITIES.isdisjoint(capabilities):
+        kind = Kind.TOPIC
+    if kind is Kind.EITHER and address.startswith(TEMPORARY_TOPICS):
+        kind = Kind.TOPIC
+    return Address(kind, address)

@@ -1,0 +1,346 @@
+"""One AMQP client's connection: bytes in, calls on queues and topics, bytes out. No sockets here.
+
+The engine speaks AMQP; this is what its events mean to the broker. What is to be written gathers in the engine, and
+goes to the outlet once, at the end of the turn.
+"""
+
+from functools import partial
+from math import isinf
+from typing import TYPE_CHECKING, Any
+
+from heliograph.amqp import conditions
+from heliograph.amqp.connection import Connection as Engine
+from heliograph.amqp.events import (
+    Attached,
+    Authenticate,
+    Closed,
+    Detached,
+    Ended,
+    Event,
+    Flowed,
+    Opened,
+    Settled,
+    Transfers,
+)
+from heliograph.amqp.link import Link
+from heliograph.amqp.performatives import Error, Open
+from heliograph.broker.gate import Gate
+from heliograph.broker.links.attaching import attach
+from heliograph.broker.links.departure import Departure
+from heliograph.broker.links.opening import ESTABLISHMENT_FAILED, error_in_open
+from heliograph.broker.links.outgoing import Outgoing
+from heliograph.broker.links.transactions import Transactions
+from heliograph.broker.outlet import Outlet
+from heliograph.broker.timers import Timer
+from heliograph.mqtt.reasons import Reason
+
+if TYPE_CHECKING:
+    from heliograph.broker.links.host import Host
+
+# As much may be waiting to be written before it has to be seen whether the client reads it.
+_ROOM = 1 << 20
+
+_Answers = list[tuple[Link, int, int, Any]]
+
+
+class AmqpConnection:
+    """The server's end of the conversation with one AMQP client."""
+
+    __slots__ = (
+        "_answers",
+        "_stalled",
+        "_talking",
+        "_timer",
+        "broker",
+        "container_id",
+        "ended",
+        "engine",
+        "gate",
+        "host",
+        "links",
+        "opened",
+        "outlet",
+        "room",
+        "transactions",
+        "user",
+    )
+
+    def __init__(self, host: "Host", outlet: Outlet, gate: Gate) -> None:
+        self.host = host
+        self.broker = host.broker
+        self.outlet = outlet
+        self.gate = gate
+        self.engine = Engine(host.options(gate), server=True)
+        self.container_id = ""
+        self.user: str | None = None
+        self.opened = False
+        self.ended = False
+        self.room = 0
+        """Bytes of messages that can be sent before it has to be seen whether the client reads them."""
+        self.links: dict[Link, None] = {}
+        """Those that lead somewhere: their context is what they lead to."""
+        self.transactions = Transactions(self.broker.queues.begin)
+        self._answers: _Answers | None = None
+        self._talking = False
+        self._stalled: set[Outgoing] = set()
+        self._timer: Timer | None = self.broker.timers.at(
+            self.broker.now() + self.broker.limits.connect_timeout, self._opened_in_time
+        )
+
+    # Bytes in
+
+    def receive(self, data: bytes) -> None:
+        """Bytes have come from the client."""
+        if self.ended:
+            return
+        self._handle(self.engine.receive(data, self.broker.now()))
+
+    def _handle(self, events: list[Event]) -> None:
+        self.talk()
+        for event in events:
+            # The two that come with messages are looked for first.
+            if type(event) is Transfers:
+                if event.link.context is not None:
+                    event.link.context.take(event.deliveries)
+            elif type(event) is Settled:
+                if isinstance(event.link.context, Outgoing):
+                    event.link.context.settled(event.first, event.last, event.state, settled=event.settled)
+            elif type(event) is Flowed:
+                if isinstance(event.link.context, Outgoing):
+                    event.link.context.serve()
+            else:
+                self._handle_rare(event)
+        if self._stalled:
+            self._serve_stalled()
+
+    def _handle_rare(self, event: Event) -> None:
+        match event:
+            case Authenticate():
+                self._authenticate(event)
+            case Opened():
+                self._open(event.open)
+            case Attached():
+                attach(self, event.link)
+            case Detached():
+                self._detached(event.link, closed=event.closed)
+            case Ended():
+                for link in [link for link in self.links if link.session is event.session]:
+                    self._link_gone(link, Departure.DETACHED)
+            case Closed():
+                self._closed(event.error)
+
+    # The beginning
+
+    def _authenticate(self, event: Authenticate) -> None:
+        anonymous = event.mechanism == "ANONYMOUS"
+        self.user = self.gate.proven_user or (None if anonymous else event.user)
+        password = None if event.password is None else event.password.encode()
+        self.gate.check(self.user, password, self._admit)
+
+    def _admit(self, reason: Reason, text: str) -> None:
+        if self.ended:  # the client has gone meanwhile
+            return
+        if reason is not Reason.SUCCESS:
+            self.broker.stats.refused += 1
+            self.broker.journal.refused(self.outlet, reason.name, text)
+        self._handle(self.engine.authenticated(reason is Reason.SUCCESS, text))
+
+    def _open(self, asked: Open) -> None:
+        error = error_in_open(self.host, asked)
+        if error is not None:
+            self.broker.stats.refused += 1
+            self.broker.journal.refused(self.outlet, error.condition, error.description or "")
+            self.engine.open(properties={ESTABLISHMENT_FAILED: True})
+            self.engine.close(error)
+            self._finish()
+            return
+        self.container_id = asked.container_id
+        self.host.containers.setdefault(asked.container_id, []).append(self)
+        self.opened = self.outlet.connected = self.outlet.open = True
+        self.room = _ROOM
+        self.broker.stats.admitted()
+        self.broker.journal.admitted(self.outlet, asked.container_id, amqp="1.0", user=self.user)
+        self.engine.open()
+        self.broker.timers.cancel(self._timer)
+        self._tick(self.broker.now())
+
+    # Links
+
+    def connect(self, link: Link, context: Any) -> None:
+        """From now on what comes on this link is for `context`."""
+        link.context = context
+        self.links[link] = None
+
+    def forget(self, link: Link) -> None:
+        """The server has ended a link: what still comes on it is for nobody."""
+        link.context = None
+        self.links.pop(link, None)
+
+    def _detached(self, link: Link, *, closed: bool) -> None:
+        changed = self._link_gone(link, Departure.CLOSED if closed else Departure.DETACHED)
+        if changed and self.broker.store is not None:
+            self.broker.store.when_safe(partial(self._answer_detach, link, closed=closed))
+        else:
+            link.detach(closed=closed)
+
+    def _answer_detach(self, link: Link, *, closed: bool) -> None:
+        link.detach(closed=closed)
+        self.talk()
+
+    def _link_gone(self, link: Link, how: Departure) -> bool:
+        """Whether the end of the link has changed something that must be safe before the client is told."""
+        context = link.context
+        self.forget(link)
+        if context is None:
+            return False
+        changed: bool = context.gone(how)
+        self.broker.queues.creator_gone(link)
+        return changed
+
+    # Bytes out
+
+    def talk(self) -> None:
+        """There may be something to write at the end of this turn."""
+        if not self._talking:
+            self._talking = True
+            self.host.talk(self)
+
+    def flush(self) -> None:
+        """The turn ends: what there is to write goes to the outlet."""
+        self._talking = False
+        self._answers = None  # those of the next turn are to wait for that turn's safety
+        engine, outlet = self.engine, self.outlet
+        engine.flush()
+        if engine.output:
+            if not outlet.chunks:
+                self.broker.dirty.append(outlet)
+            outlet.chunks += engine.output
+            engine.output = []
+        if self.ended and not outlet.finished:
+            outlet.finished = True
+            if not outlet.chunks:
+                self.broker.dirty.append(outlet)
+
+    def answer_when_safe(self, link: Link, first: int, last: int, state: Any) -> None:
+        """Settle these deliveries when this turn is safe."""
+        store = self.broker.store
+        if store is None:
+            link.settle(first, last, state)
+            return
+        if self._answers is None:
+            self._answers = []
+            store.when_safe(partial(self._answer, self._answers))
+        self._answers.append((link, first, last, state))
+
+    def _answer(self, answers: _Answers) -> None:
+        if self.ended:
+            return
+        self.talk()
+        for link, first, last, state in answers:
+            link.settle(first, last, state)
+
+    def sent(self, count: int, size: int) -> None:
+        """Messages are on their way to the client."""
+        self.broker.stats.messages_sent += count
+        self.talk()
+        if self.room == _ROOM:
+            self.host.note_written(self)
+        self.room = max(0, self.room - size)
+
+    def stall(self, outgoing: Outgoing) -> None:
+        """A link waits for its session's window."""
+        self._stalled.add(outgoing)
+
+    def _serve_stalled(self) -> None:
+        for outgoing in [one for one in self._stalled if not one.link.pending]:
+            self._stalled.discard(outgoing)
+            outgoing.serve()
+
+    def written(self) -> bool:
+        """Whether what was sent has left: if so, there is room again unless the network says that there is not."""
+        if self.outlet.chunks or self._talking:
+            return False
+        if self.outlet.open:
+            was_full = not self.room
+            self.room = _ROOM
+            if was_full:
+                self._serve_all()
+        return True
+
+    def _serve_all(self) -> None:
+        for link in list(self.links):
+            if isinstance(link.context, Outgoing):
+                link.context.serve()
+
+    def pause(self) -> None:
+        """The client does not read fast enough: messages for it stay in their queues from now on."""
+        self.outlet.open = False
+        self.room = 0
+
+    def resume(self) -> None:
+        """The client can take more."""
+        if self.opened and not self.ended:
+            self.outlet.open = True
+            self.room = _ROOM
+            self.talk()
+            self._serve_all()
+
+    # The end
+
+    def end(self, reason: Reason, text: str) -> None:
+        """End the connection from this side, and tell the client why."""
+        self._end(Error(condition=conditions.CONNECTION_FORCED, description=text), text)
+
+    def _end(self, error: Error, why: str) -> None:
+        if self.ended:
+            return
+        self.engine.close(error)
+        self._leave(Departure.LOST, why)
+        self._finish()
+
+    def _closed(self, error: Error | None) -> None:
+        """The client has closed, or has broken the rules and was told so."""
+        if error is not None and self.opened:
+            self.broker.stats.protocol_errors += 1
+        why = "client disconnected" if error is None else f"{error.condition}: {error.description or ''}"
+        self._leave(Departure.LOST if error is not None else Departure.DETACHED, why)
+        self._finish()
+
+    def lost(self) -> None:
+        """The network connection is gone."""
+        self._leave(Departure.LOST, "connection lost")
+        self._finish()
+
+    def _leave(self, how: Departure, why: str) -> None:
+        """Give everything back that the client has."""
+        if not self.opened:
+            return
+        self.opened = self.outlet.connected = self.outlet.open = False
+        self.room = 0
+        self.broker.stats.connected -= 1
+        self.broker.journal.ended(self.container_id, why)
+        here = self.host.containers[self.container_id]
+        here.remove(self)
+        if not here:
+            del self.host.containers[self.container_id]
+        self.transactions.roll_back_all()
+        for link in list(self.links):
+            self._link_gone(link, how)
+
+    def _finish(self) -> None:
+        self.ended = True
+        self._stalled.clear()
+        self.broker.timers.cancel(self._timer)
+        self.talk()
+
+    # Time-outs
+
+    def _opened_in_time(self, _now: float) -> None:
+        if not self.opened:
+            self._end(Error(condition=conditions.RESOURCE_LIMIT_EXCEEDED, description="no open in time"), "no open")
+
+    def _tick(self, now: float) -> None:
+        events, due = self.engine.tick(now)
+        self._handle(events)
+        if not self.ended and not isinf(due):
+            self._timer = self.broker.timers.at(due, self._tick)

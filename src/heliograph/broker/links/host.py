@@ -1,0 +1,107 @@
+"""What all AMQP connections of a server have in common."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from heliograph import __version__
+from heliograph.amqp.options import ANONYMOUS, EXTERNAL, PLAIN, Options
+from heliograph.amqp.values import Symbol, UShort
+from heliograph.broker.gate import Gate
+from heliograph.broker.links.addresses import QUEUE_PREFIX, TOPIC_PREFIX
+
+if TYPE_CHECKING:
+    from heliograph.broker.broker import Broker
+    from heliograph.broker.links.connection import AmqpConnection
+    from heliograph.broker.links.putting import Place
+
+IDLE_TIMEOUT = 60_000
+"""Milliseconds of silence after which a client is taken for dead; one that has nothing to say sends empty frames."""
+SOLE_CONNECTION = "sole-connection-for-container"
+_OFFERED = ("ANONYMOUS-RELAY", "DELAYED_DELIVERY", "SHARED-SUBS", SOLE_CONNECTION)
+
+
+class Elsewhere(NamedTuple):
+    """Another server that clients can connect to."""
+
+    host: str
+    port: int
+    scheme: str = "amqp"
+
+
+class Host:
+    """The server as AMQP clients see it: its name, who is connected, and where else they might go."""
+
+    def __init__(self, broker: "Broker", name: str, wall: Callable[[], float]) -> None:
+        """`wall` is the time in seconds since 1970."""
+        self.broker = broker
+        self.name = name
+        self._wall = wall
+        self.containers: dict[str, list[AmqpConnection]] = {}
+        """Clients that are connected, by container-id."""
+        self.redirects: Mapping[str, Elsewhere | None] = {}
+        """Where to send clients that ask for these host names in their open; None where nobody answers at present."""
+        self.failover: Sequence[Elsewhere] = ()
+        """Where clients may go when this server does not answer."""
+        self.management: Place | None = None
+        """Takes the requests that are sent to the node `$management`."""
+        self._talking: list[AmqpConnection] = []
+        broker.at_turn_end.append(self._end_turn)
+        self._writing: list[AmqpConnection] = []
+
+    def wall_ms(self) -> int:
+        """The time in milliseconds since 1970."""
+        return int(self._wall() * 1000)
+
+    def options(self, gate: Gate) -> Options:
+        """How this server presents itself to a client that comes through this gate."""
+        mechanisms = []
+        if gate.proven_user is not None:
+            mechanisms.append(EXTERNAL)
+        mechanisms.append(PLAIN)
+        if gate.anonymous:
+            mechanisms.append(ANONYMOUS)
+        return Options(
+            container_id=self.name,
+            idle_timeout=IDLE_TIMEOUT,
+            offered_capabilities=_OFFERED,
+            properties=self._properties(),
+            mechanisms=tuple(mechanisms),
+        )
+
+    def _properties(self) -> dict[str, Any]:
+        told: dict[str, Any] = {
+            "product": "heliograph",
+            "version": __version__,
+            "queue-prefix": QUEUE_PREFIX,
+            "topic-prefix": TOPIC_PREFIX,
+        }
+        if self.failover:
+            told["failover-server-list"] = [
+                {
+                    Symbol("network-host"): other.host,
+                    Symbol("port"): UShort(other.port),
+                    Symbol("scheme"): other.scheme,
+                }
+                for other in self.failover
+            ]
+        return told
+
+    # Turns
+
+    def talk(self, connection: "AmqpConnection") -> None:
+        """A connection has something to write at the end of this turn."""
+        self._talking.append(connection)
+
+    def note_written(self, connection: "AmqpConnection") -> None:
+        """A connection has sent messages: it wants to know when they have been written."""
+        self._writing.append(connection)
+
+    def _end_turn(self) -> None:
+        """All that can happen in this turn has happened: let the connections say what they have to."""
+        if self._writing:
+            writing, self._writing = self._writing, []
+            self._writing += [connection for connection in writing if not connection.written()]
+        while self._talking:
+            talking, self._talking = self._talking, []
+            for connection in talking:
+                connection.flush()

@@ -1,0 +1,147 @@
+"""Messages to a client: sent in runs as its credit allows, settled in runs as it says."""
+
+from typing import TYPE_CHECKING, Any
+
+from heliograph.amqp.performatives import DeliveryState, SenderSettleMode, TransactionalState
+from heliograph.amqp.sender import Sender
+from heliograph.broker.links.departure import Departure
+from heliograph.broker.links.states import error_of, outcome_of
+from heliograph.broker.queues.consumer import Selector
+from heliograph.broker.queues.entry import Entry
+from heliograph.broker.queues.outcome import ACCEPTED, FAILED, RELEASED, Outcome
+from heliograph.broker.queues.queue import Queue
+from heliograph.broker.queues.refusal import Refusal
+
+if TYPE_CHECKING:
+    from heliograph.broker.links.connection import AmqpConnection
+    from heliograph.broker.links.subscribing import Subscription
+
+# What a message is taken to have before any has been sent: with little known, little is taken out of the queue at once.
+_GUESS = 512 << 10
+
+
+class Outgoing:
+    """A link on which a client receives: a consumer or browser of one queue."""
+
+    __slots__ = (
+        "_default",
+        "_presettled",
+        "_size",
+        "_subscription",
+        "_unsettled",
+        "browse",
+        "connection",
+        "correlation_id",
+        "link",
+        "queue",
+        "selector",
+    )
+
+    def __init__(
+        self,
+        connection: "AmqpConnection",
+        link: Sender,
+        queue: Queue,
+        *,
+        selector: Selector | None = None,
+        correlation_id: Any = None,
+        browse: bool = False,
+        subscription: "Subscription | None" = None,
+    ) -> None:
+        self.connection = connection
+        self.link = link
+        self.queue = queue
+        self.selector = selector
+        self.correlation_id = correlation_id
+        self.browse = browse
+        self._subscription = subscription
+        self._presettled = link.snd_settle_mode is SenderSettleMode.SETTLED
+        self._size = _GUESS
+        self._unsettled: dict[int, Entry] = {}
+        default = outcome_of(link.source.default_outcome) if link.source is not None else None
+        self._default: Outcome = default or RELEASED
+
+    # For the queue
+
+    @property
+    def credit(self) -> int:
+        """How many messages can be sent now: none while the network or the session does not take what was sent.
+
+        And not more than there is likely to be room for: a client may give credit for more than fits into memory.
+        """
+        link = self.link
+        if link.pending or not self.connection.room:
+            return 0
+        return min(link.credit, self.connection.room // self._size + 1)
+
+    def deliver(self, entries: list[Entry]) -> None:
+        """Send these."""
+        connection = self.connection
+        now = connection.host.wall_ms()
+        payloads = [entry.outgoing(now) for entry in entries]
+        numbers = self.link.send(payloads, settled=self._presettled)
+        size = sum(map(len, payloads))
+        self._size = size // len(payloads) + 1
+        connection.sent(len(payloads), size)
+        if self.link.pending:
+            connection.stall(self)
+        if self.browse:
+            return
+        if self._presettled:
+            self.queue.settle(entries, ACCEPTED, consumer=self)
+        else:
+            self._unsettled.update(zip(numbers, entries, strict=True))
+
+    def ended(self, refusal: Refusal) -> None:
+        """The queue is gone, and its messages with it."""
+        self._unsettled.clear()
+        self.link.detach(closed=True, error=error_of(refusal))
+        self.connection.talk()
+        self.connection.forget(self.link)
+
+    # For the connection
+
+    def serve(self) -> None:
+        """The client gives credit or wants to see it used up, or there is room: send what there is."""
+        link, before = self.link, -1
+        while self.credit and link.credit != before:
+            before = link.credit
+            self.queue.serve(self)
+        if link.drain and link.credit and self.connection.room and not link.pending:
+            link.drained()
+
+    def settled(self, first: int, last: int, state: DeliveryState | None, *, settled: bool) -> None:
+        """The client's word on a range of messages."""
+        work = None
+        answer = state
+        if isinstance(state, TransactionalState):
+            work = self.connection.transactions.open.get(state.txn_id)
+            # Nobody waits for an answer to this: without its transaction it is as if nothing had been said.
+            state = None if work is None else state.outcome
+        outcome = outcome_of(state)
+        if outcome is None:
+            if not settled:
+                return
+            outcome = self._default
+        entries = self._take(first, last)
+        if entries:
+            self.queue.settle(entries, outcome, work=work, consumer=self)
+        if not settled:
+            self.connection.answer_when_safe(self.link, first, last, answer)
+
+    def _take(self, first: int, last: int) -> list[Entry]:
+        unsettled = self._unsettled
+        if first == last:
+            entry = unsettled.pop(first, None)
+            return [] if entry is None else [entry]
+        found = [unsettled.pop(number, None) for number in range(first, last + 1)]
+        return [entry for entry in found if entry is not None]
+
+    def gone(self, how: Departure) -> bool:
+        """The link is no more: what was not settled goes back."""
+        self.queue.remove_consumer(self)
+        if self._unsettled:
+            entries = list(self._unsettled.values())
+            self._unsettled = {}
+            self.queue.settle(entries, FAILED if how is Departure.LOST else self._default, consumer=self)
+        return self._subscription is not None and self._subscription.left(self.queue, how)

@@ -1,0 +1,84 @@
+"""Where messages from clients can be put, by address."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from heliograph.amqp import conditions
+from heliograph.broker.links.addresses import Address, Kind, read_address
+from heliograph.broker.links.publishing import Topic
+from heliograph.broker.links.putting import Place, put_run
+from heliograph.broker.queues.message_view import MessageView
+from heliograph.broker.queues.queue import Queue
+from heliograph.broker.queues.refusal import TAKEN, Put, Refusal, Refused
+from heliograph.broker.queues.work import Work
+
+if TYPE_CHECKING:
+    from heliograph.broker.links.connection import AmqpConnection
+
+_KNOWN_MOST = 1000
+
+
+def find_place(connection: "AmqpConnection", address: Address) -> Place:
+    """What is at an address; Refused if there is nothing."""
+    host = connection.host
+    if address.kind is Kind.MANAGEMENT:
+        if host.management is None:
+            raise Refused(conditions.NOT_FOUND, "there is no management node here")
+        return host.management
+    if address.kind is Kind.TOPIC:
+        return Topic(host.broker, address.name, connection.container_id)
+    return host.broker.queues.find(address.name)
+
+
+class Relay:
+    """Puts each message where its own address says."""
+
+    __slots__ = ("_connection", "_known")
+
+    def __init__(self, connection: "AmqpConnection") -> None:
+        self._connection = connection
+        self._known: dict[str, Place] = {}
+
+    def put(self, messages: Sequence[bytes], *, work: Work | None = None) -> Put:
+        """Put encoded messages; neighbours that go to the same place go as a run."""
+        if len(messages) == 1:
+            place = self._find(address_of(messages[0]))
+            return Put({0: place}, stored=False) if isinstance(place, Refusal) else put_run(place, messages, work)
+        addresses = [address_of(message) for message in messages]
+        refused: dict[int, Refusal] = {}
+        stored = False
+        begin = 0
+        while begin < len(messages):
+            end = begin + 1
+            while end < len(messages) and addresses[end] == addresses[begin]:
+                end += 1
+            place = self._find(addresses[begin])
+            if isinstance(place, Refusal):
+                refused.update(dict.fromkeys(range(begin, end), place))
+            else:
+                put = put_run(place, messages[begin:end], work)
+                stored = stored or put.stored
+                refused.update({begin + index: why for index, why in put.refused.items()})
+            begin = end
+        return Put(refused, stored) if refused or stored else TAKEN
+
+    def _find(self, address: str | None) -> Place | Refusal:
+        if address is None:
+            return Refusal(conditions.INVALID_FIELD, "expected an address in the message's to field, found none")
+        place = self._known.get(address)
+        if place is not None and not (isinstance(place, Queue) and place.deleted):
+            return place
+        try:
+            place = find_place(self._connection, read_address(address))
+        except Refused as error:
+            return error.refusal
+        if len(self._known) >= _KNOWN_MOST:
+            self._known.clear()
+        self._known[address] = place
+        return place
+
+
+def address_of(payload: bytes) -> str | None:
+    """The address in a message's `to` field."""
+    address: str | None = MessageView(payload).fields[2]
+    return address

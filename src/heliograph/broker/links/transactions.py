@@ -1,0 +1,130 @@
+"""Transactions of a client: each is a unit of work, begun and ended by messages to a coordinator."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from heliograph.amqp import conditions
+from heliograph.amqp.errors import ProtocolError
+from heliograph.amqp.events import Delivery
+from heliograph.amqp.message import coordination
+from heliograph.amqp.performatives import Declared, Discharge, Error, Rejected
+from heliograph.amqp.receiver import Receiver
+from heliograph.broker.links.departure import Departure
+from heliograph.broker.links.states import TAKEN, rejection
+from heliograph.broker.queues.refusal import Refusal
+from heliograph.broker.queues.work import Work
+
+if TYPE_CHECKING:
+    from heliograph.broker.links.connection import AmqpConnection
+
+_CREDIT = 100
+_REJECTED = "amqp:rejected:list"
+
+
+class Transactions:
+    """The open transactions of one connection."""
+
+    __slots__ = ("_begin", "_last", "open")
+
+    def __init__(self, begin: Callable[[], Work]) -> None:
+        self._begin = begin
+        self._last = 0
+        self.open: dict[bytes, Work] = {}
+
+    def begin(self) -> bytes:
+        """A new transaction."""
+        self._last += 1
+        txn_id = self._last.to_bytes(8, "big")
+        self.open[txn_id] = self._begin()
+        return txn_id
+
+    def roll_back(self, txn_id: bytes) -> None:
+        """As if nothing of it had happened; nothing happens if it has ended already."""
+        work = self.open.pop(txn_id, None)
+        if work is not None:
+            work.roll_back()
+
+    def roll_back_all(self) -> None:
+        """The client is gone."""
+        for txn_id in list(self.open):
+            self.roll_back(txn_id)
+
+
+def unknown_transaction(txn_id: bytes) -> Rejected:
+    """The answer to those who name a transaction that is not open."""
+    text = f"there is no open transaction {txn_id.hex()}"
+    return Rejected(error=Error(condition=conditions.TRANSACTION_UNKNOWN_ID, description=text))
+
+
+class Coordination:
+    """A link to the coordinator: its transactions end with it at the latest."""
+
+    __slots__ = ("_connection", "_link", "_mine")
+
+    def __init__(self, connection: "AmqpConnection", link: Receiver) -> None:
+        self._connection = connection
+        self._link = link
+        self._mine: set[bytes] = set()
+        link.flow(_CREDIT)
+
+    def take(self, deliveries: list[Delivery]) -> None:
+        """Requests have come. They are handled in order, though a commit is answered only when it is safe."""
+        for delivery in deliveries:
+            self._take_one(delivery)
+        if self._link.credit <= _CREDIT // 2:
+            self._link.flow(_CREDIT)
+
+    def _take_one(self, delivery: Delivery) -> None:
+        try:
+            asked = coordination(delivery.payload)
+        except ProtocolError as error:
+            self._refuse(delivery, Refusal(error.condition, str(error)))
+            return
+        if isinstance(asked, Discharge):
+            self._discharge(delivery, asked)
+        elif asked.global_id is not None:
+            self._refuse(delivery, Refusal(conditions.NOT_IMPLEMENTED, "there are no global transactions here"))
+        else:
+            txn_id = self._connection.transactions.begin()
+            self._mine.add(txn_id)
+            self._link.settle(delivery.number, delivery.number, Declared(txn_id=txn_id))
+
+    def _discharge(self, delivery: Delivery, discharge: Discharge) -> None:
+        txn_id = discharge.txn_id
+        self._mine.discard(txn_id)
+        work = self._connection.transactions.open.pop(txn_id, None)
+        if work is None:
+            self._reject(delivery, unknown_transaction(txn_id))
+        elif discharge.fail:
+            work.roll_back()
+            self._link.settle(delivery.number, delivery.number, TAKEN)
+        else:
+            work.commit(partial(self._committed, delivery))
+
+    def _committed(self, delivery: Delivery, refusal: Refusal | None) -> None:
+        if refusal is None:
+            self._link.settle(delivery.number, delivery.number, TAKEN)
+        else:
+            self._refuse(delivery, Refusal(conditions.TRANSACTION_ROLLBACK, refusal.text))
+        self._connection.talk()
+
+    def _refuse(self, delivery: Delivery, refusal: Refusal) -> None:
+        self._reject(delivery, rejection(refusal))
+
+    def _reject(self, delivery: Delivery, outcome: Rejected) -> None:
+        source = self._link.source
+        if source is not None and source.outcomes and _REJECTED not in source.outcomes:
+            # The client has said that it would not understand: the standard's other way to tell it.
+            self._link.detach(closed=True, error=outcome.error)
+            self._connection.forget(self._link)
+            self.gone(Departure.LOST)
+        else:
+            self._link.settle(delivery.number, delivery.number, outcome)
+
+    def gone(self, how: Departure) -> bool:
+        """The link is no more: what was not committed is rolled back."""
+        for txn_id in self._mine:
+            self._connection.transactions.roll_back(txn_id)
+        self._mine.clear()
+        return False

@@ -1,0 +1,1 @@
+"""Queues: messages wait here, in order, until somebody gets them."""

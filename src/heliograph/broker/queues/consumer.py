@@ -1,0 +1,40 @@
+"""Who gets messages from a queue."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from heliograph.broker.queues.entry import Entry
+from heliograph.broker.queues.message_view import MessageView
+from heliograph.broker.queues.refusal import Refusal
+
+Selector = Callable[[MessageView], object]
+"""Takes a message; true if it is wanted."""
+
+
+class Consumer(Protocol):
+    """A receiving link, as a queue sees it. The attributes but `credit` do not change while it is on a queue."""
+
+    @property
+    def credit(self) -> int:
+        """How many more messages it takes now. Goes down in `deliver`; `Queue.serve` is to be called when it grows."""
+
+    @property
+    def selector(self) -> Selector | None:
+        """Which messages it wants; None for all."""
+
+    @property
+    def correlation_id(self) -> Any:
+        """With a value it wants the messages with just this correlation id, which are found without a search."""
+
+    @property
+    def browse(self) -> bool:
+        """Whether it gets copies, once each, and the messages stay."""
+
+    def deliver(self, entries: list[Entry]) -> None:
+        """Send these, at most `credit` of them; their payloads are in memory. `entry.outgoing(now)` is what to send.
+
+        Each is locked for this consumer until `Queue.settle` is called for it; what a browser gets is not.
+        """
+
+    def ended(self, refusal: Refusal) -> None:
+        """The queue is gone, and the consumer is no longer on it."""

@@ -1,0 +1,291 @@
+"""Who gets what: the consumers of one queue, and how messages are shared out among them.
+
+Consumers with credit take turns. One that wants everything takes from the front. One that chooses (it has a selector,
+or has said of a message that it cannot use it) looks at each message once: its *mark* in each lane says how far it has
+looked, and what comes back before the mark is remembered apart. One that waits for a correlation id is called when a
+message with that id comes. Browsers have marks too, and take nothing.
+"""
+
+import heapq
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from heliograph.broker.queues.consumer import Consumer
+from heliograph.broker.queues.entry import Entry
+from heliograph.broker.queues.lane import Lane
+
+if TYPE_CHECKING:
+    from heliograph.broker.queues.queue import Queue
+
+_LOOK_AT_ONCE = 256
+"""Messages that are read back together when a consumer that chooses has to look at them."""
+
+
+class Seat:
+    """A consumer on a queue."""
+
+    __slots__ = ("consumer", "marks", "ready", "returned")
+
+    def __init__(self, consumer: Consumer) -> None:
+        self.consumer = consumer
+        self.marks: dict[Lane, int] | None = {} if consumer.selector is not None or consumer.browse else None
+        """Of one that chooses: the place in each lane up to which it has looked."""
+        self.returned: dict[Lane, list[int]] = {}
+        """Of one that chooses: heaps of places before its marks that have to be looked at again."""
+        self.ready = False
+        """Whether it stands in the row of those who get something."""
+
+    def wants(self, entry: Entry) -> bool:
+        """Whether the consumer may have this message. The payload has to be in memory if it has a selector."""
+        if entry.barred is not None and self.consumer in entry.barred:
+            return False
+        selector = self.consumer.selector
+        return selector is None or bool(selector(entry.message))
+
+
+class Consumers:
+    """The consumers of one queue."""
+
+    def __init__(self, queue: "Queue") -> None:
+        self._queue = queue
+        self._seats: dict[Consumer, Seat] = {}
+        self._row: deque[Seat] = deque()
+        """Those who may have credit, the next in turn first. Browsers and those who wait for an id are elsewhere."""
+        self._browsers: dict[Seat, None] = {}
+        self._by_id: dict[Any, list[Seat]] = {}
+        self._called: dict[Seat, None] = {}
+        """Those who wait for an id, and for whom something may have come."""
+        self._choosy: dict[Seat, None] = {}
+        self._parsed: list[Entry] = []
+
+    def __len__(self) -> int:
+        return len(self._seats)
+
+    def __iter__(self) -> Iterator[Consumer]:
+        return iter(list(self._seats))
+
+    @property
+    def need_index(self) -> bool:
+        """Whether somebody waits for a correlation id."""
+        return bool(self._by_id)
+
+    def add(self, consumer: Consumer) -> None:
+        """A consumer that gets messages from now on."""
+        seat = self._seats[consumer] = Seat(consumer)
+        if consumer.browse:
+            self._browsers[seat] = None
+        elif consumer.correlation_id is not None:
+            self._by_id.setdefault(consumer.correlation_id, []).append(seat)
+            self._called[seat] = None
+        else:
+            if seat.marks is not None:
+                self._choosy[seat] = None
+            self._line_up(seat)
+
+    def remove(self, consumer: Consumer) -> None:
+        """A consumer that gets nothing any more."""
+        seat = self._seats.pop(consumer, None)
+        if seat is None:
+            return
+        self._browsers.pop(seat, None)
+        self._called.pop(seat, None)
+        self._choosy.pop(seat, None)
+        if seat.ready:
+            self._row.remove(seat)
+        same = self._by_id.get(consumer.correlation_id) if consumer.correlation_id is not None else None
+        if same and seat in same:
+            same.remove(seat)
+            if not same:
+                del self._by_id[consumer.correlation_id]
+
+    def _line_up(self, seat: Seat) -> None:
+        if not seat.ready:
+            seat.ready = True
+            self._row.append(seat)
+
+    # What happens to messages
+
+    def note_ids(self, entries: Iterable[Entry]) -> None:
+        """These have come, or come back: call those who wait for their correlation ids."""
+        index = self._queue.index
+        assert index is not None
+        for entry in entries:
+            for seat in self._by_id.get(index.id_of(entry), ()):
+                self._called[seat] = None
+
+    def note_returned(self, lane: Lane, entries: Sequence[Entry]) -> None:
+        """These are back in their places: those who choose have to look again."""
+        for seat in (*self._choosy, *self._browsers):
+            mark = seat.marks.get(lane, 0) if seat.marks is not None else 0
+            for entry in entries:
+                # A browser that has not seen it, because somebody had it, is not told: it looks at each place once.
+                if entry.place < mark and not seat.consumer.browse:
+                    heapq.heappush(seat.returned.setdefault(lane, []), entry.place)
+
+    def bar(self, consumer: Consumer, entry: Entry) -> None:
+        """A consumer does not get this message again."""
+        if entry.barred is None:
+            entry.barred = set()
+        entry.barred.add(consumer)
+        seat = self._seats.get(consumer)
+        if seat is not None and seat.marks is None:
+            seat.marks = {}
+            self._choosy[seat] = None
+
+    # Sharing out
+
+    def serve(self, consumer: Consumer) -> None:
+        """Give one consumer what there is for it."""
+        seat = self._seats.get(consumer)
+        if seat is None:
+            return
+        if consumer.browse:
+            self._show(seat)
+        elif consumer.correlation_id is not None:
+            self._answer(seat)
+        else:
+            self._line_up(seat)
+            self._give(seat, consumer.credit)
+        self._forget_parsed()
+
+    def share_out(self) -> None:
+        """Give everybody what there is, in equal parts as far as they take it."""
+        if self._called:
+            called, self._called = self._called, {}
+            for seat in called:
+                self._answer(seat)
+        queue, row = self._queue, self._row
+        in_vain = 0
+        while row and in_vain < len(row) and (there := queue.waiting):
+            seat = row[0]
+            credit = seat.consumer.credit
+            if credit <= 0:
+                row.popleft()
+                seat.ready = False
+                continue
+            row.rotate(-1)
+            if self._give(seat, min(credit, -(-there // len(row)))):
+                in_vain = 0
+            else:
+                in_vain += 1
+        for seat in list(self._browsers):
+            self._show(seat)
+        self._forget_parsed()
+
+    def _give(self, seat: Seat, most: int) -> bool:
+        """Give a consumer at most so many messages; whether there was one for it."""
+        if most <= 0:
+            return False
+        queue = self._queue
+        given = False
+        while most > 0:  # what has expired is taken and not given, so once may not be enough
+            taken = queue.take(most) if seat.marks is None else self._choose(seat, most)
+            if not taken:
+                break
+            entries = queue.deliverable(taken)
+            if entries is None:
+                return False
+            if entries:
+                given = True
+                most -= len(entries)
+                seat.consumer.deliver(entries)
+                if seat.consumer not in self._seats:
+                    break
+                most = min(most, seat.consumer.credit)
+        return given
+
+    def _answer(self, seat: Seat) -> None:
+        """Give a consumer that waits for a correlation id what there is with that id."""
+        credit = seat.consumer.credit
+        if credit <= 0 or seat.consumer not in self._seats:
+            return
+        entries = self._queue.take_by_correlation(seat.consumer.correlation_id, credit, seat.consumer)
+        if entries:
+            seat.consumer.deliver(entries)
+
+    def _choose(self, seat: Seat, most: int) -> list[Entry]:
+        """Take messages that a consumer wants, at most so many, from where it has not looked yet."""
+        chosen: list[Entry] = []
+        marks = seat.marks
+        assert marks is not None
+        for lane in self._queue.lanes:
+            if seat.returned.get(lane):
+                self._look_again(seat, lane, chosen, most)
+            place = max(marks.get(lane, 0), lane.first)
+            while place < lane.end and len(chosen) < most:
+                at = place - lane.base
+                some = [entry for entry in lane.slots[at : at + _LOOK_AT_ONCE] if entry is not None]
+                wanted, place = self._look(seat, some, most - len(chosen), min(place + _LOOK_AT_ONCE, lane.end))
+                if wanted is None:
+                    marks[lane] = place
+                    return chosen
+                chosen += wanted
+                if wanted:
+                    lane.remove(wanted)
+            marks[lane] = max(place, marks.get(lane, 0))
+            if len(chosen) >= most:
+                break
+        return chosen
+
+    def _look(self, seat: Seat, some: list[Entry], most: int, end: int) -> tuple[list[Entry] | None, int]:
+        """Which of some entries a consumer wants, and the place up to which it has looked; None if not readable."""
+        fetched: list[Entry] = []
+        if seat.consumer.selector is not None:
+            got = self._queue.fetch(some)
+            if got is None:
+                return None, some[0].place
+            fetched = got
+            self._parsed += some
+        wanted: list[Entry] = []
+        for entry in some:
+            if len(wanted) == most:
+                end = entry.place
+                break
+            if seat.wants(entry):
+                wanted.append(entry)
+        if fetched:
+            self._queue.let_go(set(fetched) - set(wanted))
+        return wanted, end
+
+    def _look_again(self, seat: Seat, lane: Lane, chosen: list[Entry], most: int) -> None:
+        """Take what has come back to places where a consumer has looked before."""
+        places = seat.returned[lane]
+        while places and len(chosen) < most:
+            place = heapq.heappop(places)
+            at = place - lane.base
+            entry = lane.slots[at] if lane.head <= at < len(lane.slots) else None
+            if entry is None:
+                continue
+            wanted, _ = self._look(seat, [entry], 1, place + 1)
+            if wanted is None:
+                heapq.heappush(places, place)
+                return
+            if wanted:
+                lane.remove(wanted)
+                chosen.append(entry)
+
+    def _show(self, seat: Seat) -> None:
+        """Give a browser copies of what it has not seen."""
+        marks = seat.marks
+        assert marks is not None
+        for lane in self._queue.lanes:
+            place = max(marks.get(lane, 0), lane.first)
+            while place < lane.end and (credit := seat.consumer.credit) > 0:
+                at = place - lane.base
+                some = [entry for entry in lane.slots[at : at + _LOOK_AT_ONCE] if entry is not None]
+                some = self._queue.without_expired(some)
+                fetched = self._queue.fetch(some)
+                if fetched is None:
+                    return
+                wanted, place = self._look(seat, some, credit, min(place + _LOOK_AT_ONCE, lane.end))
+                marks[lane] = place
+                if wanted:
+                    seat.consumer.deliver(wanted)
+                self._queue.let_go(fetched)
+
+    def _forget_parsed(self) -> None:
+        """Parsed messages take more room than they are worth once everybody has looked."""
+        for entry in self._parsed:
+            entry.parsed = None
+        self._parsed.clear()

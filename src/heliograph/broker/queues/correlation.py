@@ -1,0 +1,43 @@
+"""Finding messages by their correlation id without a search, for those who wait for just one answer."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from heliograph.broker.queues.entry import WAITING, Entry
+
+_CORRELATION_ID = 5  # its place among the fields of a message's properties
+
+
+class CorrelationIndex:
+    """The messages of one queue by correlation id. Payloads have to be in memory when entries are added."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[Any, dict[Entry, None]] = {}
+        self._id_of: dict[Entry, Any] = {}
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Take up entries; those without a correlation id cannot be found here."""
+        for entry in entries:
+            correlation_id = entry.message.fields[_CORRELATION_ID]
+            entry.parsed = None
+            if correlation_id is not None:
+                self._id_of[entry] = correlation_id
+                self._by_id.setdefault(correlation_id, {})[entry] = None
+
+    def forget(self, entries: Iterable[Entry]) -> None:
+        """These are no longer in the queue."""
+        for entry in entries:
+            correlation_id = self._id_of.pop(entry, None)
+            if correlation_id is not None:
+                same = self._by_id[correlation_id]
+                del same[entry]
+                if not same:
+                    del self._by_id[correlation_id]
+
+    def id_of(self, entry: Entry) -> Any:
+        """The correlation id of an entry; None if it has none."""
+        return self._id_of.get(entry)
+
+    def waiting(self, correlation_id: Any) -> list[Entry]:
+        """The entries with this id that wait."""
+        return [entry for entry in self._by_id.get(correlation_id, ()) if entry.state == WAITING]

@@ -1,0 +1,179 @@
+"""Dead letters: where messages go that nobody could use, what is written on them, and the way back."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from heliograph.amqp.errors import ProtocolError
+from heliograph.amqp.glance import glance
+from heliograph.amqp.types import Described, Symbol, Timestamp, UInt, ULong, decode, encode
+from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE
+from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, Entry
+from heliograph.broker.queues.outcome import ACCEPTED
+from heliograph.broker.queues.refusal import NoSuchQueue
+from heliograph.broker.queues.work import LIMIT
+
+if TYPE_CHECKING:
+    from heliograph.broker.queues.queue import Queue
+    from heliograph.broker.queues.queues import Queues
+
+REASON = Symbol("x-opt-dead-letter-reason")
+ORIGIN = Symbol("x-opt-dead-letter-queue")
+TIME = Symbol("x-opt-dead-letter-time")
+COUNT = Symbol("x-opt-dead-letter-count")
+_OURS = {REASON, ORIGIN, TIME, COUNT}
+
+_DELIVERY_ANNOTATIONS = b"\x00\x53\x71"
+_MESSAGE_ANNOTATIONS = b"\x00\x53\x72"
+
+
+def bury(queues: "Queues", queue: "Queue", entries: list[Entry], reason: str, *, backed_out: bool) -> bool:
+    """Move messages that somebody had to where dead letters of their queue go; False if there is no such place now."""
+    grave = _grave(queues, queue, len(entries), backed_out=backed_out)
+    if grave is None or queues.trouble is not None or queue.fetch(entries) is None:
+        return False
+    now = queues.now()
+    letters = []
+    for entry in entries:
+        assert entry.payload is not None
+        written = {
+            REASON: reason,
+            ORIGIN: queue.name,
+            TIME: Timestamp(now),
+            COUNT: UInt(entry.deliveries),
+        }
+        try:
+            payload = with_annotations(entry.payload, written)
+        except ProtocolError:  # it may have been rejected just because it makes no sense
+            payload = entry.payload
+        offset = NOT_PERSISTENT
+        if entry.offset >= 0 and grave.keeps:
+            offset = NOT_STORED
+            queues.open_shelf(grave)
+        letters.append(Entry(grave, payload, len(payload), entry.priority, entry.expires, 0, now, offset))
+    _move(queues, queue, entries, grave, letters)
+    queue.counters.dead_lettered += len(entries)
+    return True
+
+
+def _grave(queues: "Queues", queue: "Queue", number: int, *, backed_out: bool) -> "Queue | None":
+    """The backout queue for what failed too often, else the queue's dead-letter queue, else the server's."""
+    definition = queue.definition
+    names = [definition.backout_queue] if backed_out else []
+    for name in [*names, definition.dead_letter_queue, queues.dead_letter_queue]:
+        try:
+            found = queues.find(name) if name else None
+        except NoSuchQueue:
+            continue
+        if found is not None and found is not queue and found.takes(number):
+            return found
+    # The last resort takes everything, full or not: what finds no place here would be lost or go round for ever.
+    last = queues.find(DEAD_LETTER_QUEUE)
+    return None if last is queue else last
+
+
+def _move(queues: "Queues", queue: "Queue", entries: list[Entry], to: "Queue", copies: list[Entry]) -> None:
+    """Messages that are locked leave a queue and are in another one, as one step."""
+    work = queues.begin(limit=max(LIMIT, 2 * len(entries)), moves=True)
+    work.add_puts(to, copies)
+    to.note_put(len(copies))
+    work.add_settled(queue, entries, ACCEPTED, None)
+    work.commit(lambda refusal: None)
+
+
+# The way back
+
+
+@dataclass(slots=True)
+class Redriven:
+    """What became of dead letters that were to go back."""
+
+    moved: int = 0
+    left: Counter[str] = field(default_factory=Counter)
+    """Why some stayed, and how many."""
+
+
+def redrive(queues: "Queues", queue: "Queue", most: int = 0, origin: str = "") -> Redriven:
+    """Send dead letters back to the queues they came from, oldest first; at most so many, and only those from `origin`.
+
+    They are as they were before, and their failed deliveries are forgotten.
+    """
+    result = Redriven()
+    if (trouble := queues.trouble) is not None:
+        result.left[trouble.text] = queue.waiting
+        return result
+    by_origin: dict[str, list[tuple[Entry, bytes]]] = {}
+    found = 0
+    for entry in queue.browse():
+        assert entry.payload is not None
+        try:
+            payload, annotations = without_annotations(entry.payload)
+        except ProtocolError:
+            payload, annotations = entry.payload, {}
+        name = annotations.get(ORIGIN)
+        if origin and name != origin:
+            continue
+        if not isinstance(name, str):
+            result.left["it does not say where it came from"] += 1
+            continue
+        by_origin.setdefault(name, []).append((entry, payload))
+        found += 1
+        if found == most:
+            break
+    for name, letters in by_origin.items():
+        for at in range(0, len(letters), LIMIT):
+            _send_back(queues, queue, name, letters[at : at + LIMIT], result)
+    return result
+
+
+def _send_back(
+    queues: "Queues", queue: "Queue", name: str, letters: list[tuple[Entry, bytes]], result: Redriven
+) -> None:
+    try:
+        home = queues.find(name)
+    except NoSuchQueue as missing:
+        result.left[missing.refusal.text] += len(letters)
+        return
+    copies, refused = home.admit([payload for _, payload in letters])
+    for why in refused.values():
+        result.left[why.text] += 1
+    entries = [entry for place, (entry, _) in enumerate(letters) if place not in refused]
+    for copy, entry in zip(copies, entries, strict=True):
+        if entry.offset >= 0 and home.keeps:
+            copy.offset = NOT_STORED
+            queues.open_shelf(home)
+    if entries:
+        queue.lock(entries)
+        _move(queues, queue, entries, home, copies)
+        result.moved += len(entries)
+
+
+# Annotations
+
+
+def with_annotations(payload: bytes, annotations: dict[Symbol, Any]) -> bytes:
+    """A message with these message annotations beside those it has; no other byte is changed."""
+    start, end, known = _annotations(payload)
+    return payload[:start] + _encoded(known | annotations) + payload[end:]
+
+
+def without_annotations(payload: bytes) -> tuple[bytes, dict[Any, Any]]:
+    """A message without what is written on dead letters, and all annotations that it had."""
+    start, end, known = _annotations(payload)
+    kept = {key: value for key, value in known.items() if key not in _OURS}
+    return payload[:start] + (_encoded(kept) if kept else b"") + payload[end:], known
+
+
+def _encoded(annotations: dict[Any, Any]) -> bytes:
+    return encode(Described(ULong(0x72), annotations))
+
+
+def _annotations(payload: bytes) -> tuple[int, int, dict[Any, Any]]:
+    """Where the message annotations begin and end, and what they are."""
+    at = glance(payload).body_at
+    if payload.startswith(_DELIVERY_ANNOTATIONS, at):
+        _, at = decode(payload, at)
+    if not payload.startswith(_MESSAGE_ANNOTATIONS, at):
+        return at, at, {}
+    section, end = decode(payload, at)
+    return at, end, dict(section.value)

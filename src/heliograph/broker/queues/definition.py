@@ -1,0 +1,136 @@
+"""What a queue is to be: its attributes, their defaults, and what makes sense."""
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from heliograph.errors import Problem
+
+DEAD_LETTER_QUEUE = "SYSTEM.DEAD.LETTER.QUEUE"
+"""Always there: takes the dead letters of queues that name no other place for them."""
+TEMPORARY_MODEL = "SYSTEM.DEFAULT.MODEL.QUEUE"
+"""Always there: what temporary queues are made after when nobody says otherwise."""
+
+MOST_MESSAGES = 999_999_999
+LONGEST_MESSAGE = 256 << 20
+_NAME = re.compile(r"[A-Za-z0-9._/%-]{1,48}")
+
+
+class Kind(StrEnum):
+    """What stands behind a name."""
+
+    LOCAL = "local"
+    """A queue with messages."""
+    ALIAS = "alias"
+    """Another name for a queue."""
+    MODEL = "model"
+    """What queues are made after when somebody asks for a new one."""
+
+
+class Order(StrEnum):
+    """Who goes first."""
+
+    PRIORITY = "priority"
+    """Higher priorities first, and within one priority in the order that they came."""
+    FIFO = "fifo"
+    """In the order that they came."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueDefinition:
+    """The attributes of a queue. Made only if they make sense; a Problem says what does not."""
+
+    name: str
+    """1 to 48 of A-Z a-z 0-9 . _ / % -; names that begin with "$" are the server's own and may be anything."""
+    kind: Kind = Kind.LOCAL
+    description: str = ""
+    max_depth: int = 5_000
+    """Most messages in the queue, those of units of work that are not committed included."""
+    max_message_length: int = 4 << 20
+    """Largest message, in bytes as it is encoded."""
+    put_enabled: bool = True
+    get_enabled: bool = True
+    default_persistence: bool = False
+    """Whether a message that does not say (it has no header) is persistent."""
+    default_priority: int = 0
+    """Priority of a message that does not say (it has no header), 0 to 9."""
+    order: Order = Order.PRIORITY
+    max_ttl: int = 0
+    """Milliseconds that a message lives at most, whatever it says itself; 0 is no limit."""
+    backout_threshold: int = 0
+    """After so many failed deliveries a message goes to the backout queue or becomes a dead letter; 0 is never."""
+    backout_queue: str = ""
+    dead_letter_queue: str = ""
+    """Where rejected messages go; empty for the server's own dead-letter queue."""
+    exclusive: bool = False
+    """Whether there can be one consumer only."""
+    target: str = ""
+    """Of an alias: the name of the queue."""
+    temporary: bool = False
+    """Whether it goes with its creator, and all of its messages with it; of a model: whether its queues do."""
+
+    def __post_init__(self) -> None:
+        """Check it."""
+        try:
+            object.__setattr__(self, "kind", Kind(self.kind))
+            object.__setattr__(self, "order", Order(self.order))
+        except ValueError:
+            self._check_choice("kind", self.kind, Kind)
+            self._check_choice("order", self.order, Order)
+        check_name(self.name)
+        self._check_number("max_depth", 1, MOST_MESSAGES)
+        self._check_number("max_message_length", 1, LONGEST_MESSAGE)
+        self._check_number("default_priority", 0, 9)
+        self._check_number("max_ttl", 0, MOST_MESSAGES * 1000)
+        self._check_number("backout_threshold", 0, MOST_MESSAGES)
+        for field in ("backout_queue", "dead_letter_queue", "target"):
+            self._check_other(field)
+        if (self.kind is Kind.ALIAS) != bool(self.target):
+            raise Problem(
+                f"queue {self.name}: expected the name of a queue as target of an alias, and none of other kinds; "
+                f"found kind = {self.kind}, target = {self.target!r}"
+            )
+
+    @property
+    def internal(self) -> bool:
+        """Whether the server made it for itself, as the queue behind a subscription: lists do not show it."""
+        return self.name.startswith("$")
+
+    def replace(self, **changes: Any) -> "QueueDefinition":
+        """The same with some attributes changed; a Problem if one is unknown or makes no sense."""
+        known = {field.name for field in dataclasses.fields(self)}
+        if unknown := sorted(changes.keys() - known):
+            raise Problem(f"queue {self.name}: no attribute {unknown[0]!r}; there are {', '.join(sorted(known))}")
+        return dataclasses.replace(self, **changes)
+
+    def _check_choice(self, field: str, found: str, choices: type[StrEnum]) -> None:
+        if found not in list(choices):
+            raise Problem(f"queue {self.name}: expected {field} to be one of {', '.join(choices)}, found {found!r}")
+
+    def _check_number(self, field: str, least: int, most: int) -> None:
+        found = getattr(self, field)
+        if not isinstance(found, int) or not least <= found <= most:
+            raise Problem(f"queue {self.name}: expected {field} from {least} to {most}, found {found!r}")
+
+    def _check_other(self, field: str) -> None:
+        """Check the name of another queue."""
+        found = getattr(self, field)
+        if not found:
+            return
+        try:
+            check_name(found)
+        except Problem as problem:
+            raise Problem(f"queue {self.name}, {field}: {problem}") from None
+        if found == self.name:
+            raise Problem(f"queue {self.name}: expected another queue as {field}, found the queue itself")
+
+
+def check_name(name: str) -> None:
+    """A Problem if no queue can have this name."""
+    if not name.startswith("$") and not _NAME.fullmatch(name):
+        raise Problem(
+            f"expected a queue name of 1 to 48 letters, digits and . _ / % -, found {name[:60]!r} "
+            f"({len(name)} characters)"
+        )

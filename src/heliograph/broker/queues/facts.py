@@ -1,0 +1,69 @@
+"""What the log is told of queues, their messages aside."""
+
+import dataclasses
+import json
+import struct
+from typing import Any
+
+from heliograph.broker import facts
+from heliograph.broker.queues.definition import QueueDefinition
+from heliograph.log.cursor import Cursor
+from heliograph.log.record import Record
+from heliograph.log.upkeep import Fact
+
+DELIVERIES_ROW = struct.Struct("<IQI")
+"""Number of the cursor, offset of the message, failed deliveries."""
+
+
+def queue_fact(definition: QueueDefinition, cursor: int, bindings: list[dict[str, Any]]) -> Fact:
+    """All that is known of a queue; the cursor is 0 for an alias or a model."""
+    fact = {
+        "queue": definition.name,
+        "cursor": cursor,
+        "definition": dataclasses.asdict(definition),
+        "bindings": bindings,
+    }
+    return facts.QUEUE, facts.as_json(fact)
+
+
+def gone_fact(name: str) -> Fact:
+    """There is nothing behind this name any more."""
+    return facts.QUEUE_GONE, facts.as_json({"queue": name})
+
+
+class QueueFacts:
+    """What the log says of queues, while it is read."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, dict[str, Any]] = {}
+        self._failed: dict[int, dict[int, int]] = {}
+        """By cursor and offset: how many deliveries have failed."""
+
+    def take(self, record: Record) -> bool:
+        """Take up a fact, if it is about queues."""
+        if record.kind == facts.QUEUE:
+            fact = json.loads(record.body)
+            self._by_name[fact["queue"]] = fact
+        elif record.kind == facts.QUEUE_GONE:
+            fact = self._by_name.pop(json.loads(record.body)["queue"], {"cursor": 0})
+            self._failed.pop(fact["cursor"], None)
+        elif record.kind == facts.DELIVERIES:
+            for cursor, offset, deliveries in DELIVERIES_ROW.iter_unpack(record.body):
+                self._failed.setdefault(cursor, {})[offset] = deliveries
+        else:
+            return False
+        return True
+
+    def definitions(self) -> list[tuple[QueueDefinition, int]]:
+        """All that is defined, and the numbers of the cursors."""
+        return [(QueueDefinition(**fact["definition"]), fact["cursor"]) for fact in self._by_name.values()]
+
+    def bindings(self, name: str) -> list[dict[str, Any]]:
+        """What a queue is bound to."""
+        found: list[dict[str, Any]] = self._by_name[name]["bindings"]
+        return found
+
+    def failed(self, cursor: Cursor) -> dict[int, int]:
+        """Failed deliveries of messages that are still there, by offset."""
+        known = self._failed.get(cursor.number, {})
+        return {offset: deliveries for offset, deliveries in known.items() if cursor.is_pending(offset)}

@@ -1,0 +1,566 @@
+"""A queue: messages in order, and those who want them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from heliograph.amqp.glance import glance
+from heliograph.broker.queues import dead_letters, refusal
+from heliograph.broker.queues.consumer import Consumer, Selector
+from heliograph.broker.queues.consumers import Consumers
+from heliograph.broker.queues.correlation import CorrelationIndex
+from heliograph.broker.queues.definition import Order, QueueDefinition
+from heliograph.broker.queues.entry import (
+    GONE,
+    IN_WORK,
+    NOT_PERSISTENT,
+    NOT_STORED,
+    PENDING,
+    TAKEN,
+    WAITING,
+    Entry,
+)
+from heliograph.broker.queues.lane import Lane
+from heliograph.broker.queues.outcome import Outcome
+from heliograph.broker.queues.refusal import Put, Refusal
+from heliograph.broker.queues.shelf import Shelf
+from heliograph.broker.queues.statistics import Counters, QueueStatistics
+from heliograph.broker.queues.timetable import Timetable
+from heliograph.broker.queues.work import Work
+from heliograph.errors import Problem
+
+if TYPE_CHECKING:
+    from heliograph.broker.queues.queues import Queues
+
+
+class Queue:
+    """Found or made by `Queues`. Everything takes runs.
+
+    What was put is handed to consumers at the end of the turn, persistent messages when they are safe.
+    """
+
+    def __init__(
+        self, queues: "Queues", definition: QueueDefinition, shelf: Shelf | None, creator: object = None
+    ) -> None:
+        self.definition = definition
+        self.creator = creator
+        """Of a temporary queue: who made it, and takes it along."""
+        self.keeps = queues.turn is not None and not definition.temporary
+        """Whether persistent messages go to the log."""
+        self.shelf = shelf
+        """Its persistent messages in the log; None until the first one comes."""
+        self.depth = shelf.pending if shelf is not None else 0
+        """Messages in the queue, whoever has them, and those of units of work that are not committed."""
+        self.in_flight = 0
+        self.deleted = False
+        self.counters = Counters(high_water=self.depth)
+        self.consumers = Consumers(self)
+        self.index: CorrelationIndex | None = None
+        self.lanes: list[Lane] = []
+        """Highest priority first."""
+        self._lane_of: dict[int, Lane] = {}
+        self._fifo = definition.order is Order.FIFO
+        self._queues = queues
+        self._timetable: Timetable | None = None
+
+    @property
+    def name(self) -> str:
+        return self.definition.name
+
+    @property
+    def waiting(self) -> int:
+        """Messages that are there for whoever wants them."""
+        return sum([lane.count for lane in self.lanes])
+
+    # Putting
+
+    def put(self, messages: Sequence[bytes], *, work: Work | None = None) -> Put:
+        """Put encoded messages; which of them were refused, and whether the sender is to be told only when it is safe.
+
+        In a unit of work nobody sees them, and nothing is stored, before it is committed. ProtocolError, and none is
+        put, if one of them is no message.
+        """
+        entries, refused = self.admit(messages)
+        if work is not None and entries and (too_much := work.add_puts(self, entries)):
+            self.counters.refused += len(entries)
+            return Put(dict.fromkeys(range(len(messages)), too_much), stored=False)
+        self.note_put(len(entries))
+        stored = False
+        if work is None and entries:
+            stored = self._queues.place({self: entries})
+        if refused:
+            return Put(refused, stored)
+        return refusal.STORED if stored else refusal.TAKEN
+
+    def admit(self, messages: Sequence[bytes], *, patient: bool = False) -> tuple[list[Entry], dict[int, Refusal]]:
+        """Make entries of the messages that may come in, and say which may not and why. See `Queues.put`."""
+        refused: dict[int, Refusal] = {}
+        room = self.definition.max_depth - self.depth
+        longest = self.definition.max_message_length
+        if (
+            self.deleted
+            or not self.definition.put_enabled
+            or len(messages) > room
+            or len(max(messages, key=len)) > longest
+        ):
+            refused = self._refusals(messages, room, longest)
+        entries = self.entries_of(messages)
+        if not patient and (trouble := self._queues.trouble):
+            for place, entry in enumerate(entries):
+                if entry.offset == NOT_STORED:
+                    refused.setdefault(place, trouble)
+        if refused:
+            entries = [entry for place, entry in enumerate(entries) if place not in refused]
+            self.counters.refused += len(refused)
+        return entries, refused
+
+    def _refusals(self, messages: Sequence[bytes], room: int, longest: int) -> dict[int, Refusal]:
+        everything = range(len(messages))
+        if self.deleted:
+            return dict.fromkeys(everything, Refusal(refusal.DELETED, f"queue {self.name} has been deleted"))
+        if not self.definition.put_enabled:
+            return dict.fromkeys(everything, Refusal(refusal.NOT_ALLOWED, f"queue {self.name} is not enabled for puts"))
+        refused = {}
+        taken = 0
+        for place, message in enumerate(messages):
+            if len(message) > longest:
+                refused[place] = Refusal(
+                    refusal.TOO_LONG,
+                    f"queue {self.name} takes messages of up to {longest} bytes, this one has {len(message)}",
+                )
+            elif taken == room or room < 0:
+                refused[place] = Refusal(
+                    refusal.FULL, f"queue {self.name} is full: it has {self.depth + taken} messages"
+                )
+            else:
+                taken += 1
+        return refused
+
+    def entries_of(self, messages: Sequence[bytes]) -> list[Entry]:
+        """Entries for messages, whether there is room for them or not."""
+        definition, now = self.definition, self._queues.now()
+        longest_life = definition.max_ttl
+        entries = []
+        for payload in messages:
+            durable, priority, ttl, _, body_at, deliver_at, delay, expires = glance(payload)
+            if not body_at:  # no header: the queue's defaults count
+                durable, priority = definition.default_persistence, definition.default_priority
+            if delay:
+                deliver_at = now + delay
+            if ttl:
+                expires = now + ttl
+            if longest_life and not 0 < expires <= now + longest_life:
+                expires = now + longest_life
+            offset = NOT_PERSISTENT
+            if durable and self.keeps:
+                offset = NOT_STORED
+                if self.shelf is None:
+                    self._queues.open_shelf(self)
+            entries.append(Entry(self, payload, len(payload), priority, expires, deliver_at, now, offset))
+        return entries
+
+    def takes(self, number: int) -> bool:
+        """Whether so many messages may be put."""
+        return self.definition.put_enabled and self.depth + number <= self.definition.max_depth
+
+    def note_put(self, number: int) -> None:
+        """So many messages count as being in the queue from now on."""
+        self.depth += number
+        self.counters.put += number
+        self.counters.high_water = max(self.counters.high_water, self.depth)
+
+    def show(self, entries: list[Entry]) -> None:
+        """Everybody may see these messages from now on, all but those that are delayed."""
+        if self.deleted or not entries:
+            return
+        if self.shelf is not None and not self._show_on_shelf(self.shelf, entries):
+            return
+        self._show(entries)
+
+    def _show(self, entries: list[Entry]) -> None:
+        if expiring := [entry for entry in entries if entry.expires]:
+            self.timetable.add_expiring(expiring, self.depth)
+        if delayed := [entry for entry in entries if entry.deliver_at]:
+            now = self._queues.now()
+            delayed = [entry for entry in delayed if entry.deliver_at > now]
+            self.timetable.add_delayed(delayed)
+            later = set(delayed)
+            entries = [entry for entry in entries if entry not in later]
+        self._line_up(entries)
+
+    def _show_on_shelf(self, shelf: Shelf, entries: list[Entry]) -> bool:
+        """Whether these are to be kept in memory."""
+        persistent = [entry for entry in entries if entry.offset >= 0]
+        if not shelf.loaded and len(persistent) == len(entries):
+            shelf.shown = persistent[-1].offset + 1
+            self._queues.wake(self)
+            return False  # nobody has looked into the queue yet; whoever does will find them in the log
+        self.load()
+        if persistent:
+            shelf.show(persistent)
+            self._queues.note_shown(self, persistent)
+        return True
+
+    def take_up(self, entries: list[Entry]) -> None:
+        """These have been found in the log: they wait before all others."""
+        assert self.shelf is not None
+        self.shelf.loaded = True
+        self._show(entries)
+
+    def _line_up(self, entries: list[Entry]) -> None:
+        if not entries:
+            return
+        if self._fifo:
+            self._lane(0).append(entries)
+        elif len({entry.priority for entry in entries}) == 1:
+            self._lane(entries[0].priority).append(entries)
+        else:
+            for priority, same in _by_priority(entries).items():
+                self._lane(priority).append(same)
+        if self.index is not None and (fetched := self.fetch(entries)) is not None:
+            self.index.add(entries)
+            self.let_go(fetched)
+            self.consumers.note_ids(entries)
+        self._queues.wake(self)
+
+    def _lane(self, priority: int) -> Lane:
+        lane = self._lane_of.get(priority)
+        if lane is None:
+            lane = self._lane_of[priority] = Lane(priority)
+            self.lanes.append(lane)
+            self.lanes.sort(key=lambda lane: -lane.priority)
+        return lane
+
+    @property
+    def timetable(self) -> Timetable:
+        """What time does to its messages."""
+        if self._timetable is None:
+            self._timetable = Timetable(self._queues.set_timer, self._time_has_come)
+        return self._timetable
+
+    def _time_has_come(self) -> None:
+        if self.deleted:
+            return
+        timetable, now = self.timetable, self._queues.now()
+        self._line_up(timetable.take_due(now))
+        expired = timetable.take_expired(now)
+        self._take_out([entry for entry in expired if entry.state == WAITING])
+        self._expire([entry for entry in expired if entry.state in {WAITING, PENDING}])
+        timetable.looked()
+
+    def load(self) -> bool:
+        """See to it that all messages are known, those in the log too; False if they cannot be read."""
+        if self.shelf is None or self.shelf.loaded:
+            return True
+        try:
+            self._queues.load()
+        except Problem as problem:
+            self._queues.unreadable(self, str(problem))
+            return False
+        return True
+
+    # Consumers
+
+    def add_consumer(self, consumer: Consumer) -> Refusal | None:
+        """From now on a consumer gets messages, in turn with the others; why not, otherwise."""
+        if self.deleted:
+            return Refusal(refusal.DELETED, f"queue {self.name} has been deleted")
+        if not self.definition.get_enabled:
+            return Refusal(refusal.NOT_ALLOWED, f"queue {self.name} is not enabled for gets")
+        if self.definition.exclusive and not consumer.browse and any(not one.browse for one in self.consumers):
+            return Refusal(refusal.LOCKED, f"queue {self.name} takes one consumer at a time, and there is one")
+        if consumer.correlation_id is not None:
+            self._build_index()
+        self.consumers.add(consumer)
+        self._queues.wake(self)
+        return None
+
+    def remove_consumer(self, consumer: Consumer) -> None:
+        """It gets nothing more. What it has not settled has to be settled by whoever removes it."""
+        self.consumers.remove(consumer)
+
+    def serve(self, consumer: Consumer) -> None:
+        """Its credit has grown: give it what there is, now. Afterwards a link that drains has got all that it can."""
+        if self.definition.get_enabled and not self.deleted and self.load():
+            self.consumers.serve(consumer)
+
+    def hand_out(self) -> None:
+        """Give what there is to those who want it."""
+        if len(self.consumers) and self.definition.get_enabled and not self.deleted and self.load():
+            self.consumers.share_out()
+
+    def take(self, most: int) -> list[Entry]:
+        """Take messages from the front, at most so many, for `deliverable`."""
+        for lane in self.lanes:
+            if lane.count:
+                taken = lane.take(most)
+                if len(taken) < most and lane is not self.lanes[-1]:
+                    taken += self.take(most - len(taken)) if self.waiting else []
+                return taken
+        return []
+
+    def deliverable(self, taken: list[Entry]) -> list[Entry] | None:
+        """Lock messages that have been taken, with their payloads in memory, less those that have expired.
+
+        None if they cannot be read; then they are back in their places.
+        """
+        if self._timetable is not None:
+            taken = self._less_expired(taken)
+        if self.shelf is not None and self.fetch(taken) is None:
+            self._give_back(taken)
+            return None
+        for entry in taken:
+            entry.state = TAKEN
+        self.in_flight += len(taken)
+        return taken
+
+    def _less_expired(self, entries: list[Entry]) -> list[Entry]:
+        now = self._queues.now()
+        expired = [entry for entry in entries if 0 < entry.expires <= now]
+        if expired:
+            self._expire(expired)
+            entries = [entry for entry in entries if entry.state != GONE]
+        return entries
+
+    def without_expired(self, entries: list[Entry]) -> list[Entry]:
+        """Those of some entries that are still worth looking at."""
+        now = self._queues.now()
+        return [entry for entry in entries if not 0 < entry.expires <= now]
+
+    def fetch(self, entries: Sequence[Entry]) -> list[Entry] | None:
+        """Read payloads that are not in memory from the log; those that were read, or None if it is not possible."""
+        if self.shelf is None:
+            return []
+        missing = [entry for entry in entries if entry.payload is None]
+        if not missing:
+            return missing
+        try:
+            self.shelf.fetch(missing)
+        except Problem as problem:
+            # Nobody gets past it silently: what is behind waits until somebody has seen to the log.
+            self._queues.unreadable(self, str(problem))
+            return None
+        return missing
+
+    def let_go(self, entries: Iterable[Entry]) -> None:
+        """These were read for a look only: their payloads need not stay in memory."""
+        if self.shelf is not None:
+            self.shelf.let_go(entries)
+
+    # Settling
+
+    def settle(
+        self, entries: Sequence[Entry], outcome: Outcome, *, work: Work | None = None, consumer: Consumer | None = None
+    ) -> None:
+        """What a consumer says of messages of this queue that it was given; those settled already are left alone.
+
+        In a unit of work it counts from the commit on.
+        """
+        entries = [entry for entry in entries if entry.state == TAKEN]
+        if work is not None:
+            work.add_settled(self, entries, outcome, consumer)
+        elif outcome.accepted:
+            self.gone(entries)
+        else:
+            self.back(entries, outcome, consumer)
+
+    def gone(self, entries: list[Entry], *, logged: bool = False, got: bool = True) -> None:
+        """Messages that somebody had are not needed any more. `logged`: the log has been told."""
+        if self.shelf is not None:
+            self.shelf.done(entries, logged=logged)
+        for entry in entries:
+            entry.state = GONE
+        number = len(entries)
+        self.depth -= number
+        self.in_flight -= number
+        if got:
+            self.counters.got += number
+        if self.index is not None:
+            self.index.forget(entries)
+
+    def back(self, entries: list[Entry], outcome: Outcome, consumer: Consumer | None = None) -> None:
+        """Messages that somebody had have not been accepted: they go back to their places, or become dead letters."""
+        if self.deleted or not entries:
+            return
+        if outcome.failed or outcome.rejected:
+            for entry in entries:
+                entry.deliveries += 1
+            if self.shelf is not None:
+                self.shelf.note_failed(entries)
+        if outcome.undeliverable_here and consumer is not None:
+            for entry in entries:
+                self.consumers.bar(consumer, entry)
+        threshold = self.definition.backout_threshold
+        if outcome.rejected:
+            dead, reason = entries, outcome.reason or "rejected"
+        elif threshold and outcome.failed:
+            dead, reason = [entry for entry in entries if entry.deliveries >= threshold], "backout threshold reached"
+        else:
+            dead, reason = [], ""
+        if dead and dead_letters.bury(self._queues, self, dead, reason, backed_out=not outcome.rejected):
+            entries = [entry for entry in entries if entry.state not in {IN_WORK, GONE}]
+        elif dead and consumer is not None:  # no place for them: at least it does not go round for ever
+            for entry in dead:
+                self.consumers.bar(consumer, entry)
+        self.unlock(entries)
+
+    def unlock(self, entries: list[Entry]) -> None:
+        """Put messages that somebody had back into their places."""
+        self.in_flight -= len(entries)
+        if entries:
+            self._give_back(entries)
+            if self._timetable is not None:
+                now = self._queues.now()
+                expired = [entry for entry in entries if 0 < entry.expires <= now]
+                self._take_out(expired)
+                self._expire(expired)
+
+    def _give_back(self, entries: list[Entry]) -> None:
+        for priority, same in _by_priority(entries).items() if not self._fifo else [(0, entries)]:
+            lane = self._lane(priority)
+            if same:
+                lane.give_back(same)
+                self.consumers.note_returned(lane, same)
+        if self.index is not None:
+            self.consumers.note_ids(entries)
+        self.let_go(entries)
+        self._queues.wake(self)
+
+    def _take_out(self, entries: list[Entry]) -> None:
+        """Take messages that wait out of their places."""
+        for priority, same in _by_priority(entries).items() if not self._fifo else [(0, entries)]:
+            if same:
+                self._lane(priority).remove(same)
+
+    def _expire(self, entries: list[Entry]) -> None:
+        self._forget(entries)
+        self.counters.expired += len(entries)
+
+    def _forget(self, entries: list[Entry]) -> None:
+        """Messages that are in no place any more, and that nobody has, are gone."""
+        self.in_flight += len(entries)
+        self.gone(entries, got=False)
+
+    def forget_puts(self, entries: list[Entry]) -> None:
+        """The unit of work that was to put these is rolled back."""
+        self.depth -= len(entries)
+        self.counters.put -= len(entries)
+
+    def lock(self, entries: list[Entry]) -> None:
+        """Take these messages, which wait, as if they had been delivered."""
+        self._take_out(entries)
+        for entry in entries:
+            entry.state = TAKEN
+        self.in_flight += len(entries)
+
+    # Looking and tidying
+
+    def get_by_correlation(self, correlation_id: Any) -> Entry | None:
+        """Take the first message with this correlation id, as if it had been delivered; None if there is none."""
+        self._build_index()
+        found = self.take_by_correlation(correlation_id, 1)
+        return found[0] if found else None
+
+    def take_by_correlation(self, correlation_id: Any, most: int, consumer: Consumer | None = None) -> list[Entry]:
+        """Take and lock messages with this correlation id, at most so many."""
+        assert self.index is not None
+        found = self.index.waiting(correlation_id)
+        if consumer is not None:
+            found = [entry for entry in found if entry.barred is None or consumer not in entry.barred]
+        if not found:
+            return []
+        found.sort(key=lambda entry: (0 if self._fifo else -entry.priority, entry.place))
+        taken = found[:most]
+        self._take_out(taken)
+        return self.deliverable(taken) or []
+
+    def _build_index(self) -> None:
+        if self.index is None:
+            self.load()
+            self.index = CorrelationIndex()
+            for lane in self.lanes:
+                entries = list(lane)
+                if (fetched := self.fetch(entries)) is not None:
+                    self.index.add(entries)
+                    self.let_go(fetched)
+
+    def browse(self, selector: Selector | None = None) -> Iterator[Entry]:
+        """All messages that a consumer could get now, in order, with their payloads in memory; they stay."""
+        self.load()
+        for lane in list(self.lanes):
+            place = lane.first
+            while place < lane.end:
+                at = max(place - lane.base, 0)
+                some = self.without_expired([e for e in lane.slots[at : at + 256] if e is not None])
+                place = lane.base + at + 256
+                fetched = self.fetch(some)
+                if fetched is None:
+                    return
+                for entry in some:
+                    if selector is None or selector(entry.message):
+                        yield entry
+                    entry.parsed = None
+                self.let_go(fetched)
+
+    def peek(self) -> Entry | None:
+        """The message that a consumer would get next; it stays."""
+        return next(self.browse(), None)
+
+    def purge(self) -> int:
+        """Forget all messages that nobody has; how many that were."""
+        self.load()
+        entries = [entry for lane in self.lanes for entry in lane.take(lane.count)]
+        if self._timetable is not None:
+            entries += [entry for entry in self._timetable.all_delayed() if entry.state == PENDING]
+        self._forget(entries)
+        return len(entries)
+
+    def redrive(self, most: int = 0, origin: str = "") -> dead_letters.Redriven:
+        """Send dead letters back to where they came from: at most so many (0: all), and only those from `origin`."""
+        return dead_letters.redrive(self._queues, self, most, origin)
+
+    def statistics(self) -> QueueStatistics:
+        """Figures of this moment."""
+        counters = self.counters
+        oldest = min([entry.put_at for lane in self.lanes if (entry := next(iter(lane), None))], default=0)
+        if self.shelf is not None and not self.shelf.loaded:
+            oldest = self.shelf.oldest
+        return QueueStatistics(
+            depth=self.depth,
+            in_flight=self.in_flight,
+            delayed=self._timetable.delayed if self._timetable is not None else 0,
+            consumers=len(self.consumers),
+            oldest_age=max(0, self._queues.now() - oldest) / 1000 if oldest else 0.0,
+            put=counters.put,
+            got=counters.got,
+            expired=counters.expired,
+            dead_lettered=counters.dead_lettered,
+            refused=counters.refused,
+            high_water=counters.high_water,
+        )
+
+    # Changes
+
+    def alter(self, definition: QueueDefinition) -> None:
+        """It has other attributes from now on."""
+        if definition.order is not self.definition.order:
+            self.lanes.clear()
+            self._lane_of.clear()
+            self._fifo = definition.order is Order.FIFO
+        self.definition = definition
+        self._queues.wake(self)
+
+    def end(self) -> None:
+        """It has been deleted. Messages that somebody has are settled in vain."""
+        self.deleted = True
+        for consumer in self.consumers:
+            self.consumers.remove(consumer)
+            consumer.ended(Refusal(refusal.DELETED, f"queue {self.name} has been deleted"))
+        if self.shelf is not None:
+            self.shelf.forget(entry for lane in self.lanes for entry in lane)
+
+
+def _by_priority(entries: Iterable[Entry]) -> dict[int, list[Entry]]:
+    grouped: dict[int, list[Entry]] = {}
+    for entry in entries:
+        grouped.setdefault(entry.priority, []).append(entry)
+    return grouped

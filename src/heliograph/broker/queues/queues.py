@@ -1,0 +1,355 @@
+"""All queues of a broker: their names, what they are, and what happens to all of them."""
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from heliograph.broker import facts
+from heliograph.broker.queues import refusal
+from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, MOST_MESSAGES, TEMPORARY_MODEL, Kind, QueueDefinition
+from heliograph.broker.queues.entry import NOT_STORED, Entry
+from heliograph.broker.queues.facts import DELIVERIES_ROW, QueueFacts, gone_fact, queue_fact
+from heliograph.broker.queues.loading import load
+from heliograph.broker.queues.queue import Queue
+from heliograph.broker.queues.refusal import NoSuchQueue, Put, Refusal, Refused
+from heliograph.broker.queues.shelf import Memory, Shelf
+from heliograph.broker.queues.statistics import WorkCounters
+from heliograph.broker.queues.turn import Runs, Turn
+from heliograph.broker.queues.work import LIMIT, Work
+from heliograph.errors import Problem
+
+if TYPE_CHECKING:
+    from heliograph.broker.broker import Broker
+    from heliograph.broker.timers import Timer
+    from heliograph.log.upkeep import Fact
+
+SYSTEM = (
+    QueueDefinition(
+        DEAD_LETTER_QUEUE,
+        description="messages that nobody could use",
+        max_depth=MOST_MESSAGES,
+        max_message_length=256 << 20,
+    ),
+    QueueDefinition(TEMPORARY_MODEL, Kind.MODEL, description="what temporary queues are made after", temporary=True),
+)
+
+
+class Queues:
+    """`broker.queues`. Definitions, and persistent messages, are in the log and are there again after a restart."""
+
+    def __init__(self, broker: "Broker", wall: Callable[[], float]) -> None:
+        """`wall` tells the time in seconds since 1970."""
+        self._broker = broker
+        self._wall = wall
+        self._definitions: dict[str, QueueDefinition] = {}
+        self._queues: dict[str, Queue] = {}
+        self._by_creator: dict[object, dict[Queue, None]] = {}
+        self._awake: dict[Queue, None] = {}
+        self._shown: list[tuple[Queue, list[Entry]]] = []
+        self.memory = Memory()
+        self.works = WorkCounters()
+        self.dead_letter_queue = DEAD_LETTER_QUEUE
+        """Takes the dead letters of queues that name no other place for them."""
+        self.turn = Turn(broker.store) if broker.store is not None else None
+        """Where persistent messages go; None for a broker that keeps everything in memory."""
+
+    # What there is
+
+    def find(self, name: str) -> Queue:
+        """The queue of this name, or behind this alias; NoSuchQueue if there is none, or it is a model."""
+        queue = self._queues.get(name)
+        if queue is None:
+            definition = self._definitions.get(name)
+            if definition is not None and definition.kind is Kind.ALIAS:
+                queue = self._queues.get(definition.target)
+            if queue is None:
+                raise NoSuchQueue(name)
+        return queue
+
+    def definition(self, name: str) -> QueueDefinition:
+        """What is defined under a name, an alias or model as such; NoSuchQueue if nothing is."""
+        if name not in self._definitions:
+            raise NoSuchQueue(name)
+        return self._definitions[name]
+
+    def definitions(self, *, internal: bool = False) -> list[QueueDefinition]:
+        """All that is defined, by name; the server's own queues only if asked for."""
+        return [d for _, d in sorted(self._definitions.items()) if internal or not d.internal]
+
+    def all(self) -> list[Queue]:
+        """All queues that have messages of their own: no aliases, no models."""
+        return list(self._queues.values())
+
+    # Changes
+
+    def define(self, definition: QueueDefinition, *, creator: object = None) -> Queue | None:
+        """Make a queue (which is returned), alias or model; Refused (`amqp:precondition-failed`) if the name is taken.
+
+        A temporary queue goes with its creator (see `creator_gone`).
+        """
+        name = definition.name
+        if name in self._definitions:
+            raise Refused(refusal.PRECONDITION, f"there is a queue {name} already")
+        if definition.temporary and definition.kind is Kind.LOCAL and creator is None:
+            raise Problem(f"queue {name}: expected a creator for a temporary queue to go with, found none")
+        self._definitions[name] = definition
+        queue = None
+        if definition.kind is Kind.LOCAL:
+            queue = self._queues[name] = Queue(self, definition, None, creator)
+            if definition.temporary:
+                self._by_creator.setdefault(creator, {})[queue] = None
+        self._note(definition)
+        return queue
+
+    def open_shelf(self, queue: Queue) -> None:
+        """A queue gets persistent messages: give it a place for them in the log, unless it has one."""
+        if queue.shelf is None:
+            assert self.turn is not None
+            queue.shelf = Shelf(self.turn, self.turn.ledger.new_cursor(), self.memory)
+            self._note(queue.definition)
+
+    def _note(self, definition: QueueDefinition) -> None:
+        if self.turn is not None and (fact := self._fact(definition)):
+            self.turn.ledger.note(*fact)
+
+    def _fact(self, definition: QueueDefinition) -> "Fact | None":
+        if definition.temporary and definition.kind is Kind.LOCAL:
+            return None
+        queue = self._queues.get(definition.name)
+        if queue is None:
+            return queue_fact(definition, 0, [])
+        bindings = [binding.fact() for binding in self._broker.bindings.of(queue)]
+        return queue_fact(definition, queue.shelf.cursor.number if queue.shelf else 0, bindings)
+
+    def note(self, queue: Queue) -> None:
+        """What the log has to know of a queue has changed."""
+        self._note(queue.definition)
+
+    def alter(self, name: str, **changes: Any) -> QueueDefinition:
+        """Change attributes; a Problem if they make no sense, Refused if they cannot be changed now."""
+        before = self.definition(name)
+        definition = before.replace(**changes)
+        for field in ("name", "kind", "temporary"):
+            if getattr(before, field) != getattr(definition, field):
+                raise Refused(refusal.NOT_ALLOWED, f"queue {name}: {field} cannot be changed")
+        queue = self._queues.get(name)
+        if queue is not None:
+            if definition.order is not before.order and queue.depth:
+                raise Refused(refusal.NOT_ALLOWED, f"queue {name}: order can be changed only while it is empty")
+            queue.alter(definition)
+        self._definitions[name] = definition
+        self._note(definition)
+        return definition
+
+    def declare(self, definition: QueueDefinition) -> None:
+        """See to it that there is a queue, alias or model with these attributes: made, changed or left as it is."""
+        known = self._definitions.get(definition.name)
+        if known is None:
+            self.define(definition)
+        elif known != definition:
+            self.alter(definition.name, **{f: getattr(definition, f) for f in definition.__slots__ if f != "name"})
+
+    def delete(self, name: str, *, purge: bool = True) -> int:
+        """Forget what is defined under a name, messages and all; how many of those there were.
+
+        Without `purge`, a queue that has messages is refused. Consumers are told by `ended`.
+        """
+        definition = self.definition(name)
+        if name in {one.name for one in SYSTEM}:
+            raise Refused(refusal.NOT_ALLOWED, f"queue {name} belongs to the server")
+        queue = self._queues.get(name)
+        depth = queue.depth if queue is not None else 0
+        if depth and not purge:
+            raise Refused(refusal.PRECONDITION, f"queue {name} has {depth} messages")
+        del self._definitions[name]
+        if self.turn is not None and not (definition.temporary and definition.kind is Kind.LOCAL):
+            self.turn.ledger.note(*gone_fact(name))
+        if queue is not None:
+            self._end(queue)  # its cursor goes last: there must never be a queue without the one it says it has
+        return depth
+
+    def _end(self, queue: Queue) -> None:
+        del self._queues[queue.name]
+        self._broker.bindings.forget(queue)
+        self._awake.pop(queue, None)
+        if queue.creator is not None and (made := self._by_creator.get(queue.creator)):
+            made.pop(queue, None)
+            if not made:
+                del self._by_creator[queue.creator]
+        queue.end()
+        if self.turn is not None and queue.shelf is not None:
+            self.turn.ledger.drop_cursor(queue.shelf.cursor)
+
+    def create_dynamic(self, model: str, creator: object, name: str = "") -> Queue:
+        """Make a queue after a model, with a name that nobody has: `name` is what it begins with."""
+        after = self.definition(model)
+        if after.kind is not Kind.MODEL:
+            raise Refused(refusal.NOT_ALLOWED, f"queue {model} is no model")
+        prefix = (name or "DYNAMIC")[:30]
+        while (full := f"{prefix}.{secrets.token_hex(8).upper()}") in self._definitions:
+            pass
+        queue = self.define(after.replace(name=full, kind=Kind.LOCAL), creator=creator)
+        assert queue is not None
+        return queue
+
+    def creator_gone(self, creator: object) -> None:
+        """Forget the temporary queues of somebody who has gone."""
+        for queue in list(self._by_creator.get(creator, ())):
+            self.delete(queue.name)
+
+    # Messages
+
+    def put(self, queues: Sequence[Queue], messages: Sequence[bytes], *, patient: bool = False) -> list[Put]:
+        """Put the same messages into several queues; a body is stored once. One answer for each queue.
+
+        With `patient`, messages that cannot be stored at present are taken all the same, and stored when they can be.
+        """
+        if len(queues) == 1 and not patient:
+            return [queues[0].put(messages)]
+        answers = []
+        alike: dict[tuple[object, ...], Runs] = {}
+        for queue in queues:
+            entries, refused = queue.admit(messages, patient=patient)
+            queue.note_put(len(entries))
+            stored = any(entry.offset == NOT_STORED for entry in entries)
+            answers.append(Put(refused, stored))
+            if entries:
+                # Queues that make the same of the messages share a record.
+                definition = queue.definition
+                same = (definition.default_persistence, definition.default_priority, definition.max_ttl)
+                alike.setdefault((*same, *refused, queue.shelf is None), {})[queue] = entries
+        for runs in alike.values():
+            self.place(runs)
+        return answers
+
+    def place(self, runs: Runs) -> bool:
+        """Show messages that need not be stored, and gather the others; whether there are any of those."""
+        stored: Runs = {}
+        for queue, entries in runs.items():
+            persistent = [entry for entry in entries if entry.offset == NOT_STORED]
+            if persistent:
+                stored[queue] = persistent
+            if len(persistent) < len(entries):
+                queue.show([entry for entry in entries if entry.offset != NOT_STORED] if persistent else entries)
+        if stored:
+            assert self.turn is not None
+            self.turn.put(stored)
+        return bool(stored)
+
+    def begin(self, *, limit: int = LIMIT, moves: bool = False) -> Work:
+        """A new unit of work."""
+        return Work(self, limit, moves=moves)
+
+    def load(self) -> None:
+        """Get to know what is in the log for queues that nobody has looked into."""
+        assert self.turn is not None
+        unknown = [one for one in self._queues.values() if one.shelf is not None and not one.shelf.loaded]
+        found = load(self.turn.ledger, self.memory, unknown)
+        for one, entries in found.items():
+            one.take_up(entries)
+
+    def unreadable(self, queue: Queue, why: str) -> None:
+        """Messages of a queue cannot be read back."""
+        self._broker.journal.unreadable(f"queue {queue.name}", why)
+
+    # Time and turns
+
+    def now(self) -> int:
+        """Milliseconds since 1970."""
+        return int(self._wall() * 1000)
+
+    def set_timer(self, when: int, action: Callable[[], None]) -> "Timer":
+        """Do something at a time in milliseconds since 1970."""
+        broker = self._broker
+        return broker.timers.at(broker.now() + (when - self.now()) / 1000, lambda _: action())
+
+    def wake(self, queue: Queue) -> None:
+        """There may be something to hand out at the end of the turn."""
+        self._awake[queue] = None
+
+    @property
+    def awake(self) -> bool:
+        """Whether there is something to hand out at the end of the turn."""
+        return bool(self._awake)
+
+    def hand_out(self) -> None:
+        """Give what there is in queues to those who want it."""
+        while self._awake:
+            awake, self._awake = self._awake, {}
+            for queue in awake:
+                queue.hand_out()
+        if self._shown:
+            shown, self._shown = self._shown, []
+            for queue, entries in shown:
+                queue.let_go(entries)
+
+    def note_shown(self, queue: Queue, entries: list[Entry]) -> None:
+        """Persistent messages that anybody may have now: if nobody takes them, they may have to leave memory."""
+        self._shown.append((queue, entries))
+
+    def end_turn(self) -> None:
+        """Hand out what is there, and give what has gathered to the log. The broker calls it."""
+        self.hand_out()
+        if self.turn is not None:
+            self.turn.flush()
+
+    def when_safe(self, action: Callable[[], None]) -> None:
+        """Do this when the turn is safe."""
+        assert self._broker.store is not None
+        self._broker.store.when_safe(action)
+
+    @property
+    def trouble(self) -> Refusal | None:
+        """Why no persistent message can be taken at present."""
+        store = self._broker.store
+        if store is None or store.ledger.trouble is None:
+            return None
+        text = f"messages cannot be stored at present: {store.trouble}"
+        return Refusal(refusal.FULL if store.disk_full else refusal.INTERNAL, text)
+
+    # Restarts
+
+    def all_facts(self) -> "Iterator[Fact]":
+        """All that the log has to know, messages aside; the broker may go on meanwhile."""
+        for name in list(self._definitions):
+            definition = self._definitions.get(name)
+            if definition is None or (fact := self._fact(definition)) is None:
+                continue
+            yield fact
+            queue = self._queues.get(name)
+            if queue is not None and queue.shelf is not None and queue.shelf.failed:
+                rows = [DELIVERIES_ROW.pack(queue.shelf.cursor.number, *row) for row in queue.shelf.failed.items()]
+                yield facts.DELIVERIES, b"".join(rows)
+
+    def revive(self, found: QueueFacts) -> set[int]:
+        """Take up the queues that the log tells of; the numbers of their cursors."""
+        assert self.turn is not None
+        owned = set()
+        for definition, number in found.definitions():
+            self._definitions[definition.name] = definition
+            if definition.kind is Kind.LOCAL:
+                shelf = None
+                if number:
+                    cursor = self.turn.ledger.cursors[number]
+                    owned.add(number)
+                    shelf = Shelf(self.turn, cursor, self.memory, found.failed(cursor))
+                queue = self._queues[definition.name] = Queue(self, definition, shelf)
+                self._broker.bindings.revive(queue, found.bindings(definition.name))
+        return owned
+
+    def open(self, declared: Sequence[QueueDefinition]) -> None:
+        """See to it that the server's own queues are there, and those of the configuration."""
+        for definition in SYSTEM:
+            if definition.name not in self._definitions:
+                self.define(definition)
+        for definition in declared:
+            self.declare(definition)
+
+    def open_dead_letter_queue(self, name: str) -> None:
+        """Have dead letters go to this queue, which is made if it is not there; a Problem if it cannot be one."""
+        known = self._definitions.get(name)
+        if known is not None and known.kind is not Kind.LOCAL:
+            raise Problem(f"expected a local queue for dead letters, found {name} of kind {known.kind}")
+        if known is None:
+            self.define(SYSTEM[0].replace(name=name))
+        self.dead_letter_queue = name

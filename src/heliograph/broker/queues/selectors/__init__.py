@@ -1,0 +1,1 @@
+"""Selectors: conditions on messages in the language of JMS, compiled to Python."""

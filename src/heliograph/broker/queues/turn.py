@@ -1,0 +1,146 @@
+"""What a turn puts into the log for queues: it gathers, so that a queue costs a record for each turn, not each message.
+
+Messages for the same queues, one run after the other, become one record; a body is stored once however many queues get
+it. Nobody sees the messages before they are safe. What consumers are done with becomes ranges.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from heliograph.broker import facts
+from heliograph.broker.queues.entry import Entry
+from heliograph.broker.queues.facts import DELIVERIES_ROW
+from heliograph.log.cursor import Cursor
+from heliograph.log.queue_messages import QueueMessages
+
+if TYPE_CHECKING:
+    from heliograph.broker.queues.queue import Queue
+    from heliograph.broker.store import Store
+
+_RECORD_SIZE = 256 << 10
+"""Messages of one record are read back together: it does not get larger than this, unless one message is."""
+
+Runs = dict["Queue", list[Entry]]
+"""The same messages in one or several queues."""
+
+
+class Turn:
+    """Gathers until `flush`."""
+
+    def __init__(self, store: "Store") -> None:
+        self._store = store
+        self.ledger = store.ledger
+        self._gathered: list[Runs] = []
+        self._last: dict[Queue, Runs] = {}
+        self._done: dict[Cursor, list[int]] = {}
+        self._failed: list[bytes] = []
+
+    def put(self, runs: Runs) -> None:
+        """Store these; they are shown when they are safe."""
+        queues = list(runs)
+        last = self._last.get(queues[0])
+        if last is not None and list(last) == queues and all(self._last.get(queue) is last for queue in queues):
+            for queue, entries in runs.items():
+                last[queue] += entries
+            return
+        gathered: Runs = {queue: list(entries) for queue, entries in runs.items()}
+        self._gathered.append(gathered)
+        self._last.update(dict.fromkeys(queues, gathered))
+
+    def done(self, cursor: Cursor, offsets: list[int]) -> None:
+        """These messages are not needed any more."""
+        known = self._done.get(cursor)
+        if known is None:
+            self._done[cursor] = offsets
+        else:
+            known += offsets
+
+    def failed(self, cursor: Cursor, offset: int, deliveries: int) -> None:
+        """So many deliveries of a message have failed."""
+        self._failed.append(DELIVERIES_ROW.pack(cursor.number, offset, deliveries))
+
+    def flush_puts(self) -> None:
+        """Store what has been put so far, and show it when that is safe."""
+        if not self._gathered:
+            return
+        gathered, self._gathered = self._gathered, []
+        self._last.clear()
+        # A queue that has been deleted meanwhile has no cursor any more.
+        kept = [{queue: run for queue, run in runs.items() if not queue.deleted} for runs in gathered]
+        kept = [runs for runs in kept if runs]
+        for runs in kept:
+            self.store(runs)
+        self._store.when_safe(lambda: _show(kept))
+
+    def flush(self) -> None:
+        """The turn is over."""
+        self.flush_puts()
+        if self._done:
+            for cursor, offsets in self._done.items():
+                self.acknowledge(cursor, offsets)
+            self._done.clear()
+        if self._failed:
+            self.ledger.note(facts.DELIVERIES, *self._failed)
+            self._failed.clear()
+
+    def store(self, runs: Runs) -> None:
+        """Write the same messages for one or several queues; the entries learn their offsets."""
+        cursors = [queue.shelf.cursor for queue in runs if queue.shelf is not None]
+        entries = next(iter(runs.values()))
+        for lo, hi in _parts([entry.size for entry in entries]):
+            part = entries[lo:hi]
+            messages = QueueMessages.of(
+                [entry.payload or b"" for entry in part],
+                [entry.priority for entry in part],
+                bytes(hi - lo),
+                [entry.expires for entry in part],
+                [entry.deliver_at for entry in part],
+            )
+            offsets = self.ledger.store(messages, cursors, [0] * len(cursors))
+            for run, first in zip(runs.values(), offsets, strict=True):
+                for offset, entry in enumerate(run[lo:hi], first):
+                    entry.offset = offset
+
+    def acknowledge(self, cursor: Cursor, offsets: list[int]) -> None:
+        """Tell the log that these are not needed any more."""
+        if self.ledger.cursors.get(cursor.number) is not cursor:
+            return
+        for lo, hi in as_ranges(offsets):
+            self.ledger.acknowledge(cursor, lo, hi)
+
+
+def _show(gathered: list[Runs]) -> None:
+    for runs in gathered:
+        for queue, entries in runs.items():
+            queue.show(entries)
+
+
+def as_ranges(offsets: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Numbers as ranges; none comes twice."""
+    if offsets[-1] - offsets[0] == len(offsets) - 1 and list(range(offsets[0], offsets[-1] + 1)) == offsets:
+        yield offsets[0], offsets[-1] + 1  # in order, as nearly always
+        return
+    offsets = sorted(offsets)
+    lo = hi = offsets[0]
+    for offset in offsets:
+        if offset != hi:
+            yield lo, hi
+            lo = offset
+        hi = offset + 1
+    yield lo, hi
+
+
+def _parts(sizes: list[int]) -> list[tuple[int, int]]:
+    """Where to cut messages of these sizes into records."""
+    total = sum(sizes)
+    if total <= _RECORD_SIZE:
+        return [(0, len(sizes))]
+    parts = []
+    lo = 0
+    start = 0
+    for hi, end in enumerate(accumulate(sizes), 1):
+        if hi == len(sizes) or end - start + sizes[hi] > _RECORD_SIZE:
+            parts.append((lo, hi))
+            lo, start = hi, end
+    return parts

@@ -1,0 +1,57 @@
+"""Identifiers come back as what they were."""
+
+from uuid import UUID
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from heliograph.amqp.values import ULong
+from heliograph.broker.queues.conversion.identifiers import data_of, identifier_in, identifier_of, text_of
+
+TEXTS = st.text() | st.sampled_from(
+    [
+        "ID:AMQP_",
+        "ID:AMQP_UUID:x",
+        "ID:AMQP_STRING:",
+        "ID:AMQP_ULONG:01",
+        "ID:AMQP_ULONG:-1",
+        "ID:AMQP_STRING:ID:AMQP_BINARY:00",
+    ]
+)
+IDENTIFIERS = TEXTS | st.binary() | st.uuids() | st.integers(0, 2**64 - 1).map(ULong) | TEXTS.map(str.encode)
+
+
+@given(IDENTIFIERS)
+def test_any_identifier_survives_as_text(identifier):
+    found = identifier_of(text_of(identifier))
+    assert found == identifier
+    assert type(found) is type(identifier)
+
+
+@given(IDENTIFIERS)
+def test_any_identifier_survives_as_correlation_data(identifier):
+    found = identifier_in(data_of(identifier))
+    assert found == identifier
+    assert type(found) is type(identifier)
+
+
+@given(st.binary() | TEXTS.map(str.encode) | IDENTIFIERS.map(text_of).map(str.encode))
+def test_any_correlation_data_survives_as_an_identifier_unless_it_looks_like_the_text_of_bytes(data):
+    assume(b"ID:AMQP_BINARY:" not in data)
+    assert data_of(identifier_in(data)) == data
+
+
+@pytest.mark.parametrize(
+    ("identifier", "text"),
+    [
+        ("order 17", "order 17"),
+        ("ID:1234", "ID:1234"),
+        (UUID(int=1), "ID:AMQP_UUID:00000000-0000-0000-0000-000000000001"),
+        (ULong(17), "ID:AMQP_ULONG:17"),
+        (b"\xca\xfe", "ID:AMQP_BINARY:CAFE"),
+        ("ID:AMQP_ULONG:17", "ID:AMQP_STRING:ID:AMQP_ULONG:17"),
+    ],
+)
+def test_identifiers_are_written_as_jms_clients_do(identifier, text):
+    assert text_of(identifier) == text
