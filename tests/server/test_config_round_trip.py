@@ -10,14 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, Kind
 from heliograph.broker.streams import StreamOptions
 from heliograph.server.config import STREAM_RANGES, Config, load
 from heliograph.server.config_tables import (
+    QUEUE_RANGES,
     AccessConfig,
     ClientCertificates,
     HttpConfig,
     ListenerConfig,
     ListenerKind,
+    QueueConfig,
+    QueueManagerConfig,
+    QueuesConfig,
     StorageConfig,
 )
 from heliograph.server.schema import Setting
@@ -29,6 +34,8 @@ texts = st.text(st.characters(exclude_categories=["Cs"]))
 
 def values(setting: Setting) -> st.SearchStrategy[Any]:
     """What a key may hold, as far as the schema says."""
+    if setting.many:
+        return st.just(())
     if is_dataclass(setting.kind):
         return tables(setting.kind, setting.ranges)
     if issubclass(setting.kind, StrEnum):
@@ -64,6 +71,31 @@ listeners = st.one_of(
         name=texts,
     ),
 )
+names = st.uuids().map(str)
+queues = st.one_of(
+    tables(
+        QueueConfig,
+        QUEUE_RANGES,
+        name=names,
+        kind=st.just(Kind.LOCAL),
+        topics=st.lists(st.sampled_from(["a/+/#", "#", "b"])).map(tuple),
+        backout_queue=st.just(DEAD_LETTER_QUEUE),
+        dead_letter_queue=st.sampled_from(["", DEAD_LETTER_QUEUE]),
+        target=st.just(""),
+        temporary=st.just(False),
+    ),
+    st.builds(QueueConfig, name=names, kind=st.just(Kind.MODEL), temporary=st.booleans(), description=texts),
+    st.builds(QueueConfig, name=names, kind=st.just(Kind.ALIAS), target=st.just(DEAD_LETTER_QUEUE)),
+)
+many_queues = st.lists(queues, max_size=2, unique_by=lambda queue: queue.name).map(tuple)
+managers = tables(
+    QueueManagerConfig,
+    name=names,
+    directory=st.uuids().map("/var/lib/{}".format),
+    listeners=st.lists(listeners, min_size=1, max_size=2).map(tuple),
+    queues=many_queues,
+    http=tables(HttpConfig, host=hosts, port=st.just(0)),
+)
 configs = tables(
     Config,
     listeners=st.lists(listeners, min_size=1, max_size=3).map(tuple),
@@ -80,10 +112,13 @@ configs = tables(
         max_size=3,
         unique_by=lambda stream: stream.name,
     ).map(tuple),
+    queues=st.just(QueuesConfig()),
+    declared_queues=many_queues,
+    queue_managers=st.lists(managers, max_size=1, unique_by=lambda manager: manager.name).map(tuple),
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(configs)
 def test_a_configuration_survives_being_written_and_read(
     tmp_path_factory: pytest.TempPathFactory, config: Config

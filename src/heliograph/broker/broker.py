@@ -14,6 +14,7 @@ from heliograph.broker.buffer import Buffer, Held
 from heliograph.broker.journal import Journal, NoJournal
 from heliograph.broker.limits import Limits
 from heliograph.broker.outlet import Outlet
+from heliograph.broker.queues.bindings import Bindings
 from heliograph.broker.queues.definition import QueueDefinition
 from heliograph.broker.queues.queues import Queues
 from heliograph.broker.retained import Retained
@@ -36,6 +37,7 @@ from heliograph.mqtt.strings import check_topic_filter, split_share
 
 if TYPE_CHECKING:
     from heliograph.broker.connection import Connection
+    from heliograph.broker.queues.management import QueueManagers
 
 
 class Broker:
@@ -75,7 +77,10 @@ class Broker:
         self.subscription_count = 0
         self.store = store
         self.settled: Settled = store.settled if store else []
+        self.bindings = Bindings(self, self._tree)
         self.queues = Queues(self, store.clock.wall if store else time.time)
+        self.queue_managers: QueueManagers | None = None
+        """The server as a process and those beside it; None where a broker is all there is."""
         self.at_turn_end: list[Callable[[], None]] = []
         """Called when all has happened that can happen in a turn: those with something to say put it into outlets."""
         self.stopping = False
@@ -97,6 +102,19 @@ class Broker:
         """
         if route is None:
             route = self.routes.find(span.topic, self.limits.topic_levels)
+        if self.store is not None:
+            self.store.last_put = False
+        reason, taken = self.publish_to_mqtt(span, publisher, route)
+        if route.bound is None:
+            return reason, taken
+        put = self.bindings.put_span(span, route.bound)
+        if self.store is not None:
+            self.store.last_put = put.stored
+        queued = min(put.refused, default=span.count)
+        return Reason.SUCCESS, queued if reason is not Reason.SUCCESS else max(queued, taken)
+
+    def publish_to_mqtt(self, span: Span, publisher: Session | None, route: Route) -> tuple[Reason, int]:
+        """Publish to all but queues: retained, subscriptions, streams. The answer is that of `publish`."""
         kept = not span.retain or self.retained.keep(span, span.count - 1, self.limits)
         stored = 0
         if self.store is not None:
@@ -108,8 +126,12 @@ class Broker:
         # A message that was delivered but could not be retained is no failure: sent again, it would come twice.
         return Reason.SUCCESS, max(stored, delivery.deliver(self, span, route, publisher))
 
+    def needs_disk(self, span: Span, route: Route) -> bool:
+        """Whether the log gets these messages, for whomever."""
+        return self.is_stored(span, route) or (span.qos > 0 and route.bound is not None and route.bound.is_durable)
+
     def is_stored(self, span: Span, route: Route) -> bool:
-        """Whether the log gets these messages: somebody wants them who may be away, or they are to be retained."""
+        """Whether MQTT needs them in the log: somebody wants them who may be away, or they are to be retained."""
         if route.streams:
             return True
         if span.retain:

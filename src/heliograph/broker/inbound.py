@@ -7,6 +7,7 @@ piece:
 The price of a message is then a share of the price of its run.
 """
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 from heliograph.broker import facts
@@ -31,6 +32,7 @@ _QOS0 = 0x30
 _DUP = 0x08
 _RETAIN = 0x01
 _DOLLAR = ord("$")
+_NOTHING = nullcontext()
 _SHORT_MOST = 2 + 0x7F
 """The longest packet whose length takes one byte."""
 
@@ -234,9 +236,9 @@ def _publish(connection: "Connection", span: Span, route: Route) -> tuple[Reason
         broker.stats.publishes_refused += span.count
         return Reason.NOT_AUTHORIZED, span.count
     store = broker.store
-    if store is not None and store.trouble and connection.version5 and span.qos and broker.is_stored(span, route):
+    if store is not None and store.trouble and connection.version5 and span.qos and broker.needs_disk(span, route):
         # Older clients know no such answer: theirs comes when there is room again.
-        store.last_stored = 0
+        store.last_stored, store.last_put = 0, False
         return store.refusal, span.count
     return connection.broker.publish(span, connection.session, route)
 
@@ -259,7 +261,7 @@ def _acknowledge(connection: "Connection", table: bytes, span: Span, ids: Ids, r
     stored = (
         store is not None
         and reason < Reason.UNSPECIFIED_ERROR
-        and (store.last_stored > 0 or (span.qos == 2 and session is not None and session.number > 0))
+        and (store.last_stored > 0 or store.last_put or (span.qos == 2 and session is not None and session.number > 0))
     )
     answer(broker, connection.outlet, chunk, stored=stored)
     if store is not None and stored:
@@ -276,20 +278,30 @@ def _take_qos2(connection: "Connection", span: Span, route: Route, ids: Ids) -> 
     if len(received) + len(ids) > connection.receive_maximum and len(received.union(ids)) > connection.receive_maximum:
         raise ProtocolError(Reason.RECEIVE_MAXIMUM_EXCEEDED, "more unreleased QoS 2 messages than receive maximum")
     if received.isdisjoint(ids) and (isinstance(ids, range) or len(set(ids)) == len(ids)):
-        reason, taken = _publish(connection, span, route)
-        if reason < Reason.UNSPECIFIED_ERROR:
-            received.update(ids[:taken])
-            _note_taken(connection, ids, taken)
+        with _as_a_whole(connection, route):
+            reason, taken = _publish(connection, span, route)
+            if reason < Reason.UNSPECIFIED_ERROR:
+                received.update(ids[:taken])
+                _note_taken(connection, ids, taken)
         _acknowledge(connection, PUBRECS, span, ids, reason, taken)
         return
     for index, packet_id in enumerate(ids):
         reason, taken = Reason.SUCCESS, 1
         if packet_id not in received:
-            reason, taken = _publish(connection, span.part(index, index + 1), route)
-            if taken and reason < Reason.UNSPECIFIED_ERROR:
-                received.add(packet_id)
-                _note_taken(connection, [packet_id], taken)
+            with _as_a_whole(connection, route):
+                reason, taken = _publish(connection, span.part(index, index + 1), route)
+                if taken and reason < Reason.UNSPECIFIED_ERROR:
+                    received.add(packet_id)
+                    _note_taken(connection, [packet_id], taken)
         _acknowledge(connection, PUBRECS, span, [packet_id], reason, taken)
+
+
+def _as_a_whole(connection: "Connection", route: Route) -> AbstractContextManager[None]:
+    """Queues store messages apart from their identifiers, but a crash must not leave the one without the other."""
+    store, session = connection.broker.store, connection.session
+    if route.bound is None or store is None or session is None or not session.number:
+        return _NOTHING
+    return store.together()
 
 
 def _note_taken(connection: "Connection", ids: Ids, taken: int) -> None:

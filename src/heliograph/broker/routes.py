@@ -1,5 +1,6 @@
 """Routes: who gets the messages of a topic, looked up by the topic's bytes."""
 
+from heliograph.broker.queues.bindings import Binding, bound
 from heliograph.broker.streams import Stream
 from heliograph.broker.subscription import ShareGroup, Subscription
 from heliograph.broker.topics import TopicTree
@@ -9,7 +10,7 @@ from heliograph.mqtt.strings import check_topic_name, decode_utf8
 
 Durable = Subscription | ShareGroup
 """A receiver with a spool."""
-Receiver = Subscription | ShareGroup | Stream
+Receiver = Subscription | ShareGroup | Stream | Binding
 """What is in the subscription tree."""
 
 
@@ -18,6 +19,7 @@ class Route:
     packets of different topics can travel in one piece."""
 
     __slots__ = (
+        "bound",
         "durable",
         "groups",
         "straight3",
@@ -33,14 +35,18 @@ class Route:
         self.groups = groups = tuple(one for one in receivers if isinstance(one, ShareGroup))
         self.streams = tuple(one for one in receivers if isinstance(one, Stream))
         """Streams keep messages of any QoS."""
+        bindings = [one for one in receivers if isinstance(one, Binding)]
+        self.bound = bound(bindings) if bindings else None
+        """Queues that get the messages; None if there are none."""
         self.durable: tuple[Durable, ...] = tuple(one for one in subscriptions if one.spool)
         self.durable += tuple(one for one in groups if one.spool)
         """Receivers for which QoS 1 and 2 messages are stored; the others get them from memory."""
         self.volatile = tuple(one for one in subscriptions if one.spool is None)
         self.volatile_groups = tuple(one for one in groups if one.spool is None)
-        self.straight3 = None if groups or self.streams else _straight(subscriptions, version5=False)
+        roundabout = groups or self.streams or self.bound
+        self.straight3 = None if roundabout else _straight(subscriptions, version5=False)
         """Receivers of QoS 0 packets of an MQTT 3 publisher, byte for byte; None if that won't do for all of them."""
-        self.straight5 = None if groups or self.streams else _straight(subscriptions, version5=True)
+        self.straight5 = None if roundabout else _straight(subscriptions, version5=True)
         """The same for MQTT 5 publishers, if the packets have neither expiry nor topic alias."""
 
 

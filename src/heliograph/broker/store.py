@@ -7,7 +7,7 @@ safe.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +83,9 @@ class Store:
         self.stalled_groups: dict[ShareGroup, None] = {}
         self._paused: dict[Outlet, None] = {}
         self.last_stored = 0
-        """How many messages of the span published last are in the log."""
+        """How many messages of the span published last are in the log, with the identifiers that they came with."""
+        self.last_put = False
+        """Whether a queue keeps messages of the span published last in the log."""
 
     def take_over(self, sessions: dict[str, Session], retained: Retained, queues: "Queues", last_session: int) -> None:
         """Look at these from now on: the broker has been revived."""
@@ -191,6 +193,23 @@ class Store:
         """Identifiers of a durable session have come further."""
         self._moves.append(move.encode())
 
+    def _write_moves(self) -> None:
+        if self._moves:
+            self.ledger.note(facts.MOVES, *self._moves)
+            self._moves.clear()
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """All that is stored within, for queues and sessions, is there after a crash, or nothing of it."""
+        turn = self._queues.turn if self._queues is not None else None
+        assert turn is not None
+        turn.flush_puts()  # what came before stays before
+        self._write_moves()
+        with self.ledger.group():
+            yield
+            turn.flush_puts()
+            self._write_moves()
+
     # Turns
 
     def hold(self, outlet: Outlet, chunk: bytes) -> None:
@@ -212,9 +231,7 @@ class Store:
         """All that has happened since the last call belongs together."""
         if self.settled:
             self._acknowledge_settled()
-        if self._moves:
-            self.ledger.note(facts.MOVES, *self._moves)
-            self._moves.clear()
+        self._write_moves()
         self.ledger.end_turn()
         if self._holding or self._then:
             self._held.append((self.ledger.end, self._holding, self._then))

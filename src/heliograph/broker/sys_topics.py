@@ -72,11 +72,21 @@ class SysTopics:
             "retained messages/count": broker.retained.count,
             "store/messages/count": broker.retained.count + waiting,
             "store/messages/bytes": broker.retained.bytes,
+            **self._queue_figures(),
             "subscriptions/count": broker.subscription_count,
             "shared_subscriptions/count": len(broker.groups),
         }
         for name, value in figures.items():
             yield name, str(value)
+
+    def _queue_figures(self) -> dict[str, int]:
+        queues = [queue for queue in self._broker.queues.all() if not queue.definition.internal]
+        return {
+            "queues/count": len(queues),
+            "queues/messages": sum(queue.depth for queue in queues),
+            "queues/put": sum(queue.counters.put for queue in queues),
+            "queues/got": sum(queue.counters.got for queue in queues),
+        }
 
     def _load_figures(self, now: float) -> Iterator[tuple[str, str]]:
         seconds = now - self._last

@@ -16,6 +16,9 @@ COMMANDS = {
     "passwd": "manage a password file",
     "pub": "publish messages to any MQTT server",
     "sub": "subscribe to topics and print what arrives",
+    "queue": "look at queues, define them, put and get messages",
+    "qm": "look at queue managers, start and stop them",
+    "mqsc": "run the commands of queue administrators",
     "log": "look at the files of a log, and check them",
     "bench": "measure this server beside its peers",
 }

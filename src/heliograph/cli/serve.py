@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import json
 import logging
 import os
 import shutil
@@ -14,24 +15,34 @@ from heliograph.server import config, logs, notify
 from heliograph.server.loop import AVAILABLE, ClientLoop
 from heliograph.server.process import Server
 
+# Seconds between two looks at whether there is something new to report to the supervisor.
+_REPORTING = 1.0
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", "-c", type=Path, metavar="FILE", help="TOML file (default: built-in defaults)")
+    parser.add_argument("--queue-manager", metavar="NAME", help="serve just this queue manager of the configuration")
+    # How a server starts its queue managers: reports as JSON on standard output, and the end of standard input ends it.
+    parser.add_argument("--supervised", action="store_true", help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
     settings = config.load(args.config)
-    logs.configure(settings.log.level, settings.log.format)
+    if args.queue_manager is not None:
+        settings = config.of_queue_manager(settings, args.queue_manager)
+    logs.configure(settings.log.level, settings.log.format, args.queue_manager)
     for warning in settings.warnings:
         logging.getLogger(__name__).warning(warning)
     with asyncio.Runner(loop_factory=ClientLoop if AVAILABLE else None) as runner:
-        runner.run(_serve(Server(settings)))
+        runner.run(_serve(Server(settings, args.queue_manager), supervised=args.supervised))
     return 0
 
 
-async def _serve(server: Server) -> None:
+async def _serve(server: Server, *, supervised: bool) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    if supervised:
+        loop.add_reader(sys.stdin.fileno(), stop.set)  # nothing is ever written there: it is the server's end
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until there is something to reload
@@ -43,18 +54,35 @@ async def _serve(server: Server) -> None:
         notify.ready()
 
     loop.add_signal_handler(signal.SIGHUP, reload)
-    print(banner(server), flush=True)
+    reporting = asyncio.ensure_future(_report(server)) if supervised else None
+    if reporting is None:
+        print(banner(server), flush=True)
     notify.ready()
     await stop.wait()
+    if reporting is not None:
+        reporting.cancel()
+        loop.remove_reader(sys.stdin.fileno())
     # The end takes a moment: whoever asks again gets it no sooner, but a second Ctrl-C does end it at once.
     loop.remove_signal_handler(signal.SIGTERM)
     loop.remove_signal_handler(signal.SIGINT)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     notify.stopping()
-    print("stopping", file=sys.stderr)
+    if not supervised:
+        print("stopping", file=sys.stderr)
     await server.stop()
     # Only the end of the process is left, and another Ctrl-C must not turn that into a failure.
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+
+
+async def _report(server: Server) -> None:
+    """Tell the server that started this queue manager how it is doing: at once, and whenever that has changed."""
+    told = ""
+    while True:
+        report = json.dumps(server.facts())
+        if report != told:
+            print(report, flush=True)
+            told = report
+        await asyncio.sleep(_REPORTING)
 
 
 def banner(server: Server) -> str:
@@ -72,6 +100,9 @@ def banner(server: Server) -> str:
             f"  {_command()} sub {port}-t 'hello/#' -v",
             f"  {_command()} pub {port}-t hello/world -m 'it works' -q 1",
         ]
+    for manager in server.queue_managers.list()[1:]:
+        where = ", ".join(manager["addresses"]) or "see the log"
+        lines += ["", f"Queue manager {manager['name']} is {manager['state']}: {where}"]
     if server.http is not None:
         page = next(address for address in server.addresses if address.startswith("http:"))
         lines += ["", f"Figures: curl {page}stats   (Prometheus: {page}metrics)"]

@@ -1,27 +1,34 @@
 """The configuration: one TOML file, checked as a whole, as frozen dataclasses."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from heliograph.broker.limits import Limits
+from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE
 from heliograph.broker.streams import StreamOptions
 from heliograph.errors import Problem
-from heliograph.server import config_rules
+from heliograph.server import config_rules, queue_rules
 from heliograph.server.config_tables import (
+    QUEUE_RANGES,
     AccessConfig,
     HttpConfig,
     ListenerConfig,
     ListenerKind,
     ListenerProtocol,
     LogConfig,
+    QueueConfig,
+    QueueManagerConfig,
+    QueuesConfig,
     ServerConfig,
     StorageConfig,
     SysTopicsConfig,
 )
 from heliograph.server.schema import Key, Range, Ranges
 from heliograph.server.toml_reading import TableReader, parse
+
+T = TypeVar("T")
 
 SIXTEEN_BITS = 0xFFFF
 VARIABLE_BYTE_INTEGER_MAX = 268_435_455
@@ -69,6 +76,12 @@ class Config:
     """Where sessions, messages and streams are kept."""
     streams: Annotated[tuple[StreamOptions, ...], Key("stream"), Ranges(STREAM_RANGES)] = ()
     """Topics whose messages are kept, whoever is subscribed: as many streams as wanted."""
+    queues: QueuesConfig = field(default_factory=QueuesConfig)
+    """What is true of all queues."""
+    declared_queues: Annotated[tuple[QueueConfig, ...], Key("queue"), Ranges(QUEUE_RANGES)] = ()
+    """Queues that are there from the start: as many as wanted. Others can be defined while the server runs."""
+    queue_managers: Annotated[tuple[QueueManagerConfig, ...], Key("queue_manager")] = ()
+    """Queue managers: processes of their own with their own queues, started and watched by this server."""
     http: HttpConfig = field(default_factory=HttpConfig)
     """Pages for operators: /metrics for Prometheus, /stats and /healthz."""
     sys_topics: SysTopicsConfig = field(default_factory=SysTopicsConfig)
@@ -91,7 +104,9 @@ def load(path: Path | None) -> Config:
         found["listeners"] = _with_sockets_beside(path, found["listeners"])
     storage = found.setdefault("storage", StorageConfig())
     if storage and storage.directory:
-        found["storage"] = replace(storage, directory=str(_beside(path, storage.directory)))
+        found["storage"] = storage = replace(storage, directory=str(_beside(path, storage.directory)))
+    if managers := found.get("queue_managers"):
+        found["queue_managers"] = tuple(one and _settled_manager(path, one, storage) for one in managers)
     mistakes = reader.mistakes + list(_broken_rules(found))
     if mistakes:
         raise Problem("\n".join(f"{path}: {mistake}" for mistake in mistakes))
@@ -109,6 +124,15 @@ def _with_sockets_beside(path: Path, listeners: Any) -> Any:
     )
 
 
+def _settled_manager(path: Path, manager: QueueManagerConfig, storage: StorageConfig | None) -> QueueManagerConfig:
+    """The queue manager with its defaults in place and its files beside the configuration file."""
+    directory = str(_beside(path, manager.directory)) if manager.directory else ""
+    if not directory and storage:
+        directory = f"{storage.directory.rstrip('/')}-{manager.name}"
+    listeners = manager.listeners or (ListenerConfig(protocol=ListenerProtocol.AMQP, port=0),)
+    return replace(manager, directory=directory, listeners=_with_sockets_beside(path, listeners))
+
+
 def _beside(path: Path, name: str) -> Path:
     return path.absolute().parent / name
 
@@ -120,19 +144,63 @@ def _broken_rules(found: dict[str, Any]) -> Iterator[str]:
     http = found.get("http", HttpConfig())
     if listeners == ():
         yield "listener: expected at least one, found none"
-    sound = {f"listener[{n}]": listener for n, listener in enumerate(listeners or (), 1) if listener}
-    for where, listener in sound.items():
-        mistakes = list(config_rules.listener_mistakes(listener, where))
-        yield from mistakes
-        if access and not mistakes:
-            yield from config_rules.admission_mistakes(listener, access, where)
+    sound = _numbered("listener", listeners)
+    yield from _listener_mistakes(sound, access)
     if http:
         yield from config_rules.host_mistakes(http.host, "http.host")
     if (storage := found.get("storage")) and not storage.directory:
         yield "storage.directory: expected the path of a folder, found none"
-    yield from config_rules.shared_address_mistakes(sound, http)
-    streams = {f"stream[{n}]": stream for n, stream in enumerate(found.get("streams") or (), 1) if stream}
-    yield from config_rules.stream_mistakes(streams)
+    yield from config_rules.stream_mistakes(_numbered("stream", found.get("streams")))
+    queues = found.get("queues", QueuesConfig())
+    dead_letters = queues.dead_letter_queue if queues else DEAD_LETTER_QUEUE
+    yield from queue_rules.dead_letter_mistakes(dead_letters)
+    yield from queue_rules.queue_mistakes(_numbered("queue", found.get("declared_queues")), dead_letters)
+    managers = _numbered("queue_manager", found.get("queue_managers"))
+    yield from queue_rules.manager_mistakes(managers, storage.directory if storage else "")
+    pages = {"http": http} if http else {}
+    for where, manager in managers.items():
+        own = _numbered(f"{where}.listener", manager.listeners)
+        yield from _listener_mistakes(own, access)
+        yield from config_rules.host_mistakes(manager.http.host, f"{where}.http.host")
+        yield from queue_rules.queue_mistakes(_numbered(f"{where}.queue", manager.queues), dead_letters)
+        sound |= own
+        pages[f"{where}.http"] = manager.http
+    yield from config_rules.shared_address_mistakes(sound, pages)
+
+
+def _numbered(key: str, tables: Sequence[T | None] | None) -> dict[str, T]:
+    """The sound tables of an array by their place in the file."""
+    return {f"{key}[{n}]": table for n, table in enumerate(tables or (), 1) if table}
+
+
+def _listener_mistakes(listeners: Mapping[str, ListenerConfig], access: AccessConfig | None) -> Iterator[str]:
+    for where, listener in listeners.items():
+        mistakes = list(config_rules.listener_mistakes(listener, where))
+        yield from mistakes
+        if access and not mistakes:
+            yield from config_rules.admission_mistakes(listener, access, where)
+
+
+def of_queue_manager(config: Config, name: str) -> Config:
+    """The configuration of the process that is this queue manager; a Problem if there is none of the name.
+
+    It has what is its own, and for the rest what the whole server has.
+    """
+    manager = next((one for one in config.queue_managers if one.name == name), None)
+    if manager is None:
+        known = ", ".join(one.name for one in config.queue_managers) or "none"
+        raise Problem(f"expected the name of a queue manager ({known} in the configuration), found {name}")
+    return replace(
+        config,
+        server=replace(config.server, name=name),
+        listeners=manager.listeners,
+        storage=replace(config.storage, directory=manager.directory),
+        streams=(),
+        declared_queues=manager.queues,
+        queue_managers=(),
+        http=manager.http,
+        warnings=tuple(config_rules.http_warnings(manager.http)),
+    )
 
 
 # Keys bound to a socket, which a reload leaves open. A living TLS context can learn of new authorities but cannot
@@ -157,4 +225,10 @@ def restart_needed(old: Config, new: Config) -> list[str]:
     ]
     if old.streams != new.streams:
         changed.append("stream")
+    if old.queues != new.queues:
+        changed.append("queues")
+    if [(one.name, one.directory) for one in old.queue_managers] != [
+        (one.name, one.directory) for one in new.queue_managers
+    ]:
+        changed.append("queue_manager")
     return changed

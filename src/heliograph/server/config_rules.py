@@ -11,7 +11,8 @@ from heliograph.server.addresses import EVERY_INTERFACE, address_text, is_host, 
 from heliograph.server.config_tables import AccessConfig, ClientCertificates, HttpConfig, ListenerConfig, ListenerKind
 from heliograph.server.toml_writing import value_text
 
-_STREAM_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+PLAIN_NAME_TEXT = 'letters, digits, "-", "_" and ".", a letter or digit first'
 
 
 def listener_mistakes(listener: ListenerConfig, where: str) -> Iterator[str]:
@@ -81,15 +82,18 @@ def admission_mistakes(listener: ListenerConfig, access: AccessConfig, where: st
     )
 
 
-def shared_address_mistakes(listeners: Mapping[str, ListenerConfig], http: HttpConfig | None) -> Iterator[str]:
-    """Sockets that would want the same address. Listeners by their place in the file; without a port, no conflict."""
+def shared_address_mistakes(listeners: Mapping[str, ListenerConfig], pages: Mapping[str, HttpConfig]) -> Iterator[str]:
+    """Sockets that would want the same address. All by their place in the file; without a port, no conflict."""
     sockets = [
         (where, listener.host, listener.port, listener.address)
         for where, listener in listeners.items()
         if listener.kind is not ListenerKind.UNIX and listener.port
     ]
-    if http and http.enabled and http.port:
-        sockets.append(("http", http.host, http.port, address_text(http.host, http.port)))
+    sockets += [
+        (where, http.host, http.port, address_text(http.host, http.port))
+        for where, http in pages.items()
+        if http.enabled and http.port
+    ]
     for (first, host, port, _), (second, other_host, other_port, address) in combinations(sockets, 2):
         if port == other_port and (host.lower() == other_host.lower() or EVERY_INTERFACE & {host, other_host}):
             yield f"{second}.port: expected an address of its own, found {address}, which {first} takes already"
@@ -103,18 +107,16 @@ def stream_mistakes(streams: Mapping[str, StreamOptions]) -> Iterator[str]:
     """What is wrong with streams, by their place in the file."""
     names: dict[str, str] = {}
     for where, stream in streams.items():
-        if not _STREAM_NAME.fullmatch(stream.name):
-            yield (
-                f'{where}.name: expected letters, digits, "-", "_" and ".", a letter or digit first, '
-                f"found {value_text(stream.name)}"
-            )
+        if not PLAIN_NAME.fullmatch(stream.name):
+            yield f"{where}.name: expected {PLAIN_NAME_TEXT}, found {value_text(stream.name)}"
         elif stream.name in names:
             yield f"{where}.name: expected a name of its own, found {stream.name}, as in {names[stream.name]}"
         names.setdefault(stream.name, where)
-        yield from _filter_mistakes(stream.filter, f"{where}.filter")
+        yield from filter_mistakes(stream.filter, f"{where}.filter")
 
 
-def _filter_mistakes(topic_filter: str, key: str) -> Iterator[str]:
+def filter_mistakes(topic_filter: str, key: str) -> Iterator[str]:
+    """What is wrong with a topic filter that messages are collected by."""
     try:
         check_topic_filter(topic_filter)
         shared = split_share(topic_filter)[0] is not None

@@ -1,12 +1,20 @@
 """The tables of the configuration file: their keys, defaults and meaning. The whole file is `config.Config`."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
+from heliograph.broker.queues.definition import (
+    DEAD_LETTER_QUEUE,
+    LONGEST_MESSAGE,
+    MOST_MESSAGES,
+    Kind,
+    Order,
+    QueueDefinition,
+)
 from heliograph.server.addresses import address_text, is_loopback
-from heliograph.server.schema import Range
+from heliograph.server.schema import Key, Range, Ranges
 
 # Stands for a default that depends on other fields; __post_init__ puts the value in its place.
 DERIVED: Any = None
@@ -199,3 +207,85 @@ class SysTopicsConfig:
 
     interval: float = 10.0
     """Seconds between two publications; 0 turns them off."""
+
+
+QUEUE_RANGES = {
+    "max_depth": Range(1, MOST_MESSAGES),
+    "max_message_length": Range(1, LONGEST_MESSAGE),
+    "default_priority": Range(0, 9),
+    "max_ttl": Range(0, MOST_MESSAGES),
+    "backout_threshold": Range(0, MOST_MESSAGES),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class QueueConfig:
+    """One queue, alias or model."""
+
+    name: str = ""
+    """Name of the queue: 1 to 48 letters, digits and . _ / % -."""
+    kind: Kind = Kind.LOCAL
+    """local: has messages. alias: another name for a queue. model: what queues that clients ask for are made after."""
+    description: str = ""
+    """For people."""
+    topics: tuple[str, ...] = ()
+    """MQTT topic filters: what is published to them goes into the queue as well."""
+    max_depth: int = 5_000
+    """Most messages in the queue; more are refused."""
+    max_message_length: int = 4 << 20
+    """Largest message, in bytes."""
+    put_enabled: bool = True
+    """Whether messages are taken."""
+    get_enabled: bool = True
+    """Whether messages are handed out."""
+    default_persistence: bool = False
+    """Whether a message that does not say so itself is persistent."""
+    default_priority: int = 0
+    """Priority of a message that does not name one itself."""
+    order: Order = Order.PRIORITY
+    """priority: higher priorities first. fifo: as they came."""
+    max_ttl: float = 0.0
+    """Seconds that a message lives at most, whatever it says itself; 0 is no limit."""
+    backout_threshold: int = 0
+    """After so many failed deliveries a message goes to backout_queue or becomes a dead letter; 0 is never."""
+    backout_queue: str = ""
+    """Where messages go that have failed too often; by default they become dead letters."""
+    dead_letter_queue: str = ""
+    """Where dead letters go; by default to dead_letter_queue of [queues]."""
+    exclusive: bool = False
+    """Whether there can be one consumer only."""
+    target: str = ""
+    """Of an alias (needed): the queue that it stands for."""
+    temporary: bool = False
+    """Of a model: whether its queues go when whoever asked for them goes."""
+
+    @property
+    def definition(self) -> QueueDefinition:
+        """The queue that is meant; a Problem if it makes no sense."""
+        attributes = asdict(self)
+        del attributes["topics"]
+        return QueueDefinition(**{**attributes, "max_ttl": round(self.max_ttl * 1000)})
+
+
+@dataclass(frozen=True, slots=True)
+class QueuesConfig:
+    """What is true of all queues."""
+
+    dead_letter_queue: str = DEAD_LETTER_QUEUE
+    """Takes the dead letters of queues that name no other place for them. Made if it is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueManagerConfig:
+    """A queue manager: a process of its own, with its own log, listeners and queues."""
+
+    name: str = ""
+    """Name of the queue manager: letters, digits, "-", "_" and ".", a letter or digit first."""
+    directory: str = ""
+    """Folder of its log; by default beside the folder of [storage], with "-" and the name added."""
+    listeners: Annotated[tuple[ListenerConfig, ...], Key("listener")] = ()
+    """Where its clients connect, as [[listener]]; without any, AMQP on a free port of this machine."""
+    queues: Annotated[tuple[QueueConfig, ...], Key("queue"), Ranges(QUEUE_RANGES)] = ()
+    """Its queues, as [[queue]]."""
+    http: HttpConfig = field(default_factory=lambda: HttpConfig(enabled=False))
+    """Its pages for operators, as [http]; without this table there are none."""

@@ -18,16 +18,29 @@ _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime
 _PLAIN = re.compile(r"[^\s\"=\\]+")
 
 
-def configure(level: LogLevel, format: LogFormat) -> None:  # noqa: A002 - the key of the configuration file
-    """Log from this level up, in this format; may be called again to change either."""
+def configure(level: LogLevel, format: LogFormat, queue_manager: str | None = None) -> None:  # noqa: A002 - a key
+    """Log from this level up, in this format; may be called again to change either.
+
+    All lines of a queue manager say so: it shares the standard error of the server that started it.
+    """
     handler = logging.StreamHandler(sys.stderr)
     handler.set_name(_HANDLER)
+    if queue_manager is not None:
+        handler.addFilter(_marking(queue_manager))
     handler.setFormatter(JsonFormatter() if format is LogFormat.JSON else TextFormatter())
     root = logging.getLogger()
     for old in [old for old in root.handlers if old.name == _HANDLER]:
         root.removeHandler(old)
     root.addHandler(handler)
     root.setLevel(level.upper())
+
+
+def _marking(queue_manager: str) -> Callable[[logging.LogRecord], bool]:
+    def mark(record: logging.LogRecord) -> bool:
+        record.queue_manager = queue_manager
+        return True
+
+    return mark
 
 
 def _fields(record: logging.LogRecord) -> dict[str, object]:

@@ -9,25 +9,45 @@ from typing import Any
 from heliograph import __version__
 from heliograph.broker.broker import Broker
 from heliograph.broker.buffer import Buffer
+from heliograph.broker.links.host import Host
 from heliograph.broker.spool import Spool
 from heliograph.broker.subscription import ShareGroup, Subscription
 from heliograph.server.http import Page, Unavailable
 from heliograph.server.metrics import CONTENT_TYPE, Metric, render_prometheus
+from heliograph.server.queue_metrics import amqp_metrics, queue_manager_metrics, queue_metrics, work_metrics
+from heliograph.server.queue_pages import amqp_figures, queue_figures, work_figures
 
 _JSON = "application/json"
 # The subscriptions with most messages waiting: what an operator looks for, whatever the number of subscriptions.
 _SHOWN = 100
 
 
-def pages(broker: Broker, server_name: Callable[[], str]) -> dict[str, Page]:
-    """The pages by path."""
+Managers = Callable[[], list[dict[str, Any]]]
+
+
+def pages(host: Host, server_name: Callable[[], str], managers: Managers) -> dict[str, Page]:
+    """The pages by path. `managers` are the queue managers that the server runs beside itself."""
+    broker = host.broker
     started = broker.now()
 
     def metrics_page() -> tuple[str, bytes]:
-        return CONTENT_TYPE, render_prometheus(metrics(broker, broker.now() - started)).encode()
+        found = [
+            *metrics(broker, broker.now() - started),
+            *queue_metrics(queue_figures(broker)),
+            *work_metrics(work_figures(broker)),
+            *amqp_metrics(amqp_figures(host)),
+            *queue_manager_metrics(managers()),
+        ]
+        return CONTENT_TYPE, render_prometheus(found).encode()
 
     def stats_page() -> tuple[str, bytes]:
         figures = {"server": _server(server_name(), broker.now() - started), **statistics(broker)}
+        figures |= {
+            "queues": queue_figures(broker),
+            "units_of_work": work_figures(broker),
+            "amqp": amqp_figures(host),
+            "queue_managers": managers(),
+        }
         return _JSON, _dump(figures)
 
     return {

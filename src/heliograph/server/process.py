@@ -4,15 +4,22 @@ import asyncio
 import contextlib
 import gc
 import logging
+import os
 import secrets
 import time
+from collections.abc import Container
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from heliograph.broker.broker import Broker
 from heliograph.broker.connection import Connection
 from heliograph.broker.links.connection import AmqpConnection
 from heliograph.broker.links.host import Host
+from heliograph.broker.links.management_node import ManagementNode
+from heliograph.broker.queues.definition import Kind
+from heliograph.broker.queues.queues import SYSTEM
+from heliograph.broker.queues.refusal import Refused
 from heliograph.broker.store import Clock, Store
 from heliograph.broker.sys_topics import SysTopics
 from heliograph.errors import Problem
@@ -29,6 +36,8 @@ from heliograph.server.journal import LogJournal
 from heliograph.server.listeners import Listener
 from heliograph.server.loop import ClientLoop
 from heliograph.server.pages import pages
+from heliograph.server.queue_manager import serving
+from heliograph.server.queue_managers import QueueManagers
 from heliograph.server.sockets import Reactor
 from heliograph.server.stream_pages import StreamPages
 from heliograph.server.writing import Writer
@@ -44,6 +53,8 @@ _UPKEEP_BETWEEN = 0.002
 _RETENTION = 1.0
 # Least seconds between two updates of the streams' index after something has become safe; each tick makes one too.
 _INDEX_PACE = 0.02
+# How many queues a line of the log names.
+_NAMED = 20
 # How long a stopping server waits for clients to read their last bytes.
 _GOODBYE = 2.0
 
@@ -51,8 +62,11 @@ _GOODBYE = 2.0
 class Server:
     """One server process. All of it runs in the event loop that `start` is called in."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, queue_manager: str | None = None) -> None:
+        """With a name, this process is that queue manager, and the configuration is its own already."""
         self.config = self._started_with = config
+        self._queue_manager = queue_manager
+        self.queue_managers = QueueManagers(config, self.facts, serving(str(config.source)))
         self.broker: Broker
         self._trouble = ""
         self._index_due = 0.0
@@ -63,11 +77,16 @@ class Server:
         """Open the log and all listeners; a Problem says what is in the way, and then nothing is left open."""
         loop = asyncio.get_running_loop()
         self._loop = loop
-        self._store = self._open_store()
+        self.queue_managers.start()  # they open their logs while this process opens its own
         try:
-            await self._start(loop)
+            self._store = self._open_store()
+            try:
+                await self._start(loop)
+            except BaseException:
+                self._store.close()
+                raise
         except BaseException:
-            self._store.close()
+            await self.queue_managers.stop()
             raise
 
     def _open_store(self) -> Store:
@@ -118,10 +137,14 @@ class Server:
             self._store,
             self.config.streams,
         )
+        self.broker.queue_managers = self.queue_managers
+        self._declare_queues(self.config)
         for stream in self._store.streams.by_name.values():
             if not stream.configured:
                 log.warning("a stream is not configured any more; it keeps what it has", extra={"stream": stream.name})
         self.host = Host(self.broker, self.config.server.name, time.time)
+        self.host.management = ManagementNode(self.broker)
+        self.host.redirects = self.queue_managers.redirects
         self._writer = Writer(
             self.broker,
             loop,
@@ -134,6 +157,7 @@ class Server:
         self._credentials = Credentials(self.config, self._writer)
         self._sys_topics = SysTopics(self.broker)
         try:
+            await self.queue_managers.settled()
             for listener in self.config.listeners:
                 opened = Listener(listener, self._writer, self._credentials, self._reactor)
                 await opened.start()
@@ -151,12 +175,47 @@ class Server:
         gc.freeze()
         gc.set_threshold(50_000, 20, 20)
 
+    def _declare_queues(self, config: Config) -> None:
+        """Make the queues of the configuration, or have them be as it says; others stay as they are."""
+        queues = self.broker.queues
+        queues.open_dead_letter_queue(self._started_with.queues.dead_letter_queue)
+        declared = {queue.name: queue for queue in config.declared_queues}
+        for name, queue in declared.items():
+            try:
+                queues.declare(queue.definition)
+                if queue.kind is Kind.LOCAL:
+                    self.broker.bindings.declare(queues.find(name), queue.topics)
+            except (Problem, Refused) as problem:
+                log.error("a queue cannot be as configured, and stays as it is: %s", problem, extra={"queue": name})
+        for other in queues.all():
+            # Bindings of a queue that has a name of its own come from the configuration alone.
+            if other.name not in declared and not other.definition.internal and self.broker.bindings.of(other):
+                self.broker.bindings.declare(other, ())
+                log.warning(
+                    "a queue is not configured any more; it keeps what it has, and gets nothing more from topics",
+                    extra={"queue": other.name},
+                )
+        self._tell_of_others(declared)
+
+    def _tell_of_others(self, declared: Container[str]) -> None:
+        """Note queues that were defined while the server ran, or are not in the configuration any more."""
+        queues = self.broker.queues
+        own = {queues.dead_letter_queue, *(definition.name for definition in SYSTEM)}
+        others = [
+            one.name
+            for one in queues.definitions()
+            if one.name not in declared and one.name not in own and not (one.temporary and one.kind is Kind.LOCAL)
+        ]
+        if others:
+            named = " ".join(others[:_NAMED])
+            log.info("queues that are not in the configuration stay", extra={"number": len(others), "queues": named})
+
     async def _start_http(self) -> None:
         http = self.config.http
         if not http.enabled:
             return
         self.http = HttpServer(
-            pages(self.broker, lambda: self.config.server.name),
+            pages(self.host, lambda: self.config.server.name, lambda: self.queue_managers.list()[1:]),
             folders={"/streams": StreamPages(Path(self.config.storage.directory))},
         )
         try:
@@ -172,6 +231,19 @@ class Server:
             found += [f"http://{address_text(host, port)}/" for host, port in self.http.addresses]
         return found
 
+    def facts(self) -> dict[str, Any]:
+        """How this process is doing, as a queue manager."""
+        queues = self.broker.queues.all()
+        return {
+            "name": self.config.server.name,
+            "state": "running",
+            "pid": os.getpid(),
+            "addresses": self.addresses,
+            "queues": sum(not (queue.definition.internal or queue.definition.temporary) for queue in queues),
+            "depth": sum(queue.depth for queue in queues),
+            "restarts": 0,
+        }
+
     def reload(self) -> None:
         """Read the configuration file again and use what can be changed while clients are connected.
 
@@ -179,6 +251,8 @@ class Server:
         """
         try:
             new = configuration.load(self.config.source)
+            if self._queue_manager is not None:
+                new = configuration.of_queue_manager(new, self._queue_manager)
             staying = self._staying(new)
             # All that can be wrong is found before anything is changed.
             for listener, config in staying:
@@ -191,9 +265,12 @@ class Server:
             return
         for key in configuration.restart_needed(self._started_with, new):
             log.warning("%s has changed; that needs a restart", key)
-        logs.configure(new.log.level, new.log.format)
+        logs.configure(new.log.level, new.log.format, self._queue_manager)
         self.broker.limits = new.limits
+        self._declare_queues(new)
+        self._writer.flush()
         self.config = new
+        self.queue_managers.reload()
         log.info("configuration reloaded", extra={"file": str(new.source or "defaults")})
 
     def _staying(self, new: Config) -> list[tuple[Listener, ListenerConfig]]:
@@ -214,6 +291,7 @@ class Server:
     async def stop(self) -> None:
         """Accept no more clients, tell those that are there, let them read their last bytes, and close."""
         self._close_listeners()
+        managers_stopped = asyncio.ensure_future(self.queue_managers.stop())
         for task in (self._ticking, self._reporting):
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -224,6 +302,7 @@ class Server:
             await self.http.close()
         self._credentials.close()
         self._store.close()
+        await managers_stopped
 
     def _close_listeners(self) -> None:
         for listener in self.listeners:

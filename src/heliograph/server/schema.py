@@ -58,7 +58,7 @@ class Setting:
     kind: type
     """bool, int, float, str, a StrEnum, Path (an existing file, "" for none) or a dataclass (a table)."""
     many: bool
-    """Whether the key is an array of tables."""
+    """Whether the key is an array: of tables, or of strings."""
     range: Range
     ranges: Mapping[str, Range]
     """For a table: the ranges of its fields."""
@@ -80,6 +80,8 @@ class Setting:
             return f"{'an integer' if self.kind is int else 'a number'} {self.range}"
         if is_dataclass(self.kind):
             return f"tables, each written [[{self.key}]]" if self.many else f"a table, written [{self.key}]"
+        if self.many:
+            return "an array of strings"
         return {bool: "true or false", str: "a string", Path: "the path of a readable file"}[self.kind]
 
 

@@ -87,6 +87,10 @@ class TableReader:
     def _value(self, setting: Setting, value: Any, where: str) -> Any:
         if is_dataclass(setting.kind):
             return self._tables(setting, value, where)
+        if setting.many:
+            if isinstance(value, list) and all(isinstance(item, str) for item in value):
+                return tuple(value)
+            return self.mistake(where, setting.expected, value)
         fits, result = self._scalar(setting, value, where)
         if not fits:
             self.mistake(where, setting.expected, value)

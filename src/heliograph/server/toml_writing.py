@@ -3,11 +3,12 @@
 import json
 import math
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
-from heliograph.server.schema import Setting, settings
+from heliograph.server.schema import NO_RANGES, Range, Setting, settings
 
 WIDTH = 100
 
@@ -33,24 +34,38 @@ def value_text(value: bool | float | str | Path | None) -> str:
 
 
 def _document_lines(instance: Any) -> Iterator[str]:
-    for position, setting in enumerate(settings(type(instance))):
+    for number, line in enumerate(_tables(type(instance), NO_RANGES, instance, "", explain=True)):
+        if number or line:  # each table starts with an empty line, but the first one needs none
+            yield line
+
+
+def _tables(cls: type, ranges: Mapping[str, Range], instance: Any, prefix: str, *, explain: bool) -> Iterator[str]:
+    """The tables within a table. Those of an array are explained once, and all that is in them with the first."""
+    for setting in settings(cls, ranges):
+        if not is_dataclass(setting.kind):
+            continue
         value = getattr(instance, setting.field)
+        name = prefix + setting.key
         for number, table in enumerate(value if setting.many else [value]):
-            explain = number == 0  # once is enough for an array of tables
-            if position or number:
-                yield ""
-            if explain:
+            first = explain and number == 0
+            yield ""
+            if first:
                 yield from _comment(setting.help)
-            yield f"[[{setting.key}]]" if setting.many else f"[{setting.key}]"
-            yield from _table_lines(setting, table, explain)
+            yield f"[[{name}]]" if setting.many else f"[{name}]"
+            yield from _keys(setting, table, first)
+            yield from _tables(setting.kind, setting.ranges, table, f"{name}.", explain=first)
 
 
-def _table_lines(table_setting: Setting, table: Any, explain: bool) -> Iterator[str]:
+def _keys(table_setting: Setting, table: Any, explain: bool) -> Iterator[str]:
     for setting in settings(table_setting.kind, table_setting.ranges):
+        if is_dataclass(setting.kind):
+            continue
         if explain:
             parts = [setting.help.removesuffix("."), setting.narrowed]
             yield from _comment("; ".join(part for part in parts if part))
-        yield f"{setting.key} = {value_text(getattr(table, setting.field))}"
+        value = getattr(table, setting.field)
+        text = f"[{', '.join(map(value_text, value))}]" if setting.many else value_text(value)
+        yield f"{setting.key} = {text}"
 
 
 def _comment(text: str) -> Iterator[str]:

@@ -34,8 +34,8 @@ class Address(NamedTuple):
 
 def read_address(address: str, capabilities: Collection[str] = ()) -> Address:
     """What an address stands for: capabilities decide, then the prefix."""
-    if address == MANAGEMENT:
-        return Address(Kind.MANAGEMENT, address)
+    if address.removeprefix(QUEUE_PREFIX) == MANAGEMENT:  # JMS clients know of nothing but queues and topics
+        return Address(Kind.MANAGEMENT, MANAGEMENT)
     kind = Kind.EITHER
     if address.startswith(QUEUE_PREFIX):
         kind, address = Kind.QUEUE, address.removeprefix(QUEUE_PREFIX)

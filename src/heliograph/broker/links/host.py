@@ -12,7 +12,7 @@ from heliograph.broker.links.addresses import QUEUE_PREFIX, TOPIC_PREFIX
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
     from heliograph.broker.links.connection import AmqpConnection
-    from heliograph.broker.links.incoming import Place
+    from heliograph.broker.links.putting import Place
 
 IDLE_TIMEOUT = 60_000
 """Milliseconds of silence after which a client is taken for dead; one that has nothing to say sends empty frames."""
@@ -38,8 +38,8 @@ class Host:
         self._wall = wall
         self.containers: dict[str, list[AmqpConnection]] = {}
         """Clients that are connected, by container-id."""
-        self.redirects: Mapping[str, Elsewhere] = {}
-        """Where to send clients that ask for these host names in their open."""
+        self.redirects: Mapping[str, Elsewhere | None] = {}
+        """Where to send clients that ask for these host names in their open; None where nobody answers at present."""
         self.failover: Sequence[Elsewhere] = ()
         """Where clients may go when this server does not answer."""
         self.management: Place | None = None

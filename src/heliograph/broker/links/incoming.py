@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from heliograph.amqp.events import Delivery
 from heliograph.amqp.performatives import Accepted, DeliveryState, TransactionalState
 from heliograph.amqp.receiver import Receiver
 from heliograph.broker.links.departure import Departure
+from heliograph.broker.links.putting import Place, put_run
 from heliograph.broker.links.states import TAKEN, rejection
 from heliograph.broker.links.transactions import unknown_transaction
 from heliograph.broker.queues.refusal import Put
@@ -18,13 +19,6 @@ if TYPE_CHECKING:
 
 CREDIT = 2_000
 """Messages that a client may send before it hears more; as many can be on their way to the disk."""
-
-
-class Place(Protocol):
-    """Where messages are put: a queue, a topic, or whatever their own addresses say."""
-
-    def put(self, messages: Sequence[bytes], *, work: Work | None = None) -> Put:
-        """Put encoded messages; which of them were refused, and whether the sender hears when it is safe only."""
 
 
 class Incoming:
@@ -46,8 +40,7 @@ class Incoming:
                 self._take_with_states(deliveries)
                 break
         else:
-            put = self.place.put([delivery.payload for delivery in deliveries])
-            self._answer(deliveries, put, None)
+            self._answer(deliveries, self._put(deliveries, None), None)
         if self.link.credit <= CREDIT // 2:
             self.link.flow(CREDIT)
 
@@ -56,14 +49,16 @@ class Incoming:
         for state, run in groupby(deliveries, lambda delivery: delivery.state):
             some = list(run)
             if not isinstance(state, TransactionalState):
-                self._answer(some, self.place.put([delivery.payload for delivery in some]), None)
+                self._answer(some, self._put(some, None), None)
                 continue
             work = self.connection.transactions.open.get(state.txn_id)
             if work is None:
                 self._settle(some, 0, len(some), unknown_transaction(state.txn_id))
             else:
-                put = self.place.put([delivery.payload for delivery in some], work=work)
-                self._answer(some, put, state.txn_id)
+                self._answer(some, self._put(some, work), state.txn_id)
+
+    def _put(self, run: list[Delivery], work: Work | None) -> Put:
+        return put_run(self.place, [delivery.payload for delivery in run], work)
 
     def _answer(self, run: list[Delivery], put: Put, txn_id: bytes | None) -> None:
         begin = 0
@@ -89,8 +84,9 @@ class Incoming:
         for first, last in _unsettled(run, begin, end):
             self.link.settle(first, last, state)
 
-    def gone(self, how: Departure) -> None:
+    def gone(self, how: Departure) -> bool:
         """The link is no more: what was put stays."""
+        return False
 
 
 def _unsettled(run: list[Delivery], begin: int, end: int) -> Sequence[tuple[int, int]]:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 from heliograph.amqp import conditions
 from heliograph.broker.links.addresses import Address, Kind, read_address
-from heliograph.broker.links.incoming import Place
-from heliograph.broker.queues.message_view import PROPERTIES, section_list
+from heliograph.broker.links.publishing import Topic
+from heliograph.broker.links.putting import Place, put_run
+from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import TAKEN, Put, Refusal, Refused
 from heliograph.broker.queues.work import Work
@@ -25,7 +26,7 @@ def find_place(connection: "AmqpConnection", address: Address) -> Place:
             raise Refused(conditions.NOT_FOUND, "there is no management node here")
         return host.management
     if address.kind is Kind.TOPIC:
-        return connection.topic(address.name)
+        return Topic(host.broker, address.name, connection.container_id)
     return host.broker.queues.find(address.name)
 
 
@@ -42,7 +43,7 @@ class Relay:
         """Put encoded messages; neighbours that go to the same place go as a run."""
         if len(messages) == 1:
             place = self._find(address_of(messages[0]))
-            return Put({0: place}, stored=False) if isinstance(place, Refusal) else place.put(messages, work=work)
+            return Put({0: place}, stored=False) if isinstance(place, Refusal) else put_run(place, messages, work)
         addresses = [address_of(message) for message in messages]
         refused: dict[int, Refusal] = {}
         stored = False
@@ -55,7 +56,7 @@ class Relay:
             if isinstance(place, Refusal):
                 refused.update(dict.fromkeys(range(begin, end), place))
             else:
-                put = place.put(messages[begin:end], work=work)
+                put = put_run(place, messages[begin:end], work)
                 stored = stored or put.stored
                 refused.update({begin + index: why for index, why in put.refused.items()})
             begin = end
@@ -79,6 +80,5 @@ class Relay:
 
 def address_of(payload: bytes) -> str | None:
     """The address in a message's `to` field."""
-    fields = section_list(payload, PROPERTIES)
-    address = fields[2] if len(fields) > 2 else None
-    return address if isinstance(address, str) else None
+    address: str | None = MessageView(payload).fields[2]
+    return address

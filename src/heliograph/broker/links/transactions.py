@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from heliograph.amqp import conditions
 from heliograph.amqp.errors import ProtocolError
 from heliograph.amqp.events import Delivery
-from heliograph.amqp.message import Value, decode_message
-from heliograph.amqp.performatives import Declare, Declared, Discharge, Error, Rejected
+from heliograph.amqp.message import coordination
+from heliograph.amqp.performatives import Declared, Discharge, Error, Rejected
 from heliograph.amqp.receiver import Receiver
 from heliograph.broker.links.departure import Departure
 from heliograph.broker.links.states import TAKEN, rejection
@@ -77,22 +77,18 @@ class Coordination:
 
     def _take_one(self, delivery: Delivery) -> None:
         try:
-            message = decode_message(delivery.payload)
+            asked = coordination(delivery.payload)
         except ProtocolError as error:
             self._refuse(delivery, Refusal(error.condition, str(error)))
             return
-        match message.body:
-            case Value(Declare(global_id=None)):
-                txn_id = self._connection.transactions.begin()
-                self._mine.add(txn_id)
-                self._link.settle(delivery.number, delivery.number, Declared(txn_id=txn_id))
-            case Value(Declare()):
-                self._refuse(delivery, Refusal(conditions.NOT_IMPLEMENTED, "there are no global transactions here"))
-            case Value(Discharge() as discharge):
-                self._discharge(delivery, discharge)
-            case _:
-                text = "a coordinator takes declare and discharge only"
-                self._refuse(delivery, Refusal(conditions.NOT_ALLOWED, text))
+        if isinstance(asked, Discharge):
+            self._discharge(delivery, asked)
+        elif asked.global_id is not None:
+            self._refuse(delivery, Refusal(conditions.NOT_IMPLEMENTED, "there are no global transactions here"))
+        else:
+            txn_id = self._connection.transactions.begin()
+            self._mine.add(txn_id)
+            self._link.settle(delivery.number, delivery.number, Declared(txn_id=txn_id))
 
     def _discharge(self, delivery: Delivery, discharge: Discharge) -> None:
         txn_id = discharge.txn_id
@@ -126,8 +122,9 @@ class Coordination:
         else:
             self._link.settle(delivery.number, delivery.number, outcome)
 
-    def gone(self, how: Departure) -> None:
+    def gone(self, how: Departure) -> bool:
         """The link is no more: what was not committed is rolled back."""
         for txn_id in self._mine:
             self._connection.transactions.roll_back(txn_id)
         self._mine.clear()
+        return False

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from heliograph.broker.queues.queues import Queues
 
 
-def admit(queue: "Queue", messages: Sequence[bytes], queues: "Queues") -> tuple[list[Entry], dict[int, Refusal]]:
+def admit(
+    queue: "Queue", messages: Sequence[bytes], queues: "Queues", *, patient: bool = False
+) -> tuple[list[Entry], dict[int, Refusal]]:
     """Make entries of the messages that may come in, and say which may not and why, by their place in the run.
 
-    ProtocolError if one of them is no message.
+    With `patient`, those that cannot be stored at present may. ProtocolError if one of them is no message.
     """
     definition = queue.definition
     entries = _entries(queue, messages, queues)
@@ -28,7 +30,7 @@ def admit(queue: "Queue", messages: Sequence[bytes], queues: "Queues") -> tuple[
         or max(map(len, messages), default=0) > definition.max_message_length
     ):
         refused = _refusals(queue, messages)
-    if (trouble := queues.trouble) is not None:
+    if not patient and (trouble := queues.trouble) is not None:
         for place, entry in enumerate(entries):
             if entry.offset == NOT_STORED:
                 refused.setdefault(place, trouble)

@@ -61,7 +61,7 @@ def _grave(queues: "Queues", queue: "Queue", number: int, *, backed_out: bool) -
     """The backout queue for what failed too often, else the queue's dead-letter queue, else the server's."""
     definition = queue.definition
     names = [definition.backout_queue] if backed_out else []
-    for name in [*names, definition.dead_letter_queue]:
+    for name in [*names, definition.dead_letter_queue, queues.dead_letter_queue]:
         try:
             found = queues.find(name) if name else None
         except NoSuchQueue:

@@ -15,9 +15,14 @@ DELIVERIES_ROW = struct.Struct("<IQI")
 """Number of the cursor, offset of the message, failed deliveries."""
 
 
-def queue_fact(definition: QueueDefinition, cursor: int) -> Fact:
+def queue_fact(definition: QueueDefinition, cursor: int, bindings: list[dict[str, Any]]) -> Fact:
     """All that is known of a queue; the cursor is 0 for an alias or a model."""
-    fact = {"queue": definition.name, "cursor": cursor, "definition": dataclasses.asdict(definition)}
+    fact = {
+        "queue": definition.name,
+        "cursor": cursor,
+        "definition": dataclasses.asdict(definition),
+        "bindings": bindings,
+    }
     return facts.QUEUE, facts.as_json(fact)
 
 
@@ -52,6 +57,11 @@ class QueueFacts:
     def definitions(self) -> list[tuple[QueueDefinition, int]]:
         """All that is defined, and the numbers of the cursors."""
         return [(QueueDefinition(**fact["definition"]), fact["cursor"]) for fact in self._by_name.values()]
+
+    def bindings(self, name: str) -> list[dict[str, Any]]:
+        """What a queue is bound to."""
+        found: list[dict[str, Any]] = self._by_name[name]["bindings"]
+        return found
 
     def failed(self, cursor: Cursor) -> dict[int, int]:
         """Failed deliveries of messages that are still there, by offset."""

@@ -73,13 +73,14 @@ class Queue:
 
     # Putting
 
-    def put(self, messages: Sequence[bytes], *, work: Work | None = None) -> Put:
+    def put(self, messages: Sequence[bytes], *, work: Work | None = None, patient: bool = False) -> Put:
         """Put encoded messages; which of them were refused, and whether the sender is to be told only when it is safe.
 
-        In a unit of work nobody sees them, and nothing is stored, before it is committed. ProtocolError, and none is
-        put, if one of them is no message.
+        In a unit of work nobody sees them, and nothing is stored, before it is committed. With `patient`, messages that
+        cannot be stored at present are taken all the same, and stored when they can be. ProtocolError, and none is put,
+        if one of them is no message.
         """
-        entries, refused = admit(self, messages, self._queues)
+        entries, refused = admit(self, messages, self._queues, patient=patient)
         if work is not None and entries and (too_much := work.add_puts(self, entries)):
             self.counters.refused += len(entries)
             return Put(dict.fromkeys(range(len(messages)), too_much), stored=False)

@@ -14,6 +14,7 @@ from heliograph.broker.queues.loading import load
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import NoSuchQueue, Put, Refusal, Refused
 from heliograph.broker.queues.shelf import Memory, Shelf
+from heliograph.broker.queues.statistics import WorkCounters
 from heliograph.broker.queues.turn import Runs, Turn
 from heliograph.broker.queues.work import LIMIT, Work
 from heliograph.errors import Problem
@@ -47,6 +48,9 @@ class Queues:
         self._awake: dict[Queue, None] = {}
         self._shown: list[tuple[Queue, list[Entry]]] = []
         self.memory = Memory()
+        self.works = WorkCounters()
+        self.dead_letter_queue = DEAD_LETTER_QUEUE
+        """Takes the dead letters of queues that name no other place for them."""
         self.turn = Turn(broker.store) if broker.store is not None else None
         """Where persistent messages go; None for a broker that keeps everything in memory."""
 
@@ -113,7 +117,14 @@ class Queues:
         if definition.temporary and definition.kind is Kind.LOCAL:
             return None
         queue = self._queues.get(definition.name)
-        return queue_fact(definition, queue.shelf.cursor.number if queue and queue.shelf else 0)
+        if queue is None:
+            return queue_fact(definition, 0, [])
+        bindings = [binding.fact() for binding in self._broker.bindings.of(queue)]
+        return queue_fact(definition, queue.shelf.cursor.number if queue.shelf else 0, bindings)
+
+    def note(self, queue: Queue) -> None:
+        """What the log has to know of a queue has changed."""
+        self._note(queue.definition)
 
     def alter(self, name: str, **changes: Any) -> QueueDefinition:
         """Change attributes; a Problem if they make no sense, Refused if they cannot be changed now."""
@@ -160,6 +171,7 @@ class Queues:
 
     def _end(self, queue: Queue) -> None:
         del self._queues[queue.name]
+        self._broker.bindings.forget(queue)
         self._awake.pop(queue, None)
         if queue.creator is not None and (made := self._by_creator.get(queue.creator)):
             made.pop(queue, None)
@@ -188,14 +200,14 @@ class Queues:
 
     # Messages
 
-    def put(self, queues: Sequence[Queue], messages: Sequence[bytes]) -> list[Put]:
+    def put(self, queues: Sequence[Queue], messages: Sequence[bytes], *, patient: bool = False) -> list[Put]:
         """Put the same messages into several queues; a body is stored once. One answer for each queue."""
         if len(queues) == 1:
-            return [queues[0].put(messages)]
+            return [queues[0].put(messages, patient=patient)]
         answers = []
         alike: dict[tuple[object, ...], Runs] = {}
         for queue in queues:
-            entries, refused = admit(queue, messages, self)
+            entries, refused = admit(queue, messages, self, patient=patient)
             queue.note_put(len(entries))
             stored = any(entry.offset == NOT_STORED for entry in entries)
             answers.append(Put(refused, stored))
@@ -319,7 +331,8 @@ class Queues:
                     cursor = self.turn.ledger.cursors[number]
                     owned.add(number)
                     shelf = Shelf(self.turn, cursor, self.memory, found.failed(cursor))
-                self._queues[definition.name] = Queue(self, definition, shelf)
+                queue = self._queues[definition.name] = Queue(self, definition, shelf)
+                self._broker.bindings.revive(queue, found.bindings(definition.name))
         return owned
 
     def open(self, declared: Sequence[QueueDefinition]) -> None:
@@ -329,3 +342,12 @@ class Queues:
                 self.define(definition)
         for definition in declared:
             self.declare(definition)
+
+    def open_dead_letter_queue(self, name: str) -> None:
+        """Have dead letters go to this queue, which is made if it is not there; a Problem if it cannot be one."""
+        known = self._definitions.get(name)
+        if known is not None and known.kind is not Kind.LOCAL:
+            raise Problem(f"expected a local queue for dead letters, found {name} of kind {known.kind}")
+        if known is None:
+            self.define(SYSTEM[0].replace(name=name))
+        self.dead_letter_queue = name

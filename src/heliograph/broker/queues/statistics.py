@@ -19,6 +19,16 @@ class Counters:
     """Most messages that were in the queue at once."""
 
 
+@dataclass(slots=True)
+class WorkCounters:
+    """Units of work of clients, since the server was started."""
+
+    open: int = 0
+    """Those that go on now."""
+    committed: int = 0
+    rolled_back: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class QueueStatistics:
     """A queue at one moment."""

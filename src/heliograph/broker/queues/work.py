@@ -35,6 +35,8 @@ class Work:
         self._too_much: Refusal | None = None
         self.over = False
         """Whether it has been committed or rolled back."""
+        if not moves:
+            queues.works.open += 1
 
     def publish(self, count: int, action: Callable[[], None]) -> Refusal | None:
         """Do this at the commit: a publication of so many messages. What it stores becomes part of the commit."""
@@ -83,7 +85,7 @@ class Work:
             self.roll_back()
             done(obstacle)
             return
-        self.over = True
+        self._end(committed=True)
         turn = self._queues.turn
         if turn is None or not (self._is_stored or self._publications):
             for action in self._publications:
@@ -95,6 +97,15 @@ class Work:
         with turn.ledger.group():
             self._write(turn)
         self._queues.when_safe(lambda: self._safe(done))
+
+    def _end(self, *, committed: bool) -> None:
+        self.over = True
+        if self._moves:
+            return
+        works = self._queues.works
+        works.open -= 1
+        works.committed += committed
+        works.rolled_back += not committed
 
     def _safe(self, done: Callable[[Refusal | None], None]) -> None:
         self._happened()
@@ -142,7 +153,7 @@ class Work:
         """Forget the puts, and give the gets back to their places: each counts as a failed delivery."""
         if self.over:
             return
-        self.over = True
+        self._end(committed=False)
         for queue, entries in self._puts.items():
             queue.forget_puts(entries)
         for queue, entries in self._gets.items():

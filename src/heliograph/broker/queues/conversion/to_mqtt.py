@@ -72,20 +72,22 @@ class Part(NamedTuple):
     encoded: bool = False
 
 
-def spans_of(topic: bytes, messages: Sequence[bytes], now: float, wall: int) -> list[Span]:
-    """Publications to a topic that say what these messages say; those that have expired are not among them.
+def spans_of(topic: bytes, messages: Sequence[bytes], now: float, wall: int) -> list[tuple[int, Span]]:
+    """Publications to a topic that say what these messages say, each with the place of its first message.
 
-    `now` is the broker's clock, `wall` milliseconds since 1970. Raises DecodeError for what is no message.
+    Messages that have expired are not among them. `now` is the broker's clock, `wall` milliseconds since 1970. Raises
+    DecodeError for what is no message.
     """
-    spans: list[Span] = []
+    spans: list[tuple[int, Span]] = []
     run: list[Part] = []
-    for message in messages:
+    first = 0
+    for place, message in enumerate(messages):
         part = part_of(message)
         if run and not _alike(run[-1], part):
-            spans += _span(topic, run, now, wall)
-            run = []
+            spans += [(first, span) for span in _span(topic, run, now, wall)]
+            run, first = [], place
         run.append(part)
-    return spans + _span(topic, run, now, wall)
+    return spans + [(first, span) for span in _span(topic, run, now, wall)]
 
 
 def _alike(one: Part, other: Part) -> bool:
@@ -212,10 +214,24 @@ def properties_of(sections: Sections, *, text: bool, encoded: bool) -> bytes:
         if name not in RESERVED and value is not None:
             users.append((name, value if value.__class__ is str else _as_text(value)))
     for name, value in users:
-        key, worth = _string(b"\x26", name), _string(b"", value)
+        key, worth = _keys.get(name) or _key(name), _string(b"", value)
         if key and worth:
             parts.append(key + worth)
     return b"".join(parts)
+
+
+# Messages have the same names over and over.
+_keys: dict[str, bytes] = {}
+
+
+def _key(name: str) -> bytes:
+    """The name of a user property, encoded."""
+    key = _string(b"\x26", name)
+    if len(key) <= _KNOWN_LONGEST:
+        if len(_keys) >= _KNOWN_MOST:
+            _keys.clear()
+        _keys[name] = key
+    return key
 
 
 def _string(identifier: bytes, text: str) -> bytes:

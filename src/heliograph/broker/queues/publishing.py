@@ -1,0 +1,95 @@
+"""AMQP messages are published to topics: to queues as they are, to MQTT if somebody there wants them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from heliograph.amqp import conditions
+from heliograph.amqp.glance import glance
+from heliograph.broker.queues.conversion.to_mqtt import RETAIN, part_of, spans_of
+from heliograph.broker.queues.message_view import BODY, UNREADABLE, find_section
+from heliograph.broker.queues.refusal import FULL, NOT_ALLOWED, STORED, TAKEN, Put, Refusal
+from heliograph.broker.queues.work import Work
+from heliograph.broker.routes import Route
+from heliograph.broker.span import Span
+from heliograph.mqtt.errors import ProtocolError
+from heliograph.mqtt.reasons import Reason
+
+if TYPE_CHECKING:
+    from heliograph.broker.broker import Broker
+
+_RETAIN = RETAIN.encode()
+_SHORT = 2048
+
+
+def publish_amqp(
+    broker: "Broker", topic: str, messages: Sequence[bytes], publisher: str = "", *, work: Work | None = None
+) -> Put:
+    """Publish AMQP messages to a topic; which were refused, and whether the sender is to hear only when it is safe.
+
+    Refused is what somebody wanted and nobody took. `publisher` is the container that sent them. In a unit of work
+    nobody sees them before it is committed, and what then finds no room somewhere is not there. Raises the errors of
+    `heliograph.amqp` for what is no message.
+    """
+    try:
+        route = broker.routes.find(topic.encode(), broker.limits.topic_levels)
+    except ProtocolError as error:
+        return _refuse_all(messages, Refusal(conditions.INVALID_FIELD, str(error)))
+    if topic.startswith("$SYS/"):
+        return _refuse_all(messages, Refusal(NOT_ALLOWED, f"topic {topic} is the server's own"))
+    if work is None:
+        return _publish(broker, topic.encode(), messages, publisher, route)
+    for message in messages:  # nothing must go wrong at the commit any more
+        glance(message)
+        part_of(message)
+    kept = list(messages)
+    too_much = work.publish(len(kept), lambda: _publish_committed(broker, topic.encode(), kept, publisher))
+    return _refuse_all(messages, too_much) if too_much else TAKEN
+
+
+def _refuse_all(messages: Sequence[bytes], why: Refusal) -> Put:
+    return Put(dict.fromkeys(range(len(messages)), why), stored=False)
+
+
+def _publish_committed(broker: "Broker", topic: bytes, messages: list[bytes], publisher: str) -> None:
+    _publish(broker, topic, messages, publisher, broker.routes.find(topic, broker.limits.topic_levels))
+
+
+def _publish(broker: "Broker", topic: bytes, messages: Sequence[bytes], publisher: str, route: Route) -> Put:
+    spans: list[tuple[int, Span]] = []
+    if route.subscriptions or route.groups or route.streams or any(map(_may_be_retained, messages)):
+        spans = spans_of(topic, messages, broker.now(), broker.queues.now())
+    put = broker.bindings.put_messages(messages, route.bound, publisher) if route.bound else TAKEN
+    stored = put.stored
+    taken: set[int] = set()
+    full: set[int] = set()
+    for first, span in spans:
+        reason, number = broker.publish_to_mqtt(span, None, route)
+        stored = stored or (broker.store is not None and broker.store.last_stored > 0)
+        if reason is Reason.SUCCESS:
+            taken.update(range(first, first + number))
+            full.update(range(first + number, first + span.count))
+        elif reason is Reason.QUOTA_EXCEEDED and not route.bound:
+            full.update(range(first, first + span.count))
+    if not (put.refused or full):
+        return STORED if stored else TAKEN
+    return Put(_refused(put, taken, full, topic, route), stored)
+
+
+def _refused(put: Put, taken: set[int], full: set[int], topic: bytes, route: Route) -> dict[int, Refusal]:
+    """What somebody wanted and nobody took, of queues and of MQTT's receivers."""
+    refused = {place: why for place, why in put.refused.items() if place not in taken}
+    if not route.bound:
+        why = Refusal(FULL, f"there is no room for more messages of topic {topic.decode()}")
+        refused.update(dict.fromkeys(full, why))
+    return refused
+
+
+def _may_be_retained(message: bytes) -> bool:
+    """Whether it is worth looking for the annotation that says so."""
+    end = len(message)
+    if end > _SHORT:  # do not search through a long body
+        try:
+            end = find_section(message, BODY)[0]
+        except UNREADABLE:
+            return True
+    return message.find(_RETAIN, 0, end) >= 0

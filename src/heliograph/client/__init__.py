@@ -1,0 +1,26 @@
+"""A client for AMQP 1.0 with the shape of JMS: `from heliograph.client import connect`.
+
+This is the blocking face; `heliograph.client.aio` is the same for asyncio. Both are thin: `core` does the work.
+"""
+
+from heliograph.client.blocking import Browser, Connection, Consumer, Producer, Receipt, Session, connect
+from heliograph.client.core.acknowledging import Acknowledge
+from heliograph.client.destination import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic
+from heliograph.client.message import Message
+
+__all__ = [
+    "Acknowledge",
+    "Browser",
+    "Connection",
+    "Consumer",
+    "Destination",
+    "Message",
+    "Producer",
+    "Queue",
+    "Receipt",
+    "Session",
+    "TemporaryQueue",
+    "TemporaryTopic",
+    "Topic",
+    "connect",
+]

@@ -1,0 +1,129 @@
+"""Our end of a link: attached, lost with its connection and attached again, detached."""
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from heliograph.amqp import Delivery, Detached, Link
+from heliograph.client.core.pending import Pending
+from heliograph.client.problems import IllegalState, MessagingProblem, problem_of
+
+if TYPE_CHECKING:
+    from heliograph.client.core.session import SessionCore
+
+
+L = TypeVar("L", bound=Link)
+
+
+class LinkEnd(Generic[L]):
+    """What senders and receivers have in common. `what` names it in messages for people."""
+
+    def __init__(self, session: "SessionCore", what: str) -> None:
+        self.session = session
+        self.connection = session.connection
+        self.what = what
+        self.link: L | None = None
+        """The link, while it is attached."""
+        self.closed = False
+        self.problem: MessagingProblem | None = None
+        """Why it is closed, if that was not our wish."""
+        self._attaching: Pending[L] | None = None
+        self._detaching: Pending[None] | None = None
+
+    # What each kind of link does in its own way.
+
+    def make_link(self) -> L:
+        """Attach to the session as it is now."""
+        raise AssertionError("every kind of link says how it is attached")
+
+    def ready(self) -> None:
+        """The link is attached, for the first time or again."""
+
+    def interrupted(self) -> None:
+        """The link went with its connection and will be attached again."""
+        self._forget_link()
+
+    def ended(self, problem: MessagingProblem) -> None:
+        """The link is gone for good, and not because we closed it."""
+
+    def released(self) -> None:
+        """It is closed, for whatever reason: names that it had may be used again."""
+
+    def pump(self) -> None:
+        """Move what waits; called once for each turn in which there was something to move."""
+
+    def flowed(self) -> None:
+        """The peer gave credit, or used up ours."""
+
+    def transfers(self, deliveries: list[Delivery]) -> None:
+        """Messages came."""
+
+    def settled(self, first: int, last: int, state: object, settled: bool) -> None:
+        """The peer says what became of deliveries."""
+
+    # The life of a link.
+
+    async def attach(self) -> None:
+        """Attach, and wait for the peer's answer. Raises the peer's reason if it refuses."""
+        self._attaching = Pending()
+        try:
+            link = await self.connection.make(self.make_link, self.what)
+            link.context = self
+            self.link = await self.connection.ask(self._attaching, self.what)
+        finally:
+            self._attaching = None
+        self.ready()
+
+    def attached(self, link: L) -> None:
+        """The peer's answer. If it made no terminus, its refusal is about to follow."""
+        if self._attaching is not None and not self.is_refusal(link):
+            self._attaching.resolve(link)
+
+    def is_refusal(self, link: L) -> bool:
+        """Whether the answer to our attach says that there is nothing to attach to."""
+        raise AssertionError("every kind of link knows what it was refused")
+
+    async def detach(self, *, closed: bool = True) -> None:
+        """End the link from our side, and wait until the peer has, too."""
+        self.closed = True
+        if self.link is None:
+            return
+        self._detaching = Pending()
+        self.link.detach(closed=closed)
+        self.connection.driver.wake()
+        await self.connection.ask(self._detaching, f"closing {self.what}")
+
+    def detached(self, event: Detached) -> None:
+        """The peer ended the link, on its own or as an answer."""
+        event.link.detach(closed=event.closed)
+        error = event.error
+        self._forget_link()
+        if self._detaching is not None:
+            self._detaching.resolve(None)
+        elif self._attaching is not None:
+            self._attaching.fail(problem_of(error, self.what))
+        else:
+            self.end(problem_of(error, self.what))
+
+    def end(self, problem: MessagingProblem) -> None:
+        """It is gone for good: everybody who waits hears why."""
+        if self._detaching is not None:
+            self._detaching.resolve(None)
+        if self._attaching is not None:
+            self._attaching.fail(problem)
+        if not self.closed:
+            self._forget_link()
+            self.closed = True
+            self.problem = problem
+            self.ended(problem)
+            self.released()
+
+    def check(self) -> None:
+        """Raise if this is closed."""
+        if self.problem is not None:
+            raise self.problem
+        if self.closed:
+            raise IllegalState(f"{self.what} is closed")
+
+    def _forget_link(self) -> None:
+        if self.link is not None:
+            self.link.context = None
+            self.link = None

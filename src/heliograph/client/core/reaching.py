@@ -1,0 +1,84 @@
+"""Finding a server that lets us in: round the list, following redirections, with longer and longer pauses."""
+
+import random
+from typing import TYPE_CHECKING, Final
+
+from heliograph.client.core.servers import Server
+from heliograph.client.problems import ConnectionLost, MessagingProblem, NoAnswer, SecurityError
+
+if TYPE_CHECKING:
+    from heliograph.client.core.connection import ConnectionCore
+
+FIRST_PAUSE: Final = 0.05
+LONGEST_PAUSE: Final = 30.0
+_MOST_REDIRECTIONS: Final = 5
+
+# Conditions that say something of the server, not of what we asked for.
+_NOT_OUR_FAULT = {"", "amqp:connection:forced", "amqp:connection:redirect", "amqp:internal-error"}
+
+
+class Interrupted(ConnectionLost):
+    """What was under way failed because the connection was lost. It never leaves the core."""
+
+    def __init__(self, problem: MessagingProblem) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+    @property
+    def our_fault(self) -> bool:
+        """Whether the server closed the connection because of what we asked; asking again would do it again."""
+        return self.problem.condition not in _NOT_OUR_FAULT
+
+
+class Redirected(ConnectionLost):
+    """The server sent us to another."""
+
+    condition = "amqp:connection:redirect"
+
+    def __init__(self, text: str, server: Server) -> None:
+        super().__init__(text)
+        self.server = server
+
+
+async def reach(connection: "ConnectionCore", *, patient: bool, begin_with: Server | None = None) -> None:
+    """Connect to one of the servers. Patient: until one lets us in, or all say that they never will."""
+    pause = FIRST_PAUSE
+    while True:
+        problems: list[MessagingProblem] = []
+        others = connection.servers.round()
+        for server in others if begin_with is None else [begin_with, *others]:
+            try:
+                await _follow(connection, server)
+            except MessagingProblem as problem:
+                connection.check()
+                problems.append(problem)
+            else:
+                if server in others:
+                    connection.servers.current = server
+                return
+        begin_with = None
+        if not patient or all(isinstance(problem, SecurityError) for problem in problems):
+            raise _summary(problems)
+        # Not all clients of a server that went down come back at the same moment.
+        await connection.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - nothing secret about it
+        connection.check()
+        pause = min(2 * pause, LONGEST_PAUSE)
+
+
+async def _follow(connection: "ConnectionCore", server: Server) -> None:
+    for _ in range(_MOST_REDIRECTIONS):
+        try:
+            await connection.try_server(server)
+        except Redirected as redirection:
+            server = redirection.server
+        else:
+            return
+    raise ConnectionLost(f"{server}: redirected {_MOST_REDIRECTIONS} times and still not connected")
+
+
+def _summary(problems: list[MessagingProblem]) -> MessagingProblem:
+    if len(problems) == 1:
+        return problems[0]
+    telling = [problem for problem in problems if not isinstance(problem, ConnectionLost | NoAnswer)]
+    kind = type(telling[0]) if telling else ConnectionLost
+    return kind("; ".join(str(problem) for problem in problems))

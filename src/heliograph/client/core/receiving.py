@@ -1,0 +1,287 @@
+"""The receiving end of a link: messages are fetched ahead of demand, taken one by one, and settled in ranges."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from heliograph.amqp import Delivery, Receiver, Released, Target
+from heliograph.client.core.acknowledging import Acknowledge
+from heliograph.client.core.fetched import FAILED, USELESS_HERE, Fetched, settle, take_all
+from heliograph.client.core.link_end import LinkEnd
+from heliograph.client.core.mapping import decode_incoming
+from heliograph.client.core.pending import Pending, start
+from heliograph.client.core.reaching import Interrupted
+from heliograph.client.core.sources import Subscription
+from heliograph.client.message import Message
+from heliograph.client.problems import MessagingProblem, NoAnswer
+
+if TYPE_CHECKING:
+    from heliograph.client.core.session import SessionCore
+
+# How long a server that cannot drain may take for messages that it says it has.
+_ON_ITS_WAY = 1.0
+
+
+class ReceiverEnd(LinkEnd[Receiver]):
+    """A consumer or a browser."""
+
+    def __init__(self, session: "SessionCore", subscription: Subscription, prefetch: int) -> None:
+        super().__init__(session, f"consumer of {subscription.place}")
+        self.subscription = subscription
+        self.prefetch = prefetch
+        self.fetched = Fetched(None)
+        self.on_ready: Callable[[], None] | None = None
+        """Called whenever messages came; for a listener."""
+        self._hurry = max(1, prefetch // 4)
+        self._paused = False
+        self._waiters: list[Pending[None]] = []
+        self._draining: Pending[None] | None = None
+        self._announced: int | None = None
+        """How many messages the server said it has, when it last answered."""
+        self._on_flow: Pending[None] | None = None
+
+    # For the application's thread.
+
+    def next(self) -> Message | None:
+        """Take the next message that is here already; any thread may do so, and then has to see to a `touch`."""
+        fetched = self.fetched
+        delivery = self._pop(fetched)
+        if delivery is None:
+            return None
+        fetched.taken.append(delivery)
+        return self.message(fetched, delivery)
+
+    def next_for_listener(self) -> tuple[Message, Callable[[bool], None]] | None:
+        """The same, with what is to be called when the listener is through: True if it went well."""
+        fetched = self.fetched
+        delivery = self._pop(fetched)
+        if delivery is None:
+            return None
+        early = self.session.mode in {Acknowledge.CLIENT, Acknowledge.INDIVIDUAL, Acknowledge.TRANSACTED}
+        if early:
+            fetched.taken.append(delivery)
+
+        def through(well: bool) -> None:
+            if not early:
+                (fetched.taken if well else fetched.failed).append(delivery)
+
+        return self.message(fetched, delivery), through
+
+    def urgent(self) -> bool:
+        """Whether so much was taken that the core should hear of it now."""
+        return len(self.fetched.taken) >= self._hurry
+
+    def _pop(self, fetched: Fetched) -> Delivery | None:
+        while True:
+            try:
+                delivery = fetched.ready.popleft()
+            except IndexError:
+                return None
+            if self.connection.is_expired(delivery.payload):
+                fetched.useless.append(delivery)
+            else:
+                return delivery
+
+    def message(self, fetched: Fetched, delivery: Delivery) -> Message:
+        """The message in a delivery, its bytes unread."""
+        again = fetched.again.get(delivery.number, 0) if fetched.again else 0
+        return Message.received(delivery.payload, again, self, (fetched, delivery))
+
+    def unfold(self, payload: bytes, message: Message) -> None:
+        """Read the bytes of a message into its attributes."""
+        decode_incoming(payload, message, self.connection.name_of)
+
+    def acknowledge(self, token: tuple[Fetched, Delivery]) -> None:
+        """A message's own wish to be acknowledged; any thread."""
+        self.connection.driver.submit(lambda: self.session.acknowledge(*token))
+
+    # For the core.
+
+    def make_link(self) -> Receiver:
+        subscription = self.subscription
+        return self.session.engine.attach_receiver(
+            subscription.link_name,
+            subscription.source(self.connection.address_of),
+            target=Target(),
+            snd_settle_mode=subscription.settle_mode(self.session.mode),
+            desired_capabilities=subscription.desired,
+        )
+
+    def is_refusal(self, link: Receiver) -> bool:
+        return link.remote is None or link.remote.source is None
+
+    def attached(self, link: Receiver) -> None:
+        problem = None if self.is_refusal(link) else self._unmet(link)
+        if problem is not None and self._attaching is not None:
+            link.detach(closed=True)
+            self._attaching.fail(problem)
+        else:
+            super().attached(link)
+
+    def _unmet(self, link: Receiver) -> MessagingProblem | None:
+        return self.subscription.unmet(link, self.connection.capabilities, trust_filters=not self.connection.rabbitmq_3)
+
+    def ready(self) -> None:
+        self.fetched = Fetched(self.link)
+        self._announced = None
+        self._paused = False
+        self.connection.touch(self)
+
+    def interrupted(self) -> None:
+        super().interrupted()
+        self.fetched = Fetched(None)
+
+    def ended(self, problem: MessagingProblem) -> None:
+        if self._draining is not None:
+            self._draining.fail(problem)
+        self._wake_waiters()
+
+    def released(self) -> None:
+        self.connection.subscriptions.release(self.subscription)
+
+    def transfers(self, deliveries: list[Delivery]) -> None:
+        self.fetched.ready.extend(deliveries)
+        if self._announced:
+            self._announced = max(0, self._announced - len(deliveries))
+        self._look_for_end_of_drain()
+        self._wake_waiters()
+
+    def flowed(self) -> None:
+        self._look_for_end_of_drain()
+        if self.link is not None:
+            self._announced = self.link.available
+            if self._on_flow is not None:
+                self._on_flow.resolve(None)
+
+    def _look_for_end_of_drain(self) -> None:
+        if self._draining is not None and self.link is not None and self.link.credit <= 0:
+            self._draining.resolve(None)
+
+    def _wake_waiters(self) -> None:
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            waiter.resolve(None)
+        if self.on_ready is not None:
+            self.on_ready()
+
+    def pump(self) -> None:
+        self.absorb()
+        self._refill()
+
+    def absorb(self) -> None:
+        """Do for what was taken what the session's mode says."""
+        fetched = self.fetched
+        if fetched.taken:
+            self.session.taken(fetched, take_all(fetched.taken))
+        if fetched.failed:
+            settle(fetched, take_all(fetched.failed), FAILED)
+        if fetched.useless:
+            settle(fetched, take_all(fetched.useless), USELESS_HERE)
+
+    def _refill(self) -> None:
+        """Ask for more when half is used up."""
+        link = self.link
+        if link is None or not self.prefetch or self._paused or self.closed or self._draining is not None:
+            return
+        ready = len(self.fetched.ready)
+        if link.credit + ready <= self.prefetch // 2 and not (link.credit and self.connection.rabbitmq_3):
+            link.flow(self.prefetch - ready)
+
+    def arrival(self, timeout: float | None) -> Pending[bool]:
+        """Wait until there is something to take: False if the server has nothing, and said so when time was up."""
+        return start(self._arrival(timeout))
+
+    async def _arrival(self, timeout: float | None) -> bool:
+        self.check()
+        self.pump()
+        if self.fetched.ready:
+            return True
+        if not self.prefetch and self.link is not None and not self.link.credit and timeout != 0:
+            self.link.flow(1)
+        self.connection.driver.wake()
+        if timeout is None or timeout > 0:
+            await self._wait(timeout)
+            self.check()
+        if not self.fetched.ready and timeout is not None:
+            await self.drain()
+            self.connection.touch(self)
+        return bool(self.fetched.ready)
+
+    async def _wait(self, timeout: float | None) -> None:
+        waiter: Pending[None] = Pending()
+        self._waiters.append(waiter)
+        timer = None if timeout is None else self.connection.driver.later(timeout, lambda: waiter.resolve(None))
+        await waiter
+        if timer is not None:
+            timer.cancel()
+
+    async def drain(self) -> None:
+        """Have the server send what it has for the credit it holds, and give the rest of the credit back."""
+        if self.link is None:
+            return
+        if self.connection.rabbitmq_3:
+            await self._wait_for_announced()
+            return
+        if self._draining is not None:
+            await self._draining
+            return
+        self._draining = Pending()
+        self.link.flow(max(1, self.link.credit), drain=True)
+        self.connection.driver.wake()
+        try:
+            await self.connection.ask(self._draining, f"draining {self.what}")
+        except NoAnswer as problem:
+            self.end(problem)
+            raise
+        except Interrupted:
+            # The connection went, and the credit with it.
+            return
+        finally:
+            self._draining = None
+
+    async def _wait_for_announced(self) -> None:
+        """In place of a drain, where there is none: what the server said it has, when credit was given, is coming."""
+        if self._announced is None:
+            self._on_flow = Pending()
+            timer = self.connection.driver.later(_ON_ITS_WAY, lambda: waiting.resolve(None))
+            waiting = self._on_flow
+            await waiting
+            timer.cancel()
+        if self._announced and not self.fetched.ready:
+            await self._wait(_ON_ITS_WAY)
+        self._announced = 0
+
+    async def pause(self) -> None:
+        """Stop fetching, and give back what the application has not seen."""
+        self._paused = True
+        if self.link is not None and self.link.credit > 0 and not self.connection.rabbitmq_3:
+            await self.drain()
+        self.give_back()
+
+    def give_back(self) -> None:
+        """Give back what the application has not seen."""
+        self.absorb()
+        settle(self.fetched, take_all(self.fetched.ready), Released())
+
+    def resume(self) -> None:
+        """Go on after `pause`."""
+        self._paused = False
+        self.connection.touch(self)
+
+    async def close(self) -> None:
+        """End the consumer; what the application has of it may still be acknowledged."""
+        if self.closed:
+            return
+        self.session.forget_consumer(self)
+        await self.pause()
+        self.closed = True
+        self.released()
+        self._wake_waiters()
+        await self.session.when_settled(self.fetched, lambda: self.detach(closed=not self.subscription.durable))
+
+    def put_back(self, fetched: Fetched, deliveries: Iterable[Delivery]) -> None:
+        """Give these out again, before the others."""
+        deliveries = list(deliveries)
+        for delivery in deliveries:
+            fetched.again[delivery.number] = fetched.again.get(delivery.number, 0) + 1
+        fetched.ready.extendleft(reversed(deliveries))
+        self._wake_waiters()

@@ -1,0 +1,133 @@
+"""Requests and their replies: a temporary queue for the replies of a session, told apart by correlation id."""
+
+from typing import TYPE_CHECKING, Any
+
+from heliograph.amqp import Accepted
+from heliograph.client.core.fetched import settle, take_all
+from heliograph.client.core.pending import Pending, start
+from heliograph.client.core.producing import Manner, ProducerCore
+from heliograph.client.core.receiving import ReceiverEnd
+from heliograph.client.core.sending import Sending
+from heliograph.client.destination import Destination, TemporaryQueue, destination_of
+from heliograph.client.message import Message
+from heliograph.client.problems import IllegalState, MessagingProblem, NoAnswer
+
+if TYPE_CHECKING:
+    from heliograph.client.core.session import SessionCore
+
+
+class _Request:
+    """A request that waits for its reply."""
+
+    __slots__ = ("message", "place", "reply")
+
+    def __init__(self, place: Destination, message: Message) -> None:
+        self.place = place
+        self.message = message
+        self.reply: Pending[Message] = Pending()
+
+
+class Requests:
+    """The requests of one session."""
+
+    def __init__(self, session: "SessionCore") -> None:
+        self._session = session
+        self._waiting: dict[Any, _Request] = {}
+        self._opening: Pending[None] | None = None
+        self._producer: ProducerCore | None = None
+        self._replies: ReceiverEnd | None = None
+        self._queue: TemporaryQueue | None = None
+
+    async def request(self, to: Destination | str, body: Any, timeout: float | None) -> Message:
+        """Send a request and wait for its reply."""
+        if self._session.transaction is not None:
+            raise IllegalState("a transacted session sends at commit; a request needs another session for its reply")
+        if self._opening is None:
+            self._opening = start(self._open())
+        try:
+            await self._opening
+        except MessagingProblem:
+            self._opening = None
+            raise
+        assert self._producer is not None
+        message = body if isinstance(body, Message) else Message(body)
+        self._producer.identify(message)
+        if message.correlation_id is None:
+            # Some repliers copy the message id, some the correlation id; so both are the same.
+            message.correlation_id = message.message_id
+        request = _Request(destination_of(to), message)
+        return await self._reply_to(request, timeout)
+
+    async def _reply_to(self, request: _Request, timeout: float | None) -> Message:
+        ids = {request.message.message_id, request.message.correlation_id}
+        self._waiting |= dict.fromkeys(ids, request)
+        reply, driver = request.reply, self._session.connection.driver
+        late = NoAnswer(f"no reply from {request.place} in {timeout} seconds")
+        timer = None if timeout is None else driver.later(timeout, lambda: reply.fail(late))
+        self._send(request)
+        try:
+            return await reply
+        finally:
+            if timer is not None:
+                timer.cancel()
+            for each in ids:
+                self._waiting.pop(each, None)
+
+    async def _open(self) -> None:
+        session = self._session
+        self._queue = await session.connection.temporary(TemporaryQueue)
+        replies = session.consumer(self._queue)
+        replies.on_ready = self._arrived
+        self._replies = replies
+        await session.add(replies)
+        self._producer = ProducerCore(session, None, Manner(persistent=False), presettled=False)
+        await self._producer.open()
+
+    def _send(self, request: _Request) -> None:
+        assert self._producer is not None
+        request.message.reply_to = self._queue
+        try:
+            payload = self._producer.encode(request.message, request.place, self._producer.manner)
+        except MessagingProblem as problem:
+            request.reply.fail(problem)
+            return
+        sending = Sending(payload)
+
+        def sent(done: Pending[Any]) -> None:
+            if done.error is not None:
+                request.reply.fail(done.error)
+
+        sending.done.when_done(sent)
+        self._producer.submit(request.place, sending)
+
+    def _arrived(self) -> None:
+        replies = self._replies
+        assert replies is not None
+        fetched = replies.fetched
+        deliveries = take_all(fetched.ready)
+        settle(fetched, deliveries, Accepted())
+        self._session.connection.touch(replies)
+        for delivery in deliveries:
+            message = replies.message(fetched, delivery)
+            try:
+                request = self._waiting.get(message.correlation_id)
+            except (MessagingProblem, TypeError):
+                # Not readable, or with an id that cannot be anybody's: it answers no request of ours.
+                continue
+            if request is not None:
+                request.reply.resolve(message)
+
+    def interrupted(self) -> None:
+        """The queue for replies is gone, so the requests as they were sent are of no use any more."""
+        if self._producer is not None:
+            self._producer.drop()
+
+    def restored(self) -> None:
+        """Ask again, with the new queue for replies."""
+        for request in dict.fromkeys(self._waiting.values()):
+            self._send(request)
+
+    def end(self, problem: MessagingProblem) -> None:
+        """The session is over."""
+        for request in list(self._waiting.values()):
+            request.reply.fail(problem)

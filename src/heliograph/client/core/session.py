@@ -1,0 +1,352 @@
+"""A session: producers, consumers, and one rule for acknowledging or one unit of work."""
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from heliograph.amqp import Accepted, Delivery, DeliveryState, Error, Session
+from heliograph.client.core.acknowledging import Acknowledge
+from heliograph.client.core.fetched import FAILED, Fetched, settle
+from heliograph.client.core.pending import Pending, all_of, start
+from heliograph.client.core.reaching import Interrupted
+from heliograph.client.core.receiving import ReceiverEnd
+from heliograph.client.core.requests import Requests
+from heliograph.client.core.sending import SenderEnd
+from heliograph.client.core.sources import Subscription
+from heliograph.client.core.transaction import Transaction
+from heliograph.client.destination import Destination
+from heliograph.client.problems import ConnectionLost, IllegalState, MessagingProblem, TransactionRolledBack, problem_of
+
+if TYPE_CHECKING:
+    from heliograph.client.core.connection import ConnectionCore
+    from heliograph.client.core.link_end import LinkEnd
+
+_ACCEPTED = Accepted()
+
+
+class SessionCore:
+    """One session of a connection. It outlives the network connection: `restore` makes it again on a new one."""
+
+    def __init__(self, connection: "ConnectionCore", mode: Acknowledge) -> None:
+        self.connection = connection
+        self.mode = mode
+        self.requests = Requests(self)
+        self.closed = False
+        self.problem: MessagingProblem | None = None
+        self.transaction = Transaction(self) if mode is Acknowledge.TRANSACTED else None
+        self._engine: Session | None = None
+        self._begun: Pending[None] = Pending()
+        self._ended: Pending[None] | None = None
+        self._links: list[LinkEnd[Any]] = []
+        self._delivered: dict[tuple[Fetched, int], Delivery] = {}
+        """What the application has and has not acknowledged."""
+        self._lingering: list[tuple[Fetched, Callable[[], Coroutine[Any, Any, None]]]] = []
+        """Consumers that were closed while the application had messages of theirs."""
+
+    # Life.
+
+    @property
+    def engine(self) -> Session:
+        """The session on the wire."""
+        if self._engine is None:
+            raise Interrupted(ConnectionLost("the connection is lost"))
+        return self._engine
+
+    async def begin(self) -> None:
+        """Begin on the connection as it is now."""
+        self._begun = Pending()
+        self._engine = await self.connection.make(self.connection.begin, "opening a session")
+        self._engine.context = self
+        await self.connection.ask(self._begun, "opening a session")
+        if self.transaction is not None:
+            await self.transaction.begin()
+
+    def begun(self) -> None:
+        """The server's answer."""
+        self._begun.resolve(None)
+
+    async def restore(self) -> None:
+        """Begin again after a loss, with all links. What cannot be attached any more is closed with the reason."""
+        await self.begin()
+        await all_of([start(self._restore_link(link)) for link in list(self._links)])
+        self.requests.restored()
+
+    async def _restore_link(self, link: "LinkEnd[Any]") -> None:
+        try:
+            await link.attach()
+        except MessagingProblem as problem:
+            if isinstance(problem, Interrupted):
+                raise
+            link.end(problem)
+
+    def interrupted(self, reason: MessagingProblem) -> None:
+        """The connection is gone. What the application has of it can no longer be acknowledged; it will come again."""
+        self._engine = None
+        self._delivered.clear()
+        if self.transaction is not None:
+            self.transaction.doom(reason)
+            self.transaction.interrupted()
+        for link in self._links:
+            link.interrupted()
+        if self.transaction is not None:
+            self._drop_doomed()
+        self._lingering.clear()
+        self.requests.interrupted()
+
+    def _drop_doomed(self) -> None:
+        """Messages of a lost unit of work are not sent again; the commit will tell."""
+        for sender in self._senders:
+            for sending in sender.drop():
+                sending.done.resolve(None)
+
+    def ended(self, error: Error | None) -> None:
+        """The server ended the session."""
+        if self._ended is not None:
+            self._ended.resolve(None)
+        else:
+            self.end(problem_of(error, "the server ended the session"))
+
+    def end(self, problem: MessagingProblem) -> None:
+        """It is over for good, and not because we closed it."""
+        if self.closed:
+            return
+        self.closed = True
+        self.problem = problem
+        self._engine = None
+        self._begun.fail(problem)
+        if self.transaction is not None:
+            self.transaction.end(problem)
+        for link in self._links:
+            link.end(problem)
+        self.requests.end(problem)
+
+    async def close(self) -> None:
+        """End the session: unfinished work is undone, and what was fetched ahead goes back."""
+        if self.closed:
+            return
+        await self.finish_sending()
+        for link in list(self._links):
+            if isinstance(link, ReceiverEnd):
+                await link.pause()
+                link.absorb()
+        self.abandon()
+        self.closed = True
+        self.connection.forget_session(self)
+        problem = IllegalState("the session is closed")
+        for link in self._links:
+            link.end(problem)
+        self.requests.end(problem)
+        if self._engine is None:
+            return
+        self._ended = Pending()
+        self._engine.end()
+        self.connection.driver.wake()
+        await self.connection.ask(self._ended, "closing a session")
+
+    def abandon(self) -> None:
+        """What the application has and did not acknowledge counts as failed."""
+        delivered, self._delivered = self._delivered, {}
+        for (fetched, _), delivery in delivered.items():
+            settle(fetched, [delivery], FAILED)
+
+    async def finish_sending(self) -> None:
+        """Wait for what is on its way; whether it arrived, those who sent it are told."""
+        for sender in self._senders:
+            await sender.finish()
+
+    def check(self) -> None:
+        """Raise if the session is over."""
+        if self.problem is not None:
+            raise self.problem
+        if self.closed:
+            raise IllegalState("the session is closed")
+        self.connection.check()
+
+    # Links.
+
+    async def add(self, link: "LinkEnd[Any]") -> None:
+        """Attach a link, and again after each loss of the connection."""
+        self.check()
+        try:
+            await self.connection.when_connected(link.attach)
+        except MessagingProblem:
+            link.closed = True
+            link.released()
+            raise
+        self._links.append(link)
+
+    async def remove(self, link: "LinkEnd[Any]") -> None:
+        """Detach a link for good."""
+        if link in self._links:
+            self._links.remove(link)
+        await link.detach()
+
+    def forget_consumer(self, consumer: ReceiverEnd) -> None:
+        """It is about to be closed and will not be attached again."""
+        if consumer in self._links:
+            self._links.remove(consumer)
+
+    def consumer(
+        self,
+        place: Destination,
+        *,
+        selector: str = "",
+        no_local: bool = False,
+        subscription: str = "",
+        durable: bool = False,
+        shared: bool = False,
+        browse: bool = False,
+        prefetch: int | None = None,
+    ) -> ReceiverEnd:
+        """A consumer or browser that is not attached yet: `add` does that."""
+        if subscription or durable or shared:
+            source = self.connection.subscriptions.reserve(
+                place, subscription, durable=durable, shared=shared, selector=selector, no_local=no_local
+            )
+        else:
+            name = self.connection.link_name("browser" if browse else "consumer")
+            source = Subscription(place, name, selector=selector, no_local=no_local, browse=browse)
+        return ReceiverEnd(self, source, self.connection.settings.prefetch if prefetch is None else prefetch)
+
+    @property
+    def consumers(self) -> list[ReceiverEnd]:
+        """All that are open."""
+        return [link for link in self._links if isinstance(link, ReceiverEnd)]
+
+    @property
+    def _senders(self) -> list[SenderEnd]:
+        return [link for link in self._links if isinstance(link, SenderEnd)]
+
+    # Messages.
+
+    @property
+    def may_send(self) -> bool:
+        """Whether messages can go out now: in a transacted session, only while there is a transaction."""
+        return self.transaction is None or self.transaction.active
+
+    def work_state(self) -> DeliveryState | None:
+        """What marks messages of this session as part of its unit of work, if it has one."""
+        return None if self.transaction is None else self.transaction.state()
+
+    def taken(self, fetched: Fetched, deliveries: list[Delivery]) -> None:
+        """The application received these."""
+        if deliveries[0].settled:
+            return
+        match self.mode:
+            case Acknowledge.AUTO | Acknowledge.DUPS_OK:
+                settle(fetched, deliveries, _ACCEPTED)
+            case Acknowledge.CLIENT | Acknowledge.INDIVIDUAL:
+                self._delivered |= {(fetched, delivery.number): delivery for delivery in deliveries}
+            case Acknowledge.TRANSACTED:
+                assert self.transaction is not None
+                self.transaction.received(fetched, deliveries)
+
+    def acknowledge(self, fetched: Fetched, delivery: Delivery) -> None:
+        """A message was acknowledged by the application."""
+        self._absorb()
+        if self.mode is Acknowledge.INDIVIDUAL:
+            if self._delivered.pop((fetched, delivery.number), None) is not None:
+                settle(fetched, [delivery], _ACCEPTED)
+        elif self.mode is Acknowledge.CLIENT:
+            self._acknowledge_all()
+        self._let_go()
+        self.connection.driver.wake()
+
+    def _acknowledge_all(self) -> None:
+        delivered, self._delivered = self._delivered, {}
+        runs: dict[Fetched, list[Delivery]] = {}
+        for (fetched, _), delivery in delivered.items():
+            runs.setdefault(fetched, []).append(delivery)
+        for fetched, deliveries in runs.items():
+            settle(fetched, deliveries, _ACCEPTED)
+
+    async def recover(self) -> None:
+        """Give out again what was not acknowledged. Nothing of this is told to the server."""
+        self.check()
+        if self.transaction is not None:
+            raise IllegalState("a transacted session is rolled back, not recovered")
+        self._absorb()
+        delivered, self._delivered = self._delivered, {}
+        for consumer in self.consumers:
+            own = [delivery for (fetched, _), delivery in delivered.items() if fetched is consumer.fetched]
+            if own:
+                consumer.put_back(consumer.fetched, own)
+        kept = {consumer.fetched for consumer in self.consumers}
+        self._delivered = {key: delivery for key, delivery in delivered.items() if key[0] not in kept}
+
+    def _absorb(self) -> None:
+        for consumer in self.consumers:
+            consumer.absorb()
+
+    async def when_settled(self, fetched: Fetched, detach: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Detach a closed consumer: now, or when the application has settled what it has of it."""
+        if self._holds(fetched):
+            self._lingering.append((fetched, detach))
+        else:
+            await detach()
+
+    def _holds(self, fetched: Fetched) -> bool:
+        if self.transaction is not None:
+            return self.transaction.holds(fetched)
+        return any(holder is fetched for holder, _ in self._delivered)
+
+    def _let_go(self) -> None:
+        lingering, self._lingering = self._lingering, []
+        for fetched, detach in lingering:
+            if self._holds(fetched):
+                self._lingering.append((fetched, detach))
+            else:
+                start(detach())
+
+    # Units of work.
+
+    def _unit_of_work(self) -> Transaction:
+        self.check()
+        if self.transaction is None:
+            raise IllegalState("the session is not transacted: there is nothing to commit or roll back")
+        return self.transaction
+
+    async def commit(self) -> None:
+        """Commit everything sent and received since the last time."""
+        transaction = self._unit_of_work()
+        self._absorb()
+        failure = await self._sent()
+        try:
+            if failure is not None:
+                await self._undo(transaction)
+                raise TransactionRolledBack(f"the unit of work was rolled back: {failure}") from failure
+            await transaction.commit()
+        finally:
+            self._new_unit()
+
+    async def _sent(self) -> BaseException | None:
+        """Wait for messages on their way; the first failure of any in this unit of work, or None."""
+        await self.finish_sending()
+        return None if self.transaction is None else self.transaction.failure
+
+    async def roll_back(self) -> None:
+        """Undo everything since the last commit."""
+        transaction = self._unit_of_work()
+        for sender in self._senders:
+            sender.drop_waiting()
+        await self.finish_sending()
+        try:
+            await self._undo(transaction)
+        finally:
+            self._new_unit()
+
+    async def _undo(self, transaction: Transaction) -> None:
+        # What was fetched ahead goes back first, or it would overtake what is rolled back.
+        consumers = [consumer for consumer in self.consumers if transaction.holds(consumer.fetched)]
+        for consumer in consumers:
+            await consumer.pause()
+        self._absorb()
+        try:
+            await transaction.roll_back()
+        finally:
+            for consumer in consumers:
+                consumer.resume()
+
+    def _new_unit(self) -> None:
+        self._let_go()
+        for link in self._links:
+            self.connection.touch(link)

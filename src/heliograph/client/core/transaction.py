@@ -1,0 +1,193 @@
+"""The unit of work of a session: one transaction after the other, over a link to the server's coordinator."""
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any
+
+from heliograph.amqp import (
+    Accepted,
+    Coordinator,
+    Declare,
+    Declared,
+    Delivery,
+    DeliveryState,
+    Discharge,
+    Rejected,
+    Sender,
+    Source,
+    TransactionalState,
+)
+from heliograph.amqp.message import Message, Value, encode_message
+from heliograph.amqp.performatives import SenderSettleMode
+from heliograph.client.core.fetched import FAILED, Fetched, settle
+from heliograph.client.core.pending import Pending
+from heliograph.client.core.sending import SenderEnd, Sending
+from heliograph.client.problems import (
+    IllegalState,
+    MessagingProblem,
+    TransactionInDoubt,
+    TransactionRolledBack,
+    Unsupported,
+    problem_of,
+)
+
+if TYPE_CHECKING:
+    from heliograph.client.core.session import SessionCore
+
+OUTCOMES = ("amqp:accepted:list", "amqp:rejected:list", "amqp:released:list", "amqp:modified:list")
+
+
+class _Phase(Enum):
+    NONE = auto()  # no transaction: none was declared yet, or the server ended it
+    ACTIVE = auto()
+    DOOMED = auto()  # it had work in it when it was lost, so it can only be rolled back
+
+
+class Transaction(SenderEnd):
+    """The current unit of work of a transacted session."""
+
+    def __init__(self, session: "SessionCore") -> None:
+        super().__init__(session, "the transaction coordinator of the server")
+        self._phase = _Phase.NONE
+        self._id = b""
+        self._reason: BaseException | None = None
+        self.used = False
+        """Whether anything was sent or received in it."""
+        self.failure: BaseException | None = None
+        """Why a message that was sent in it did not arrive."""
+        self._parties: set[Fetched] = set()
+        self._orphans: list[tuple[Fetched, list[Delivery]]] = []
+        """What was received in a unit that was lost already."""
+
+    def make_link(self) -> Sender:
+        return self.session.engine.attach_sender(
+            self.connection.link_name("coordinator"),
+            Coordinator(capabilities=("amqp:local-transactions",)),
+            source=Source(outcomes=OUTCOMES),
+            snd_settle_mode=SenderSettleMode.UNSETTLED,
+        )
+
+    @property
+    def doomed(self) -> bool:
+        """Whether the work in it is lost already."""
+        return self._phase is _Phase.DOOMED
+
+    @property
+    def active(self) -> bool:
+        """Whether messages can be sent in it."""
+        return self._phase is _Phase.ACTIVE
+
+    def holds(self, fetched: Fetched) -> bool:
+        """Whether messages of that link were received in it."""
+        return fetched in self._parties
+
+    def received(self, fetched: Fetched, deliveries: list[Delivery]) -> None:
+        """The application received these: they are gone when the unit is committed, and come again if not."""
+        self.used = True
+        self._parties.add(fetched)
+        if self.active:
+            settle(fetched, deliveries, self.state(Accepted()))
+        else:
+            self._orphans.append((fetched, deliveries))
+
+    def state(self, outcome: Accepted | None = None) -> DeliveryState:
+        """What marks a delivery, or its outcome, as part of this unit of work."""
+        return TransactionalState(self._id, outcome)
+
+    def doom(self, reason: BaseException) -> None:
+        """The work is lost; the user is told at the next commit."""
+        if self._phase is _Phase.ACTIVE and self.used:
+            self._phase = _Phase.DOOMED
+            self._reason = reason
+            self._parties.clear()
+
+    async def begin(self) -> None:
+        """Attach to the coordinator and declare a transaction, unless a lost one must be reported first."""
+        await self.attach()
+        if not self.doomed:
+            await self._declared(self._ask(Declare()))
+
+    async def commit(self) -> None:
+        """Make the work in it permanent, and go on with the next unit."""
+        if self.doomed:
+            reason = self._reason
+            await self._renew()
+            raise TransactionRolledBack(f"the unit of work was rolled back: {reason}") from reason
+        try:
+            await self._discharge(fail=False)
+        except TransactionRolledBack:
+            raise
+        except MessagingProblem as problem:
+            if self.link is None:
+                # The connection went while the answer was on its way; the next unit begins when it is back.
+                self._phase = _Phase.NONE
+                raise TransactionInDoubt(f"whether the unit of work was committed is not known: {problem}") from problem
+            raise
+
+    async def roll_back(self) -> None:
+        """Undo the work in it, and go on with the next unit."""
+        if self.doomed:
+            await self._renew()
+        else:
+            await self._discharge(fail=True)
+
+    async def _renew(self) -> None:
+        for fetched, deliveries in self._orphans:
+            settle(fetched, deliveries, FAILED)
+        self._clear()
+        if self.link is not None:
+            await self._declared(self._ask(Declare()))
+
+    async def _discharge(self, *, fail: bool) -> None:
+        """End the transaction and begin the next, in one go: the server need not be waited for in between."""
+        if self._phase is not _Phase.ACTIVE:
+            raise IllegalState("the session has no unit of work: its connection is not there")
+        ended = self._ask(Discharge(self._id, fail))
+        declared = self._ask(Declare())
+        self._clear()
+        problem: MessagingProblem | None = None
+        try:
+            state = await self.connection.ask(ended, "ending a unit of work")
+            if isinstance(state, Rejected):
+                problem = problem_of(state.error, "the unit of work was rolled back", TransactionRolledBack)
+        finally:
+            await self._declared(declared)
+        if problem is not None:
+            raise problem
+
+    def _clear(self) -> None:
+        self._phase = _Phase.NONE
+        self.used = False
+        self.failure = None
+        self._parties.clear()
+        self._orphans.clear()
+
+    def _ask(self, question: Declare | Discharge) -> Pending[Any]:
+        sending = Sending(encode_message(Message(body=Value(question))))
+        self.put(sending)
+        return sending.done
+
+    async def _declared(self, answer: Pending[Any]) -> None:
+        state = await self.connection.ask(answer, "beginning a unit of work")
+        if not isinstance(state, Declared):
+            error = state.error if isinstance(state, Rejected) else None
+            raise problem_of(error, "the server does not begin a unit of work", Unsupported)
+        self._id = state.txn_id
+        self._phase = _Phase.ACTIVE
+
+    @property
+    def may_send(self) -> bool:
+        return True
+
+    def send_run(self, link: Sender, run: list[Sending]) -> None:
+        # Acknowledgements that belong to the unit must be on the wire before its end.
+        self.connection.settle_now()
+        # What goes to the coordinator is not itself part of a transaction.
+        numbers = link.send([sending.payload for sending in run])
+        self._unsettled.update(zip(numbers, run, strict=True))
+
+    def interrupted(self) -> None:
+        """Questions to the coordinator are not asked again: whoever waits for an answer hears of the loss."""
+        super().interrupted()
+        self.drop()
+        if self._phase is _Phase.ACTIVE and not self.used:
+            self._phase = _Phase.NONE

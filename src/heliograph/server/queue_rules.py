@@ -1,0 +1,90 @@
+"""Rules for the queues and queue managers of the configuration. Each yields mistakes as `key: what is wrong`."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, TEMPORARY_MODEL, Kind, check_name
+from heliograph.errors import Problem
+from heliograph.server.config_rules import PLAIN_NAME, PLAIN_NAME_TEXT, filter_mistakes
+from heliograph.server.config_tables import QueueConfig, QueueManagerConfig
+from heliograph.server.toml_writing import value_text
+
+
+def dead_letter_mistakes(name: str) -> Iterator[str]:
+    """What is wrong with the name of the queue for all dead letters."""
+    try:
+        check_name(name)
+    except Problem as problem:
+        yield f"queues.dead_letter_queue: {problem}"
+
+
+def queue_mistakes(queues: Mapping[str, QueueConfig], dead_letters: str) -> Iterator[str]:
+    """What is wrong with queues, by their place in the file."""
+    places: dict[str, str] = {}
+    kinds = {DEAD_LETTER_QUEUE: Kind.LOCAL, dead_letters: Kind.LOCAL, TEMPORARY_MODEL: Kind.MODEL}
+    for where, queue in queues.items():
+        if queue.name in places:
+            yield f"{where}.name: expected a name of its own, found {queue.name}, as in {places[queue.name]}"
+        places.setdefault(queue.name, where)
+        kinds[queue.name] = queue.kind
+    for where, queue in queues.items():
+        mistakes = list(_own_mistakes(queue, where))
+        yield from mistakes
+        if not mistakes:
+            yield from _other_mistakes(queue, where, kinds)
+        for number, topic_filter in enumerate(queue.topics, 1):
+            yield from filter_mistakes(topic_filter, f"{where}.topics[{number}]")
+
+
+def _own_mistakes(queue: QueueConfig, where: str) -> Iterator[str]:
+    if queue.kind is Kind.ALIAS and not queue.target:
+        yield f"{where}.target: expected the name of a queue, which an alias needs, found none"
+        return
+    if queue.kind is not Kind.ALIAS and queue.target:
+        yield f"{where}.target: expected none for a {queue.kind} queue, found {value_text(queue.target)}"
+        return
+    if queue.kind is not Kind.LOCAL and queue.topics:
+        yield f"{where}.topics: expected none, because only a local queue has messages, and this is {_article(queue)}"
+    if queue.kind is Kind.LOCAL and queue.temporary:
+        yield f"{where}.temporary: expected false, because a queue of the configuration stays, found true"
+    if queue.name.startswith("$"):
+        yield f'{where}.name: expected a name that does not begin with "$", found {value_text(queue.name)}'
+        return
+    try:
+        _ = queue.definition
+    except Problem as problem:
+        yield f"{where}: {problem}"
+
+
+def _article(queue: QueueConfig) -> str:
+    return "an alias" if queue.kind is Kind.ALIAS else "a model"
+
+
+def _other_mistakes(queue: QueueConfig, where: str, kinds: Mapping[str, Kind]) -> Iterator[str]:
+    """What is wrong with the queues that a queue names."""
+    for key in ("target", "backout_queue", "dead_letter_queue"):
+        name = getattr(queue, key)
+        if not name or name == queue.name:
+            continue
+        kind = kinds.get(name)
+        if kind is None:
+            yield f"{where}.{key}: expected the name of a queue in this file, found {value_text(name)}"
+        elif kind is not Kind.LOCAL:
+            yield f"{where}.{key}: expected the name of a local queue, found {value_text(name)}, of kind {kind}"
+
+
+def manager_mistakes(managers: Mapping[str, QueueManagerConfig], main_directory: str) -> Iterator[str]:
+    """What is wrong with queue managers, their listeners and queues aside."""
+    names: dict[str, str] = {}
+    folders = {str(Path(main_directory)): "storage"} if main_directory else {}
+    for where, manager in managers.items():
+        if not PLAIN_NAME.fullmatch(manager.name):
+            yield f"{where}.name: expected {PLAIN_NAME_TEXT}, found {value_text(manager.name)}"
+        elif manager.name in names:
+            yield f"{where}.name: expected a name of its own, found {manager.name}, as in {names[manager.name]}"
+        else:
+            names[manager.name] = where
+            folder = str(Path(manager.directory))
+            if folder in folders:
+                yield f"{where}.directory: expected a folder of its own, found {folder}, as in {folders[folder]}"
+            folders.setdefault(folder, where)

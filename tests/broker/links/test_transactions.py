@@ -1,0 +1,208 @@
+"""Transactions: all of it or nothing, for sending and receiving alike."""
+
+import pytest
+
+from broker.links.amqp_clients import body, text, within
+from heliograph.amqp import Accepted, Coordinator, Declare, Discharge, Rejected, Released, Settled, Source, Target
+from heliograph.amqp.message import Message, Value, decode_message, encode_message
+
+
+@pytest.fixture
+def queue(scene):
+    return scene.queue("q")
+
+
+@pytest.fixture
+def client(scene, queue):
+    return scene.amqp()
+
+
+def waiting(client):
+    """What another consumer could get now, and how often its delivery has failed."""
+    other = client.scene.amqp("other")
+    found = [(body(m.payload), decode_message(m.payload).delivery_count) for m in other.messages(other.receiver("q"))]
+    other.engine.close()
+    client.scene.run()
+    return found
+
+
+def test_what_was_sent_is_there_after_the_commit_and_not_before(client, queue):
+    control, link = client.coordinator(), client.sender("q")
+    txn = client.declare(control)
+    assert client.send(link, text("a"), text("b"), state=within(txn)) == [within(txn, Accepted())] * 2
+    assert waiting(client) == []
+    assert client.discharge(control, txn) == Accepted()
+    assert waiting(client) == [("a", 0), ("b", 0)]
+
+
+def test_what_was_sent_is_forgotten_when_it_is_rolled_back(client, queue):
+    control, link = client.coordinator(), client.sender("q")
+    txn = client.declare(control)
+    client.send(link, text("a"), state=within(txn))
+    assert client.discharge(control, txn, fail=True) == Accepted()
+    assert queue.depth == 0
+
+
+def test_what_was_received_is_gone_after_the_commit(client, queue):
+    client.send(client.sender("q"), text("a", durable=True))
+    control, link = client.coordinator(), client.receiver("q")
+    (delivery,) = client.messages(link)
+    txn = client.declare(control)
+    link.settle(delivery.number, delivery.number, within(txn, Accepted()))
+    client.scene.run()
+    assert queue.depth == 1
+    assert client.discharge(control, txn) == Accepted()
+    assert queue.depth == 0
+
+
+def test_what_was_received_comes_again_after_a_roll_back_and_the_attempt_counts(client, queue):
+    client.send(client.sender("q"), text("a"))
+    control, link = client.coordinator(), client.receiver("q", credit=1)
+    (delivery,) = client.messages(link)
+    txn = client.declare(control)
+    link.settle(delivery.number, delivery.number, within(txn, Accepted()))
+    client.discharge(control, txn, fail=True)
+    link.flow(1)
+    (again,) = client.messages(link)
+    assert decode_message(again.payload).delivery_count == 1
+
+
+def test_a_release_in_a_transaction_counts_from_the_commit_on(client, queue):
+    client.send(client.sender("q"), text("a"))
+    control, link = client.coordinator(), client.receiver("q", credit=1)
+    (delivery,) = client.messages(link)
+    txn = client.declare(control)
+    link.settle(delivery.number, delivery.number, within(txn, Released()))
+    assert waiting(client) == []
+    client.discharge(control, txn)
+    assert waiting(client) == [("a", 0)]
+
+
+def test_the_commit_is_answered_when_it_is_safe(scene, client):
+    control, link = client.coordinator(), client.sender("q")
+    txn = client.declare(control)
+    client.send(link, text("a", durable=True), state=within(txn))
+    with scene.held():
+        numbers = control.send([encode_message(Message(Value(Discharge(txn))))])
+        assert client.outcomes(control, numbers) == []
+    assert client.outcomes(control, numbers) == [Accepted()]
+
+
+def test_the_next_transaction_may_be_declared_right_behind_the_discharge(client):
+    control, link = client.coordinator(), client.sender("q")
+    txn = client.declare(control)
+    client.send(link, text("a", durable=True), state=within(txn))
+    numbers = control.send([encode_message(Message(Value(Discharge(txn)))), encode_message(Message(Value(Declare())))])
+    committed, declared = client.outcomes(control, numbers)
+    assert committed == Accepted()
+    assert declared.txn_id != txn
+    client.send(link, text("b"), state=within(declared.txn_id))
+    client.discharge(control, declared.txn_id)
+    assert sorted(waiting(client)) == [("a", 0), ("b", 0)]
+
+
+def test_a_client_may_have_several_transactions(client):
+    control, link = client.coordinator(), client.sender("q")
+    first, second = client.declare(control), client.declare(control)
+    client.send(link, text("a"), state=within(first))
+    client.send(link, text("b"), state=within(second))
+    client.discharge(control, second)
+    client.discharge(control, first, fail=True)
+    assert waiting(client) == [("b", 0)]
+
+
+def test_a_transaction_may_span_queues_and_messages_that_say_where_they_go(scene, client):
+    other = scene.queue("other")
+    control, link = client.coordinator(), client.sender(Target())
+    txn = client.declare(control)
+    client.send(link, text("a", to="q"), text("b", to="other"), state=within(txn))
+    assert other.peek() is None
+    client.discharge(control, txn)
+    assert body(other.peek().payload) == "b"
+
+
+def test_a_message_in_a_transaction_that_is_not_there_is_rejected(client, queue):
+    (outcome,) = client.send(client.sender("q"), text("a"), state=within(b"?"))
+    assert outcome.error.condition == "amqp:transaction:unknown-id"
+    assert queue.depth == 0
+
+
+def test_a_transaction_cannot_end_twice(client):
+    control = client.coordinator()
+    txn = client.declare(control)
+    client.discharge(control, txn)
+    assert client.discharge(control, txn).error.condition == "amqp:transaction:unknown-id"
+
+
+def test_a_commit_that_cannot_be_is_rolled_back(scene, client):
+    scene.queue("gone")
+    control, link = client.coordinator(), client.sender("gone")
+    txn = client.declare(control)
+    client.send(link, text("a"), state=within(txn))
+    scene.broker.queues.delete("gone")
+    outcome = client.discharge(control, txn)
+    assert isinstance(outcome, Rejected)
+    assert outcome.error.condition == "amqp:transaction:rollback"
+
+
+def test_a_client_that_does_not_know_rejected_loses_the_link_instead(client):
+    control = client.coordinator(source=Source(outcomes=("amqp:accepted:list",)))
+    control.send([encode_message(Message(Value(Discharge(b"?"))))])
+    assert client.refusal(control).condition == "amqp:transaction:unknown-id"
+
+
+@pytest.mark.parametrize("request_body", ["nonsense", 3, Declare(global_id=b"xa")])
+def test_a_coordinator_rejects_what_it_does_not_know(client, request_body):
+    (outcome,) = client.send(client.coordinator(), encode_message(Message(Value(request_body))))
+    assert isinstance(outcome, Rejected)
+
+
+def test_a_coordinator_says_what_it_can_do(client):
+    control = client.coordinator()
+    assert isinstance(control.target, Coordinator)
+    assert "amqp:local-transactions" in control.target.capabilities
+
+
+@pytest.mark.parametrize("end", ["link", "session", "connection", "network"])
+def test_what_was_not_committed_is_rolled_back_when_the_client_goes(scene, client, queue, end):
+    client.send(client.sender("q"), text("got"))
+    session = client.engine.begin()
+    control, sender = client.coordinator(session=session), client.sender("q", session=session)
+    link = client.receiver("q", session=session, credit=1)
+    (delivery,) = client.messages(link)
+    txn = client.declare(control)
+    client.send(sender, text("sent"), state=within(txn))
+    link.settle(delivery.number, delivery.number, within(txn, Accepted()))
+    scene.run()
+    match end:
+        case "link":
+            control.detach()
+        case "session":
+            session.end()
+        case "connection":
+            client.engine.close()
+        case "network":
+            client.lose()
+    scene.run()
+    assert waiting(client) == [("got", 1)]
+
+
+def test_settling_in_a_transaction_that_is_not_there_changes_nothing(client, queue):
+    client.send(client.sender("q"), text("a"))
+    link = client.receiver("q", credit=1)
+    (delivery,) = client.messages(link)
+    link.settle(delivery.number, delivery.number, within(b"?", Accepted()))
+    client.scene.run()
+    client.take(Settled)
+    assert waiting(client) == [("a", 0)]
+
+
+def test_a_consumer_may_leave_before_its_transaction_ends(client, queue):
+    client.send(client.sender("q"), text("a"))
+    control, link = client.coordinator(), client.receiver("q", credit=1)
+    (delivery,) = client.messages(link)
+    txn = client.declare(control)
+    link.settle(delivery.number, delivery.number, within(txn, Accepted()))
+    link.detach()
+    client.discharge(control, txn)
+    assert queue.depth == 0

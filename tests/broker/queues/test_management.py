@@ -1,0 +1,247 @@
+"""Requests to the management node, and what it answers."""
+
+from typing import Any
+
+import pytest
+
+from broker.queues.scenes import Consumer, Scene, message
+from heliograph.amqp.message import Data, Message, Value, decode_message, encode_message
+from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, QueueDefinition
+from heliograph.broker.queues.management import handle
+from heliograph.broker.queues.outcome import rejected
+from heliograph.broker.queues.refusal import NOT_FOUND, Refused
+
+
+def asked(scene: Scene, operation: str, **arguments: Any) -> tuple[int, Any]:
+    """Status and body of the answer, as a client finds them in the bytes."""
+    request = Message(Value(arguments), application_properties={"operation": operation}, reply_to="r", message_id=1)
+    answer = decode_message(encode_message(handle(scene.broker, decode_message(encode_message(request)))))
+    assert isinstance(answer.body, Value)
+    assert answer.application_properties is not None
+    return answer.application_properties["status"], answer.body.value
+
+
+def done(scene: Scene, operation: str, **arguments: Any) -> Any:
+    status, body = asked(scene, operation, **arguments)
+    assert status == 200, body
+    return body
+
+
+# -- requests and answers ---------------------------------------------------------------------------------------------
+
+
+def test_the_answer_goes_to_reply_to_with_the_correlation_id_or_else_the_message_id(scene: Scene) -> None:
+    request = Message(application_properties={"operation": "queue-list"}, reply_to="here", message_id="m")
+    answer = handle(scene.broker, request)
+    assert (answer.to, answer.correlation_id) == ("here", "m")
+    request.correlation_id = "c"
+    assert handle(scene.broker, request).correlation_id == "c"
+
+
+@pytest.mark.parametrize(
+    ("operation", "body", "text"),
+    [
+        (None, Value({}), "expected the application property operation to be one of queue-list,"),
+        ("fly", Value({}), "found fly"),
+        ([], Value({}), "found []"),
+        ("queue-list", Value([1]), "expected a map of arguments as body"),
+        ("queue-list", Data(b"x"), "expected a map of arguments as body"),
+        ("queue-list", Value({"x": 1}), "found x"),
+        ("queue-list", Value({"pattern": 1}), "pattern to be of type str"),
+        ("queue-show", Value({"name": ""}), "expected the argument name"),
+        ("queue-delete", Value({}), "expected the argument name"),
+        ("queue-define", Value({1: 2}), "expected an attribute"),
+        ("queue-redrive", Value({"name": DEAD_LETTER_QUEUE, "most": True}), "most to be of type int"),
+        ("queue-redrive", Value({"name": DEAD_LETTER_QUEUE, "most": -1}), "most to be 0 or more"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_told_so(scene: Scene, operation: Any, body: Any, text: str) -> None:
+    answer = handle(scene.broker, Message(body, application_properties={"operation": operation}))
+    assert answer.application_properties == {"status": 400}
+    assert isinstance(answer.body, Value)
+    assert text in answer.body.value["error"]
+
+
+# -- queues -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_queue_is_defined_with_attributes_and_times_in_seconds(scene: Scene) -> None:
+    assert done(scene, "queue-define", name="a", max_depth=7, max_ttl=1.5, order="fifo", exclusive=True) == {
+        "name": "a",
+        "replaced": False,
+    }
+    assert scene.broker.queues.definition("a") == QueueDefinition(
+        "a", max_depth=7, max_ttl=1500, order="fifo", exclusive=True
+    )
+
+
+def test_a_name_that_is_taken_is_a_conflict_unless_the_queue_is_to_be_replaced(scene: Scene) -> None:
+    done(scene, "queue-define", name="a", max_depth=7, description="old")
+    scene.broker.queues.find("a").put([message("x")])
+    assert asked(scene, "queue-define", name="a") == (409, {"error": "there is a queue a already"})
+    assert done(scene, "queue-define", name="a", replace=True, max_depth=8)["replaced"]
+    shown = done(scene, "queue-show", name="a")
+    assert (shown["max_depth"], shown["description"], shown["depth"]) == (8, "", 1)
+
+
+def test_a_queue_can_be_like_another_of_its_kind(scene: Scene) -> None:
+    done(scene, "queue-define", name="a", max_depth=7, default_priority=3)
+    done(scene, "queue-define", name="b", like="a", max_depth=8)
+    assert scene.broker.queues.definition("b") == QueueDefinition("b", max_depth=8, default_priority=3)
+    assert asked(scene, "queue-define", name="c", like="nobody")[0] == 404
+    assert asked(scene, "queue-define", name="c", kind="model", like="a")[0] == 409
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"name": "a b"}, "expected a queue name"),
+        ({"max_depth": 1}, "name: expected the name of a queue, found none"),
+        ({"name": "a", "max_depth": 0}, "expected max_depth from 1"),
+        ({"name": "a", "max_depth": "7"}, "max_depth: expected an integer, found '7'"),
+        ({"name": "a", "put_enabled": 1}, "put_enabled: expected true or false, found 1"),
+        ({"name": "a", "kind": "remote"}, "expected kind to be one of local, alias, model"),
+        ({"name": "a", "kind": "alias"}, "expected the name of a queue as target"),
+        ({"name": "a", "colour": "red"}, "found colour"),
+    ],
+)
+def test_what_cannot_be_a_queue_is_refused(scene: Scene, arguments: dict[str, Any], error: str) -> None:
+    status, body = asked(scene, "queue-define", **arguments)
+    assert status == 400
+    assert error in body["error"]
+
+
+def test_names_of_the_servers_own_queues_cannot_be_taken(scene: Scene) -> None:
+    assert asked(scene, "queue-define", name="$mine")[0] == 409
+
+
+def test_alter_changes_what_is_given_and_leaves_the_rest(scene: Scene) -> None:
+    done(scene, "queue-define", name="a", max_depth=7, default_priority=3)
+    assert done(scene, "queue-alter", name="a", max_depth=8, max_ttl=2)["max_ttl"] == 2
+    assert scene.broker.queues.definition("a") == QueueDefinition("a", max_depth=8, default_priority=3, max_ttl=2000)
+
+
+def test_alter_that_makes_no_sense_changes_nothing(scene: Scene) -> None:
+    done(scene, "queue-define", name="a")
+    assert asked(scene, "queue-alter", name="a", max_depth=8, default_priority=11)[0] == 400
+    assert scene.broker.queues.definition("a") == QueueDefinition("a")
+    assert asked(scene, "queue-alter", name="a", kind="model", max_depth=8)[0] == 409
+    assert asked(scene, "queue-alter", name="b", max_depth=8)[0] == 404
+
+
+def test_list_tells_of_queues_by_name_and_kind(scene: Scene) -> None:
+    for name in ("a.1", "a.2", "b"):
+        done(scene, "queue-define", name=name)
+    done(scene, "queue-define", name="a.3", kind="alias", target="b")
+    assert [one["name"] for one in done(scene, "queue-list", pattern="a.*")] == ["a.1", "a.2", "a.3"]
+    assert [one["name"] for one in done(scene, "queue-list", pattern="a.*", kind="alias")] == ["a.3"]
+    assert [one["name"] for one in done(scene, "queue-list", pattern="b")] == ["b"]
+    assert DEAD_LETTER_QUEUE in [one["name"] for one in done(scene, "queue-list")]
+
+
+def test_a_queue_is_shown_with_its_figures_and_an_alias_without(scene: Scene) -> None:
+    done(scene, "queue-define", name="a")
+    done(scene, "queue-define", name="b", kind="alias", target="a")
+    scene.broker.queues.find("a").put([message("x"), message("y")])
+    shown = done(scene, "queue-show", name="a")
+    assert {key: shown[key] for key in ("depth", "in_flight", "consumers", "put", "got", "expired")} == {
+        "depth": 2,
+        "in_flight": 0,
+        "consumers": 0,
+        "put": 2,
+        "got": 0,
+        "expired": 0,
+    }
+    assert "depth" not in done(scene, "queue-show", name="b")
+    assert asked(scene, "queue-show", name="c") == (404, {"error": "there is no queue c"})
+
+
+def test_a_queue_with_messages_is_deleted_only_with_purge(scene: Scene) -> None:
+    done(scene, "queue-define", name="a")
+    scene.broker.queues.find("a").put([message("x")])
+    assert asked(scene, "queue-delete", name="a") == (409, {"error": "queue a has 1 messages"})
+    assert asked(scene, "queue-delete", name="a", kind="alias")[0] == 409
+    assert done(scene, "queue-delete", name="a", purge=True) == {"name": "a", "purged": 1}
+    assert asked(scene, "queue-show", name="a")[0] == 404
+
+
+def test_purge_forgets_the_messages_of_a_queue_or_of_the_one_behind_an_alias(scene: Scene) -> None:
+    done(scene, "queue-define", name="a")
+    done(scene, "queue-define", name="b", kind="alias", target="a")
+    scene.broker.queues.find("a").put([message("x"), message("y")])
+    assert done(scene, "queue-purge", name="b") == {"name": "a", "purged": 2}
+    assert done(scene, "queue-show", name="a")["depth"] == 0
+
+
+def test_redrive_sends_dead_letters_back(scene: Scene) -> None:
+    done(scene, "queue-define", name="a")
+    queue, consumer = scene.broker.queues.find("a"), Consumer()
+    queue.add_consumer(consumer)
+    queue.put([message("x"), message("y")])
+    scene.broker.end_turn()
+    queue.settle(consumer.forget(), rejected("no use"), consumer=consumer)
+    queue.remove_consumer(consumer)
+    scene.broker.end_turn()
+    assert done(scene, "queue-show", name=DEAD_LETTER_QUEUE)["depth"] == 2
+    assert done(scene, "queue-redrive", name=DEAD_LETTER_QUEUE, most=1) == {
+        "name": DEAD_LETTER_QUEUE,
+        "moved": 1,
+        "left": {},
+    }
+    assert done(scene, "queue-redrive", name=DEAD_LETTER_QUEUE, origin="other")["moved"] == 0
+    assert done(scene, "queue-redrive", name=DEAD_LETTER_QUEUE, origin="a")["moved"] == 1
+    assert done(scene, "queue-show", name="a")["depth"] == 2
+
+
+def test_what_cannot_be_sent_back_is_told_with_the_reason(scene: Scene) -> None:
+    scene.broker.queues.find(DEAD_LETTER_QUEUE).put([message("x")])
+    assert done(scene, "queue-redrive", name=DEAD_LETTER_QUEUE) == {
+        "name": DEAD_LETTER_QUEUE,
+        "moved": 0,
+        "left": {"it does not say where it came from": 1},
+    }
+
+
+# -- queue managers ---------------------------------------------------------------------------------------------------
+
+
+class Managers:
+    """A server with one more queue manager."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, str]] = []
+
+    def own(self) -> dict[str, Any]:
+        return {"name": "main", "state": "running", "queues": 2, "depth": 0}
+
+    def list(self) -> list[dict[str, Any]]:
+        return [self.own(), {"name": "QM1", "state": "stopped"}]
+
+    def start_one(self, name: str) -> None:
+        self._check(name)
+        self.calls.append(("start", name))
+
+    def stop_one(self, name: str) -> None:
+        self._check(name)
+        self.calls.append(("stop", name))
+
+    def _check(self, name: str) -> None:
+        if name != "QM1":
+            raise Refused(NOT_FOUND, f"there is no queue manager {name}")
+
+
+def test_queue_managers_are_listed_shown_started_and_stopped(scene: Scene) -> None:
+    managers = scene.broker.queue_managers = Managers()
+    assert [one["name"] for one in done(scene, "qm-list")] == ["main", "QM1"]
+    assert done(scene, "qm-show")["dead_letter_queue"] == DEAD_LETTER_QUEUE
+    assert done(scene, "qm-show", name="main")["name"] == "main"
+    assert done(scene, "qm-show", name="QM1") == {"name": "QM1", "state": "stopped"}
+    done(scene, "qm-start", name="QM1")
+    done(scene, "qm-stop", name="QM1")
+    assert managers.calls == [("start", "QM1"), ("stop", "QM1")]
+    assert asked(scene, "qm-start", name="QM2") == (404, {"error": "there is no queue manager QM2"})
+    assert asked(scene, "qm-show", name="QM2")[0] == 404
+
+
+def test_a_broker_without_a_process_has_no_queue_managers(scene: Scene) -> None:
+    assert asked(scene, "qm-list")[0] == 409
