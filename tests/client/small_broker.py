@@ -225,8 +225,10 @@ class Peer:
     def deliver(self) -> None:
         for link, place in list(self._senders.items()):
             queue = self.broker.queues[place]
-            browsing = link.source is not None and link.source.distribution_mode == "copy" and "queue" in (
-                link.source.capabilities
+            browsing = (
+                link.source is not None
+                and link.source.distribution_mode == "copy"
+                and "queue" in (link.source.capabilities)
             )
             if browsing:
                 self._browse(link, queue)
@@ -292,8 +294,6 @@ class Peer:
                 work.gets.append((self._senders[link], payload))
             elif isinstance(state, Released | Modified) and link in self._senders:
                 self._give_back(self._senders[link], payload, failed=isinstance(state, Modified))
-        if work is not None:
-            work.gets.sort(key=lambda get: 0)
 
     def _give_back(self, place: str, payload: bytes, *, failed: bool) -> None:
         if failed:

@@ -64,10 +64,9 @@ class LinkEnd(Generic[L]):
     async def attach(self) -> None:
         """Attach, and wait for the peer's answer. Raises the peer's reason if it refuses."""
         self._attaching = Pending()
-        link = self.make_link()
-        link.context = self
-        self.connection.driver.wake()
         try:
+            link = await self.connection.make(self.make_link, self.what)
+            link.context = self
             self.link = await self.connection.ask(self._attaching, self.what)
         finally:
             self._attaching = None

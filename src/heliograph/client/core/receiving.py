@@ -110,12 +110,15 @@ class ReceiverEnd(LinkEnd[Receiver]):
         return link.remote is None or link.remote.source is None
 
     def attached(self, link: Receiver) -> None:
-        problem = None if self.is_refusal(link) else self.subscription.unmet(link, self.connection.capabilities)
+        problem = None if self.is_refusal(link) else self._unmet(link)
         if problem is not None and self._attaching is not None:
             link.detach(closed=True)
             self._attaching.fail(problem)
         else:
             super().attached(link)
+
+    def _unmet(self, link: Receiver) -> MessagingProblem | None:
+        return self.subscription.unmet(link, self.connection.capabilities, trust_filters=not self.connection.rabbitmq_3)
 
     def ready(self) -> None:
         self.fetched = Fetched(self.link)
@@ -180,7 +183,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
         if link is None or not self.prefetch or self._paused or self.closed or self._draining is not None:
             return
         ready = len(self.fetched.ready)
-        if link.credit + ready <= self.prefetch // 2 and not (link.credit and self.connection.loose_flow):
+        if link.credit + ready <= self.prefetch // 2 and not (link.credit and self.connection.rabbitmq_3):
             link.flow(self.prefetch - ready)
 
     def arrival(self, timeout: float | None) -> Pending[bool]:
@@ -215,7 +218,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
         """Have the server send what it has for the credit it holds, and give the rest of the credit back."""
         if self.link is None:
             return
-        if self.connection.loose_flow:
+        if self.connection.rabbitmq_3:
             await self._wait_for_announced()
             return
         if self._draining is not None:
@@ -250,7 +253,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
     async def pause(self) -> None:
         """Stop fetching, and give back what the application has not seen."""
         self._paused = True
-        if self.link is not None and self.link.credit > 0 and not self.connection.loose_flow:
+        if self.link is not None and self.link.credit > 0 and not self.connection.rabbitmq_3:
             await self.drain()
         self.give_back()
 
