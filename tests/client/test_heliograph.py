@@ -330,6 +330,25 @@ def test_asyncio(url):
     asyncio.run(steps())
 
 
+def test_a_queue_manager_is_reached_by_its_name(tmp_path):
+    config = """
+[[listener]]
+protocol = "amqp"
+port = 0
+[[queue_manager]]
+name = "PAYMENTS"
+[[queue_manager.queue]]
+name = "payments"
+"""
+    with servers(tmp_path) as serve:
+        server = serve(config)
+        with connect(f"amqp://127.0.0.1:{server.port_of('amqp')}/?hostname=PAYMENTS") as connection:
+            session = connection.session()
+            session.producer("payments").send("m")
+            with session.consumer("payments") as consumer:
+                assert consumer.receive(PATIENCE).body == "m"
+
+
 def test_everything_is_given_back(server, url):
     with connect(url) as connection:
         session = connection.session()
