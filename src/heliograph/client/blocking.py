@@ -306,7 +306,7 @@ class _Fetching(_Closing):
         self._nudged = False
 
     def _nudge(self) -> None:
-        """The core is to see that something was taken: soon, and at once if it is much."""
+        """The core is to see soon that something was taken."""
         if not self._nudged:
             self._nudged = True
             self._io.post(self._touch)
