@@ -32,10 +32,10 @@ LEGEND = (
     f"{OURS}'s. lost, dup: of all rounds. gen: how busy the generator's core was."
 )
 QUEUE_LEGEND = (
-    "Queue cases: CPU µs is per round trip (request: two puts and two gets), per delivery (topic), else per message put "
-    "and got. Nothing is sent settled: brokers accept every put, consumers accept every get. -p: persistent. -10qm: ten "
-    f"queue managers, which are ten processes of {OURS} and ten virtual hosts in one node of {RabbitMQ.name}, as one "
-    "node is its normal form."
+    "Queue cases: CPU µs is per round trip (request: two puts and two gets), per delivery (topic), else per message "
+    "put and got. Nothing is sent settled: brokers accept every put, consumers accept every get. -p: persistent. "
+    f"-10qm: ten queue managers, which are ten processes of {OURS} and ten virtual hosts in one node of "
+    f"{RabbitMQ.name}, as one node is its normal form."
 )
 DURABLE_LEGEND = (
     f"Durable cases: {OURS} acknowledges when messages are on the disk, {HASTY} when the kernel has them, "
