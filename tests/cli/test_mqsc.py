@@ -164,7 +164,16 @@ def test_delete_and_clear() -> None:
 def test_defaults_come_from_the_default_queue_where_there_is_one() -> None:
     default = queue("SYSTEM.DEFAULT.LOCAL.QUEUE", max_depth=9)
     assert asked("DEF QL(A)", default) == [
-        ("queue-define", {"name": "A", "kind": "local", "replace": False, "like": "SYSTEM.DEFAULT.LOCAL.QUEUE"})
+        (
+            "queue-define",
+            {
+                "name": "A",
+                "kind": "local",
+                "replace": False,
+                "like": "SYSTEM.DEFAULT.LOCAL.QUEUE",
+                "description": "",
+            },
+        )
     ]
 
 

@@ -35,6 +35,6 @@ def _check_named_files(config: Config) -> None:
     """Read what the server would read when it starts: a Problem now is better than one then."""
     if config.access.password_file:
         PasswordFile.load(config.access.password_file)
-    for listener in config.listeners:
+    for listener in (*config.listeners, *(one for manager in config.queue_managers for one in manager.listeners)):
         if listener.encrypted:
             tls_context(listener)

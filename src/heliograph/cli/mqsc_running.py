@@ -116,8 +116,11 @@ class Interpreter:
         clauses, options = _split(command, {"LIKE", "REPLACE", "NOREPLACE"})
         given, ignored = read_attributes(command, kind, clauses)
         yield from self._notes(command, ignored)
-        like = single(command, options["LIKE"]).text if "LIKE" in options else self._default(name, kind)
-        wanted = {"name": name, "kind": kind, "replace": "REPLACE" in options, **({"like": like} if like else {})}
+        wanted = {"name": name, "kind": kind, "replace": "REPLACE" in options}
+        if "LIKE" in options:
+            wanted["like"] = single(command, options["LIKE"]).text
+        elif default := self._default(name, kind):
+            wanted |= {"like": default, "description": ""}  # what is said of the default is not true of others
         answer = self._ask("queue-define", {**wanted, **given})
         yield f"{kind} queue {quoted(name)} {'replaced' if answer['replaced'] else 'defined'}"
 

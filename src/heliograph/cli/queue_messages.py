@@ -4,13 +4,14 @@ import argparse
 import itertools
 import os
 import sys
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from heliograph.cli.amqp_options import opened
 from heliograph.cli.message_rendering import as_json, body_bytes, rendered
-from heliograph.client import Acknowledge, Message, Queue
+from heliograph.client import Acknowledge, Message, Queue, Receipt
 from heliograph.errors import Problem
 
 _NOTHING = 1
@@ -77,10 +78,14 @@ def put(args: argparse.Namespace) -> int:
         producer = session.producer(
             Queue(args.name), persistent=args.persistent, priority=args.priority, ttl=args.ttl, delay=args.delay
         )
+        on_the_way: deque[Receipt] = deque()
         for body in _bodies(args):
-            producer.send(
-                Message(body, properties=dict(properties), correlation_id=args.correlation_id, reply_to=reply_to)
-            )
+            message = Message(body, properties=dict(properties), correlation_id=args.correlation_id, reply_to=reply_to)
+            on_the_way.append(producer.send_async(message))
+            while on_the_way[0].done() and len(on_the_way) > 1:
+                on_the_way.popleft().result()
+        for receipt in on_the_way:
+            receipt.result()
     return 0
 
 

@@ -37,7 +37,7 @@ from heliograph.server.listeners import Listener
 from heliograph.server.loop import ClientLoop
 from heliograph.server.pages import pages
 from heliograph.server.queue_manager import serving
-from heliograph.server.queue_managers import QueueManagers, Redirects
+from heliograph.server.queue_managers import QueueManagers
 from heliograph.server.sockets import Reactor
 from heliograph.server.stream_pages import StreamPages
 from heliograph.server.writing import Writer
@@ -144,7 +144,7 @@ class Server:
                 log.warning("a stream is not configured any more; it keeps what it has", extra={"stream": stream.name})
         self.host = Host(self.broker, self.config.server.name, time.time)
         self.host.management = ManagementNode(self.broker)
-        self.host.redirects = Redirects(self.queue_managers)
+        self.host.redirects = self.queue_managers.redirects
         self._writer = Writer(
             self.broker,
             loop,

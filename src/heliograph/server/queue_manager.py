@@ -58,9 +58,7 @@ class QueueManagerProcess:
         self.state = State.STOPPED
         self.restarts = 0
         self.report: dict[str, Any] = {}
-        """What the process said last: its queues and messages."""
-        self.addresses: list[str] = []
-        """Where it is, or was when it ran last."""
+        """What the process said last: its addresses, queues and messages."""
         self._command = command
         self._process: asyncio.subprocess.Process | None = None
         self._keeping: asyncio.Task[None] | None = None
@@ -71,6 +69,11 @@ class QueueManagerProcess:
     def pid(self) -> int | None:
         """The process, if there is one."""
         return None if self._process is None else self._process.pid
+
+    @property
+    def addresses(self) -> list[str]:
+        """Where it is, as URLs; nowhere while it does not run."""
+        return list(self.report.get("addresses", ()))
 
     def start(self) -> None:
         """Have it run from now on."""
@@ -166,7 +169,6 @@ class QueueManagerProcess:
             log.warning("unexpected output of a queue manager", extra={"queue_manager": self.name, "line": line[:200]})
             return
         self.report = report
-        self.addresses = report["addresses"]
         if self.state is State.STARTING:
             self.state = State.RUNNING
             self._settled.set()

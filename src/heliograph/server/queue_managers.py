@@ -71,37 +71,27 @@ class QueueManagers:
             raise Refused(NOT_ALLOWED, f"{name} is the server itself, which is started and stopped as a process")
         raise Refused(NOT_FOUND, f"there is no queue manager {name}")
 
-    def address(self, name: str) -> Elsewhere | None:
-        """Where the AMQP clients of this queue manager are to go; None if that is not known.
-
-        While it is down that is where it was: better that a client tries in vain than that it is served by another.
-        """
-        process = self._processes.get(name)
-        return None if process is None else _amqp_address(process.addresses)
-
     @property
-    def names(self) -> Iterable[str]:
-        """Those that are processes of their own."""
-        return self._processes
+    def redirects(self) -> Mapping[str, Elsewhere | None]:
+        """Where the AMQP clients of each queue manager are to go, as it is at the moment of looking."""
+        return _Redirects(self._processes)
 
 
-class Redirects(Mapping[str, Elsewhere]):
-    """Where AMQP clients are sent that ask for a queue manager by name, as it is at the moment."""
+class _Redirects(Mapping[str, Elsewhere | None]):
+    """The addresses of queue managers by name; None for one that does not run or speaks no AMQP."""
 
-    def __init__(self, managers: QueueManagers) -> None:
-        self._managers = managers
+    def __init__(self, processes: Mapping[str, QueueManagerProcess]) -> None:
+        self._processes = processes
 
-    def __getitem__(self, name: str) -> Elsewhere:
-        address = self._managers.address(name)
-        if address is None:
-            raise KeyError(name)
-        return address
+    def __getitem__(self, name: str) -> Elsewhere | None:
+        process = self._processes[name]
+        return _amqp_address(process.addresses) if process.state is State.RUNNING else None
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in self._managers.names if self._managers.address(name) is not None)
+        return iter(self._processes)
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(self._processes)
 
 
 def _facts(process: QueueManagerProcess) -> Facts:
@@ -109,7 +99,7 @@ def _facts(process: QueueManagerProcess) -> Facts:
         "name": process.name,
         "state": str(process.state),
         "pid": process.pid or 0,
-        "addresses": process.addresses if process.state is State.RUNNING else [],
+        "addresses": process.addresses,
         "queues": process.report.get("queues", 0),
         "depth": process.report.get("depth", 0),
         "restarts": process.restarts,

@@ -178,7 +178,9 @@ class AmqpClient:
 
     def messages(self, link):
         """The deliveries that have come on a link."""
-        return [delivery for event in self.take(Transfers) if event.link is link for delivery in event.deliveries]
+        events = self.take(Transfers)
+        self.events += [event for event in events if event.link is not link]
+        return [delivery for event in events if event.link is link for delivery in event.deliveries]
 
     def bodies(self, link):
         """What was in the messages that have come on a link."""

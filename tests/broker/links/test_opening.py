@@ -112,6 +112,15 @@ def test_a_client_that_asks_for_another_host_is_sent_there(scene):
     assert error.info == {"hostname": "QM2", "network-host": "10.0.0.2", "port": 5674, "scheme": "amqps"}
 
 
+def test_a_client_that_asks_for_a_server_that_does_not_answer_is_served_by_nobody_else(scene):
+    scene.host.redirects = {"QM1": None}
+    error = scene.amqp(hostname="QM1").error
+    assert (error.condition, error.description) == (
+        "amqp:connection:forced",
+        "the queue manager QM1 is not running",
+    )
+
+
 def test_past_the_limit_nobody_is_let_in(make):
     scene = make(connections=1)
     scene.amqp("first")

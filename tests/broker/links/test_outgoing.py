@@ -174,6 +174,16 @@ def test_the_end_of_a_session_is_the_end_of_its_links(scene, client, queue):
     assert client.bodies(client.receiver("q")) == ["a"]
 
 
+@pytest.mark.parametrize("end", ["link", "session", "connection"])
+def test_a_client_may_give_credit_and_leave_in_one_breath(scene, client, queue, end):
+    fill(client, "a")
+    link = client.receiver("q", credit=0)
+    link.flow(10)
+    {"link": link.detach, "session": client.session.end, "connection": client.engine.close}[end]()
+    scene.run()
+    assert (queue.depth, queue.in_flight) == (1, 0)
+
+
 def test_a_deleted_queue_detaches_its_consumers(scene, client):
     link = client.receiver("q")
     scene.broker.queues.delete("q")

@@ -17,11 +17,13 @@ from heliograph.amqp.receiver import Receiver
 from heliograph.amqp.sender import Sender
 from heliograph.broker.links import subscribing
 from heliograph.broker.links.addresses import TOPIC_CAPABILITIES, Kind, read_address
+from heliograph.broker.links.consuming import consume, offered
 from heliograph.broker.links.dynamic_nodes import new_temporary_queue, new_temporary_topic
 from heliograph.broker.links.filters import read_filters
 from heliograph.broker.links.incoming import Incoming
 from heliograph.broker.links.outgoing import Outgoing
 from heliograph.broker.links.places import Relay, find_place
+from heliograph.broker.links.publishing import Topic
 from heliograph.broker.links.putting import Place
 from heliograph.broker.links.states import error_of
 from heliograph.broker.links.transactions import Coordination
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     from heliograph.broker.links.connection import AmqpConnection
 
 _TRANSACTIONS = ("amqp:local-transactions", "amqp:multi-txns-per-ssn", "amqp:multi-ssns-per-txn")
-_LINK_CAPABILITIES = frozenset({"ANONYMOUS-RELAY", "DELAYED_DELIVERY", "SHARED-SUBS"})
 OUTCOMES = ("amqp:accepted:list", "amqp:rejected:list", "amqp:released:list", "amqp:modified:list")
 
 
@@ -49,11 +50,6 @@ def attach(connection: "AmqpConnection", link: Link) -> None:
         link.refuse(error_of(error.refusal))
     except Problem as problem:
         link.refuse(Error(condition=conditions.INVALID_FIELD, description=str(problem)))
-
-
-def _offered(link: Link) -> tuple[str, ...]:
-    desired = link.remote.desired_capabilities if link.remote is not None else ()
-    return tuple(name for name in desired if name in _LINK_CAPABILITIES)
 
 
 # The client sends
@@ -73,7 +69,7 @@ def _attach_incoming(connection: "AmqpConnection", link: Receiver) -> None:
         target=target,
         max_message_size=longest,
         rcv_settle_mode=ReceiverSettleMode.FIRST,
-        offered_capabilities=_offered(link),
+        offered_capabilities=offered(link),
     )
     connection.connect(link, Incoming(connection, link, place))
 
@@ -82,7 +78,7 @@ def _target(connection: "AmqpConnection", link: Receiver, target: Target) -> tup
     if target.dynamic:
         if not TOPIC_CAPABILITIES.isdisjoint(target.capabilities):
             name = new_temporary_topic()
-            return connection.topic(name), replace(target, address=name)
+            return Topic(connection.broker, name, connection.container_id), replace(target, address=name)
         queue = new_temporary_queue(connection, link)
         return queue, replace(target, address=queue.definition.name)
     if not target.address:
@@ -120,15 +116,6 @@ def _attach_outgoing(connection: "AmqpConnection", link: Sender) -> None:
         browse=source.distribution_mode == DistributionMode.COPY,
     )
     consume(connection, link, outgoing, source)
-
-
-def consume(connection: "AmqpConnection", link: Sender, outgoing: Outgoing, source: Source) -> None:
-    """Let a link receive from its queue, if the queue agrees."""
-    refusal = outgoing.queue.add_consumer(outgoing)
-    if refusal is not None:
-        raise Refused(*refusal)
-    link.accept(source=source, offered_capabilities=_offered(link))
-    connection.connect(link, outgoing)
 
 
 def _dynamic_source(connection: "AmqpConnection", link: Sender, source: Source) -> Source:

@@ -29,10 +29,8 @@ from heliograph.broker.links.attaching import attach
 from heliograph.broker.links.departure import Departure
 from heliograph.broker.links.opening import ESTABLISHMENT_FAILED, error_in_open
 from heliograph.broker.links.outgoing import Outgoing
-from heliograph.broker.links.putting import Place
 from heliograph.broker.links.transactions import Transactions
 from heliograph.broker.outlet import Outlet
-from heliograph.broker.queues.refusal import Refused
 from heliograph.broker.timers import Timer
 from heliograph.mqtt.reasons import Reason
 
@@ -168,10 +166,6 @@ class AmqpConnection:
 
     # Links
 
-    def topic(self, name: str) -> Place:
-        """Where messages for a topic are put."""
-        raise Refused(conditions.NOT_IMPLEMENTED, "topics come later")
-
     def connect(self, link: Link, context: Any) -> None:
         """From now on what comes on this link is for `context`."""
         link.context = context
@@ -183,15 +177,25 @@ class AmqpConnection:
         self.links.pop(link, None)
 
     def _detached(self, link: Link, *, closed: bool) -> None:
-        self._link_gone(link, Departure.CLOSED if closed else Departure.DETACHED)
-        link.detach(closed=closed)
+        changed = self._link_gone(link, Departure.CLOSED if closed else Departure.DETACHED)
+        if changed and self.broker.store is not None:
+            self.broker.store.when_safe(partial(self._answer_detach, link, closed=closed))
+        else:
+            link.detach(closed=closed)
 
-    def _link_gone(self, link: Link, how: Departure) -> None:
+    def _answer_detach(self, link: Link, *, closed: bool) -> None:
+        link.detach(closed=closed)
+        self.talk()
+
+    def _link_gone(self, link: Link, how: Departure) -> bool:
+        """Whether the end of the link has changed something that must be safe before the client is told."""
         context = link.context
         self.forget(link)
-        if context is not None:
-            context.gone(how)
-            self.broker.queues.creator_gone(link)
+        if context is None:
+            return False
+        changed: bool = context.gone(how)
+        self.broker.queues.creator_gone(link)
+        return changed
 
     # Bytes out
 

@@ -7,8 +7,10 @@ from heliograph.broker.queues.consumer import Selector
 from heliograph.broker.queues.selectors.selector import selector_for
 from heliograph.errors import Problem
 
-SELECTOR = frozenset({0x0000468C00000004, "apache.org:selector-filter:string"})
-NO_LOCAL = frozenset({0x0000468C00000003, "apache.org:no-local-filter:list"})
+SELECTOR_CODE = 0x0000468C00000004
+NO_LOCAL_CODE = 0x0000468C00000003
+SELECTOR = frozenset({SELECTOR_CODE, "apache.org:selector-filter:string"})
+NO_LOCAL = frozenset({NO_LOCAL_CODE, "apache.org:no-local-filter:list"})
 
 
 class Filters(NamedTuple):

@@ -38,8 +38,8 @@ class Host:
         self._wall = wall
         self.containers: dict[str, list[AmqpConnection]] = {}
         """Clients that are connected, by container-id."""
-        self.redirects: Mapping[str, Elsewhere] = {}
-        """Where to send clients that ask for these host names in their open."""
+        self.redirects: Mapping[str, Elsewhere | None] = {}
+        """Where to send clients that ask for these host names in their open; None where nobody answers at present."""
         self.failover: Sequence[Elsewhere] = ()
         """Where clients may go when this server does not answer."""
         self.management: Place | None = None

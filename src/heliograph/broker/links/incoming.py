@@ -84,8 +84,9 @@ class Incoming:
         for first, last in _unsettled(run, begin, end):
             self.link.settle(first, last, state)
 
-    def gone(self, how: Departure) -> None:
+    def gone(self, how: Departure) -> bool:
         """The link is no more: what was put stays."""
+        return False
 
 
 def _unsettled(run: list[Delivery], begin: int, end: int) -> Sequence[tuple[int, int]]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from heliograph.amqp import DecodeError, conditions
+from heliograph.amqp import conditions
 from heliograph.amqp.message import Message, decode_message, encode_message
 from heliograph.broker.links.addresses import Kind, read_address
 from heliograph.broker.queues.management import handle, is_change
@@ -22,21 +22,18 @@ class ManagementNode:
         self._broker = broker
 
     def put(self, messages: Sequence[bytes], *, work: Work | None = None) -> Put:
-        """Do what these messages ask for, one after the other."""
+        """Do what these messages ask for, in order; ProtocolError, and nothing is done, if one is no message."""
+        requests = [decode_message(payload) for payload in messages]
         refused = {}
-        for place, payload in enumerate(messages):
-            if (why := self._take(payload, work)) is not None:
+        for place, request in enumerate(requests):
+            if (why := self._take(request, work)) is not None:
                 refused[place] = why
         return Put(refused, stored=False) if refused else TAKEN
 
-    def _take(self, payload: bytes, work: Work | None) -> Refusal | None:
+    def _take(self, request: Message, work: Work | None) -> Refusal | None:
         """Handle one request; why not, if it is one that cannot even be answered."""
         if work is not None:
             return Refusal(conditions.NOT_ALLOWED, "the management node takes no part in units of work")
-        try:
-            request = decode_message(payload)
-        except DecodeError as error:
-            return Refusal(conditions.DECODE_ERROR, str(error))
         try:
             replies = self._replies(request)
         except Refused as refused:

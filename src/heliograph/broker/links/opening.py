@@ -18,8 +18,11 @@ _RESERVED = "$"
 def error_in_open(host: "Host", asked: Open) -> Error | None:
     """Why this client cannot be served, or should be elsewhere; None if it is welcome."""
     broker, limits = host.broker, host.broker.limits
-    elsewhere = host.redirects.get(asked.hostname or "")
-    if elsewhere is not None:
+    if asked.hostname is not None and asked.hostname in host.redirects:
+        elsewhere = host.redirects[asked.hostname]
+        if elsewhere is None:  # better nobody than somebody else
+            text = f"the queue manager {asked.hostname} is not running"
+            return Error(condition=conditions.CONNECTION_FORCED, description=text)
         text = f"{asked.hostname} is at {elsewhere.host}:{elsewhere.port}"
         info = {
             Symbol("hostname"): asked.hostname,

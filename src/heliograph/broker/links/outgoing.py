@@ -1,6 +1,5 @@
 """Messages to a client: sent in runs as its credit allows, settled in runs as it says."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from heliograph.amqp.performatives import DeliveryState, SenderSettleMode, TransactionalState
@@ -15,8 +14,7 @@ from heliograph.broker.queues.refusal import Refusal
 
 if TYPE_CHECKING:
     from heliograph.broker.links.connection import AmqpConnection
-
-Gone = Callable[[Departure], None]
+    from heliograph.broker.links.subscribing import Subscription
 
 # What a message is taken to have before any has been sent: with little known, little is taken out of the queue at once.
 _GUESS = 512 << 10
@@ -27,9 +25,9 @@ class Outgoing:
 
     __slots__ = (
         "_default",
-        "_on_gone",
         "_presettled",
         "_size",
+        "_subscription",
         "_unsettled",
         "browse",
         "connection",
@@ -48,7 +46,7 @@ class Outgoing:
         selector: Selector | None = None,
         correlation_id: Any = None,
         browse: bool = False,
-        on_gone: Gone | None = None,
+        subscription: "Subscription | None" = None,
     ) -> None:
         self.connection = connection
         self.link = link
@@ -56,7 +54,7 @@ class Outgoing:
         self.selector = selector
         self.correlation_id = correlation_id
         self.browse = browse
-        self._on_gone = on_gone
+        self._subscription = subscription
         self._presettled = link.snd_settle_mode is SenderSettleMode.SETTLED
         self._size = _GUESS
         self._unsettled: dict[int, Entry] = {}
@@ -72,7 +70,7 @@ class Outgoing:
         And not more than there is likely to be room for: a client may give credit for more than fits into memory.
         """
         link = self.link
-        if link.pending or not self.connection.room:
+        if link.pending or link.gone or not self.connection.room:
             return 0
         return min(link.credit, self.connection.room // self._size + 1)
 
@@ -100,8 +98,6 @@ class Outgoing:
         self.link.detach(closed=True, error=error_of(refusal))
         self.connection.talk()
         self.connection.forget(self.link)
-        if self._on_gone is not None:
-            self._on_gone(Departure.LOST)
 
     # For the connection
 
@@ -141,12 +137,11 @@ class Outgoing:
         found = [unsettled.pop(number, None) for number in range(first, last + 1)]
         return [entry for entry in found if entry is not None]
 
-    def gone(self, how: Departure) -> None:
+    def gone(self, how: Departure) -> bool:
         """The link is no more: what was not settled goes back."""
         self.queue.remove_consumer(self)
         if self._unsettled:
             entries = list(self._unsettled.values())
             self._unsettled = {}
             self.queue.settle(entries, FAILED if how is Departure.LOST else self._default, consumer=self)
-        if self._on_gone is not None:
-            self._on_gone(how)
+        return self._subscription is not None and self._subscription.left(self.queue, how)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from heliograph.amqp import conditions
 from heliograph.broker.links.addresses import Address, Kind, read_address
+from heliograph.broker.links.publishing import Topic
 from heliograph.broker.links.putting import Place, put_run
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.queue import Queue
@@ -25,7 +26,7 @@ def find_place(connection: "AmqpConnection", address: Address) -> Place:
             raise Refused(conditions.NOT_FOUND, "there is no management node here")
         return host.management
     if address.kind is Kind.TOPIC:
-        return connection.topic(address.name)
+        return Topic(host.broker, address.name, connection.container_id)
     return host.broker.queues.find(address.name)
 
 

@@ -122,8 +122,9 @@ class Coordination:
         else:
             self._link.settle(delivery.number, delivery.number, outcome)
 
-    def gone(self, how: Departure) -> None:
+    def gone(self, how: Departure) -> bool:
         """The link is no more: what was not committed is rolled back."""
         for txn_id in self._mine:
             self._connection.transactions.roll_back(txn_id)
         self._mine.clear()
+        return False
