@@ -68,6 +68,7 @@ class IoThread:
         self._posted: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
         self._called = False
         self._looks_again = False
+        self._stopped = False
         self._loop = asyncio.new_event_loop()
         self.hooks = Errands("heliograph-hooks")
         self._thread = threading.Thread(target=self._run, name="heliograph-io", daemon=True)
@@ -94,13 +95,12 @@ class IoThread:
         self._call_thread()
 
     def _call_thread(self) -> None:
+        if self._stopped:
+            raise IllegalState("the connection is closed")
         # The flag is read without a lock: at worst, the thread is called once too often.
         if not self._called:
             self._called = True
-            try:
-                self._loop.call_soon_threadsafe(self._look)
-            except RuntimeError:
-                raise IllegalState("the connection is closed") from None
+            self._loop.call_soon_threadsafe(self._look)
 
     def _look(self) -> None:
         self._called = False
@@ -153,10 +153,9 @@ class IoThread:
     def stop(self) -> None:
         """End the thread, after a moment for what is still to be written."""
         self.hooks.stop()
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._loop.create_task, self._wind_up())
-            if threading.current_thread() is not self._thread:
-                self._thread.join()
+        self._stopped = True
+        self._loop.call_soon_threadsafe(self._loop.create_task, self._wind_up())
+        self._thread.join()
 
     async def _wind_up(self) -> None:
         others = asyncio.all_tasks() - {asyncio.current_task()}

@@ -122,7 +122,7 @@ class Network:
             running.add_done_callback(self._telling.discard)
 
     async def quiet(self) -> None:
-        """Wait until what was hung up is closed: TLS says goodbye, for example. Who does not answer is not waited for."""
+        """Wait until what was hung up is closed (TLS says goodbye, for example), but not for long."""
         if self._closing:
             await asyncio.wait(self._closing.values(), timeout=_GOODBYE)
 

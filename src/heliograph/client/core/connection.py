@@ -42,6 +42,7 @@ from heliograph.client.core.subscribing import SubscriptionNames
 from heliograph.client.core.temporary import TemporaryLink, Unsubscribing
 from heliograph.client.destination import Destination, TemporaryQueue, TemporaryTopic
 from heliograph.client.problems import ConnectionLost, IllegalState, MessagingProblem, NoAnswer, problem_of
+from heliograph.errors import Problem
 
 T = TypeVar("T")
 K = TypeVar("K", TemporaryQueue, TemporaryTopic)
@@ -62,6 +63,9 @@ class ConnectionCore:
         """Why it is over, once it is."""
         self.capabilities: frozenset[str] = frozenset()
         """What the server offers on all links."""
+        self.rabbitmq_3 = False
+        """Whether the server is RabbitMQ 3. It ends a session that drains a classic queue, takes new credit to be on
+        top of what it has sent meanwhile, and says yes to filters that it then ignores."""
         self.subscriptions = SubscriptionNames(settings.client_id)
         self._external = external
         self._engine: Connection | None = None
@@ -170,14 +174,27 @@ class ConnectionCore:
         """A name for a link that no other has."""
         return f"{self.settings.identity}:{kind}:{self.next_number()}"
 
-    def engine_session(self, session: SessionCore) -> Session:
+    async def make(self, what: Callable[[], T], doing: str) -> T:
+        """Make something on the wire."""
+        if self._engine is None:
+            raise Interrupted(ConnectionLost(f"{doing}: the connection is lost"))
+        if self._engine.gone:
+            # The server has closed it, and its reason is among the events that are being handled.
+            await self.ask(Pending(), doing)
+        try:
+            made = what()
+        except MessagingProblem:
+            raise
+        except Problem as problem:
+            raise MessagingProblem(f"{doing}: {problem}") from problem
+        self.driver.wake()
+        return made
+
+    def begin(self) -> Session:
         """Begin a session on the wire."""
         if self._engine is None:
             raise Interrupted(ConnectionLost("the connection is lost"))
-        engine = self._engine.begin()
-        engine.context = session
-        self.driver.wake()
-        return engine
+        return self._engine.begin()
 
     def address_of(self, place: Destination) -> str:
         """What a destination is called on the wire: some servers want all names of queues or topics to begin alike."""
@@ -375,6 +392,7 @@ class ConnectionCore:
         answer = event.open
         properties = answer.properties or {}
         self.capabilities = frozenset(answer.offered_capabilities)
+        self.rabbitmq_3 = (properties.get("product"), str(properties.get("version"))[:2]) == ("RabbitMQ", "3.")
         self._prefixes = {
             kind: prefix
             for kind in ("queue", "topic")
@@ -451,7 +469,3 @@ class ConnectionCore:
         for answer in list(self._asked):
             answer.fail(Interrupted(problem))
         self._connected.fail(problem)
-
-    def is_interruption(self, problem: MessagingProblem) -> bool:
-        """Whether something failed only because the connection was lost."""
-        return isinstance(problem, Interrupted)

@@ -64,10 +64,9 @@ class LinkEnd(Generic[L]):
     async def attach(self) -> None:
         """Attach, and wait for the peer's answer. Raises the peer's reason if it refuses."""
         self._attaching = Pending()
-        link = self.make_link()
-        link.context = self
-        self.connection.driver.wake()
         try:
+            link = await self.connection.make(self.make_link, self.what)
+            link.context = self
             self.link = await self.connection.ask(self._attaching, self.what)
         finally:
             self._attaching = None
@@ -106,6 +105,10 @@ class LinkEnd(Generic[L]):
 
     def end(self, problem: MessagingProblem) -> None:
         """It is gone for good: everybody who waits hears why."""
+        if self._detaching is not None:
+            self._detaching.resolve(None)
+        if self._attaching is not None:
+            self._attaching.fail(problem)
         if not self.closed:
             self._forget_link()
             self.closed = True

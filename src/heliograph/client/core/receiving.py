@@ -9,12 +9,16 @@ from heliograph.client.core.fetched import FAILED, USELESS_HERE, Fetched, settle
 from heliograph.client.core.link_end import LinkEnd
 from heliograph.client.core.mapping import decode_incoming
 from heliograph.client.core.pending import Pending, start
+from heliograph.client.core.reaching import Interrupted
 from heliograph.client.core.sources import Subscription
 from heliograph.client.message import Message
 from heliograph.client.problems import MessagingProblem, NoAnswer
 
 if TYPE_CHECKING:
     from heliograph.client.core.session import SessionCore
+
+# How long a server that cannot drain may take for messages that it says it has.
+_ON_ITS_WAY = 1.0
 
 
 class ReceiverEnd(LinkEnd[Receiver]):
@@ -31,6 +35,9 @@ class ReceiverEnd(LinkEnd[Receiver]):
         self._paused = False
         self._waiters: list[Pending[None]] = []
         self._draining: Pending[None] | None = None
+        self._announced: int | None = None
+        """How many messages the server said it has, when it last answered."""
+        self._on_flow: Pending[None] | None = None
 
     # For the application's thread.
 
@@ -103,15 +110,19 @@ class ReceiverEnd(LinkEnd[Receiver]):
         return link.remote is None or link.remote.source is None
 
     def attached(self, link: Receiver) -> None:
-        problem = None if self.is_refusal(link) else self.subscription.unmet(link, self.connection.capabilities)
+        problem = None if self.is_refusal(link) else self._unmet(link)
         if problem is not None and self._attaching is not None:
             link.detach(closed=True)
             self._attaching.fail(problem)
         else:
             super().attached(link)
 
+    def _unmet(self, link: Receiver) -> MessagingProblem | None:
+        return self.subscription.unmet(link, self.connection.capabilities, trust_filters=not self.connection.rabbitmq_3)
+
     def ready(self) -> None:
         self.fetched = Fetched(self.link)
+        self._announced = None
         self._paused = False
         self.connection.touch(self)
 
@@ -120,6 +131,8 @@ class ReceiverEnd(LinkEnd[Receiver]):
         self.fetched = Fetched(None)
 
     def ended(self, problem: MessagingProblem) -> None:
+        if self._draining is not None:
+            self._draining.fail(problem)
         self._wake_waiters()
 
     def released(self) -> None:
@@ -127,11 +140,17 @@ class ReceiverEnd(LinkEnd[Receiver]):
 
     def transfers(self, deliveries: list[Delivery]) -> None:
         self.fetched.ready.extend(deliveries)
+        if self._announced:
+            self._announced = max(0, self._announced - len(deliveries))
         self._look_for_end_of_drain()
         self._wake_waiters()
 
     def flowed(self) -> None:
         self._look_for_end_of_drain()
+        if self.link is not None:
+            self._announced = self.link.available
+            if self._on_flow is not None:
+                self._on_flow.resolve(None)
 
     def _look_for_end_of_drain(self) -> None:
         if self._draining is not None and self.link is not None and self.link.credit <= 0:
@@ -164,7 +183,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
         if link is None or not self.prefetch or self._paused or self.closed or self._draining is not None:
             return
         ready = len(self.fetched.ready)
-        if link.credit + ready <= self.prefetch // 2:
+        if link.credit + ready <= self.prefetch // 2 and not (link.credit and self.connection.rabbitmq_3):
             link.flow(self.prefetch - ready)
 
     def arrival(self, timeout: float | None) -> Pending[bool]:
@@ -176,7 +195,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
         self.pump()
         if self.fetched.ready:
             return True
-        if not self.prefetch and self.link is not None and timeout != 0:
+        if not self.prefetch and self.link is not None and not self.link.credit and timeout != 0:
             self.link.flow(1)
         self.connection.driver.wake()
         if timeout is None or timeout > 0:
@@ -199,6 +218,9 @@ class ReceiverEnd(LinkEnd[Receiver]):
         """Have the server send what it has for the credit it holds, and give the rest of the credit back."""
         if self.link is None:
             return
+        if self.connection.rabbitmq_3:
+            await self._wait_for_announced()
+            return
         if self._draining is not None:
             await self._draining
             return
@@ -210,16 +232,28 @@ class ReceiverEnd(LinkEnd[Receiver]):
         except NoAnswer as problem:
             self.end(problem)
             raise
-        except MessagingProblem:
-            # The connection went; there is nothing to give back.
+        except Interrupted:
+            # The connection went, and the credit with it.
             return
         finally:
             self._draining = None
 
+    async def _wait_for_announced(self) -> None:
+        """In place of a drain, where there is none: what the server said it has, when credit was given, is coming."""
+        if self._announced is None:
+            self._on_flow = Pending()
+            timer = self.connection.driver.later(_ON_ITS_WAY, lambda: waiting.resolve(None))
+            waiting = self._on_flow
+            await waiting
+            timer.cancel()
+        if self._announced and not self.fetched.ready:
+            await self._wait(_ON_ITS_WAY)
+        self._announced = 0
+
     async def pause(self) -> None:
         """Stop fetching, and give back what the application has not seen."""
         self._paused = True
-        if self.link is not None and self.link.credit > 0:
+        if self.link is not None and self.link.credit > 0 and not self.connection.rabbitmq_3:
             await self.drain()
         self.give_back()
 

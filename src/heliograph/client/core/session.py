@@ -7,13 +7,14 @@ from heliograph.amqp import Accepted, Delivery, DeliveryState, Error, Session
 from heliograph.client.core.acknowledging import Acknowledge
 from heliograph.client.core.fetched import FAILED, Fetched, settle
 from heliograph.client.core.pending import Pending, all_of, start
+from heliograph.client.core.reaching import Interrupted
 from heliograph.client.core.receiving import ReceiverEnd
 from heliograph.client.core.requests import Requests
 from heliograph.client.core.sending import SenderEnd
 from heliograph.client.core.sources import Subscription
 from heliograph.client.core.transaction import Transaction
 from heliograph.client.destination import Destination
-from heliograph.client.problems import IllegalState, MessagingProblem, TransactionRolledBack, problem_of
+from heliograph.client.problems import ConnectionLost, IllegalState, MessagingProblem, TransactionRolledBack, problem_of
 
 if TYPE_CHECKING:
     from heliograph.client.core.connection import ConnectionCore
@@ -47,14 +48,14 @@ class SessionCore:
     def engine(self) -> Session:
         """The session on the wire."""
         if self._engine is None:
-            raise IllegalState("there is no connection")
+            raise Interrupted(ConnectionLost("the connection is lost"))
         return self._engine
 
     async def begin(self) -> None:
         """Begin on the connection as it is now."""
         self._begun = Pending()
-        engine = self.connection.engine_session(self)
-        self._engine = engine
+        self._engine = await self.connection.make(self.connection.begin, "opening a session")
+        self._engine.context = self
         await self.connection.ask(self._begun, "opening a session")
         if self.transaction is not None:
             await self.transaction.begin()
@@ -73,7 +74,7 @@ class SessionCore:
         try:
             await link.attach()
         except MessagingProblem as problem:
-            if self.connection.is_interruption(problem):
+            if isinstance(problem, Interrupted):
                 raise
             link.end(problem)
 

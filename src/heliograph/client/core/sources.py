@@ -72,10 +72,12 @@ class Subscription:
         """What the server must be able to do for this."""
         return ("SHARED-SUBS",) if self.shared else ()
 
-    def unmet(self, link: Receiver, capabilities: frozenset[str]) -> MessagingProblem | None:
+    def unmet(self, link: Receiver, capabilities: frozenset[str], *, trust_filters: bool) -> MessagingProblem | None:
         """What the server's answer shows that it cannot do, though this needs it."""
         remote = link.remote
         accepted = (remote.source.filter if remote is not None and remote.source is not None else None) or {}
+        if not trust_filters:
+            accepted = {}
         if self.selector and "jms-selector" not in accepted:
             return InvalidSelector(
                 f"{self.place}: the server has no selectors; it would send all messages, not only {self.selector!r}"

@@ -1,0 +1,149 @@
+"""Bytes to messages, fast for those that look like most do: the rest goes through the codec.
+
+Header and annotations are the same bytes for every message of a producer, so they are decoded once. Properties and the
+body are read in place as long as they have the usual short forms.
+"""
+
+from struct import Struct
+from typing import Any, NamedTuple
+
+from heliograph.amqp.decoding import decode
+from heliograph.amqp.message import Data, Message, Sequence, Value, decode_message
+
+_PROPERTIES = (
+    "message_id",
+    "user_id",
+    "to",
+    "subject",
+    "reply_to",
+    "correlation_id",
+    "content_type",
+    "content_encoding",
+    "absolute_expiry_time",
+    "creation_time",
+    "group_id",
+    "group_sequence",
+    "reply_to_group_id",
+)
+_NOTHING = (None,) * len(_PROPERTIES)
+_MOST_REMEMBERED = 1000
+_long = Struct(">q").unpack_from
+_size = Struct(">I").unpack_from
+
+
+class Read(NamedTuple):
+    """What is in a message: its front (header and annotations), the 13 properties, application properties and body."""
+
+    durable: bool
+    priority: int
+    delivery_count: int
+    annotations: dict[Any, Any]
+    properties: tuple[Any, ...]
+    application_properties: dict[str, Any]
+    body: Data | Sequence | Value
+
+
+_fronts: dict[bytes, tuple[bool, int, int, dict[Any, Any]]] = {}
+
+
+def read(payload: bytes) -> Read:
+    """Everything in a message. `ProtocolError` if it is none."""
+    try:
+        found = _quickly(payload)
+    except IndexError:
+        found = None
+    return found or _thoroughly(payload)
+
+
+def _thoroughly(payload: bytes) -> Read:
+    message = decode_message(payload)
+    return Read(
+        message.durable,
+        message.priority,
+        message.delivery_count,
+        message.message_annotations or {},
+        tuple(getattr(message, name) for name in _PROPERTIES),
+        message.application_properties or {},
+        message.body,
+    )
+
+
+def _quickly(payload: bytes) -> Read | None:
+    """None if anything is unusual."""
+    at = 0
+    if payload[:4] == b"\x00\x53\x70\xc0":
+        at = 5 + payload[4]
+    if payload[at : at + 4] == b"\x00\x53\x72\xc1":
+        at += 5 + payload[at + 4]
+    front = _front(payload[:at])
+    properties = _NOTHING
+    if payload[at : at + 3] == b"\x00\x53\x73":
+        if payload[at + 3] != 0xC0:
+            return None
+        end = at + 5 + payload[at + 4]
+        fields = _fields(payload, at + 6, payload[at + 5])
+        if fields is None:
+            return None
+        properties, at = fields
+        if at != end:
+            return None
+    application_properties: Any = {}
+    if payload[at : at + 3] == b"\x00\x53\x74":
+        application_properties, at = decode(payload, at + 3)
+        if type(application_properties) is not dict:
+            return None
+    body = _body(payload, at)
+    return None if body is None else Read(*front, properties, application_properties, body)
+
+
+def _front(front: bytes) -> tuple[bool, int, int, dict[Any, Any]]:
+    known = _fronts.get(front)
+    if known is None:
+        message = decode_message(front) if front else Message()
+        known = (message.durable, message.priority, message.delivery_count, message.message_annotations or {})
+        if len(_fronts) < _MOST_REMEMBERED:
+            _fronts[front] = known
+    durable, priority, delivery_count, annotations = known
+    return durable, priority, delivery_count, annotations.copy()
+
+
+def _fields(payload: bytes, at: int, count: int) -> tuple[tuple[Any, ...], int] | None:
+    """The fields of the properties, if they are nulls, short texts, short symbols and times."""
+    fields: list[Any] = []
+    for _ in range(count):
+        code = payload[at]
+        if code == 0x40:
+            fields.append(None)
+            at += 1
+        elif code in {0xA1, 0xA3}:
+            start = at + 2
+            at = start + payload[at + 1]
+            try:
+                fields.append(payload[start:at].decode())
+            except UnicodeDecodeError:
+                return None
+        elif code == 0x83:
+            fields.append(_long(payload, at + 1)[0])
+            at += 9
+        else:
+            return None
+    return (*fields, *_NOTHING[count:]), at
+
+
+def _body(payload: bytes, at: int) -> Data | Value | None:
+    """The last section, if it is one text or one piece of data and nothing follows."""
+    section, code = payload[at : at + 3], payload[at + 3]
+    if code in {0xA1, 0xA0}:
+        start, size = at + 5, payload[at + 4]
+    elif code in {0xB1, 0xB0} and len(payload) >= at + 8:
+        start, size = at + 8, _size(payload, at + 4)[0]
+    else:
+        return None
+    if start + size != len(payload):
+        return None
+    if section == b"\x00\x53\x77" and code & 1:
+        try:
+            return Value(payload[start:].decode())
+        except UnicodeDecodeError:
+            return None
+    return Data(payload[start:]) if section == b"\x00\x53\x75" and not code & 1 else None

@@ -1,0 +1,186 @@
+"""Units of work."""
+
+import pytest
+
+from client.scenes import consumer, fill, producer, send, session, take, take_bodies
+from heliograph.amqp import Coordinator, Error, Rejected
+from heliograph.client.core.acknowledging import Acknowledge
+from heliograph.client.core.pending import start
+from heliograph.client.problems import IllegalState, TransactionInDoubt, TransactionRolledBack
+
+
+@pytest.fixture
+def owner(memory):
+    return session(memory, Acknowledge.TRANSACTED)
+
+
+def test_messages_are_visible_when_they_are_committed(memory, owner):
+    core = producer(memory, owner)
+    memory.finish(send(core, "a"))
+    assert memory.broker.bodies("q") == []
+    memory.do(owner.commit())
+    assert memory.broker.bodies("q") == ["a"]
+
+
+def test_rolled_back_messages_are_never_visible(memory, owner):
+    core = producer(memory, owner)
+    memory.finish(send(core, "a"))
+    memory.do(owner.roll_back())
+    memory.finish(send(core, "b"))
+    memory.do(owner.commit())
+    assert memory.broker.bodies("q") == ["b"]
+
+
+def test_received_messages_are_gone_when_they_are_committed(memory, owner):
+    fill(memory, "a", "b")
+    core = consumer(memory, owner)
+    take_bodies(memory, core)
+    memory.do(owner.commit())
+    memory.do(owner.close())
+    assert memory.broker.bodies("q") == []
+
+
+def test_received_messages_come_again_in_order_after_a_roll_back(memory, owner):
+    fill(memory, "a", "b", "c")
+    core = consumer(memory, owner)
+    take(memory, core)
+    take(memory, core)
+    memory.do(owner.roll_back())
+    messages = [take(memory, core) for _ in range(3)]
+    assert [(message.body, message.delivery_count) for message in messages] == [("a", 2), ("b", 2), ("c", 1)]
+
+
+def test_the_next_unit_begins_in_the_same_write_as_the_end_of_the_last(memory, owner):
+    core = producer(memory, owner)
+    send(core, "a")
+    memory.run()
+    writes = memory.writes
+    memory.do(owner.commit())
+    # One for discharge and declare together; one more may carry what their answers bring about.
+    assert memory.writes - writes <= 2
+    assert memory.broker.runs[-1] == 2
+
+
+def test_one_unit_follows_the_other(memory, owner):
+    core = producer(memory, owner)
+    for number in range(5):
+        send(core, number)
+        memory.do(owner.commit())
+    assert memory.broker.bodies("q") == list(range(5))
+
+
+def test_a_commit_that_the_server_refuses_is_a_roll_back(memory, owner):
+    fill(memory, "in", queue="in")
+    core, source = producer(memory, owner), consumer(memory, owner, "in")
+    send(core, "a")
+    take(memory, source)
+    memory.broker.refuse_commit = Error("amqp:transaction:rollback", "the disk is full")
+    with pytest.raises(TransactionRolledBack, match="the disk is full"):
+        memory.do(owner.commit())
+    memory.broker.refuse_commit = None
+    send(core, "b")
+    memory.do(owner.commit())
+    assert memory.broker.bodies("q") == ["b"]
+
+
+def test_a_message_that_the_server_rejects_rolls_the_unit_back_at_commit(memory, owner):
+    core = producer(memory, owner, to=None)
+    send(core, "good", to="good")
+    memory.broker.outcomes["full"] = Rejected(Error("amqp:resource-limit-exceeded", "the queue is full"))
+    send(core, "bad", to="full")
+    with pytest.raises(TransactionRolledBack, match="the queue is full"):
+        memory.do(owner.commit())
+    assert memory.broker.bodies("good") == []
+    send(core, "next", to="good")
+    memory.do(owner.commit())
+    assert memory.broker.bodies("good") == ["next"]
+
+
+def test_commit_waits_for_messages_on_their_way(memory, owner):
+    memory.broker.credit = 3
+    core = producer(memory, owner)
+    for number in range(20):
+        send(core, number)
+    memory.do(owner.commit())
+    assert memory.broker.bodies("q") == list(range(20))
+
+
+def test_a_unit_that_lost_its_connection_is_rolled_back_at_the_next_commit(memory, owner):
+    core = producer(memory, owner)
+    memory.finish(send(core, "lost"))
+    memory.cut()
+    memory.pass_time(1)
+    memory.finish(send(core, "lost, too"))
+    with pytest.raises(TransactionRolledBack, match="cut"):
+        memory.do(owner.commit())
+    memory.finish(send(core, "kept"))
+    memory.do(owner.commit())
+    assert memory.broker.bodies("q") == ["kept"]
+
+
+def test_a_lost_unit_can_be_rolled_back_without_a_word(memory, owner):
+    core = producer(memory, owner)
+    memory.finish(send(core, "lost"))
+    memory.cut()
+    memory.pass_time(1)
+    memory.do(owner.roll_back())
+    memory.finish(send(core, "kept"))
+    memory.do(owner.commit())
+    assert memory.broker.bodies("q") == ["kept"]
+
+
+def test_messages_received_in_a_lost_unit_come_again(memory, owner):
+    fill(memory, "a", "b")
+    core = consumer(memory, owner)
+    take(memory, core)
+    memory.cut()
+    memory.pass_time(1)
+    assert take(memory, core).body == "a"
+    with pytest.raises(TransactionRolledBack):
+        memory.do(owner.commit())
+    memory.run()
+    assert sorted(take_bodies(memory, core)) == ["a", "b"]
+    memory.do(owner.commit())
+
+
+def test_a_unit_without_work_does_not_mind_a_lost_connection(memory, owner):
+    core = producer(memory, owner)
+    memory.cut()
+    memory.pass_time(1)
+    memory.finish(send(core, "kept"))
+    memory.do(owner.commit())
+    assert memory.broker.bodies("q") == ["kept"]
+
+
+def test_a_connection_lost_during_a_commit_leaves_it_in_doubt(memory, owner):
+    memory.broker.answers = False
+    send(producer(memory, owner), "a")
+    commit = start(owner.commit())
+    memory.run()
+    memory.cut()
+    with pytest.raises(TransactionInDoubt):
+        memory.finish(commit)
+    memory.broker.answers = True
+    memory.pass_time(1)
+    memory.do(owner.commit())
+
+
+def test_only_a_transacted_session_commits(memory):
+    owner = session(memory)
+    with pytest.raises(IllegalState, match="not transacted"):
+        memory.do(owner.commit())
+
+
+def test_a_consumer_closed_within_a_unit_takes_part_in_its_end(memory, owner):
+    fill(memory, "a")
+    core = consumer(memory, owner)
+    take(memory, core)
+    memory.do(core.close())
+    memory.do(owner.roll_back())
+    memory.run()
+    assert memory.broker.bodies("q") == ["a"]
+
+
+def test_the_coordinator_is_asked_for_local_transactions(memory, owner):
+    (link,) = memory.broker.attached
+    assert link.target == Coordinator(("amqp:local-transactions",))
