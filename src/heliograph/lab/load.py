@@ -153,7 +153,8 @@ class Load:
         self._await_first(send)
         self.start = time.perf_counter()
         before, sent, delivered = self._site.meter.read(), self._sent, self._delivered
-        least = delivered + LEAST_TURNS * sum(publisher.lost for publisher in self.publishers)
+        under_way = max(len(self.subscribers), sum(publisher.lost for publisher in self.publishers))
+        least = delivered + LEAST_TURNS * under_way
         self._flow(send, seconds)
         self._await_delivery(least, send)
         after, sent, delivered = self._site.meter.read(), self._sent - sent, self._delivered - delivered
