@@ -34,8 +34,8 @@ def test_average_and_percentile_count_messages_not_runs(clock):
     clock[0] = 0.101
     times.arrived(98, 100)
     found = milliseconds([times], since=0.0)
-    assert found["avg ms"] == pytest.approx(2.98)
-    assert found["99P ms"] == pytest.approx(100)
+    assert found["ms on average"] == pytest.approx(2.98)
+    assert found["ms 99P"] == pytest.approx(100)
 
 
 def test_what_was_sent_before_the_interval_does_not_count(clock):

@@ -33,12 +33,11 @@ from heliograph.lab.bytestream import PATIENCE, BrokerGone, ByteStream
 from heliograph.lab.inlet import Inlet
 from heliograph.lab.layout import Door
 from heliograph.lab.outlet import Outlet
-from heliograph.lab.transfers import FRAME
+from heliograph.lab.transfers import COORDINATING, FRAME, RECEIVING, SENDING
 from heliograph.lab.units_of_work import UnitsOfWork
 
 WINDOW = 65_536  # transfer frames that a session takes ahead
 WIDEST = 2**31 - 1  # a window that never closes
-SENDING, RECEIVING, COORDINATING = range(3)  # handles of the links
 SELECTOR = "apache.org:selector-filter:string"
 
 _P = TypeVar("_P", bound=Fields)

@@ -14,6 +14,9 @@ from heliograph.lab.subscribers import Subscriber
 from heliograph.lab.tally import Tally
 
 WARM_UP = 0.25  # of the measured interval, before it
+# What is under way when the measured interval begins must be delivered so many times over within it: a slow broker that
+# takes up much and hands out little for a while would else be measured by an accident.
+LEAST_TURNS = 2
 DRAIN_SECONDS = 10.0  # how long messages on their way may take to arrive once nothing more is sent
 SILENCE_SECONDS = 2.0  # how long none of them may arrive, before those that have not are given up
 # While no window has opened far enough, the generator sleeps a little longer each time. A receiver that wakes up for
@@ -150,7 +153,10 @@ class Load:
         self._await_first(send)
         self.start = time.perf_counter()
         before, sent, delivered = self._site.meter.read(), self._sent, self._delivered
+        under_way = max(len(self.subscribers), sum(publisher.lost for publisher in self.publishers))
+        least = delivered + LEAST_TURNS * under_way
         self._flow(send, seconds)
+        self._await_delivery(least, send)
         after, sent, delivered = self._site.meter.read(), self._sent - sent, self._delivered - delivered
         self._drain()
         readers = [*self.subscribers, *self._between]
@@ -193,6 +199,15 @@ class Load:
         end = time.perf_counter() + DRAIN_SECONDS
         while not all(reader.received for reader in self.subscribers) and time.perf_counter() < end:
             self.turn(send())
+
+    def _await_delivery(self, least: int, send: Callable[[], float]) -> None:
+        """Go on measuring until so much has been delivered, unless nothing more comes."""
+        end = time.perf_counter() + DRAIN_SECONDS
+        seen, silent = self._delivered, time.perf_counter() + SILENCE_SECONDS
+        while seen < least and (now := time.perf_counter()) < min(end, silent):
+            self.turn(send())
+            if self._delivered > seen:
+                seen, silent = self._delivered, now + SILENCE_SECONDS
 
     def turn(self, timeout: float) -> bool:
         """Serve what the connections have; whether there was anything within this time."""

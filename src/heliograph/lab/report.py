@@ -32,15 +32,14 @@ LEGEND = (
     f"{OURS}'s. lost, dup: of all rounds. gen: how busy the generator's core was."
 )
 QUEUE_LEGEND = (
-    "Queue cases: request: CPU µs per round trip, which is two puts and two gets; put-get and select: per message put "
-    "and got; topic: per delivery. Nothing is sent settled: brokers accept every put, consumers accept every get. -p: "
-    f"persistent. -10qm: ten queue managers, which are ten processes of {OURS} and ten virtual hosts in one node of "
+    "Queue cases: CPU µs is per round trip (request: two puts and two gets), per delivery (topic), else per message "
+    "put and got. Nothing is sent settled: brokers accept every put, consumers accept every get. -p: persistent. "
+    f"-10qm: ten queue managers, which are ten processes of {OURS} and ten virtual hosts in one node of "
     f"{RabbitMQ.name}, as one node is its normal form."
 )
 DURABLE_LEGEND = (
     f"Durable cases: {OURS} acknowledges when messages are on the disk, {HASTY} when the kernel has them, "
-    f"{Mosquitto.name} "
-    "when they are in its memory (it saves them every half hour and at its end)."
+    f"{Mosquitto.name} when they are in its memory (it saves them every half hour and at its end)."
 )
 
 

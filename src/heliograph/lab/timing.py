@@ -4,6 +4,8 @@ import time
 from collections import deque
 from typing import NamedTuple
 
+AVERAGE, PERCENTILE = "ms on average", "ms 99P"
+
 
 class Sample(NamedTuple):
     """Messages that were sent together and arrived together."""
@@ -49,7 +51,7 @@ def milliseconds(timings: list[Timing], since: float) -> dict[str, float]:
         left -= sample.messages
         if left < 0:
             break
-    return {"avg ms": average * 1e3, "99P ms": sample.seconds * 1e3}
+    return {AVERAGE: average * 1e3, PERCENTILE: sample.seconds * 1e3}
 
 
 def _seconds(sample: Sample) -> float:

@@ -14,8 +14,8 @@ from heliograph.amqp.types import encode
 
 FRAME = 65_536  # the longest frame of a load, in both directions: several of them fit into the shared buffer
 MARK = struct.Struct(">II")
+SENDING, RECEIVING, COORDINATING = range(3)  # handles of the links that a client has at the most
 
-_HANDLE = 0  # a client has no more than one link that puts
 _NUMBER, _TAG = 0xF1F2F3F4, b"\xe1\xe2\xe3\xe4"  # with all four bytes, in whose place others are stamped
 _FEW = 4  # up to here it is cheaper to write number by number
 
@@ -36,10 +36,10 @@ class Template:
         frames: list[bytes] = []
         while message or not frames:
             number, tag = (None, None) if frames else (_NUMBER, _TAG)
-            start = Transfer(_HANDLE, number, tag, 0, False, True, state=state).encoded()
+            start = Transfer(SENDING, number, tag, 0, False, True, state=state).encoded()
             room = FRAME - 8 - len(start)
             if len(message) <= room:
-                start = Transfer(_HANDLE, number, tag, 0, False, False, state=state).encoded()
+                start = Transfer(SENDING, number, tag, 0, False, False, state=state).encoded()
             frames.append(amqp_frame(0, start + message[:room]))
             message = message[room:]
         one = b"".join(frames)

@@ -6,12 +6,12 @@ from heliograph.amqp.frames import amqp_frame
 from heliograph.amqp.performatives import Accepted, Declare, Declared, Discharge, Transfer
 from heliograph.amqp.types import Described, encode
 from heliograph.lab.bytestream import BrokerGone
+from heliograph.lab.transfers import COORDINATING
 
 if TYPE_CHECKING:
     from heliograph.lab.amqp_client import Client
 
 _VALUE = b"\x00\x53\x77"  # descriptor of the section of a message that holds one value
-COORDINATING = 2
 
 
 class UnitsOfWork:
