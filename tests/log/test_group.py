@@ -273,6 +273,22 @@ def test_a_crash_leaves_a_group_whole_or_not_at_all(account, tmp_path) -> None:
     assert found == whole
 
 
+def test_compaction_gives_back_the_room_of_single_messages_of_a_queue(account) -> None:
+    one, other = account.ledger.new_cursor(), account.ledger.new_cursor()
+    payloads = [b"%d" % n + bytes(100) for n in range(200)]
+    account.store_queued([one, other], payloads)
+    account.ledger.wait()
+    before = account.size()
+    account.ledger.acknowledge(one, 1, 150)
+    account.ledger.acknowledge(one, 151, 200)
+    account.ledger.acknowledge(other, 0, 100)
+    account.ledger.acknowledge(other, 101, 200)
+    account.upkeep.compact()
+    assert account.size() < before / 5
+    assert account.pending(one) == {0: payloads[0], 150: payloads[150]}
+    assert account.pending(other) == {100: payloads[100]}
+
+
 def test_compaction_keeps_what_is_pending_of_a_group(account) -> None:
     one, other = account.ledger.new_cursor(), account.ledger.new_cursor()
     for turn in range(30):

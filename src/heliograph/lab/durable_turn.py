@@ -69,6 +69,11 @@ class _Server:
             turn(packet)
         return (self._cpu() - before) / _TURNS / 1000
 
+    def close(self) -> None:
+        """Let the clients go."""
+        for link in self._links:
+            link.close()
+
     def _cpu(self) -> int:
         """Nanoseconds that the server's threads have run: the counters for whole processes are too coarse."""
         return sum(int((task / "schedstat").read_text().split()[0]) for task in self._tasks.iterdir())
@@ -89,7 +94,10 @@ def _servers(sources: list[str], durability: str, core: int | None) -> Iterator[
     with ExitStack() as stack:
         versions = {source: _Version(source, durability) for source in sources}
         brokers = {name: stack.enter_context(running(one, core, durable=True)) for name, one in versions.items()}
-        yield {name: _Server(broker) for name, broker in brokers.items()}
+        servers = {name: _Server(broker) for name, broker in brokers.items()}
+        for server in servers.values():
+            stack.callback(server.close)
+        yield servers
 
 
 def _tell(way: str, found: dict[str, list[float]], first: list[float]) -> None:

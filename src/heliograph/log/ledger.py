@@ -14,8 +14,9 @@ from heliograph.log.cursor import Cursor
 from heliograph.log.cursor_reading import CursorReading
 from heliograph.log.group import Group
 from heliograph.log.log import Log, LogOptions
-from heliograph.log.messages import Messages, Receivers, encode_messages, readdressed
-from heliograph.log.queue_messages import QueueMessages, encode_queue_messages
+from heliograph.log.messages import AMQP_MESSAGES, Messages, Receivers, encode_messages, form_of, readdressed
+from heliograph.log.queue_messages import QueueMessages, decode_queue_messages, encode_queue_messages
+from heliograph.log.ranges import Ranges
 from heliograph.log.record import Record
 
 
@@ -166,13 +167,16 @@ class Ledger(Account):
         if self._group is not None:
             raise RuntimeError("expected messages, acknowledgements or facts within a group of the log")
 
-    def copy(self, record: Record, receivers: Receivers) -> tuple[int, int]:
+    def copy(self, record: Record, receivers: Receivers, needed: Ranges) -> tuple[int, int]:
         """Append messages once more for some of their receivers, and where; `moved` tells that these are what counts.
 
-        They keep the time that they came.
+        They keep the time that they came. Of those whose index in the record is not needed, the bytes may be left out.
         """
-        body = readdressed(record.body, receivers)
-        start = self.log.append(kinds.MESSAGES, body, count=record.count, flags=kinds.COPY, when=record.time)
+        body: tuple[bytes, ...] = (readdressed(record.body, receivers),)
+        if needed.count < record.count and form_of(record.body) == AMQP_MESSAGES:
+            messages = decode_queue_messages(record.body, record.count).only(needed)
+            body = encode_queue_messages(messages, receivers), messages.data
+        start = self.log.append(kinds.MESSAGES, *body, count=record.count, flags=kinds.COPY, when=record.time)
         return start, self.end
 
     def moved(self, gone_from: int, gone_to: int, runs: list[MovedRun]) -> None:

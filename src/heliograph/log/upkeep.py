@@ -15,6 +15,7 @@ from heliograph.log.cursor import CHUNK_SIZE
 from heliograph.log.group import records_in
 from heliograph.log.ledger import Ledger
 from heliograph.log.messages import Receivers, receivers_of
+from heliograph.log.ranges import Ranges
 from heliograph.log.record import Record
 
 CHECKPOINT_AFTER = 32 << 20
@@ -175,6 +176,7 @@ class Upkeep:
         """Copy a record for those who still wait for it; `found` is which messages of whom the segment had."""
         here: list[tuple[int, int]] = []
         live: list[tuple[int, int]] = []
+        needed = Ranges()
         receivers = receivers_of(record.body)
         for number, offset in zip(receivers.cursors, receivers.offsets, strict=True):
             cursor = self._ledger.cursors.get(number)
@@ -184,10 +186,12 @@ class Upkeep:
             here.append((number, offset))
             if cursor.pending_within(offset, offset + record.count):
                 live.append((number, offset))
+                for lo, hi in cursor.pending_ranges_within(offset, offset + record.count):
+                    needed.add(lo - offset, hi - offset)
         start = end = 0
         if live:
             columns = Receivers([number for number, _ in live], [offset for _, offset in live], [0] * len(live))
-            start, end = self._ledger.copy(record, columns)
+            start, end = self._ledger.copy(record, columns, needed)
         for number, offset in here:
             copied = (start, end) if (number, offset) in live else (0, 0)
             _add_run(found.setdefault(number, []), MovedRun(number, offset, offset + record.count, *copied, 0))

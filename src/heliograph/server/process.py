@@ -77,8 +77,6 @@ class Server:
         """Open the log and all listeners; a Problem says what is in the way, and then nothing is left open."""
         loop = asyncio.get_running_loop()
         self._loop = loop
-        if isinstance(loop, ClientLoop):
-            loop.on_ring(self._release)
         self.queue_managers.start()  # they open their logs while this process opens its own
         try:
             self._store = self._open_store()
@@ -172,6 +170,8 @@ class Server:
             },
         )
         self._reactor = Reactor(loop, self._writer) if isinstance(loop, ClientLoop) else None
+        if isinstance(loop, ClientLoop):
+            loop.on_ring(self._release)  # not before there is a broker; what was rung until now waits in the loop
         self._credentials = Credentials(self.config, self._writer)
         self._sys_topics = SysTopics(self.broker)
         try:
