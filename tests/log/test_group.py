@@ -145,10 +145,27 @@ def test_some_things_are_no_part_of_a_group(account) -> None:
         with account.ledger.group():
             pass
 
-    for mistake in (nested, account.ledger.new_cursor, lambda: account.ledger.drop_cursor(cursor)):
+    for mistake in (nested, lambda: account.ledger.drop_cursor(cursor)):
         with pytest.raises(RuntimeError, match="within a group"), account.ledger.group():
             mistake()
     nested()  # and the one that failed is over
+
+
+def test_a_cursor_may_be_new_in_a_group(account) -> None:
+    with account.ledger.group():
+        cursor = account.ledger.new_cursor()
+        account.ledger.store(queue_messages([b"x"]), [cursor], [0])
+    assert reopened(account).ledger.cursors[cursor.number].pending == 1
+
+
+def test_what_is_discarded_while_a_group_is_made_is_gone_at_once(account) -> None:
+    cursor = account.ledger.new_cursor()
+    account.ledger.store(queue_messages([b"x", b"y"]), [cursor], [0])
+    with account.ledger.group():
+        account.ledger.store(queue_messages([b"z"]), [cursor], [0])
+        account.ledger.discard(cursor, 0, 3)
+        assert cursor.pending == 0
+    assert (cursor.next, cursor.pending) == (3, 0)
 
 
 # -- chunks -----------------------------------------------------------------------------------------------------------
