@@ -165,6 +165,16 @@ def test_a_cursor_that_is_made_for_a_group_is_there_even_if_the_group_is_not(acc
     assert [again.pending(again.ledger.cursors[one.number]) for one in (cursor, other)] == [{0: b"a"}] * 2
 
 
+def test_what_is_discarded_while_a_group_is_made_is_gone_at_once(account) -> None:
+    cursor = account.ledger.new_cursor()
+    account.ledger.store(queue_messages([b"x", b"y"]), [cursor], [0])
+    with account.ledger.group():
+        account.ledger.store(queue_messages([b"z"]), [cursor], [0])
+        account.ledger.discard(cursor, 0, 3)
+        assert cursor.pending == 0
+    assert (cursor.next, cursor.pending) == (3, 0)
+
+
 # -- chunks -----------------------------------------------------------------------------------------------------------
 
 
