@@ -31,6 +31,12 @@ def deliver(broker: "Broker", store: "Store", span: Span, route: Route, publishe
 
     Nothing but a stream takes QoS 0 messages. Streams take everything.
     """
+    if span.qos and len(route.durable) == 1 and not route.streams:  # nearly always
+        receiver = route.durable[0]
+        if _takes_all(broker, receiver.spool, span) and not (isinstance(receiver, Subscription) and receiver.no_local):
+            _store(broker, store, span, [receiver], publisher)
+            store.last_stored = span.count
+            return span.count
     takes: list[tuple[Durable, int]] = []
     streams = [stream.cursor_for(span.topic) for stream in route.streams]
     taken = span.count if streams else 0
@@ -58,14 +64,21 @@ def deliver(broker: "Broker", store: "Store", span: Span, route: Route, publishe
     return max(taken, most)
 
 
-def _accept(broker: "Broker", spool: Spool | None, span: Span) -> int:
+def _takes_all(broker: "Broker", spool: Spool | None, span: Span) -> bool:
+    """Whether there is room without a look at what the limits demand."""
     assert spool is not None
     limits = broker.limits
-    if (
+    return (
         spool.unsent.count + span.count <= limits.max_messages
         and spool.cursor.bytes + len(span.data) <= limits.max_bytes
-    ):
-        return span.count  # as nearly always
+    )
+
+
+def _accept(broker: "Broker", spool: Spool | None, span: Span) -> int:
+    if _takes_all(broker, spool, span):
+        return span.count
+    assert spool is not None
+    limits = broker.limits
     rejected, discarded = spool.rejected, spool.discarded
     accepted = spool.accept(span.count, len(span.data), limits)
     broker.stats.rejected += spool.rejected - rejected
@@ -110,7 +123,7 @@ def _send_now(broker: "Broker", store: "Store", receiver: Durable, span: Span, r
     qos = min(span.qos, receiver.qos)
     if delivery.too_large(broker, receiver, span, qos):
         return 0  # its turn comes when it is read back
-    offset = store.ledger.next_of(spool.cursor)
+    (offset,) = store.ledger.next_offsets([spool.cursor])
     first = session.own_window().issue(receiver, span, 0, span.count, qos, spool.cursor, offset)
     store.hold(receiver.outlet, delivery.packets_for(broker, receiver, span, 0, span.count, qos, first, rendered))
     delivery.count_sent(broker, receiver, span.count)

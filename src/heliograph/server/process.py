@@ -103,10 +103,18 @@ class Server:
 
     def _wake(self) -> None:
         """In the log's thread: something has become safe, or cannot."""
+        if isinstance(self._loop, ClientLoop):
+            self._loop.ring()
+            return
         with contextlib.suppress(RuntimeError):  # the loop is closed already
             self._loop.call_soon_threadsafe(self._more_is_safe)
 
     def _more_is_safe(self) -> None:
+        self._release()
+        self._writer.flush()
+
+    def _release(self) -> None:
+        """What has waited to be safe may leave; clients are written to right after this."""
         trouble = self._store.trouble
         if trouble != self._trouble:
             if trouble:
@@ -114,8 +122,16 @@ class Server:
             else:
                 log.warning("messages can be stored again")
             self._trouble = trouble
-        self.broker.more_is_safe()
-        self._writer.flush()
+        try:
+            self.broker.more_is_safe()
+        except Exception:
+            log.exception("internal error while messages that are safe now were sent")
+        store = self._store
+        # Rare, or only where there are streams: not before clients have been written to.
+        if store.upkeep.busy or (store.streams.by_name and time.monotonic() >= self._index_due):
+            self._loop.call_soon(self._look_after_log)
+
+    def _look_after_log(self) -> None:
         if self._store.upkeep.busy:  # it may have waited for just this
             self._upkeep(_UPKEEP_BETWEEN)
         if (now := time.monotonic()) >= self._index_due:
@@ -154,6 +170,8 @@ class Server:
             },
         )
         self._reactor = Reactor(loop, self._writer) if isinstance(loop, ClientLoop) else None
+        if isinstance(loop, ClientLoop):
+            loop.on_ring(self._release)  # not before there is a broker; what was rung until now waits in the loop
         self._credentials = Credentials(self.config, self._writer)
         self._sys_topics = SysTopics(self.broker)
         try:
