@@ -286,7 +286,8 @@ class Peer:
         work = None
         if isinstance(state, TransactionalState):
             work, state = self._works[state.txn_id], state.outcome
-        for number in range(last, first - 1, -1):
+        # What is given back goes to the front one by one, so the last goes first.
+        for number in range(first, last + 1) if work is not None else range(last, first - 1, -1):
             payload = self._held.pop((link, number), None)
             if payload is None:
                 continue

@@ -50,6 +50,15 @@ def test_received_messages_come_again_in_order_after_a_roll_back(memory, owner):
     assert [(message.body, message.delivery_count) for message in messages] == [("a", 2), ("b", 2), ("c", 1)]
 
 
+def test_messages_taken_just_before_a_roll_back_are_part_of_it(memory, owner):
+    fill(memory, "a", "b", "c")
+    core = consumer(memory, owner)
+    core.next()
+    core.next()
+    memory.do(owner.roll_back())
+    assert [take(memory, core).body for _ in range(3)] == ["a", "b", "c"]
+
+
 def test_the_next_unit_begins_in_the_same_write_as_the_end_of_the_last(memory, owner):
     core = producer(memory, owner)
     send(core, "a")

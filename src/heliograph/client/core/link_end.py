@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from heliograph.amqp import Delivery, Detached, Link
+from heliograph.amqp import Delivery, Detached, Error, Link
 from heliograph.client.core.pending import Pending
 from heliograph.client.problems import IllegalState, MessagingProblem, problem_of
 
@@ -81,6 +81,10 @@ class LinkEnd(Generic[L]):
         """Whether the answer to our attach says that there is nothing to attach to."""
         raise AssertionError("every kind of link knows what it was refused")
 
+    def refusal(self, error: Error | None) -> MessagingProblem:
+        """The problem that the peer's refusal is."""
+        return problem_of(error, self.what)
+
     async def detach(self, *, closed: bool = True) -> None:
         """End the link from our side, and wait until the peer has, too."""
         self.closed = True
@@ -99,7 +103,7 @@ class LinkEnd(Generic[L]):
         if self._detaching is not None:
             self._detaching.resolve(None)
         elif self._attaching is not None:
-            self._attaching.fail(problem_of(error, self.what))
+            self._attaching.fail(self.refusal(error))
         else:
             self.end(problem_of(error, self.what))
 

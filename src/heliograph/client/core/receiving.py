@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from heliograph.amqp import Delivery, Receiver, Released, Target
+from heliograph.amqp import Delivery, Error, Receiver, Released, Target
+from heliograph.amqp.conditions import INVALID_FIELD
 from heliograph.client.core.acknowledging import Acknowledge
 from heliograph.client.core.fetched import FAILED, USELESS_HERE, Fetched, settle, take_all
 from heliograph.client.core.link_end import LinkEnd
@@ -12,7 +13,7 @@ from heliograph.client.core.pending import Pending, start
 from heliograph.client.core.reaching import Interrupted
 from heliograph.client.core.sources import Subscription
 from heliograph.client.message import Message
-from heliograph.client.problems import MessagingProblem, NoAnswer
+from heliograph.client.problems import InvalidSelector, MessagingProblem, NoAnswer, problem_of
 
 if TYPE_CHECKING:
     from heliograph.client.core.session import SessionCore
@@ -116,6 +117,11 @@ class ReceiverEnd(LinkEnd[Receiver]):
             self._attaching.fail(problem)
         else:
             super().attached(link)
+
+    def refusal(self, error: Error | None) -> MessagingProblem:
+        # Only the filter of a consumer is written by people, so that is the field that is wrong.
+        wrong_selector = error is not None and error.condition == INVALID_FIELD and self.subscription.selector
+        return problem_of(error, self.what, InvalidSelector if wrong_selector else MessagingProblem)
 
     def _unmet(self, link: Receiver) -> MessagingProblem | None:
         return self.subscription.unmet(link, self.connection.capabilities, trust_filters=not self.connection.rabbitmq_3)

@@ -335,6 +335,7 @@ class SessionCore:
             self._new_unit()
 
     async def _undo(self, transaction: Transaction) -> None:
+        self._absorb()
         # What was fetched ahead goes back first, or it would overtake what is rolled back.
         consumers = [consumer for consumer in self.consumers if transaction.holds(consumer.fetched)]
         for consumer in consumers:
