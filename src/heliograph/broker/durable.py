@@ -123,7 +123,7 @@ def _send_now(broker: "Broker", store: "Store", receiver: Durable, span: Span, r
     qos = min(span.qos, receiver.qos)
     if delivery.too_large(broker, receiver, span, qos):
         return 0  # its turn comes when it is read back
-    offset = store.ledger.next_of(spool.cursor)
+    (offset,) = store.ledger.next_offsets([spool.cursor])
     first = session.own_window().issue(receiver, span, 0, span.count, qos, spool.cursor, offset)
     store.hold(receiver.outlet, delivery.packets_for(broker, receiver, span, 0, span.count, qos, first, rendered))
     delivery.count_sent(broker, receiver, span.count)
