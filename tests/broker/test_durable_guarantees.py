@@ -183,7 +183,7 @@ class DurableGuarantees(RuleBasedStateMachine):
         assert at_least_once == self.published[1]
         assert self.subscriber.got[2] == self.published[2]
         self.scene.turn_ends()
-        assert [cursor.pending for cursor in self.scene.store.ledger.cursors.values()] == [0]
+        assert not any(cursor.pending for cursor in self.scene.store.ledger.cursors.values())
         assert self.scene.broker.sessions["subscriber"].subscriptions["a"].spool.count == 0
         window = self.scene.broker.sessions["subscriber"].window
         assert window is None or window.in_flight == 0

@@ -11,6 +11,7 @@ from heliograph.amqp.disposition_runs import learn_disposition
 from heliograph.amqp.dispositions import Dispositions
 from heliograph.amqp.errors import Fatal, InvalidField, ProtocolError
 from heliograph.amqp.events import Begun, Closed, Event, Opened
+from heliograph.amqp.flowing import SHORT_FLOW, decode_flow
 from heliograph.amqp.frames import EMPTY_FRAME, SMALLEST_MAX_FRAME, amqp_frame
 from heliograph.amqp.handshake import Handshake, Stage
 from heliograph.amqp.link import Link
@@ -136,7 +137,10 @@ class Connection:
         return session
 
     def close(self, error: Error | None = None) -> None:
-        """Close the connection; `Closed` comes with the peer's answer. Before our open, this refuses the peer's."""
+        """Close the connection; `Closed` comes with the peer's answer. Before our open, this refuses the peer's.
+
+        Before the handshake is over there is nobody to tell: nothing is sent, and nothing will come.
+        """
         if self.gone:
             return
         self.flush()
@@ -276,8 +280,11 @@ class Connection:
             return
         channel = data[at + 6] << 8 | data[at + 7]
         body = data[start:end]
-        value, length = decode(body)
-        frame = resolve(value)
+        frame: Any = decode_flow(body) if body.startswith(SHORT_FLOW) and len(body) > len(SHORT_FLOW) + 2 else None
+        length = len(body)
+        if frame is None:
+            value, length = decode(body)
+            frame = resolve(value)
         if type(frame) is Close:
             self._on_close(frame, events)
         elif self.gone:

@@ -1,4 +1,4 @@
-"""Flow frames on their way out. Who takes one message at a time sends one for each, so they have a fast form."""
+"""Flow frames, out and in. Who takes one message at a time sends one for each, so both ways have a fast form."""
 
 import struct
 from typing import TYPE_CHECKING, Final
@@ -41,3 +41,41 @@ def encode_flow(session: "Session", link: "Link | None", echo: bool) -> bytes:
         flow.drain = link.drain
     flow.echo = echo
     return amqp_frame(session.channel, flow.encoded())
+
+
+SHORT_FLOW: Final = b"\x00\x53\x13\xc0"  # the descriptor, and a short list
+_uint = struct.Struct(">I").unpack_from
+_NUMBERS: Final = 8  # fields that are uints; two booleans and the properties follow
+_REQUIRED: Final = slice(1, 4)
+
+
+def decode_flow(body: bytes) -> Flow | None:
+    """The flow that is a short list of numbers and flags, as all are but odd ones; None is for the decoder."""
+    count = body[5]
+    if count < _REQUIRED.stop or count > _NUMBERS + 2 or body[4] + 5 != len(body):
+        return None
+    values: list[int | None] = []
+    at = 6
+    try:
+        for _ in range(min(count, _NUMBERS)):
+            code = body[at]
+            if code == 0x70:
+                values.append(_uint(body, at + 1)[0])
+                at += 5
+            elif code == 0x52:
+                values.append(body[at + 1])
+                at += 2
+            elif code == 0x43:
+                values.append(0)
+                at += 1
+            elif code == 0x40:
+                values.append(None)
+                at += 1
+            else:
+                return None
+    except (IndexError, struct.error):
+        return None
+    flags = body[at:]
+    if len(flags) != max(count - _NUMBERS, 0) or flags.strip(b"\x40\x41\x42") or None in values[_REQUIRED]:
+        return None
+    return Flow(*values, *[flag == 0x41 for flag in flags])  # type: ignore[arg-type]

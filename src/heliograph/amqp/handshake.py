@@ -14,6 +14,7 @@ from heliograph.amqp.options import ANONYMOUS, EXTERNAL, PLAIN, Options
 from heliograph.amqp.performatives import SaslCode, SaslInit, SaslMechanisms, SaslOutcome
 
 _LONGEST_FRAME: Final = SMALLEST_MAX_FRAME  # the standard allows no longer ones before open
+_LONGEST_DETAIL: Final = 400  # so that the outcome fits into it
 
 
 class Stage(Enum):
@@ -66,7 +67,11 @@ class Handshake:
         if self._bare:
             self._write(AMQP_HEADER)
             return not ok
-        self._write(sasl_frame(SaslOutcome(SaslCode.OK if ok else SaslCode.AUTH, detail.encode() or None).encoded()))
+        self._write(
+            sasl_frame(
+                SaslOutcome(SaslCode.OK if ok else SaslCode.AUTH, detail.encode()[:_LONGEST_DETAIL] or None).encoded()
+            )
+        )
         return False
 
     def _header(self, data: bytes, at: int) -> int:

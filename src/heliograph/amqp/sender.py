@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from heliograph.amqp.events import Event, Flowed
 from heliograph.amqp.link import Link
 from heliograph.amqp.performatives import MAX_UINT, SENDER, DeliveryState, Flow
+from heliograph.amqp.serial import serial_rest
 
 if TYPE_CHECKING:
     from heliograph.amqp.session import Session
@@ -82,8 +83,7 @@ class Sender(Link):
     def on_flow(self, flow: Flow, events: list[Event]) -> None:
         if flow.link_credit is not None:
             seen = 0 if flow.delivery_count is None else flow.delivery_count  # null: before it had our attach
-            credit = (seen + flow.link_credit - self.delivery_count) & MAX_UINT
-            self.credit = credit if credit <= MAX_UINT >> 1 else 0  # in serial arithmetic that is below nothing
+            self.credit = serial_rest(seen, flow.link_credit, self.delivery_count)
         self.drain = flow.drain
         events.append(Flowed(self))
         if flow.echo and self.accepted:

@@ -30,6 +30,7 @@ from heliograph.amqp.performatives import (
 )
 from heliograph.amqp.receiver import Receiver
 from heliograph.amqp.sender import Sender
+from heliograph.amqp.serial import SERIAL_HALF, serial_rest
 from heliograph.amqp.unsettled import Unsettled
 from heliograph.amqp.values import Composite
 from heliograph.errors import Problem
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 WINDOW: Final = 8192  # frames that the peer may send before it must hear from us; memory is bounded by credit
 _HALF: Final = WINDOW // 2
-_SERIAL_HALF: Final = MAX_UINT >> 1
 
 
 class Session:
@@ -136,8 +136,11 @@ class Session:
 
     def _free_handle(self) -> int:
         handle = next(number for number in count() if number not in self._handles)
-        if self.remote is not None and handle > self.remote.handle_max:
-            raise Problem(f"the peer allows {self.remote.handle_max + 1} links in a session")
+        highest = self.connection.options.handle_max
+        if self.remote is not None:
+            highest = min(highest, self.remote.handle_max)
+        if handle > highest:
+            raise Problem(f"there can be {highest + 1} links in a session")
         return handle
 
     # What the engine does with it.
@@ -240,8 +243,7 @@ class Session:
     def on_flow(self, flow: Flow, events: list[Event]) -> None:
         """Windows, and credit of a link."""
         seen = 0 if flow.next_incoming_id is None else flow.next_incoming_id  # null: before it had our begin
-        window = (seen + flow.incoming_window - self.outgoing.next_transfer) & MAX_UINT
-        self.outgoing.window = window if window <= _SERIAL_HALF or flow.incoming_window > _SERIAL_HALF else 0
+        self.outgoing.window = serial_rest(seen, flow.incoming_window, self.outgoing.next_transfer)
         if flow.handle is not None:
             link = self._link(flow.handle)
             if not link.gone:
@@ -283,7 +285,7 @@ class Session:
         """The number of a delivery from its identifier, which wraps and must grow."""
         expected = delivery_id if self.next_delivery is None else self.next_delivery
         ahead = (delivery_id - expected) & MAX_UINT
-        if ahead > _SERIAL_HALF:
+        if ahead > SERIAL_HALF:
             raise InvalidField(f"expected delivery-id {expected & MAX_UINT}, got {delivery_id}")
         number = expected + ahead
         self.next_delivery = number + 1

@@ -174,6 +174,16 @@ def test_the_end_of_a_session_is_the_end_of_its_links(scene, client, queue):
     assert client.bodies(client.receiver("q")) == ["a"]
 
 
+@pytest.mark.parametrize("end", ["link", "session", "connection"])
+def test_a_client_may_give_credit_and_leave_in_one_breath(scene, client, queue, end):
+    fill(client, "a")
+    link = client.receiver("q", credit=0)
+    link.flow(10)
+    {"link": link.detach, "session": client.session.end, "connection": client.engine.close}[end]()
+    scene.run()
+    assert (queue.depth, queue.in_flight) == (1, 0)
+
+
 def test_a_deleted_queue_detaches_its_consumers(scene, client):
     link = client.receiver("q")
     scene.broker.queues.delete("q")
@@ -267,6 +277,19 @@ def test_who_waits_for_a_correlation_id_gets_the_answer(scene, client):
     sender = client.sender("q")
     client.send(sender, text("yours", correlation_id="you"), text("mine", correlation_id="me"))
     assert client.bodies(link) == ["mine"]
+    assert link.source.filter
+
+
+def test_who_comes_late_for_a_correlation_id_gets_the_answer_too(scene, client):
+    sender = client.sender("q")
+    client.send(sender, *[text(str(number), correlation_id=f"id-{number}") for number in range(100)])
+    assert client.bodies(client.receiver(selecting("JMSCorrelationID = 'id-70'"))) == ["70"]
+
+
+def test_a_correlation_id_may_be_no_string(scene, client):
+    link = client.receiver(selecting("JMSCorrelationID = 'ID:AMQP_ULONG:7'"))
+    client.send(client.sender("q"), text("seven", correlation_id=ULong(7)), text("7", correlation_id="7"))
+    assert client.bodies(link) == ["seven"]
 
 
 def test_a_browser_sees_all_and_takes_nothing(scene, client, queue):

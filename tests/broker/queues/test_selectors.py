@@ -246,5 +246,27 @@ class TestKeeping:
             selector_for(f"a = {number}")
         assert len(selector_module._known) <= selector_module._KNOWN_MOST
 
+    def test_long_ones_are_not_kept(self):
+        text = " OR ".join(["a = 1"] * 200)
+        assert selector_for(text) is not selector_for(text)
+
     def test_a_selector_can_be_pickled(self):
         assert pickle.loads(pickle.dumps(selector_for("a = 1"))).text == "a = 1"
+
+
+def test_a_selector_costs_a_few_look_ups():
+    """As many as a dozen look-ups in a dictionary, each with its call: far less than reading the message."""
+    view = MessageView(b"")
+    view.application = {"colour": "red", "weight": 3000, "region": "north"}
+    selector = selector_for("colour = 'red' AND weight > 2500")
+    number = 20_000
+
+    def cost(call):
+        began = time.process_time()
+        for _ in range(number):
+            call()
+        return time.process_time() - began
+
+    properties = view.application
+    one_look_up = min(cost(lambda: properties.get("colour")) for _ in range(9))
+    assert min(cost(lambda: selector.matches(view)) for _ in range(9)) < 12 * one_look_up

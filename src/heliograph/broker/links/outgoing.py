@@ -70,7 +70,7 @@ class Outgoing:
         And not more than there is likely to be room for: a client may give credit for more than fits into memory.
         """
         link = self.link
-        if link.pending or not self.connection.room:
+        if link.pending or link.gone or not self.connection.room:
             return 0
         return min(link.credit, self.connection.room // self._size + 1)
 

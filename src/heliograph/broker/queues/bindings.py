@@ -96,9 +96,18 @@ class Bindings:
         binding = self._add(Binding(topic_filter, queue, chosen, no_local))
         self._broker.queues.note(queue)
         if retained:
-            for span in self._broker.retained.matching(topic_filter, self._broker.now()):
-                self.put_span(span, bound([binding]), patient=True)
+            self._put_retained(binding)
         return binding
+
+    def _put_retained(self, binding: Binding) -> None:
+        now, wall = self._broker.now(), self._broker.queues.now()
+        messages: list[bytes] = []
+        for span in self._broker.retained.matching(binding.filter, now):
+            found = amqp_messages(span, now, wall)
+            if _wanted((binding,), MessageView(found[0]), ""):
+                messages += found
+        if messages:
+            self._put([([binding.queue], messages, range(len(messages)))], patient=True)
 
     def unbind(self, topic_filter: str, queue: Queue) -> bool:
         """From now on the messages of a filter do not go to a queue any more; False if they did not."""

@@ -157,7 +157,11 @@ class Consumers:
                 self._answer(seat)
         queue, row = self._queue, self._row
         in_vain = 0
+        turns = share = 0
         while row and in_vain < len(row) and (there := queue.waiting):
+            if not turns:
+                turns, share = len(row), -(-there // len(row))
+            turns -= 1
             seat = row[0]
             credit = seat.consumer.credit
             if credit <= 0:
@@ -165,7 +169,7 @@ class Consumers:
                 seat.ready = False
                 continue
             row.rotate(-1)
-            if self._give(seat, min(credit, -(-there // len(row)))):
+            if self._give(seat, min(credit, share)):
                 in_vain = 0
             else:
                 in_vain += 1

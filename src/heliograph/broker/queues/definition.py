@@ -55,7 +55,7 @@ class QueueDefinition:
     default_persistence: bool = False
     """Whether a message that does not say (it has no header) is persistent."""
     default_priority: int = 0
-    """Priority of a message that does not say (it has no header), 0 to 9."""
+    """Priority of a message that does not say (it has no header), 1 to 9; 0 for 4, which is what the standard says."""
     order: Order = Order.PRIORITY
     max_ttl: int = 0
     """Milliseconds that a message lives at most, whatever it says itself; 0 is no limit."""

@@ -143,7 +143,7 @@ class Queue:
         for payload in messages:
             durable, priority, ttl, _, body_at, deliver_at, delay, expires = glance(payload)
             if not body_at:  # no header: the queue's defaults count
-                durable, priority = definition.default_persistence, definition.default_priority
+                durable, priority = definition.default_persistence, definition.default_priority or priority
             if delay:
                 deliver_at = now + delay
             if ttl:

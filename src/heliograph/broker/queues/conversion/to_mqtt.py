@@ -214,10 +214,24 @@ def properties_of(sections: Sections, *, text: bool, encoded: bool) -> bytes:
         if name not in RESERVED and value is not None:
             users.append((name, value if value.__class__ is str else _as_text(value)))
     for name, value in users:
-        key, worth = _string(b"\x26", name), _string(b"", value)
+        key, worth = _keys.get(name) or _key(name), _string(b"", value)
         if key and worth:
             parts.append(key + worth)
     return b"".join(parts)
+
+
+# Messages have the same names over and over.
+_keys: dict[str, bytes] = {}
+
+
+def _key(name: str) -> bytes:
+    """The name of a user property, encoded."""
+    key = _string(b"\x26", name)
+    if len(key) <= _KNOWN_LONGEST:
+        if len(_keys) >= _KNOWN_MOST:
+            _keys.clear()
+        _keys[name] = key
+    return key
 
 
 def _string(identifier: bytes, text: str) -> bytes:

@@ -8,6 +8,7 @@ from heliograph.broker.queues.selectors.parsing import parse
 
 _known: dict[str, "Selector"] = {}
 _KNOWN_MOST = 1000
+_KNOWN_LONGEST = 1000
 
 
 class Selector:
@@ -31,11 +32,12 @@ class Selector:
 
 
 def selector_for(text: str) -> Selector:
-    """The selector that a text describes; consumers with the same text share one."""
+    """The selector that a text describes; consumers with the same text share one, unless it is very long."""
     known = _known.get(text)
     if known is None:
         known = Selector(text)
-        if len(_known) >= _KNOWN_MOST:
-            _known.clear()
-        _known[text] = known
+        if len(text) <= _KNOWN_LONGEST:
+            if len(_known) >= _KNOWN_MOST:
+                _known.clear()
+            _known[text] = known
     return known

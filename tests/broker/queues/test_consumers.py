@@ -1,0 +1,174 @@
+"""Who gets what."""
+
+import pytest
+
+from broker.queues.scenes import Consumer, message
+from heliograph.broker.queues.outcome import ACCEPTED, FAILED, RELEASED, UNDELIVERABLE_HERE
+
+
+class Counting:
+    """A selector by subject that counts how often it is asked."""
+
+    def __init__(self, subject):
+        self.subject = subject
+        self.asked = 0
+
+    def __call__(self, view):
+        self.asked += 1
+        return view.fields[3] == self.subject
+
+
+def test_consumers_share_messages_in_equal_parts(either):
+    queue = either.queue()
+    consumers = [either.consumer(queue) for _ in range(4)]
+    either.put(queue, *map(str, range(100)))
+    assert [len(consumer.entries) for consumer in consumers] == [25] * 4
+
+
+def test_consumers_take_turns_when_messages_come_one_by_one(either):
+    queue = either.queue()
+    consumers = [either.consumer(queue) for _ in range(3)]
+    for text in "abcdef":
+        either.put(queue, text)
+    assert [consumer.texts for consumer in consumers] == [["a", "d"], ["b", "e"], ["c", "f"]]
+
+
+def test_what_one_consumer_has_no_credit_for_goes_to_the_others(either):
+    queue = either.queue()
+    poor, rich = either.consumer(queue, credit=1), either.consumer(queue)
+    either.put(queue, *"abcdef")
+    assert (len(poor.entries), len(rich.entries)) == (1, 5)
+
+
+def test_an_exclusive_queue_takes_one_consumer(either):
+    queue = either.queue(exclusive=True)
+    first = either.consumer(queue)
+    assert queue.add_consumer(Consumer()).condition == "amqp:resource-locked"
+    assert queue.add_consumer(Consumer(browse=True)) is None
+    queue.remove_consumer(first)
+    assert queue.add_consumer(Consumer()) is None
+
+
+def test_a_selector_chooses_and_the_rest_stays(either):
+    queue = either.queue()
+    either.put(queue, "a", subject="x")
+    either.put(queue, "b", subject="y")
+    either.put(queue, "c", subject="x")
+    assert either.consumer(queue, selector=Counting("x")).texts == ["a", "c"]
+    assert either.get(queue) == ["b"]
+
+
+def test_a_selector_looks_at_each_message_once(either):
+    queue = either.queue()
+    either.put(queue, *map(str, range(1000)), subject="y")
+    selector = Counting("x")
+    consumer = either.consumer(queue, selector=selector)
+    for _ in range(10):
+        either.put(queue, "z", subject="x")
+        queue.serve(consumer)
+    assert len(consumer.entries) == 10
+    assert selector.asked == 1010
+
+
+def test_a_selector_looks_again_at_what_comes_back(either):
+    queue = either.queue()
+    either.put(queue, "a", "b", subject="x")
+    greedy = either.consumer(queue)
+    selective = either.consumer(queue, selector=Counting("x"))
+    queue.remove_consumer(greedy)
+    either.put(queue, "c", subject="x")
+    queue.settle(greedy.entries, RELEASED)
+    either.turn()
+    assert selective.texts[-2:] == ["a", "b"]
+    assert sorted(selective.texts) == ["a", "b", "c"]
+
+
+def test_a_message_that_is_undeliverable_here_goes_to_another_consumer(either):
+    queue = either.queue()
+    one = either.consumer(queue)
+    either.put(queue, "a", "b")
+    queue.settle(one.forget(), UNDELIVERABLE_HERE, consumer=one)
+    either.turn()
+    assert one.texts == []
+    other = either.consumer(queue)
+    assert other.texts == ["a", "b"]
+    either.put(queue, "c", "d")
+    assert sorted(one.texts + other.texts) == ["a", "b", "c", "d"]
+
+
+def test_a_browser_sees_every_message_once_and_takes_none(either):
+    queue = either.queue()
+    either.put(queue, "a", "b")
+    browser = either.consumer(queue, browse=True)
+    either.put(queue, "c")
+    assert browser.texts == ["a", "b", "c"]
+    assert either.get(queue) == ["a", "b", "c"]
+
+
+def test_a_browser_goes_on_where_its_credit_ended(either):
+    queue = either.queue()
+    either.put(queue, *"abcd")
+    browser = either.consumer(queue, browse=True, credit=1)
+    browser.credit = 2
+    queue.serve(browser)
+    assert browser.texts == ["a", "b", "c"]
+
+
+def test_a_browser_chooses_by_selector(either):
+    queue = either.queue()
+    either.put(queue, "a", subject="x")
+    either.put(queue, "b", subject="y")
+    assert either.consumer(queue, browse=True, selector=Counting("y")).texts == ["b"]
+    assert [entry.message.fields[3] for entry in queue.browse(Counting("y"))] == ["y"]
+
+
+def test_what_somebody_has_is_invisible_to_others(either):
+    queue = either.queue()
+    either.put(queue, "a", "b")
+    either.consumer(queue, credit=1)
+    assert [entry.place for entry in queue.browse()] == [1]
+
+
+@pytest.mark.parametrize("fields", [{}, {"durable": True}])
+def test_an_answer_is_found_by_its_correlation_id(either, fields):
+    queue = either.queue()
+    for number in range(5):
+        either.put(queue, f"answer {number}", correlation_id=f"id{number}", **fields)
+    entry = queue.get_by_correlation("id3")
+    queue.settle([entry], ACCEPTED)
+    assert queue.get_by_correlation("id3") is None
+    either.put(queue, "late", correlation_id="id9", **fields)
+    assert queue.get_by_correlation("id9") is not None
+    assert either.get(queue) == ["answer 0", "answer 1", "answer 2", "answer 4"]
+
+
+def test_those_who_wait_for_answers_get_their_own(either):
+    queue = either.queue()
+    consumers = [either.consumer(queue, correlation_id=f"id{number}") for number in range(5)]
+    queue.put([message(f"answer {number}", correlation_id=f"id{number}") for number in (4, 2, 0)])
+    either.turn()
+    assert [consumer.texts for consumer in consumers] == [["answer 0"], [], ["answer 2"], [], ["answer 4"]]
+
+
+def test_an_answer_that_comes_back_is_given_again(either):
+    queue = either.queue()
+    consumer = either.consumer(queue, correlation_id="id")
+    either.put(queue, "answer", correlation_id="id")
+    queue.settle(consumer.forget(), FAILED)
+    either.turn()
+    assert consumer.texts == ["answer"]
+
+
+def test_a_consumer_that_settles_while_it_is_given_messages(either):
+    queue = either.queue()
+
+    class Hasty(Consumer):
+        def deliver(self, entries):
+            super().deliver(entries)
+            queue.settle(entries, ACCEPTED)
+
+    hasty = Hasty()
+    queue.add_consumer(hasty)
+    either.put(queue, *"abc", durable=True)
+    assert hasty.texts == ["a", "b", "c"]
+    assert queue.depth == 0
