@@ -161,7 +161,7 @@ def test_everything_goes_on_when_the_server_is_back():
             session = await connection.session()
             unit = await connection.session("transacted")
             producer, consumer = await session.producer("q"), await session.consumer("q")
-            await (await unit.producer("q")).send("lost")
+            await (await (await unit.producer("q")).send_async("lost"))
         receipt = await producer.send_async("kept")
         async with serving(broker, port):
             await receipt

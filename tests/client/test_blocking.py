@@ -217,7 +217,7 @@ def test_everything_goes_on_when_the_server_is_back(server):
         producer, consumer = session.producer("q"), session.consumer("q")
         transacted = connection.session("transacted")
         unit = transacted.producer("q")
-        unit.send("lost")
+        unit.send_async("lost").result(PATIENCE)
         server.stop()
         wait_for(lambda: "interrupted" in events)
         receipt = producer.send_async("kept")
