@@ -67,6 +67,15 @@ def test_a_receipt_calls_back(server):
         assert told.wait(PATIENCE)
 
 
+def test_a_callback_that_raises_does_no_harm(server, caplog):
+    with connect(server.url) as connection:
+        producer = connection.session().producer("q")
+        producer.send_async("m").add_done_callback(lambda receipt: 1 / 0)
+        producer.send("after")
+    assert server.broker.bodies("q") == ["m", "after"]
+    assert "ZeroDivisionError" in caplog.text
+
+
 def test_a_callback_that_would_wait_for_itself_is_told_so(server):
     with connect(server.url) as connection:
         producer = connection.session().producer("q")

@@ -17,7 +17,7 @@ from heliograph.client.core.session import SessionCore
 from heliograph.client.core.settings import settings_of
 from heliograph.client.destination import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic, destination_of
 from heliograph.client.message import Message
-from heliograph.client.network import LOG, Network, tls_context
+from heliograph.client.network import LOG, Network, run_callback, tls_context
 from heliograph.client.problems import MessagingProblem
 
 T = TypeVar("T")
@@ -257,7 +257,7 @@ class Receipt:
 
     def add_done_callback(self, callback: Callable[["Receipt"], object]) -> None:
         """Call back with this when the server has answered."""
-        self._pending.when_done(lambda _: callback(self))
+        self._pending.when_done(lambda _: run_callback(callback, self))
 
     def result(self) -> None:
         """Raise what went wrong, if it is done and something did."""

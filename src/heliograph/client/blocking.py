@@ -21,7 +21,7 @@ from heliograph.client.core.settings import settings_of
 from heliograph.client.destination import Destination, Queue, TemporaryQueue, TemporaryTopic, destination_of
 from heliograph.client.io_thread import Errands, IoThread, ThreadNetwork
 from heliograph.client.message import Message
-from heliograph.client.network import LOG, tls_context
+from heliograph.client.network import LOG, run_callback, tls_context
 from heliograph.client.problems import MessagingProblem
 
 Listener = Callable[[Message], object]
@@ -269,7 +269,7 @@ class Receipt:
     def add_done_callback(self, callback: Callable[["Receipt"], object]) -> None:
         """Call back with this when the server has answered. The call comes from the thread that does the input and
         output: it must be quick, and must not call methods that wait."""
-        self._io.post(self._pending.when_done, lambda _: callback(self))
+        self._io.post(self._pending.when_done, lambda _: run_callback(callback, self))
 
 
 class Producer(_Closing):
