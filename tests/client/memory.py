@@ -79,7 +79,7 @@ class Memory:
         """Until nothing moves any more."""
         moved = True
         while moved:
-            moved = self._connect() or self._exchange()
+            moved = self._connect() or self.exchange()
 
     def _connect(self) -> bool:
         server, self._dialling = self._dialling, None
@@ -93,7 +93,13 @@ class Memory:
             self.core.connected()
         return True
 
-    def _exchange(self) -> bool:
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a network connection that can be cut."""
+        return self._peer is not None
+
+    def exchange(self) -> bool:
+        """Both sides write once."""
         data = b"".join(self.core.flush())
         peer = self._peer
         if peer is None:

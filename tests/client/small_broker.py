@@ -154,12 +154,9 @@ class Peer:
                 self._transfers(link, deliveries)
             case Settled(link, first, last, state, _):
                 self._settled(link, first, last, state)
-            case Flowed(link):
-                if isinstance(link, Sender) and link.drain:
-                    self.broker.drains += 1
             case Detached(link, closed):
                 self._detached(link, closed)
-            case Ended() | Begun():
+            case Ended() | Begun() | Flowed():
                 pass
             case Closed():
                 self.lose()
@@ -240,6 +237,7 @@ class Peer:
                 if not settled:
                     self._held.update(((link, number), payload) for number, payload in zip(numbers, run, strict=True))
             if link.drain:
+                self.broker.drains += 1
                 link.drained()
 
     def _browse(self, link: Sender, queue: deque[bytes]) -> None:
@@ -249,6 +247,7 @@ class Peer:
         if run:
             link.send(run, settled=True)
         if link.drain:
+            self.broker.drains += 1
             link.drained()
 
     def _transfers(self, link: Receiver, deliveries: list[Delivery]) -> None:

@@ -125,7 +125,6 @@ def test_listeners_may_be_coroutines_and_what_they_fail_with_comes_again(caplog)
             await producer.send("m")
             await done.wait()
             assert seen == [("m", 1), ("m", 2)]
-            await session.close()
 
     run(steps)
 
@@ -162,7 +161,7 @@ def test_everything_goes_on_when_the_server_is_back():
             session = await connection.session()
             unit = await connection.session("transacted")
             producer, consumer = await session.producer("q"), await session.consumer("q")
-            await (await unit.producer("q")).send("lost")
+            await (await (await unit.producer("q")).send_async("lost"))
         receipt = await producer.send_async("kept")
         async with serving(broker, port):
             await receipt

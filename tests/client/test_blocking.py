@@ -67,6 +67,15 @@ def test_a_receipt_calls_back(server):
         assert told.wait(PATIENCE)
 
 
+def test_a_callback_that_raises_does_no_harm(server, caplog):
+    with connect(server.url) as connection:
+        producer = connection.session().producer("q")
+        producer.send_async("m").add_done_callback(lambda receipt: 1 / 0)
+        producer.send("after")
+    assert server.broker.bodies("q") == ["m", "after"]
+    assert "ZeroDivisionError" in caplog.text
+
+
 def test_a_callback_that_would_wait_for_itself_is_told_so(server):
     with connect(server.url) as connection:
         producer = connection.session().producer("q")
@@ -124,6 +133,16 @@ def test_a_message_that_a_listener_raises_for_comes_again(server, caplog):
         session.close()
     assert counts == [1, 2]
     assert "not today" in caplog.text
+
+
+def test_listeners_end_with_their_connection(server):
+    with connect(server.url) as connection:
+        session = connection.session()
+        heard = threading.Event()
+        session.consumer("q").listen(lambda message: heard.set())
+        session.producer("q").send("m")
+        assert heard.wait(PATIENCE)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("heliograph")]
 
 
 def test_units_of_work(server):
@@ -207,7 +226,7 @@ def test_everything_goes_on_when_the_server_is_back(server):
         producer, consumer = session.producer("q"), session.consumer("q")
         transacted = connection.session("transacted")
         unit = transacted.producer("q")
-        unit.send("lost")
+        unit.send_async("lost").result(PATIENCE)
         server.stop()
         wait_for(lambda: "interrupted" in events)
         receipt = producer.send_async("kept")

@@ -72,6 +72,13 @@ def test_all_kinds_of_messages(session, body, persistent):
     assert (found.priority, found.persistent, found.delivery_count) == (7, persistent, 1)
 
 
+def test_a_message_of_many_frames(session):
+    body = bytes(range(256)) * 8192
+    session.producer("kinds").send(body)
+    with session.consumer("kinds") as consumer:
+        assert consumer.receive(PATIENCE).body == body
+
+
 def test_a_queue_that_is_not_there(session):
     with pytest.raises(InvalidDestination):
         session.producer("nowhere")

@@ -152,6 +152,27 @@ def test_messages_received_in_a_lost_unit_come_again(memory, owner):
     memory.do(owner.commit())
 
 
+@pytest.mark.parametrize("end", ["commit", "roll_back"])
+def test_a_connection_lost_while_messages_of_a_unit_are_on_their_way(memory, owner, end):
+    memory.broker.outcomes["q"] = None
+    core = producer(memory, owner)
+    send(core, "unanswered")
+    memory.run()
+    ending = start(getattr(owner, end)())
+    memory.run()
+    memory.cut()
+    if end == "commit":
+        with pytest.raises(TransactionRolledBack, match="cut"):
+            memory.finish(ending)
+    else:
+        memory.finish(ending)
+    memory.pass_time(1)
+    memory.broker.outcomes.clear()
+    send(core, "next")
+    memory.do(owner.commit())
+    assert memory.broker.bodies("q") == ["next"]
+
+
 def test_a_unit_without_work_does_not_mind_a_lost_connection(memory, owner):
     core = producer(memory, owner)
     memory.cut()

@@ -21,7 +21,7 @@ from heliograph.client.core.settings import settings_of
 from heliograph.client.destination import Destination, Queue, TemporaryQueue, TemporaryTopic, destination_of
 from heliograph.client.io_thread import Errands, IoThread, ThreadNetwork
 from heliograph.client.message import Message
-from heliograph.client.network import LOG, tls_context
+from heliograph.client.network import LOG, run_callback, tls_context
 from heliograph.client.problems import MessagingProblem
 
 Listener = Callable[[Message], object]
@@ -100,16 +100,21 @@ class Connection(_Closing):
     def __init__(self, io: IoThread) -> None:
         self._io = io
         self._closed = False
+        self._sessions: list[Session] = []
 
     def session(self, acknowledge: Acknowledge | str = Acknowledge.AUTO) -> "Session":
         """Open a session: "auto", "client", "dups-ok", "individual", "transacted" or "none", see `Acknowledge`."""
         mode = Acknowledge(acknowledge)
-        return Session(self._io, self._io.wait(lambda: self._io.core.session(mode)))
+        session = Session(self._io, self._io.wait(lambda: self._io.core.session(mode)))
+        self._sessions = [each for each in self._sessions if each.is_open] + [session]
+        return session
 
     def close(self) -> None:
         """Wait for messages on their way, give back those fetched ahead, and close. Unfinished work is undone."""
         if not self._closed:
             self._closed = True
+            for session in self._sessions:
+                session.stop_listening()
             self._io.wait(self._io.core.close)
             self._io.stop()
 
@@ -222,9 +227,18 @@ class Session(_Closing):
         """Have all messages again that were received and not acknowledged."""
         self._io.wait(lambda: start(self._core.recover()))
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be used."""
+        return not self._core.closed
+
+    def stop_listening(self) -> None:
+        """Call no listener any more, once those that are at work have returned."""
+        self._listening.stop()
+
     def close(self) -> None:
         """Close it with its producers and consumers. Unfinished work is undone."""
-        self._listening.stop()
+        self.stop_listening()
         self._io.wait(lambda: start(self._core.close()))
 
 
@@ -255,7 +269,7 @@ class Receipt:
     def add_done_callback(self, callback: Callable[["Receipt"], object]) -> None:
         """Call back with this when the server has answered. The call comes from the thread that does the input and
         output: it must be quick, and must not call methods that wait."""
-        self._io.post(self._pending.when_done, lambda _: callback(self))
+        self._io.post(self._pending.when_done, lambda _: run_callback(callback, self))
 
 
 class Producer(_Closing):

@@ -69,15 +69,18 @@ class IoThread:
         self._called = False
         self._looks_again = False
         self._stopped = False
+        self._gathers = False
+        self._network: ThreadNetwork | None = None
         self._loop = asyncio.new_event_loop()
         self.hooks = Errands("heliograph-hooks")
         self._thread = threading.Thread(target=self._run, name="heliograph-io", daemon=True)
         self._thread.start()
         made: Pending[ThreadNetwork] = Pending()
         self._post_now(lambda: made.resolve(make()))
-        self._network = self.wait(lambda: made)
-        self._network.thread = self
-        self.core = self._network.core
+        network = self.wait(lambda: made)
+        network.thread = self
+        self.core = network.core
+        self._network = network
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -87,6 +90,7 @@ class IoThread:
     def post(self, call: Callable[..., object], *arguments: Any) -> None:
         """Have this called in the thread, soon; nobody waits for it."""
         self._posted.append((call, arguments))
+        self._gathers = True
         if not self._looks_again or len(self._posted) >= _RUN:
             self._call_thread()
 
@@ -105,7 +109,9 @@ class IoThread:
     def _look(self) -> None:
         self._called = False
         self._work()
-        if not self._looks_again:
+        # Whoever does not wait is likely to have more in a moment.
+        if self._gathers and not self._looks_again:
+            self._gathers = False
             self._looks_again = True
             self._loop.call_later(_LINGER, self._look_again)
 
@@ -124,6 +130,9 @@ class IoThread:
         while posted:
             call, arguments = posted.popleft()
             call(*arguments)
+        # What came of it is written now, not in the next turn of the loop.
+        if self._network is not None:
+            self._network.flush()
 
     def wait(self, begin: Callable[[], Pending[T]], timeout: float | None = None) -> T:
         """Begin something in the thread, and wait for its result."""
@@ -162,5 +171,6 @@ class IoThread:
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
-        await self._network.quiet()
+        if self._network is not None:
+            await self._network.quiet()
         self._loop.stop()

@@ -36,6 +36,14 @@ def tls_context(
     return context
 
 
+def run_callback(callback: Callable[..., object], *what: object) -> None:
+    """Call the application; what it raises is its own affair, and must not stop the core."""
+    try:
+        callback(*what)
+    except Exception:
+        LOG.exception("a callback of the application raised")
+
+
 class _Wire(asyncio.Protocol):
     """One network connection."""
 
@@ -100,9 +108,10 @@ class Network:
     def wake(self) -> None:
         if not self._woken:
             self._woken = True
-            self._loop.call_soon(self._flush)
+            self._loop.call_soon(self.flush)
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write what the core has to write."""
         self._woken = False
         output = self.core.flush()
         if output and self._transport is not None:
