@@ -1,5 +1,6 @@
 """Every kind of listener, with a real client of somebody else's on it."""
 
+import re
 import socket
 import ssl
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from certificates import Authority, Pair
-from heliograph.mqtt import Reason
+from heliograph.mqtt import Connect, Reason, encode
 from paho_client import PahoClient
 from plain_client import PlainClient
 from running import PATIENCE, Serve
@@ -145,3 +146,55 @@ def test_a_socket_file_in_use_is_left_alone(serve: Serve, tmp_path: Path) -> Non
     assert second.log.text() == f"helio serve: unix:{path}: cannot listen: Address already in use"
     with PlainClient(str(path)).connected():
         pass
+
+
+# AMQP
+
+
+AMQP_SASL = b"AMQP\x03\x01\x00\x00"
+
+
+def amqp_listeners(authority: Authority) -> str:
+    pair = authority.issue("server", "amqp-listeners")
+    tls = f'cert = "{pair.cert}"\nkey = "{pair.key}"\n'
+    listeners = "".join(
+        f'[[listener]]\nprotocol = "amqp"\nkind = "{kind}"\nport = 0\n{tls if kind in {"tls", "wss"} else ""}'
+        for kind in ("tcp", "tls", "ws", "wss")
+    )
+    return f'{listeners}[[listener]]\nprotocol = "amqp"\nkind = "unix"\npath = "amqp.sock"\n[http]\nport = 0\n'
+
+
+def test_the_addresses_of_amqp_listeners_say_what_is_spoken_there(serve: Serve, authority: Authority) -> None:
+    addresses = [re.sub(r":\d+", "", address) for address in serve(amqp_listeners(authority)).addresses]
+    assert addresses[:4] == ["amqp://127.0.0.1", "amqps://127.0.0.1", "ws://127.0.0.1/amqp", "wss://127.0.0.1/amqp"]
+    assert addresses[4].endswith("amqp.sock")
+
+
+@pytest.mark.parametrize("scheme", ["amqp", "amqps", "unix"])
+def test_an_amqp_client_is_served_by_every_kind(serve: Serve, authority: Authority, scheme: str) -> None:
+    server = serve(amqp_listeners(authority))
+    if scheme == "unix":
+        sock = socket.socket(socket.AF_UNIX)
+        sock.settimeout(PATIENCE)
+        sock.connect(server.url("unix").removeprefix("unix:"))
+    else:
+        sock = socket.create_connection(("127.0.0.1", server.port_of(scheme)), PATIENCE)
+    if scheme == "amqps":
+        sock = trusting(authority).wrap_socket(sock, server_hostname="localhost")
+    with sock:
+        sock.sendall(AMQP_SASL)
+        assert sock.recv(8) == AMQP_SASL
+
+
+def test_who_speaks_mqtt_to_an_amqp_listener_is_told_what_is_spoken_there(serve: Serve) -> None:
+    server = serve('[[listener]]\nprotocol = "amqp"\nport = 0\n' + NO_PAGES)
+    with socket.create_connection(("127.0.0.1", server.port_of("amqp")), PATIENCE) as sock:
+        sock.sendall(encode(Connect("c", 4), 4))
+        assert sock.recv(100) == AMQP_SASL
+        assert sock.recv(100) == b""
+
+
+def test_an_amqp_client_that_says_nothing_is_cut_off(serve: Serve) -> None:
+    server = serve('[[listener]]\nprotocol = "amqp"\nport = 0\n[limits]\nconnect_timeout = 0.3\n' + NO_PAGES)
+    with socket.create_connection(("127.0.0.1", server.port_of("amqp")), PATIENCE) as sock:
+        assert sock.recv(100) == b""

@@ -24,6 +24,9 @@ class Glance(NamedTuple):
 
 _HEADER, _ANNOTATIONS, _PROPERTIES = b"\x00\x53\x70", (b"\x00\x53\x71", b"\x00\x53\x72"), b"\x00\x53\x73"
 _LONG_DESCRIPTORS: Final = (b"\x00\x80", b"\x00\xa3", b"\x00\xb3")  # legal, though nobody is known to send them
+_SHORT_HEADER: Final = b"\x00\x53\x70\xc0"
+_SHORT_ANNOTATIONS: Final = (b"\x00\x53\x71\xc1", b"\x00\x53\x72\xc1")
+_SHORT_PROPERTIES: Final = b"\x00\x53\x73\xc0"
 _DELAYED: Final = b"x-opt-delivery-"
 _NEAR: Final = 1024  # how far behind the header the annotation is looked for before any section is decoded
 _EXPIRY_FIELD: Final = 8
@@ -43,7 +46,8 @@ def glance(payload: bytes) -> Glance:
 
     A `ProtocolError` says that this is no message; sections behind the properties are not looked at.
     """
-    end = _header_end(payload)
+    # Short forms are looked for by themselves all through, because nearly all messages have them.
+    end = 5 + payload[4] if payload.startswith(_SHORT_HEADER) and len(payload) > 5 else _header_end(payload)
     head = payload[:end]
     plain = _plain.get(head)
     if plain is None:
@@ -133,34 +137,37 @@ def _whole(value: object) -> int:
 
 def _expiry(payload: bytes, at: int) -> int:
     """The absolute expiry time in the properties; the fields before it are stepped over."""
-    while payload.startswith(_ANNOTATIONS, at):
-        at = _end_of_compound(payload, at + 3)
-    if not payload.startswith(_PROPERTIES, at):
-        return 0
     try:
-        code = payload[at + 3]
-        if code == 0xC0:
+        while payload.startswith(_ANNOTATIONS, at):
+            short = payload.startswith(_SHORT_ANNOTATIONS, at)
+            at = at + 5 + payload[at + 4] if short else _end_of_compound(payload, at + 3)
+        if payload.startswith(_SHORT_PROPERTIES, at):
             count = payload[at + 5]
             at += 6
-        elif code == 0xD0:
+        elif payload.startswith(_PROPERTIES + b"\xd0", at):
             count = _uint(payload, at + 8)[0]
             at += 12
         else:
             return 0
         if count <= _EXPIRY_FIELD:
             return 0
+        widths = _WIDTHS
         for _ in range(_EXPIRY_FIELD):
-            code = payload[at]
-            if code >= 0xB0:
-                at += 5 + _uint(payload, at + 1)[0]
-            elif code >= 0xA0:
+            width = widths[payload[at]]
+            if width == _SHORT_VARIABLE:
                 at += 2 + payload[at + 1]
+            elif width == _LONG_VARIABLE:
+                at += 5 + _uint(payload, at + 1)[0]
             else:
-                at += _WIDTHS[code >> 4]
+                at += width
         return int(_time(payload, at + 1)[0]) if payload[at] == 0x83 else 0
     except (IndexError, struct.error):
         raise DecodeError("the properties of the message are cut off") from None
 
 
-# The width of a value of fixed width, constructor included, by the upper half of its constructor.
-_WIDTHS: Final = (1, 1, 1, 1, 1, 2, 3, 5, 9, 17)
+_SHORT_VARIABLE, _LONG_VARIABLE = 0, -1
+# The width of a value with its constructor, by its constructor: those of fixed width are sorted by the upper half.
+_WIDTHS: Final = [
+    (1, 1, 1, 1, 1, 2, 3, 5, 9, 17)[code >> 4] if code < 0xA0 else _SHORT_VARIABLE if code < 0xB0 else _LONG_VARIABLE
+    for code in range(256)
+]

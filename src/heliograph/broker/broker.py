@@ -83,6 +83,8 @@ class Broker:
         """The server as a process and those beside it; None where a broker is all there is."""
         self.at_turn_end: list[Callable[[], None]] = []
         """Called when all has happened that can happen in a turn: those with something to say put it into outlets."""
+        self.restless = False
+        """Something is to be done as soon as what is in outlets has been written: another turn is wanted then."""
         self.stopping = False
         """The server is about to go. Wills of durable sessions are left to the next one, as the standard allows."""
         if store is not None:

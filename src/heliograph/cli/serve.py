@@ -16,7 +16,7 @@ from heliograph.server.loop import AVAILABLE, ClientLoop
 from heliograph.server.process import Server
 
 # Seconds between two looks at whether there is something new to report to the supervisor.
-_REPORTING = 0.5
+_REPORTING = 1.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

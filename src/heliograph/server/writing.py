@@ -93,6 +93,7 @@ class Writer:
     def closed(self, outlet: NetworkOutlet) -> None:
         """A connection is gone."""
         outlet.connection.lost()
+        self.broker.restless = True  # there may be a will, or messages for somebody else
         del outlet.connection  # or the two would keep each other alive until the garbage collector comes by
         self.outlets.discard(outlet)
         if not self.outlets:
@@ -132,7 +133,8 @@ class Writer:
         broker = self.broker
         sent = 0
         broker.end_turn()
-        # Writing can end connections, whose wills are then messages for others: go on until nothing is left.
+        # Writing can end connections, whose wills are then messages for others, and makes room for more messages: go on
+        # until nothing is left.
         while broker.dirty:
             dirty, broker.dirty = broker.dirty, []
             for outlet in dirty:
@@ -143,5 +145,7 @@ class Writer:
                     # A defect met while writing to one client must not end the service for all others.
                     log.exception("internal error; the connection is closed")
                     outlet.abort()
-            broker.end_turn()
+            if broker.restless:
+                broker.restless = False
+                broker.end_turn()
         broker.stats.bytes_sent += sent

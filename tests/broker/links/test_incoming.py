@@ -1,7 +1,9 @@
 """Messages that clients send: where they go, and what is said of them."""
 
+from types import SimpleNamespace
+
 from broker.links.amqp_clients import text
-from heliograph.amqp import Accepted, Rejected, Target
+from heliograph.amqp import Accepted, Delivery, Rejected, Target
 from heliograph.amqp.performatives import ReceiverSettleMode
 from heliograph.broker.links.incoming import CREDIT
 
@@ -77,6 +79,19 @@ def test_settled_and_unsettled_messages_may_take_turns(scene):
     last = link.send([text("c")])
     assert client.outcomes(link, [*first, *last]) == [Accepted(), Accepted()]
     assert queue.depth == 3
+
+
+def test_numbers_may_have_gaps_where_deliveries_were_given_up(scene):
+    queue = scene.queue("q")
+    client = scene.amqp()
+    link = client.sender("q")
+    scene.run()
+    incoming = next(iter(client.connection.links)).context
+    settled = []
+    incoming.link = SimpleNamespace(credit=CREDIT, settle=lambda *answer: settled.append(answer))
+    incoming.take([Delivery(number, b"", text("x"), False, None, 0) for number in (4, 5, 7)])
+    assert [(first, last) for first, last, _ in settled] == [(4, 5), (7, 7)]
+    assert (queue.depth, link.gone) == (3, False)
 
 
 def test_a_full_queue_rejects_what_it_has_no_room_for(scene):

@@ -277,6 +277,19 @@ def test_who_waits_for_a_correlation_id_gets_the_answer(scene, client):
     sender = client.sender("q")
     client.send(sender, text("yours", correlation_id="you"), text("mine", correlation_id="me"))
     assert client.bodies(link) == ["mine"]
+    assert link.source.filter
+
+
+def test_who_comes_late_for_a_correlation_id_gets_the_answer_too(scene, client):
+    sender = client.sender("q")
+    client.send(sender, *[text(str(number), correlation_id=f"id-{number}") for number in range(100)])
+    assert client.bodies(client.receiver(selecting("JMSCorrelationID = 'id-70'"))) == ["70"]
+
+
+def test_a_correlation_id_may_be_no_string(scene, client):
+    link = client.receiver(selecting("JMSCorrelationID = 'ID:AMQP_ULONG:7'"))
+    client.send(client.sender("q"), text("seven", correlation_id=ULong(7)), text("7", correlation_id="7"))
+    assert client.bodies(link) == ["seven"]
 
 
 def test_a_browser_sees_all_and_takes_nothing(scene, client, queue):

@@ -107,13 +107,15 @@ def _attach_outgoing(connection: "AmqpConnection", link: Sender) -> None:
     if address.kind is Kind.TOPIC:
         subscribing.subscribe(connection, link, address.name, source, filters)
         return
-    selector = filters.compiled()
+    browse = source.distribution_mode == DistributionMode.COPY
+    awaited = None if browse else filters.awaited
     outgoing = Outgoing(
         connection,
         link,
         connection.broker.queues.find(address.name),
-        selector=selector,
-        browse=source.distribution_mode == DistributionMode.COPY,
+        selector=filters.compiled() if awaited is None else None,
+        correlation_id=awaited,
+        browse=browse,
     )
     consume(connection, link, outgoing, source)
 

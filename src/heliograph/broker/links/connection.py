@@ -204,6 +204,9 @@ class AmqpConnection:
         if not self._talking:
             self._talking = True
             self.host.talk(self)
+            outlet = self.outlet
+            if outlet.open and not outlet.chunks:  # all that was sent before has been written
+                self.room = _ROOM
 
     def flush(self) -> None:
         """The turn ends: what there is to write goes to the outlet."""
@@ -243,9 +246,10 @@ class AmqpConnection:
         """Messages are on their way to the client."""
         self.broker.stats.messages_sent += count
         self.talk()
-        if self.room == _ROOM:
-            self.host.note_written(self)
-        self.room = max(0, self.room - size)
+        self.room -= size
+        if self.room <= 0:
+            self.room = 0
+            self.host.note_full(self)
 
     def stall(self, outgoing: Outgoing) -> None:
         """A link waits for its session's window."""
@@ -256,16 +260,13 @@ class AmqpConnection:
             self._stalled.discard(outgoing)
             outgoing.serve()
 
-    def written(self) -> bool:
-        """Whether what was sent has left: if so, there is room again unless the network says that there is not."""
+    def go_on(self) -> None:
+        """All that there was room for was sent: if it has been written, there is room for more."""
         if self.outlet.chunks or self._talking:
-            return False
-        if self.outlet.open:
-            was_full = not self.room
-            self.room = _ROOM
-            if was_full:
-                self._serve_all()
-        return True
+            self.host.note_full(self)
+        elif self.outlet.open:
+            self.talk()
+            self._serve_all()
 
     def _serve_all(self) -> None:
         for link in list(self.links):

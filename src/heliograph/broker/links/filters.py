@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 from heliograph.amqp.values import Described
 from heliograph.broker.queues.consumer import Selector
+from heliograph.broker.queues.selectors.expressions import Comparison, Identifier, Literal
+from heliograph.broker.queues.selectors.parsing import parse
 from heliograph.broker.queues.selectors.selector import selector_for
 from heliograph.errors import Problem
 
@@ -21,6 +23,19 @@ class Filters(NamedTuple):
     no_local: bool
     understood: dict[Any, Any] | None
     """What the answer to the client repeats: the filters that are in force."""
+
+    @property
+    def awaited(self) -> str | None:
+        """The correlation id that the selector asks for, if it asks for nothing else: a queue finds that at once.
+
+        Identifiers that are no strings are written with a prefix in selectors; those are left to the selector.
+        """
+        if not self.selector:
+            return None
+        match parse(self.selector):
+            case Comparison("=", Identifier("JMSCorrelationID"), Literal(str(text))) if not text.startswith("ID:"):
+                return text
+        return None
 
     def compiled(self) -> Selector | None:
         """The selector for a queue's consumer; SelectorError, which is a Problem, if it cannot be understood."""

@@ -46,7 +46,7 @@ class Host:
         """Takes the requests that are sent to the node `$management`."""
         self._talking: list[AmqpConnection] = []
         broker.at_turn_end.append(self._end_turn)
-        self._writing: list[AmqpConnection] = []
+        self._full: list[AmqpConnection] = []
 
     def wall_ms(self) -> int:
         """The time in milliseconds since 1970."""
@@ -92,15 +92,17 @@ class Host:
         """A connection has something to write at the end of this turn."""
         self._talking.append(connection)
 
-    def note_written(self, connection: "AmqpConnection") -> None:
-        """A connection has sent messages: it wants to know when they have been written."""
-        self._writing.append(connection)
+    def note_full(self, connection: "AmqpConnection") -> None:
+        """A connection has sent all that there was room for: it wants to know when that has been written."""
+        self._full.append(connection)
+        self.broker.restless = True
 
     def _end_turn(self) -> None:
         """All that can happen in this turn has happened: let the connections say what they have to."""
-        if self._writing:
-            writing, self._writing = self._writing, []
-            self._writing += [connection for connection in writing if not connection.written()]
+        if self._full:
+            full, self._full = self._full, []
+            for connection in full:
+                connection.go_on()
         while self._talking:
             talking, self._talking = self._talking, []
             for connection in talking:

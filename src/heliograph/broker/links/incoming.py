@@ -1,11 +1,10 @@
 """Messages from a client: put in runs as they come, answered in runs when they are safe."""
 
-from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from heliograph.amqp.events import Delivery
-from heliograph.amqp.performatives import Accepted, DeliveryState, TransactionalState
+from heliograph.amqp.performatives import DeliveryState, TransactionalState
 from heliograph.amqp.receiver import Receiver
 from heliograph.broker.links.departure import Departure
 from heliograph.broker.links.putting import Place, put_run
@@ -34,69 +33,56 @@ class Incoming:
 
     def take(self, deliveries: list[Delivery]) -> None:
         """A run of messages has come."""
-        self.connection.broker.stats.messages_received += len(deliveries)
+        connection, link = self.connection, self.link
+        connection.broker.stats.messages_received += len(deliveries)
+        number, settled = deliveries[0].number, deliveries[0].settled
         for delivery in deliveries:
-            if delivery.state is not None:
-                self._take_with_states(deliveries)
+            if delivery.state is not None or delivery.settled is not settled or delivery.number != number:
+                self._take_mixed(deliveries)
                 break
+            number += 1
         else:
-            self._answer(deliveries, self._put(deliveries, None), None)
-        if self.link.credit <= CREDIT // 2:
-            self.link.flow(CREDIT)
+            self._take_alike(deliveries, None, None)
+        if link.credit <= CREDIT // 2:
+            link.flow(CREDIT)
 
-    def _take_with_states(self, deliveries: list[Delivery]) -> None:
-        """Some of these belong to transactions: each run that belongs to one is put as a run."""
-        for state, run in groupby(deliveries, lambda delivery: delivery.state):
-            some = list(run)
+    def _take_mixed(self, deliveries: list[Delivery]) -> None:
+        """Some are settled or belong to transactions, and some do not: those in a row that are alike are a run."""
+        numbered = enumerate(deliveries)
+        for (settled, state, _), run in groupby(numbered, lambda pair: (*pair[1][3:5], pair[1].number - pair[0])):
+            alike = [delivery for _, delivery in run]
             if not isinstance(state, TransactionalState):
-                self._answer(some, self._put(some, None), None)
+                self._take_alike(alike, None, None)
                 continue
             work = self.connection.transactions.open.get(state.txn_id)
-            if work is None:
-                self._settle(some, 0, len(some), unknown_transaction(state.txn_id))
-            else:
-                self._answer(some, self._put(some, work), state.txn_id)
+            if work is not None:
+                self._take_alike(alike, work, state.txn_id)
+            elif not settled:
+                self.link.settle(alike[0].number, alike[-1].number, unknown_transaction(state.txn_id))
 
-    def _put(self, run: list[Delivery], work: Work | None) -> Put:
-        return put_run(self.place, [delivery.payload for delivery in run], work)
-
-    def _answer(self, run: list[Delivery], put: Put, txn_id: bytes | None) -> None:
-        begin = 0
-        for index in sorted(put.refused):
-            self._accept(run, begin, index, put, txn_id)
-            self._settle(run, index, index + 1, rejection(put.refused[index]))
-            begin = index + 1
-        self._accept(run, begin, len(run), put, txn_id)
+    def _take_alike(self, run: list[Delivery], work: Work | None, txn_id: bytes | None) -> None:
+        """Put messages that are all settled or all not, in one unit of work or in none."""
+        put = put_run(self.place, [delivery.payload for delivery in run], work)
+        if not run[0].settled:
+            first = run[0].number
+            begin = 0
+            for index in sorted(put.refused):
+                self._accept(first + begin, first + index - 1, put, txn_id)
+                self.link.settle(first + index, first + index, rejection(put.refused[index]))
+                begin = index + 1
+            self._accept(first + begin, first + len(run) - 1, put, txn_id)
         if put.stored and self.connection.broker.store is not None:
             self.connection.broker.store.pause_if_behind(self.connection.outlet)
 
-    def _accept(self, run: list[Delivery], begin: int, end: int, put: Put, txn_id: bytes | None) -> None:
-        if begin == end:
+    def _accept(self, first: int, last: int, put: Put, txn_id: bytes | None) -> None:
+        if first > last:
             return
-        state: DeliveryState = TAKEN if txn_id is None else TransactionalState(txn_id=txn_id, outcome=Accepted())
-        if not put.stored:
-            self._settle(run, begin, end, state)
-            return
-        for first, last in _unsettled(run, begin, end):
+        state: DeliveryState = TAKEN if txn_id is None else TransactionalState(txn_id=txn_id, outcome=TAKEN)
+        if put.stored:
             self.connection.answer_when_safe(self.link, first, last, state)
-
-    def _settle(self, run: list[Delivery], begin: int, end: int, state: DeliveryState) -> None:
-        for first, last in _unsettled(run, begin, end):
+        else:
             self.link.settle(first, last, state)
 
     def gone(self, how: Departure) -> bool:
         """The link is no more: what was put stays."""
         return False
-
-
-def _unsettled(run: list[Delivery], begin: int, end: int) -> Sequence[tuple[int, int]]:
-    """Ranges of delivery numbers that the client wants to hear of. Nearly always all of them, or none."""
-    first, last = run[begin].number, run[end - 1].number
-    settled = run[begin].settled
-    if last - first == end - begin - 1:
-        for delivery in run[begin:end]:
-            if delivery.settled is not settled:
-                break
-        else:
-            return () if settled else ((first, last),)
-    return [(delivery.number, delivery.number) for delivery in run[begin:end] if not delivery.settled]
