@@ -8,6 +8,7 @@ import pytest
 
 from broker.durable_clients import BOTH, durable, kinds, subscriber
 from heliograph.broker.limits import WhenFull
+from heliograph.broker.queues.definition import QueueDefinition
 from heliograph.mqtt import (
     PubAck,
     Publish,
@@ -168,6 +169,23 @@ def test_publishers_are_told_that_nothing_can_be_stored(scene, disk, code, reaso
     assert receiver.payloads() == [b"again"]
     scene.restart()
     assert [m.payload for m in durable(scene, "s").messages()] == [b"late", b"again"]
+
+
+@TROUBLES
+def test_publishers_to_queues_are_told_the_same(scene, disk, code, reason) -> None:
+    queue = scene.broker.queues.define(QueueDefinition("Q"))
+    scene.broker.bindings.bind("a", queue)
+    publisher, old = scene.client("p"), scene.client("old", 4)
+    disk.fail(scene, code)
+    assert publisher.publish("a", b"refused", 1).reason == reason
+    old.send(Publish("a", b"late", 1, packet_id=1))
+    scene.broker.end_turn()
+    assert old.take() == []
+    disk.work(scene)
+    assert kinds(old) == [PubAck]
+    assert publisher.publish("a", b"again", 1).reason == Reason.SUCCESS
+    scene.restart()
+    assert scene.broker.queues.find("Q").depth == 2
 
 
 def test_a_durable_publisher_is_told_at_once_that_a_qos_2_message_cannot_be_stored(scene, disk) -> None:

@@ -90,26 +90,17 @@ def _store(
     """Store a span, once, for streams and for those who take all of it, and send it to those who can have it now."""
     rendered: delivery.Rendered = {}
     cursors = [receiver.spool.cursor for receiver in receivers if receiver.spool]
-    offsets = store.ledger.next_offsets(cursors)
-    identifiers = [
-        _send_now(broker, store, receiver, span, offset, rendered)
-        for receiver, offset in zip(receivers, offsets, strict=True)
-    ]
-    store.keep(span, [*cursors, *streams], [*identifiers, *[0] * len(streams)], publisher)
-    for receiver, offset, sent in zip(receivers, offsets, identifiers, strict=True):
+    identifiers = [_send_now(broker, store, receiver, span, rendered) for receiver in receivers]
+    offsets = store.keep(span, [*cursors, *streams], [*identifiers, *[0] * len(streams)], publisher)
+    for receiver, offset, sent in zip(receivers, offsets[: len(receivers)], identifiers, strict=True):
         if not sent:
             assert receiver.spool is not None
             receiver.spool.put(offset, offset + span.count)
             _let_wait(store, receiver)
 
 
-def _send_now(
-    broker: "Broker", store: "Store", receiver: Durable, span: Span, offset: int, rendered: "delivery.Rendered"
-) -> int:
-    """Send all of a span if the receiver can take it; the first packet identifier, or 0 if it has to wait.
-
-    Its first message is about to get this offset.
-    """
+def _send_now(broker: "Broker", store: "Store", receiver: Durable, span: Span, rendered: "delivery.Rendered") -> int:
+    """Send all of a span if the receiver can take it; the first packet identifier, or 0 if it has to wait."""
     if not isinstance(receiver, Subscription) or not receiver.outlet.open:
         return 0
     spool, session = receiver.spool, receiver.session
@@ -119,6 +110,7 @@ def _send_now(
     qos = min(span.qos, receiver.qos)
     if delivery.too_large(broker, receiver, span, qos):
         return 0  # its turn comes when it is read back
+    offset = store.ledger.next_of(spool.cursor)
     first = session.own_window().issue(receiver, span, 0, span.count, qos, spool.cursor, offset)
     store.hold(receiver.outlet, delivery.packets_for(broker, receiver, span, 0, span.count, qos, first, rendered))
     delivery.count_sent(broker, receiver, span.count)

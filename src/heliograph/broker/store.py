@@ -168,9 +168,9 @@ class Store:
         if self.ledger.cursors.get(cursor.number) is cursor:
             self.ledger.drop_cursor(cursor)
 
-    def keep(self, span: Span, cursors: list[Cursor], identifiers: list[int], publisher: Session | None) -> None:
-        """Store a span for these cursors."""
-        self.ledger.store(self._messages(span, publisher), cursors, identifiers)
+    def keep(self, span: Span, cursors: list[Cursor], identifiers: list[int], publisher: Session | None) -> list[int]:
+        """Store a span for these cursors; the offsets of its first message."""
+        return self.ledger.store(self._messages(span, publisher), cursors, identifiers)
 
     def _messages(self, span: Span, publisher: Session | None) -> Messages:
         return Messages(

@@ -102,7 +102,7 @@ class Ledger(Account):
     def store(self, messages: Messages | QueueMessages, cursors: list[Cursor], identifiers: list[int]) -> list[int]:
         """Append messages for these cursors, each of which gives them its next offsets; the first of them for each."""
         count, group = messages.number, self._group
-        offsets = self.next_offsets(cursors)
+        offsets = [c.next for c in cursors] if group is None else group.offsets(cursors)
         receivers = Receivers([c.number for c in cursors], offsets, identifiers)
         if isinstance(messages, Messages):
             body = encode_messages(messages, receivers)
@@ -118,9 +118,9 @@ class Ledger(Account):
             cursor.add(count, start, end, now, end - start)
         return offsets
 
-    def next_offsets(self, cursors: list[Cursor]) -> list[int]:
-        """The offset that the next message gets from each of these cursors."""
-        return [c.next for c in cursors] if self._group is None else self._group.offsets(cursors)
+    def next_of(self, cursor: Cursor) -> int:
+        """The offset that the next message of a cursor gets, those in a group that is being made included."""
+        return cursor.next if self._group is None else self._group.offsets([cursor])[0]
 
     def acknowledge(self, cursor: Cursor, lo: int, hi: int) -> None:
         """A cursor is done with offsets `lo` to `hi`."""
