@@ -154,12 +154,9 @@ class Peer:
                 self._transfers(link, deliveries)
             case Settled(link, first, last, state, _):
                 self._settled(link, first, last, state)
-            case Flowed(link):
-                if isinstance(link, Sender) and link.drain:
-                    self.broker.drains += 1
             case Detached(link, closed):
                 self._detached(link, closed)
-            case Ended() | Begun():
+            case Ended() | Begun() | Flowed():
                 pass
             case Closed():
                 self.lose()
@@ -240,6 +237,7 @@ class Peer:
                 if not settled:
                     self._held.update(((link, number), payload) for number, payload in zip(numbers, run, strict=True))
             if link.drain:
+                self.broker.drains += 1
                 link.drained()
 
     def _browse(self, link: Sender, queue: deque[bytes]) -> None:
@@ -249,6 +247,7 @@ class Peer:
         if run:
             link.send(run, settled=True)
         if link.drain:
+            self.broker.drains += 1
             link.drained()
 
     def _transfers(self, link: Receiver, deliveries: list[Delivery]) -> None:
@@ -286,7 +285,8 @@ class Peer:
         work = None
         if isinstance(state, TransactionalState):
             work, state = self._works[state.txn_id], state.outcome
-        for number in range(last, first - 1, -1):
+        # What is given back goes to the front one by one, so the last goes first.
+        for number in range(first, last + 1) if work is not None else range(last, first - 1, -1):
             payload = self._held.pop((link, number), None)
             if payload is None:
                 continue

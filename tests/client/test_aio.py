@@ -125,7 +125,6 @@ def test_listeners_may_be_coroutines_and_what_they_fail_with_comes_again(caplog)
             await producer.send("m")
             await done.wait()
             assert seen == [("m", 1), ("m", 2)]
-            await session.close()
 
     run(steps)
 

@@ -126,6 +126,16 @@ def test_a_message_that_a_listener_raises_for_comes_again(server, caplog):
     assert "not today" in caplog.text
 
 
+def test_listeners_end_with_their_connection(server):
+    with connect(server.url) as connection:
+        session = connection.session()
+        heard = threading.Event()
+        session.consumer("q").listen(lambda message: heard.set())
+        session.producer("q").send("m")
+        assert heard.wait(PATIENCE)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("heliograph")]
+
+
 def test_units_of_work(server):
     with connect(server.url) as connection, connection.session("transacted") as session:
         producer = session.producer("q")

@@ -104,6 +104,14 @@ def test_expired_messages_are_not_shown(memory):
     assert (1, Modified(delivery_failed=True, undeliverable_here=True)) in memory.broker.settlements
 
 
+def test_what_is_no_message_is_not_shown_and_does_not_come_again(memory, caplog):
+    memory.broker.put("q", b"not a message")
+    fill(memory, "a message")
+    assert take_bodies(memory, consumer(memory, session(memory))) == ["a message"]
+    assert (1, Modified(delivery_failed=True, undeliverable_here=True)) in memory.broker.settlements
+    assert "no message" in caplog.text
+
+
 def test_what_was_fetched_and_not_seen_goes_back_when_the_consumer_is_closed(memory):
     fill(memory, "a", "b", "c")
     core = consumer(memory, session(memory))

@@ -4,9 +4,11 @@ import pytest
 
 from client.memory import Memory
 from client.scenes import consumer, fill, producer, send, session, take, take_bodies
-from client.small_broker import Broker
+from client.small_broker import Broker, Peer
 from heliograph.amqp import Error
+from heliograph.client import Queue
 from heliograph.client.core.acknowledging import Acknowledge
+from heliograph.client.core.pending import start
 from heliograph.client.problems import (
     ConnectionLost,
     IllegalState,
@@ -235,6 +237,37 @@ def test_a_connection_lost_while_it_is_being_restored_is_tried_again(memory, mon
     memory.pass_time(5)
     memory.finish(send(core, "m"))
     assert memory.broker.bodies("q") == ["m"]
+
+
+def test_what_is_closed_while_the_connection_breaks_is_closed(memory):
+    fill(memory, "m")
+    owner = session(memory, Acknowledge.CLIENT)
+    core, source = producer(memory, owner), consumer(memory, owner)
+    memory.broker.outcomes["q"] = None
+    send(core, "unanswered")
+    memory.run()
+    closing = [start(core.close()), start(source.close()), start(owner.close())]
+    memory.cut()
+    for each in closing:
+        memory.finish(each)
+    memory.pass_time(1)
+    memory.do(owner.close())
+
+
+def test_an_answer_that_comes_too_late_leaves_no_link_behind(monkeypatch):
+    memory = Memory(timeout=5)
+    memory.open()
+    owner = session(memory)
+    late = []
+    attach = Peer._attach
+    monkeypatch.setattr(Peer, "_attach", lambda self, link: late.append((self, link)))
+    opening = start(owner.add(owner.consumer(Queue("q"))))
+    memory.pass_time(6)
+    with pytest.raises(NoAnswer):
+        memory.finish(opening)
+    attach(*late[0])
+    memory.run()
+    assert late[0][1].gone
 
 
 def test_without_reconnection_everything_ends_with_the_connection():

@@ -50,6 +50,15 @@ def test_received_messages_come_again_in_order_after_a_roll_back(memory, owner):
     assert [(message.body, message.delivery_count) for message in messages] == [("a", 2), ("b", 2), ("c", 1)]
 
 
+def test_messages_taken_just_before_a_roll_back_are_part_of_it(memory, owner):
+    fill(memory, "a", "b", "c")
+    core = consumer(memory, owner)
+    core.next()
+    core.next()
+    memory.do(owner.roll_back())
+    assert [take(memory, core).body for _ in range(3)] == ["a", "b", "c"]
+
+
 def test_the_next_unit_begins_in_the_same_write_as_the_end_of_the_last(memory, owner):
     core = producer(memory, owner)
     send(core, "a")
@@ -141,6 +150,27 @@ def test_messages_received_in_a_lost_unit_come_again(memory, owner):
     memory.run()
     assert sorted(take_bodies(memory, core)) == ["a", "b"]
     memory.do(owner.commit())
+
+
+@pytest.mark.parametrize("end", ["commit", "roll_back"])
+def test_a_connection_lost_while_messages_of_a_unit_are_on_their_way(memory, owner, end):
+    memory.broker.outcomes["q"] = None
+    core = producer(memory, owner)
+    send(core, "unanswered")
+    memory.run()
+    ending = start(getattr(owner, end)())
+    memory.run()
+    memory.cut()
+    if end == "commit":
+        with pytest.raises(TransactionRolledBack, match="cut"):
+            memory.finish(ending)
+    else:
+        memory.finish(ending)
+    memory.pass_time(1)
+    memory.broker.outcomes.clear()
+    send(core, "next")
+    memory.do(owner.commit())
+    assert memory.broker.bodies("q") == ["next"]
 
 
 def test_a_unit_without_work_does_not_mind_a_lost_connection(memory, owner):

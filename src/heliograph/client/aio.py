@@ -120,13 +120,18 @@ class Connection(_Closing):
     def __init__(self, network: Network) -> None:
         self._core = network.core
         self._network = network
+        self._sessions: list[Session] = []
 
     async def session(self, acknowledge: Acknowledge | str = Acknowledge.AUTO) -> "Session":
         """Open a session: "auto", "client", "dups-ok", "individual", "transacted" or "none", see `Acknowledge`."""
-        return Session(await _result(self._core.session(Acknowledge(acknowledge))))
+        session = Session(await _result(self._core.session(Acknowledge(acknowledge))))
+        self._sessions = [each for each in self._sessions if each.is_open] + [session]
+        return session
 
     async def close(self) -> None:
         """Wait for messages on their way, give back those fetched ahead, and close. Unfinished work is undone."""
+        for session in self._sessions:
+            await session.stop_listening()
         await _result(self._core.close())
         await self._network.quiet()
 
@@ -217,10 +222,19 @@ class Session(_Closing):
         """Have all messages again that were received and not acknowledged."""
         await _result(start(self._core.recover()))
 
-    async def close(self) -> None:
-        """Close it with its producers and consumers. Unfinished work is undone."""
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be used."""
+        return not self._core.closed
+
+    async def stop_listening(self) -> None:
+        """Call no listener any more; one that is at work is cancelled."""
         if self._listening is not None:
             await self._listening.stop()
+
+    async def close(self) -> None:
+        """Close it with its producers and consumers. Unfinished work is undone."""
+        await self.stop_listening()
         await _result(start(self._core.close()))
 
     def _listeners(self) -> "_Listening":

@@ -100,16 +100,21 @@ class Connection(_Closing):
     def __init__(self, io: IoThread) -> None:
         self._io = io
         self._closed = False
+        self._sessions: list[Session] = []
 
     def session(self, acknowledge: Acknowledge | str = Acknowledge.AUTO) -> "Session":
         """Open a session: "auto", "client", "dups-ok", "individual", "transacted" or "none", see `Acknowledge`."""
         mode = Acknowledge(acknowledge)
-        return Session(self._io, self._io.wait(lambda: self._io.core.session(mode)))
+        session = Session(self._io, self._io.wait(lambda: self._io.core.session(mode)))
+        self._sessions = [each for each in self._sessions if each.is_open] + [session]
+        return session
 
     def close(self) -> None:
         """Wait for messages on their way, give back those fetched ahead, and close. Unfinished work is undone."""
         if not self._closed:
             self._closed = True
+            for session in self._sessions:
+                session.stop_listening()
             self._io.wait(self._io.core.close)
             self._io.stop()
 
@@ -222,9 +227,18 @@ class Session(_Closing):
         """Have all messages again that were received and not acknowledged."""
         self._io.wait(lambda: start(self._core.recover()))
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be used."""
+        return not self._core.closed
+
+    def stop_listening(self) -> None:
+        """Call no listener any more, once those that are at work have returned."""
+        self._listening.stop()
+
     def close(self) -> None:
         """Close it with its producers and consumers. Unfinished work is undone."""
-        self._listening.stop()
+        self.stop_listening()
         self._io.wait(lambda: start(self._core.close()))
 
 
@@ -306,7 +320,7 @@ class _Fetching(_Closing):
         self._nudged = False
 
     def _nudge(self) -> None:
-        """The core is to see that something was taken: soon, and at once if it is much."""
+        """The core is to see soon that something was taken."""
         if not self._nudged:
             self._nudged = True
             self._io.post(self._touch)

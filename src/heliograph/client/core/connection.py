@@ -1,6 +1,5 @@
 """A connection as the application has it: made, lost, made again elsewhere, and all that time the same object."""
 
-import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from itertools import count
@@ -29,7 +28,6 @@ from heliograph.amqp import (
     Transfers,
 )
 from heliograph.amqp.conditions import CONNECTION_REDIRECT
-from heliograph.amqp.glance import glance
 from heliograph.client.core.acknowledging import Acknowledge
 from heliograph.client.core.driver import Driver, Timer
 from heliograph.client.core.link_end import LinkEnd
@@ -207,11 +205,6 @@ class ConnectionCore:
             if prefix and address.startswith(prefix):
                 return address[len(prefix) :]
         return address
-
-    def is_expired(self, payload: bytes) -> bool:
-        """Whether a message came too late."""
-        expires = glance(payload).expires
-        return bool(expires) and expires <= time.time() * 1000
 
     # For the application.
 

@@ -1,9 +1,11 @@
 """Our end of a link: attached, lost with its connection and attached again, detached."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from heliograph.amqp import Delivery, Detached, Link
+from heliograph.amqp import Delivery, Detached, Error, Link
 from heliograph.client.core.pending import Pending
+from heliograph.client.core.reaching import Interrupted
 from heliograph.client.problems import IllegalState, MessagingProblem, problem_of
 
 if TYPE_CHECKING:
@@ -74,12 +76,22 @@ class LinkEnd(Generic[L]):
 
     def attached(self, link: L) -> None:
         """The peer's answer. If it made no terminus, its refusal is about to follow."""
-        if self._attaching is not None and not self.is_refusal(link):
+        if self.is_refusal(link):
+            return
+        if self._attaching is None:
+            # Too late: nobody waits for it any more.
+            link.context = None
+            link.detach()
+        else:
             self._attaching.resolve(link)
 
     def is_refusal(self, link: L) -> bool:
         """Whether the answer to our attach says that there is nothing to attach to."""
         raise AssertionError("every kind of link knows what it was refused")
+
+    def refusal(self, error: Error | None) -> MessagingProblem:
+        """The problem that the peer's refusal is."""
+        return problem_of(error, self.what)
 
     async def detach(self, *, closed: bool = True) -> None:
         """End the link from our side, and wait until the peer has, too."""
@@ -89,7 +101,9 @@ class LinkEnd(Generic[L]):
         self._detaching = Pending()
         self.link.detach(closed=closed)
         self.connection.driver.wake()
-        await self.connection.ask(self._detaching, f"closing {self.what}")
+        # A link that went with its connection is closed as well.
+        with suppress(Interrupted):
+            await self.connection.ask(self._detaching, f"closing {self.what}")
 
     def detached(self, event: Detached) -> None:
         """The peer ended the link, on its own or as an answer."""
@@ -99,7 +113,7 @@ class LinkEnd(Generic[L]):
         if self._detaching is not None:
             self._detaching.resolve(None)
         elif self._attaching is not None:
-            self._attaching.fail(problem_of(error, self.what))
+            self._attaching.fail(self.refusal(error))
         else:
             self.end(problem_of(error, self.what))
 

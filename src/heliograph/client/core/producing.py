@@ -1,6 +1,7 @@
 """Producers: messages get their headers here, and find their way to a link."""
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from heliograph.amqp import Accepted, Modified, Rejected, Released, Sender, Sour
 from heliograph.amqp.performatives import SenderSettleMode
 from heliograph.client.core.mapping import encode_outgoing
 from heliograph.client.core.pending import Pending, start
+from heliograph.client.core.reaching import Interrupted
 from heliograph.client.core.sending import SenderEnd, Sending
 from heliograph.client.core.transaction import OUTCOMES
 from heliograph.client.destination import Destination, destination_of
@@ -274,7 +276,8 @@ class ProducerCore:
         self.closed = True
         links, self._links = self._links, {}
         for link in links.values():
-            await link.finish()
+            with suppress(Interrupted):
+                await link.finish()
             await self.session.remove(link)
 
     def drop(self) -> None:

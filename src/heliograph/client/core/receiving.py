@@ -1,9 +1,12 @@
 """The receiving end of a link: messages are fetched ahead of demand, taken one by one, and settled in ranges."""
 
+import logging
+import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from heliograph.amqp import Delivery, Receiver, Released, Target
+from heliograph.amqp import Delivery, Error, Receiver, Released, Target
+from heliograph.amqp.conditions import INVALID_FIELD
 from heliograph.client.core.acknowledging import Acknowledge
 from heliograph.client.core.fetched import FAILED, USELESS_HERE, Fetched, settle, take_all
 from heliograph.client.core.link_end import LinkEnd
@@ -12,11 +15,12 @@ from heliograph.client.core.pending import Pending, start
 from heliograph.client.core.reaching import Interrupted
 from heliograph.client.core.sources import Subscription
 from heliograph.client.message import Message
-from heliograph.client.problems import MessagingProblem, NoAnswer
+from heliograph.client.problems import InvalidSelector, MessageFormat, MessagingProblem, NoAnswer, problem_of
 
 if TYPE_CHECKING:
     from heliograph.client.core.session import SessionCore
 
+LOG = logging.getLogger("heliograph.client")
 # How long a server that cannot drain may take for messages that it says it has.
 _ON_ITS_WAY = 1.0
 
@@ -31,7 +35,6 @@ class ReceiverEnd(LinkEnd[Receiver]):
         self.fetched = Fetched(None)
         self.on_ready: Callable[[], None] | None = None
         """Called whenever messages came; for a listener."""
-        self._hurry = max(1, prefetch // 4)
         self._paused = False
         self._waiters: list[Pending[None]] = []
         self._draining: Pending[None] | None = None
@@ -44,18 +47,20 @@ class ReceiverEnd(LinkEnd[Receiver]):
     def next(self) -> Message | None:
         """Take the next message that is here already; any thread may do so, and then has to see to a `touch`."""
         fetched = self.fetched
-        delivery = self._pop(fetched)
-        if delivery is None:
+        found = self._pop(fetched)
+        if found is None:
             return None
+        message, delivery = found
         fetched.taken.append(delivery)
-        return self.message(fetched, delivery)
+        return message
 
     def next_for_listener(self) -> tuple[Message, Callable[[bool], None]] | None:
         """The same, with what is to be called when the listener is through: True if it went well."""
         fetched = self.fetched
-        delivery = self._pop(fetched)
-        if delivery is None:
+        found = self._pop(fetched)
+        if found is None:
             return None
+        message, delivery = found
         early = self.session.mode in {Acknowledge.CLIENT, Acknowledge.INDIVIDUAL, Acknowledge.TRANSACTED}
         if early:
             fetched.taken.append(delivery)
@@ -64,22 +69,23 @@ class ReceiverEnd(LinkEnd[Receiver]):
             if not early:
                 (fetched.taken if well else fetched.failed).append(delivery)
 
-        return self.message(fetched, delivery), through
+        return message, through
 
-    def urgent(self) -> bool:
-        """Whether so much was taken that the core should hear of it now."""
-        return len(self.fetched.taken) >= self._hurry
-
-    def _pop(self, fetched: Fetched) -> Delivery | None:
+    def _pop(self, fetched: Fetched) -> tuple[Message, Delivery] | None:
         while True:
             try:
                 delivery = fetched.ready.popleft()
             except IndexError:
                 return None
-            if self.connection.is_expired(delivery.payload):
-                fetched.useless.append(delivery)
+            message = self.message(fetched, delivery)
+            try:
+                expiration = message.expiration
+            except MessageFormat:
+                LOG.exception("%s brought something that is no message", self.what)
             else:
-                return delivery
+                if expiration is None or expiration > time.time():
+                    return message, delivery
+            fetched.useless.append(delivery)
 
     def message(self, fetched: Fetched, delivery: Delivery) -> Message:
         """The message in a delivery, its bytes unread."""
@@ -116,6 +122,11 @@ class ReceiverEnd(LinkEnd[Receiver]):
             self._attaching.fail(problem)
         else:
             super().attached(link)
+
+    def refusal(self, error: Error | None) -> MessagingProblem:
+        # Only the filter of a consumer is written by people, so that is the field that is wrong.
+        wrong_selector = error is not None and error.condition == INVALID_FIELD and self.subscription.selector
+        return problem_of(error, self.what, InvalidSelector if wrong_selector else MessagingProblem)
 
     def _unmet(self, link: Receiver) -> MessagingProblem | None:
         return self.subscription.unmet(link, self.connection.capabilities, trust_filters=not self.connection.rabbitmq_3)

@@ -1,6 +1,7 @@
 """A session: producers, consumers, and one rule for acknowledging or one unit of work."""
 
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from heliograph.amqp import Accepted, Delivery, DeliveryState, Error, Session
@@ -140,7 +141,8 @@ class SessionCore:
         self._ended = Pending()
         self._engine.end()
         self.connection.driver.wake()
-        await self.connection.ask(self._ended, "closing a session")
+        with suppress(Interrupted):
+            await self.connection.ask(self._ended, "closing a session")
 
     def abandon(self) -> None:
         """What the application has and did not acknowledge counts as failed."""
@@ -149,9 +151,10 @@ class SessionCore:
             settle(fetched, [delivery], FAILED)
 
     async def finish_sending(self) -> None:
-        """Wait for what is on its way; whether it arrived, those who sent it are told."""
-        for sender in self._senders:
-            await sender.finish()
+        """Wait for what is on its way, as long as there is a connection. Its senders are told what became of it."""
+        with suppress(Interrupted):
+            for sender in self._senders:
+                await sender.finish()
 
     def check(self) -> None:
         """Raise if the session is over."""
@@ -330,11 +333,14 @@ class SessionCore:
             sender.drop_waiting()
         await self.finish_sending()
         try:
-            await self._undo(transaction)
+            # A unit of work that lost its connection is undone by the server.
+            with suppress(Interrupted):
+                await self._undo(transaction)
         finally:
             self._new_unit()
 
     async def _undo(self, transaction: Transaction) -> None:
+        self._absorb()
         # What was fetched ahead goes back first, or it would overtake what is rolled back.
         consumers = [consumer for consumer in self.consumers if transaction.holds(consumer.fetched)]
         for consumer in consumers:

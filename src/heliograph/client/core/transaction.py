@@ -22,7 +22,6 @@ from heliograph.client.core.fetched import FAILED, Fetched, settle
 from heliograph.client.core.pending import Pending
 from heliograph.client.core.sending import SenderEnd, Sending
 from heliograph.client.problems import (
-    IllegalState,
     MessagingProblem,
     TransactionInDoubt,
     TransactionRolledBack,
@@ -140,7 +139,8 @@ class Transaction(SenderEnd):
     async def _discharge(self, *, fail: bool) -> None:
         """End the transaction and begin the next, in one go: the server need not be waited for in between."""
         if self._phase is not _Phase.ACTIVE:
-            raise IllegalState("the session has no unit of work: its connection is not there")
+            # Nothing was done in it, and the next begins with the next connection.
+            return
         ended = self._ask(Discharge(self._id, fail))
         declared = self._ask(Declare())
         self._clear()

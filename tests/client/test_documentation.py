@@ -1,0 +1,57 @@
+"""What docs/client.md and the examples say works as it stands."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from running import environment, servers
+
+ROOT = Path(__file__).parents[2]
+EXPECTED = {
+    "request_reply.py": ["chair 40", "table 120", "unicorn None"],
+    "work_queue.py": [
+        "gave up on order 2 after 3 times",
+        "invoice {'for': 0, 'sum': 40}",
+        "invoice {'for': 1, 'sum': 120}",
+        "invoice {'for': 3, 'sum': 15}",
+    ],
+    "durable_subscriber.py": ["missed sunny", "missed rain", "missed snow"],
+    "asyncio_client.py": ["the numbers add up to 499500"],
+}
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory):
+    config = (ROOT / "examples" / "queues.toml").read_text().replace('"amqp"', '"amqp"\nport = 0')
+    with servers(tmp_path_factory.mktemp("server")) as serve:
+        yield f"amqp://127.0.0.1:{serve(config).port_of('amqp')}"
+
+
+def run(*command: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, *command], env=environment(), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_every_example_is_expected_to_print_something():
+    assert {file.name for file in (ROOT / "examples").glob("*.py")} == set(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_an_example_prints_what_it_should(url, name):
+    assert run(str(ROOT / "examples" / name), url) == EXPECTED[name]
+
+
+def test_the_python_in_the_documentation_runs(url):
+    page = (ROOT / "docs" / "client.md").read_text()
+    code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)).replace("amqp://127.0.0.1:5672", url)
+    printed = run("-c", code)
+    assert printed[0].startswith("two chairs ID:")
+    assert "17" in printed
+    assert "hello hello hello" in printed
+    assert "from asyncio" in printed
