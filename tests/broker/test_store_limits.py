@@ -3,6 +3,7 @@
 import errno
 import os
 import tracemalloc
+from functools import partial
 
 import pytest
 
@@ -32,6 +33,23 @@ def test_a_full_spool_rejects_new_messages(make, crash) -> None:
     scene.restart(crash=crash)
     assert publish_many(scene, 1) == [Reason.QUOTA_EXCEEDED]
     assert durable(scene, "s").payloads() == [b"%d" % n for n in range(5)]
+
+
+@BOTH
+def test_a_unit_of_work_discards_no_more_old_messages_than_it_has_to(make, crash) -> None:
+    scene = make(max_bytes=900_000, when_full=WhenFull.DISCARD_OLD)
+    subscriber(scene).disconnect()
+    publish_many(scene, 8, size=100_000)
+    work = scene.broker.queues.begin()
+    for n in (8, 9, 10):
+        payload = b"%d" % n + bytes(100_000)
+        work.publish(1, partial(scene.broker.publish_message, "a", payload, qos=1))
+    work.commit(lambda refusal: None)
+    scene.turn_ends()
+    scene.restart(crash=crash)
+    numbers = [int(payload.rstrip(bytes(1))) for payload in durable(scene, "s").payloads()]
+    assert numbers == list(range(numbers[0], 11))
+    assert numbers[0] <= 5
 
 
 @BOTH

@@ -126,9 +126,17 @@ class Ledger(Account):
         """A cursor is done with offsets `lo` to `hi`."""
         if self._group is not None:
             self._group.acks.append((cursor, lo, hi))
-            return
-        cursor.acknowledge(lo, hi)
-        self._acks.append(ACK.pack(cursor.number, lo, hi - lo))
+        else:
+            self.discard(cursor, lo, hi)
+
+    def discard(self, cursor: Cursor, lo: int, hi: int) -> None:
+        """Like `acknowledge`, but at once even while a group is being made: others are to have the room."""
+        if self._group is not None and hi > cursor.next:  # some of it is in the group itself
+            self._group.acks.append((cursor, max(lo, cursor.next), hi))
+            hi = cursor.next
+        if lo < hi:
+            cursor.acknowledge(lo, hi)
+            self._acks.append(ACK.pack(cursor.number, lo, hi - lo))
 
     def note(self, kind: int, *pieces: bytes) -> None:
         """Append a fact."""

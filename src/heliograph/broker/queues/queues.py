@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from heliograph.broker import facts
@@ -295,6 +296,11 @@ class Queues:
         """Do this when the turn is safe."""
         assert self._broker.store is not None
         self._broker.store.when_safe(action)
+
+    def together(self) -> AbstractContextManager[None]:
+        """All that is stored within is there after a crash, or nothing of it."""
+        assert self._broker.store is not None
+        return self._broker.store.together()
 
     @property
     def trouble(self) -> Refusal | None:
