@@ -15,6 +15,7 @@ from heliograph.amqp.flowing import decode_flow
 from heliograph.amqp.frames import amqp_frame
 from heliograph.amqp.performatives import Begin, Disposition, Flow, Open, Transfer
 from heliograph.amqp.shapes import Shapes
+from heliograph.amqp.transfer_runs import TransferShape
 from heliograph.amqp.types import decode, resolve
 
 
@@ -37,7 +38,7 @@ def prepared(*, blind: bool) -> Raw:
     a, b, c = (event.link for event in raw.side.of(Attached))
     assert isinstance(a, Receiver)
     assert isinstance(b, Receiver)
-    a.flow(30)
+    a.flow(150)
     b.flow(10)
     for _ in range(20):
         c.send([b"x"])
@@ -108,7 +109,7 @@ dispositions = st.builds(
 )
 scripts = st.lists(
     st.one_of(
-        st.tuples(transfers, st.integers(1, 8), st.sampled_from([0, 1, 100, 499, 500, 501])),
+        st.tuples(transfers, st.integers(1, 8) | st.integers(16, 60), st.sampled_from([0, 1, 100, 499, 500, 501])),
         st.tuples(dispositions, st.integers(1, 5), st.just(0)),
     ),
     max_size=8,
@@ -187,3 +188,62 @@ def test_a_flow_is_read_as_the_decoder_reads_it(flow, chance: random.Random, dam
 def test_a_usual_flow_needs_no_decoder():
     for flow in (Flow(1, 300, 0, 70_000), Flow(None, 1, 2, 3, 4, 5, 6, 7, True, True), Flow(0, 1, 2, 3, 4, drain=True)):
         assert decode_flow(flow.encoded()) == flow
+
+
+def transfer(number, *, channel=0, handle=0, tag=b"tag", settled=False, size=50, **fields):
+    body = Transfer(handle, number, tag, 0, settled, **fields).encoded()
+    return amqp_frame(channel, body + b"%04d" % number + bytes(size))
+
+
+ODD_ONES = {
+    "nothing": {},
+    "another link": {"handle": 1},
+    "another channel": {"channel": 1},
+    "another id": {"number": 900},
+    "an id that goes back": {"number": 3},
+    "another tag": {"tag": b"toe"},
+    "a longer tag": {"tag": b"thumb"},
+    "settled": {"settled": True},
+    "more to come": {"more": True},
+    "aborted": {"aborted": True},
+    "another size": {"size": 51},
+    "a size with the same lowest byte": {"size": 50 + 256},
+    "a message that is too large": {"size": 600},
+}
+
+
+@pytest.mark.parametrize("odd", ODD_ONES.values(), ids=ODD_ONES)
+@pytest.mark.parametrize("place", [0, 1, 15, 16, 17, 39])
+def test_the_odd_one_in_a_long_run_is_seen(odd, place):
+    """The first run is one for the loop, and lets the second be taken as a table."""
+    frames = [transfer(300 + n) for n in range(80)]
+    start = len(b"".join(frames[:40]))
+    frames[40 + place] = transfer(**{"number": 340 + place, **odd})
+    assert_alike(b"".join(frames), [start])
+
+
+def test_a_long_run_ends_with_the_credit():
+    frames = [transfer(300 + n) for n in range(170)]
+    assert_alike(b"".join(frames), [40 * len(frames[0])])
+
+
+def test_a_long_run_ends_with_the_last_whole_frame():
+    data = b"".join(transfer(300 + n) for n in range(80))
+    for cut in (1, 4, 20, 60):
+        assert_alike(data, [40 * (len(data) // 80), 30 * (len(data) // 80) + cut])
+
+
+def test_long_runs_really_are_taken_as_tables(monkeypatch):
+    raw = prepared(blind=False)
+    frames = [transfer(300 + n) for n in range(80)]
+    raw.feed(b"".join(frames[:40]))
+    taken = []
+    take_equal = TransferShape._take_equal
+
+    def watched(*args):
+        taken.append(len(found := take_equal(*args)))
+        return found
+
+    monkeypatch.setattr(TransferShape, "_take_equal", watched)
+    raw.feed(b"".join(frames[40:]))
+    assert taken == [40]
