@@ -14,8 +14,8 @@ from heliograph.lab.subscribers import Subscriber
 from heliograph.lab.tally import Tally
 
 WARM_UP = 0.25  # of the measured interval, before it
-# What is under way when the measured interval begins must be delivered so many times over within it: a slow broker that
-# takes up much and hands out little for a while would else be measured by an accident.
+# What is under way when the measured interval begins or ends must be delivered so many times over within it: a slow
+# broker that takes up much and hands out little for a while would else be measured by an accident.
 LEAST_TURNS = 2
 DRAIN_SECONDS = 10.0  # how long messages on their way may take to arrive once nothing more is sent
 SILENCE_SECONDS = 2.0  # how long none of them may arrive, before those that have not are given up
@@ -153,10 +153,10 @@ class Load:
         self._await_first(send)
         self.start = time.perf_counter()
         before, sent, delivered = self._site.meter.read(), self._sent, self._delivered
-        under_way = max(len(self.subscribers), sum(publisher.lost for publisher in self.publishers))
-        least = delivered + LEAST_TURNS * under_way
+        under_way = self._under_way
         self._flow(send, seconds)
-        self._await_delivery(least, send)
+        under_way = max(under_way, self._under_way, len(self.subscribers))
+        self._await_delivery(delivered + LEAST_TURNS * under_way, send)
         after, sent, delivered = self._site.meter.read(), self._sent - sent, self._delivered - delivered
         self._drain()
         readers = [*self.subscribers, *self._between]
@@ -188,6 +188,10 @@ class Load:
     @property
     def _delivered(self) -> int:
         return sum(reader.received for reader in self.subscribers)
+
+    @property
+    def _under_way(self) -> int:
+        return sum(publisher.lost for publisher in self.publishers)
 
     def _flow(self, send: Callable[[], float], seconds: float) -> None:
         end = time.perf_counter() + seconds

@@ -62,6 +62,7 @@ QUEUES: tuple[Case, ...] = (
         pairs=10,
         persistent=True,
         commit=100,
+        window=200,
         goal=5.0,
     ),
     PutGet(
