@@ -1,0 +1,171 @@
+"""What must hold for queues in the history of a run, however often the server was killed. History in, faults out.
+
+A word on each of the rules that need one:
+
+* *Lost*: what was put for certain has to be got in the end. So the last get of a message must be one that may have worked.
+  A message that was put in doubt and has been seen is there for certain. One that is not persistent may vanish, but only
+  by a kill.
+* *Duplicated*: a get that was committed is the last one of a message. One that was acknowledged without an answer may be
+  forgotten by a kill, and by nothing else.
+* *Half-committed*: for a unit of work in doubt, everything that is known of it must say the same: that it has happened (a
+  put was seen, a persistent message that it got was not seen again) or that it has not.
+* *Order* is looked at where there was one consumer at a time, for messages of one sender that are alike: those that are not
+  persistent are seen at once, and may overtake others that have to be safe first.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+
+from faults.queues.history import Fate, Get, History, Key, Put, Unit
+from faults.rules import Violation
+
+_Sightings = dict[Key, list[tuple[Get, Unit]]]
+_Puts = dict[Key, tuple[Put, Unit]]
+
+
+def violations(history: History) -> list[Violation]:
+    """Everything in this history that must not happen."""
+    seen, put = _sightings(history), _puts(history)
+    return [
+        *_lost(history, seen, put),
+        *_duplicated(seen),
+        *_unexpected(history, seen, put),
+        *_half_committed(history, seen, put),
+        *_out_of_order(history, seen, put),
+        *_counts(seen),
+        *_backed_out(history, seen),
+        *_selected(seen),
+        *_left_over(history),
+    ]
+
+
+def recovered(history: History) -> int:
+    """How many units of work have happened although nobody was told."""
+    seen, put = _sightings(history), _puts(history)
+    return sum(unit.fate is Fate.IN_DOUBT and bool(_happened(unit, seen, put)) for unit in history.units)
+
+
+def _sightings(history: History) -> _Sightings:
+    seen: _Sightings = defaultdict(list)
+    for unit in history.units:
+        for get in unit.gets:
+            seen[get.key].append((get, unit))
+    for sightings in seen.values():
+        sightings.sort(key=lambda sighting: sighting[0].moment)
+    return dict(seen)
+
+
+def _puts(history: History) -> _Puts:
+    return {key: (put, unit) for unit in history.units for put in unit.puts for key in put.keys}
+
+
+def _lost(history: History, seen: _Sightings, put: _Puts) -> Iterator[Violation]:
+    for key, (message, unit) in put.items():
+        sightings = seen.get(key, [])
+        if unit.fate is not Fate.DONE and not (unit.fate is Fate.IN_DOUBT and sightings):
+            continue
+        if not message.persistent and unit.life < history.life:
+            continue
+        if not sightings:
+            yield Violation("lost", f"{key} was put ({unit.fate}, life {unit.life}), and never seen")
+        elif sightings[-1][1].fate is Fate.UNDONE:
+            last = sightings[-1][1]
+            yield Violation("lost", f"{key} was given back by {last.who} in life {last.life}, and never seen again")
+
+
+def _duplicated(seen: _Sightings) -> Iterator[Violation]:
+    for key, sightings in seen.items():
+        for (_, unit), (_, next_unit) in pairwise(sightings):
+            certain = unit.fate is Fate.DONE or (unit.fate is Fate.TOLD and unit.life == next_unit.life)
+            if certain:
+                yield Violation(
+                    "duplicated",
+                    f"{key} was got by {unit.who} ({unit.fate}, life {unit.life}) "
+                    f"and seen again by {next_unit.who} (life {next_unit.life})",
+                )
+
+
+def _unexpected(history: History, seen: _Sightings, put: _Puts) -> Iterator[Violation]:
+    for key, sightings in seen.items():
+        who = sightings[0][1].who
+        if key not in put:
+            yield Violation("unexpected", f"{who} got {key}, which nobody put there")
+        elif put[key][1].fate is Fate.UNDONE:
+            yield Violation("unexpected", f"{who} got {key}, which was rolled back or refused")
+    for text in history.damaged:
+        yield Violation("unexpected", f"this is no message of ours: {text}")
+
+
+def _half_committed(history: History, seen: _Sightings, put: _Puts) -> Iterator[Violation]:
+    for unit in history.units:
+        if unit.fate is not Fate.IN_DOUBT:
+            continue
+        happened, did_not = _happened(unit, seen, put), _did_not_happen(unit, seen)
+        if happened and did_not:
+            text = f"a unit of work of {unit.who} in life {unit.life}: {happened[0]}, but {did_not[0]}"
+            yield Violation("half-committed", text)
+
+
+def _happened(unit: Unit, seen: _Sightings, put: _Puts) -> list[str]:
+    """All that says that a unit of work in doubt was done."""
+    puts = [f"{key} was seen" for one in unit.puts for key in one.keys if key in seen]
+    gets = [
+        f"{get.key} did not come back"
+        for get in unit.gets
+        if seen[get.key][-1][0] is get and get.key in put and put[get.key][0].persistent
+    ]
+    return puts + gets
+
+
+def _did_not_happen(unit: Unit, seen: _Sightings) -> list[str]:
+    """All that says that it was not."""
+    puts = [f"{key} was never seen" for one in unit.puts if one.persistent for key in one.keys if key not in seen]
+    gets = [f"{get.key} came back" for get in unit.gets if seen[get.key][-1][0] is not get]
+    return puts + gets
+
+
+def _out_of_order(history: History, seen: _Sightings, put: _Puts) -> Iterator[Violation]:
+    streams: dict[tuple[str, str, bool], list[Get]] = defaultdict(list)
+    for key, sightings in seen.items():
+        first = sightings[0][0]
+        if key.place in history.ordered and key in put and not first.backed_out:
+            streams[key.place, key.sender, put[key][0].persistent].append(first)
+    for gets in streams.values():
+        gets.sort(key=lambda get: get.moment)
+        for one, other in pairwise(gets):
+            if other.key.number < one.key.number:
+                yield Violation("order", f"{other.key} came first after {one.key.number}")
+
+
+def _counts(seen: _Sightings) -> Iterator[Violation]:
+    """In one life of the server, a message that was given back has failed once more when it comes again."""
+    for key, sightings in seen.items():
+        for (get, unit), (again, next_unit) in pairwise(sightings):
+            if unit.life == next_unit.life and unit.fate is Fate.UNDONE and again.failures <= get.failures:
+                yield Violation(
+                    "count", f"{key} failed at {unit.who} and had {get.failures} failures, {again.failures} afterwards"
+                )
+
+
+def _backed_out(history: History, seen: _Sightings) -> Iterator[Violation]:
+    if not history.threshold:
+        return
+    for key, sightings in seen.items():
+        for get, unit in sightings:
+            if get.backed_out != (get.failures >= history.threshold):
+                where = "was" if get.backed_out else "was not"
+                yield Violation("backed out", f"{key} {where} backed out after {get.failures} failures, at {unit.who}")
+
+
+def _selected(seen: _Sightings) -> Iterator[Violation]:
+    for sightings in seen.values():
+        for get, unit in sightings:
+            if not get.selected:
+                yield Violation("selector", f"{unit.who} got {get.key}, which it did not ask for")
+
+
+def _left_over(history: History) -> Iterator[Violation]:
+    for queue, depth in history.left_over.items():
+        if depth:
+            yield Violation("left over", f"{queue} has a depth of {depth} and gives no message")

@@ -1,0 +1,198 @@
+"""The checker of histories of queues catches every kind of fault, and nothing that is allowed."""
+
+from typing import Any
+
+from faults.queues.history import Fate, Get, History, Key, Put, Unit
+from faults.queues.rules import recovered, violations
+
+DONE, UNDONE, IN_DOUBT, TOLD = Fate.DONE, Fate.UNDONE, Fate.IN_DOUBT, Fate.TOLD
+LAST_LIFE = 3
+
+
+def broken(*units: Unit, **more: Any) -> list[str]:
+    """The rules that a history of these units of work breaks."""
+    return [one.rule for one in violations(History(list(units), LAST_LIFE, **more))]
+
+
+def put(*numbers: int, fate: Fate = DONE, places: tuple[str, ...] = ("q",), life: int = 1, **more: Any) -> Unit:
+    return Unit("sender", life, [Put("p", number, places, **more) for number in numbers], fate=fate)
+
+
+def get(number: int, moment: int, *, fate: Fate = DONE, place: str = "q", life: int = 1, **more: Any) -> Unit:
+    return Unit("receiver", life, gets=[Get(Key(place, "p", number), moment, **more)], fate=fate)
+
+
+def move(number: int, moment: int, to: int, fate: Fate, *, persistent: bool = True) -> Unit:
+    """Get a message and put another elsewhere."""
+    unit = put(to, fate=fate, places=("other",), persistent=persistent)
+    unit.gets += get(number, moment).gets
+    return unit
+
+
+def test_what_is_put_and_got_once_is_right() -> None:
+    assert broken(put(1, 2), get(1, 1), get(2, 2)) == []
+
+
+# Lost
+
+
+def test_what_was_put_for_certain_and_is_never_seen_is_lost() -> None:
+    assert broken(put(1, 2), get(1, 1)) == ["lost"]
+
+
+def test_it_has_to_be_in_each_of_its_places() -> None:
+    assert broken(put(1, places=("q", "r")), get(1, 1)) == ["lost"]
+
+
+def test_what_was_refused_or_in_doubt_need_not_be_seen() -> None:
+    assert broken(put(1, fate=UNDONE), put(2, fate=IN_DOUBT)) == []
+
+
+def test_what_was_given_back_and_never_comes_again_is_lost() -> None:
+    assert broken(put(1), get(1, 1, fate=UNDONE)) == ["lost"]
+
+
+def test_that_holds_for_a_message_that_was_put_in_doubt_and_seen() -> None:
+    assert broken(put(1, fate=IN_DOUBT), get(1, 1, fate=UNDONE)) == ["lost"]
+
+
+def test_a_get_in_doubt_may_have_been_the_last() -> None:
+    assert broken(put(1), get(1, 1, fate=IN_DOUBT)) == []
+
+
+def test_a_message_that_is_not_persistent_may_vanish_by_a_kill() -> None:
+    assert broken(put(1, persistent=False, life=LAST_LIFE - 1)) == []
+
+
+def test_but_by_nothing_else() -> None:
+    assert broken(put(1, persistent=False, life=LAST_LIFE)) == ["lost"]
+
+
+# Duplicated
+
+
+def test_what_was_got_for_certain_may_not_be_seen_again() -> None:
+    assert broken(put(1), get(1, 1), get(1, 2)) == ["duplicated"]
+
+
+def test_not_even_by_somebody_who_gives_it_back() -> None:
+    assert "duplicated" in broken(put(1), get(1, 1, life=1), get(1, 2, fate=UNDONE, life=2))
+
+
+def test_what_was_given_back_comes_again() -> None:
+    assert broken(put(1), get(1, 1, fate=UNDONE), get(1, 2, failures=1)) == []
+
+
+def test_an_acknowledgement_without_an_answer_may_be_forgotten_by_a_kill() -> None:
+    assert broken(put(1), get(1, 1, fate=TOLD, life=1), get(1, 2, life=2)) == []
+
+
+def test_and_by_nothing_else() -> None:
+    assert broken(put(1), get(1, 1, fate=TOLD), get(1, 2)) == ["duplicated"]
+
+
+# Unexpected
+
+
+def test_what_nobody_put_is_unexpected() -> None:
+    assert broken(get(1, 1)) == ["unexpected"]
+
+
+def test_so_is_what_was_put_elsewhere() -> None:
+    assert sorted(broken(put(1, places=("r",)), get(1, 1))) == ["lost", "unexpected"]
+
+
+def test_so_is_what_was_rolled_back() -> None:
+    assert broken(put(1, fate=UNDONE), get(1, 1)) == ["unexpected"]
+
+
+def test_so_is_what_cannot_be_read() -> None:
+    assert broken(damaged=["?"]) == ["unexpected"]
+
+
+def test_what_was_put_in_doubt_may_be_there_and_is_counted() -> None:
+    units = [put(1, 2, fate=IN_DOUBT), put(3, fate=IN_DOUBT), get(1, 1), get(2, 2)]
+    assert broken(*units) == []
+    assert recovered(History(units)) == 1
+
+
+# Half-committed
+
+
+def test_of_a_unit_in_doubt_some_puts_without_the_others_are_half_of_it() -> None:
+    assert broken(put(1, 2, fate=IN_DOUBT), get(1, 1)) == ["half-committed"]
+
+
+def test_so_is_a_message_in_one_of_its_places() -> None:
+    assert broken(put(1, fate=IN_DOUBT, places=("q", "r")), get(1, 1)) == ["half-committed"]
+
+
+def test_so_is_a_get_without_the_put() -> None:
+    assert broken(put(1), move(1, 1, to=2, fate=IN_DOUBT)) == ["half-committed"]
+
+
+def test_so_is_a_put_without_the_get() -> None:
+    units = [put(1), move(1, 1, to=2, fate=IN_DOUBT), get(1, 2), get(2, 3, place="other")]
+    assert broken(*units) == ["half-committed"]
+
+
+def test_all_of_it_is_right() -> None:
+    assert broken(put(1), move(1, 1, to=2, fate=IN_DOUBT), get(2, 3, place="other")) == []
+
+
+def test_nothing_of_it_is_right() -> None:
+    assert broken(put(1), move(1, 1, to=2, fate=IN_DOUBT), get(1, 2)) == []
+
+
+def test_what_is_not_persistent_says_nothing_when_it_is_missing() -> None:
+    assert broken(put(1), move(1, 1, to=2, fate=IN_DOUBT, persistent=False)) == []
+
+
+# Order
+
+
+def test_messages_of_one_sender_come_in_order() -> None:
+    assert broken(put(1, 2), get(2, 1), get(1, 2), ordered={"q"}) == ["order"]
+
+
+def test_what_comes_again_does_not_count() -> None:
+    units = [put(1, 2), get(1, 1, fate=UNDONE), get(2, 2), get(1, 3, failures=1)]
+    assert broken(*units, ordered={"q"}) == []
+
+
+def test_where_several_consume_there_is_no_order() -> None:
+    assert broken(put(1, 2), get(2, 1), get(1, 2)) == []
+
+
+def test_what_is_not_persistent_may_overtake_what_is() -> None:
+    assert broken(put(1), put(2, persistent=False), get(2, 1), get(1, 2), ordered={"q"}) == []
+
+
+# Failures
+
+
+def test_a_failure_has_to_be_counted() -> None:
+    assert broken(put(1), get(1, 1, fate=UNDONE), get(1, 2)) == ["count"]
+
+
+def test_a_kill_may_forget_it() -> None:
+    assert broken(put(1), get(1, 1, fate=UNDONE, failures=1), get(1, 2, life=2)) == []
+
+
+def test_a_message_that_failed_too_often_may_not_come_from_its_queue() -> None:
+    assert broken(put(1), get(1, 1, failures=4), threshold=4) == ["backed out"]
+
+
+def test_one_that_has_not_may_not_be_backed_out() -> None:
+    assert broken(put(1), get(1, 1, failures=3, backed_out=True), threshold=4) == ["backed out"]
+
+
+# The rest
+
+
+def test_a_selector_lets_nothing_else_through() -> None:
+    assert broken(put(1), get(1, 1, selected=False)) == ["selector"]
+
+
+def test_an_empty_queue_has_no_depth() -> None:
+    assert broken(left_over={"q": 1, "r": 0}) == ["left over"]
