@@ -30,7 +30,9 @@ from heliograph.amqp.types import (
     UShort,
 )
 
-quick = settings(max_examples=50, deadline=None)  # the machine of a test run may be busy with other things
+# No deadlines: the machine of a test run may be busy with other things.
+quick = settings(max_examples=50, deadline=None)
+often = settings(max_examples=150, deadline=None)
 
 
 def _bits(kind, bits, signed=False):

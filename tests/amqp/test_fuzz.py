@@ -2,18 +2,17 @@
 
 import random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp.pair import Linked
 from amqp.raw import begun
-from amqp.strategies import ALL_COMPOSITES, composites, values
+from amqp.strategies import ALL_COMPOSITES, composites, often, values
 from heliograph.amqp import Accepted, Closed, Connection, Options
 from heliograph.amqp.frames import AMQP_HEADER, SASL_HEADER, amqp_frame
 from heliograph.amqp.performatives import Attach, Begin, Close, Detach, Disposition, End, Flow, Open, Transfer
 from heliograph.amqp.types import encode
 
-often = settings(max_examples=200, deadline=None)
 PERFORMATIVES = [Open, Begin, Attach, Flow, Transfer, Disposition, Detach, End, Close]
 
 

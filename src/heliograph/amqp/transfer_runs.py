@@ -114,7 +114,7 @@ class TransferShape:
             return []
         if self._equal_form.size != size:
             self._equal_form = struct.Struct(f"{self._form}{size - self._length}s")
-        rows = self._equal_form.iter_unpack(data[at : at + count * size])
+        rows = self._equal_form.iter_unpack(memoryview(data)[at : at + count * size])
         sizes, heads, numbers, middles, tags, tails, payloads = zip(*rows, strict=True)
         wire = number & MAX_UINT
         if (
