@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from heliograph.broker.queues.entry import Entry
 from heliograph.broker.queues.shelf import Memory, Shelf
 from heliograph.log import kinds
+from heliograph.log.cursor import Chunk
 from heliograph.log.group import records_in
 from heliograph.log.ledger import Ledger
 from heliograph.log.messages import receivers_of
@@ -24,29 +25,31 @@ _READ_AT_ONCE = 1 << 20
 
 def load(ledger: Ledger, memory: Memory, queues: "Iterable[Queue]") -> "dict[Queue, list[Entry]]":
     """The messages of these queues that are in the log and safe, in order; a Problem if the log is damaged."""
-    found: dict[Queue, list[Entry]] = {queue: [] for queue in queues if queue.shelf is not None}
-    by_cursor = {queue.shelf.cursor.number: (queue, queue.shelf) for queue in found if queue.shelf is not None}
-    held = 0
-    for record in _records(ledger, [shelf for _, shelf in by_cursor.values()]):
+    found: dict[Queue, list[Entry]] = {queue: [] for queue in queues}
+    shelves = {queue.shelf.cursor.number: (queue, queue.shelf) for queue in found if queue.shelf is not None}
+    chunks: dict[int, Chunk | None] = dict.fromkeys(shelves)
+    """Where the messages that were found last lie: so do the next ones, as a rule."""
+    room = memory.budget - memory.held
+    for record in _records(ledger, [shelf for _, shelf in shelves.values()]):
         receivers = receivers_of(record.body)
         messages: QueueMessages | None = None
         for number, offset in zip(receivers.cursors, receivers.offsets, strict=True):
-            place = by_cursor.get(number)
-            if place is None:
+            if number not in shelves:
                 continue
-            queue, shelf = place
-            chunk = shelf.cursor.chunk_of(offset)
+            queue, shelf = shelves[number]
+            chunk = chunks[number]
+            if chunk is None or not chunk.first <= offset < chunk.next:
+                chunk = chunks[number] = shelf.cursor.chunk_of(offset)
             if chunk is None or not chunk.start <= record.position < chunk.end:
                 continue  # done with, or another copy of it is the one that counts
             messages = messages or decode_queue_messages(record.body, record.count)
-            in_memory = memory.held + held < memory.budget
-            entries = _entries(queue, shelf, record, messages, offset, in_memory=in_memory)
-            if in_memory:
-                held += sum([entry.size for entry in entries])
+            entries = _entries(queue, shelf, record, messages, offset, in_memory=room > 0)
+            if room > 0:
+                room -= sum([entry.size for entry in entries])
             found[queue] += entries
     for entries in found.values():
         _sort(entries)
-    memory.held += held
+    memory.held = memory.budget - room
     return found
 
 
@@ -90,24 +93,15 @@ def _entries(
     if lo >= hi:
         return []
     offsets: Sequence[int] = range(lo, hi)
-    if len(cursor.acknowledged) and cursor.acknowledged.within(lo, hi):
+    if cursor.acknowledged.count and cursor.acknowledged.within(lo, hi):
         offsets = [offset for offset in offsets if offset not in cursor.acknowledged]
-    sizes, priorities = messages.sizes, messages.priorities
-    expires, deliver_at, message = messages.expires, messages.deliver_at, messages.message
-    when = record.time
-    entries = [
-        Entry(
-            queue,
-            message(at) if in_memory else None,
-            sizes[at],
-            priorities[at],
-            expires[at],
-            deliver_at[at],
-            when,
-            at + first,
-        )
-        for at in [offset - first for offset in offsets]
-    ]
+    sizes, priorities, expires = messages.sizes, messages.priorities, messages.expires
+    deliver_at, message, when = messages.deliver_at, messages.message, record.time
+    entries = []
+    for offset in offsets:
+        at = offset - first
+        payload = message(at) if in_memory else None
+        entries.append(Entry(queue, payload, sizes[at], priorities[at], expires[at], deliver_at[at], when, offset))
     for offset in shelf.failed.keys() & offsets if shelf.failed else ():
         entries[offsets.index(offset)].deliveries = shelf.failed[offset]
     return entries
