@@ -18,7 +18,7 @@ from heliograph.log.messages import (
     readdressed,
     receivers_of,
 )
-from heliograph.log.queue_messages import QueueMessages, decode_queue_messages, encode_queue_messages
+from heliograph.log.queue_messages import QueueMessages, decode_queue_messages, encode_queue_messages, message_alone
 from heliograph.log.ranges import Ranges
 from log.test_messages import any_messages, any_receivers
 
@@ -106,3 +106,22 @@ def test_one_form_is_not_taken_for_the_other() -> None:
         decode_queue_messages(encode_messages(span, nobody) + span.data, 1)
     with pytest.raises(Problem, match=r"expected a record of MQTT packets \(form 1\), found form 2"):
         decode_messages(body_of(QueueMessages.of([b"x"], b"\4", b"\0"), nobody), 1)
+
+
+@pytest.mark.parametrize(
+    ("columns", "receivers", "simple"),
+    [
+        (([7], [0]), Receivers([3], [9], [0]), True),
+        (([7], [0], [5], [0]), Receivers([3], [9], [0]), False),
+        (([7], [0], [0], [5]), Receivers([3], [9], [0]), False),
+        (([7], [0]), Receivers([3, 4], [9, 0], [0, 0]), False),
+    ],
+)
+def test_a_message_alone_for_one_receiver_is_seen_at_once(columns, receivers, simple) -> None:
+    messages = QueueMessages.of([b"hello"], *columns)
+    body = encode_queue_messages(messages, receivers) + messages.data
+    alone = message_alone(body)
+    assert (alone is not None) is simple
+    if alone is not None:
+        *known, start = alone
+        assert (known, body[start:]) == ([3, 9, 5, 7], b"hello")

@@ -26,6 +26,7 @@ _HEAD = struct.Struct("<IBBHIIIIIQ")
 _HEAD_FOR_ONE = struct.Struct("<IBBHIIIIIQIQH")
 _RECEIVERS = struct.Struct("<I")
 _ONE_RECEIVER = struct.Struct("<IQ")
+_ONE_OF_ALL = struct.Struct("<IQH")
 _OFFSET = struct.Struct("<Q")
 _RECEIVER_SIZE = 14
 """Bytes of all columns for one receiver."""
@@ -100,6 +101,9 @@ def encode_messages(messages: Messages, receivers: Receivers) -> bytes:
 def receivers_of(body: bytes) -> Receivers:
     """Whom a record of messages is for."""
     (n,) = _RECEIVERS.unpack_from(body)
+    if n == 1:  # nearly always, and this is asked of every record that is replayed
+        cursor, offset, identifier = _ONE_OF_ALL.unpack_from(body, _HEAD.size)
+        return Receivers((cursor,), (offset,), (identifier,))
     columns = struct.unpack_from(f"<{n}I{n}Q{n}H", body, _HEAD.size)
     return Receivers(columns[:n], columns[n : 2 * n], columns[2 * n :])
 

@@ -26,6 +26,9 @@ from heliograph.log.ranges import Ranges
 
 _HEAD = struct.Struct("<IBBH28x")
 _EXPIRES, _DELIVER_AT = 1, 2
+_ALONE = struct.Struct("<IBBH28xIQHIBB")
+"""A record of one message for one receiver, up to its data or further columns."""
+_PLAIN = (1, AMQP_MESSAGES, 0, 0)
 
 
 class QueueMessages:
@@ -100,6 +103,19 @@ def encode_queue_messages(messages: QueueMessages, receivers: Receivers) -> byte
             struct.pack(f"<{len(expires) + len(deliver_at)}Q", *expires, *deliver_at),
         )
     )
+
+
+def message_alone(body: bytes) -> tuple[int, int, int, int, int] | None:
+    """Of a record of one message for one receiver: cursor, offset, size, priority, and where the message begins.
+
+    None if it is not that simple. There may be as many records as messages, and a server that starts has no time.
+    """
+    if len(body) < _ALONE.size:
+        return None
+    *front, cursor, offset, _, size, priority, _ = _ALONE.unpack_from(body)
+    if (*front,) != _PLAIN:
+        return None
+    return cursor, offset, size, priority, _ALONE.size
 
 
 def decode_queue_messages(body: bytes, count: int) -> QueueMessages:

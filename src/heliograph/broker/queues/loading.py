@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from heliograph.broker.queues.entry import Entry
 from heliograph.broker.queues.shelf import Memory, Shelf
 from heliograph.log import kinds
+from heliograph.log.cursor import Chunk
 from heliograph.log.group import records_in
 from heliograph.log.ledger import Ledger
 from heliograph.log.messages import receivers_of
-from heliograph.log.queue_messages import QueueMessages, decode_queue_messages
+from heliograph.log.queue_messages import QueueMessages, decode_queue_messages, message_alone
 from heliograph.log.record import Record
 
 if TYPE_CHECKING:
@@ -24,30 +25,72 @@ _READ_AT_ONCE = 1 << 20
 
 def load(ledger: Ledger, memory: Memory, queues: "Iterable[Queue]") -> "dict[Queue, list[Entry]]":
     """The messages of these queues that are in the log and safe, in order; a Problem if the log is damaged."""
-    found: dict[Queue, list[Entry]] = {queue: [] for queue in queues if queue.shelf is not None}
-    by_cursor = {queue.shelf.cursor.number: (queue, queue.shelf) for queue in found if queue.shelf is not None}
-    held = 0
-    for record in _records(ledger, [shelf for _, shelf in by_cursor.values()]):
+    loading = _Loading(memory.budget - memory.held, queues)
+    for record in _records(ledger, [shelf for _, shelf in loading.shelves.values()]):
+        # There may be as many records as messages, and then this is what counts.
+        alone = message_alone(record.body) if record.count == 1 else None
+        if alone is not None:
+            loading.take_alone(record, *alone)
+        else:
+            loading.take(record)
+    for entries in loading.found.values():
+        _sort(entries)
+    memory.held = memory.budget - loading.room
+    return loading.found
+
+
+class _Loading:
+    """What has been found so far."""
+
+    def __init__(self, room: int, queues: "Iterable[Queue]") -> None:
+        self.room = room
+        """Bytes of payloads that may stay in memory."""
+        self.found: dict[Queue, list[Entry]] = {queue: [] for queue in queues}
+        self.shelves: dict[int, tuple[Queue, Shelf]] = {}
+        """By the number of the cursor."""
+        for queue in self.found:
+            if queue.shelf is not None:
+                self.shelves[queue.shelf.cursor.number] = queue, queue.shelf
+        self._chunks: dict[int, Chunk | None] = dict.fromkeys(self.shelves)
+        """Where the messages that were found last lie: so do the next ones, as a rule."""
+
+    def _counts(self, record: Record, number: int, offset: int) -> bool:
+        """Whether a record is where messages of a cursor are: they may be done with, or copied to another place."""
+        if number not in self._chunks:
+            return False
+        chunk = self._chunks[number]
+        if chunk is None or not chunk.first <= offset < chunk.next:
+            chunk = self._chunks[number] = self.shelves[number][1].cursor.chunk_of(offset)
+        return chunk is not None and chunk.start <= record.position < chunk.end
+
+    def take_alone(self, record: Record, number: int, offset: int, size: int, priority: int, start: int) -> None:
+        """A record of one message for one cursor."""
+        if not self._counts(record, number, offset):
+            return
+        queue, shelf = self.shelves[number]
+        if offset >= shelf.shown or not shelf.cursor.is_pending(offset):
+            return
+        payload = None
+        if self.room > 0:
+            payload = record.body[start : start + size]
+            self.room -= size
+        entry = Entry(queue, payload, size, priority, 0, 0, record.time, offset)
+        if shelf.failed:
+            entry.deliveries = shelf.failed.get(offset, 0)
+        self.found[queue].append(entry)
+
+    def take(self, record: Record) -> None:
+        """Any record of messages."""
         receivers = receivers_of(record.body)
         messages: QueueMessages | None = None
         for number, offset in zip(receivers.cursors, receivers.offsets, strict=True):
-            place = by_cursor.get(number)
-            if place is None:
-                continue
-            queue, shelf = place
-            chunk = shelf.cursor.chunk_of(offset)
-            if chunk is None or not chunk.start <= record.position < chunk.end:
-                continue  # done with, or another copy of it is the one that counts
-            messages = messages or decode_queue_messages(record.body, record.count)
-            in_memory = memory.held + held < memory.budget
-            entries = _entries(queue, shelf, record, messages, offset, in_memory=in_memory)
-            if in_memory:
-                held += sum([entry.size for entry in entries])
-            found[queue] += entries
-    for entries in found.values():
-        _sort(entries)
-    memory.held += held
-    return found
+            if self._counts(record, number, offset):
+                queue, shelf = self.shelves[number]
+                messages = messages or decode_queue_messages(record.body, record.count)
+                entries = _entries(queue, shelf, record, messages, offset, in_memory=self.room > 0)
+                if self.room > 0:
+                    self.room -= sum([entry.size for entry in entries])
+                self.found[queue] += entries
 
 
 def _records(ledger: Ledger, shelves: Sequence[Shelf]) -> Iterator[Record]:
@@ -90,24 +133,15 @@ def _entries(
     if lo >= hi:
         return []
     offsets: Sequence[int] = range(lo, hi)
-    if len(cursor.acknowledged) and cursor.acknowledged.within(lo, hi):
+    if cursor.acknowledged.count and cursor.acknowledged.within(lo, hi):
         offsets = [offset for offset in offsets if offset not in cursor.acknowledged]
-    sizes, priorities = messages.sizes, messages.priorities
-    expires, deliver_at, message = messages.expires, messages.deliver_at, messages.message
-    when = record.time
-    entries = [
-        Entry(
-            queue,
-            message(at) if in_memory else None,
-            sizes[at],
-            priorities[at],
-            expires[at],
-            deliver_at[at],
-            when,
-            at + first,
-        )
-        for at in [offset - first for offset in offsets]
-    ]
+    sizes, priorities, expires = messages.sizes, messages.priorities, messages.expires
+    deliver_at, message, when = messages.deliver_at, messages.message, record.time
+    entries = []
+    for offset in offsets:
+        at = offset - first
+        payload = message(at) if in_memory else None
+        entries.append(Entry(queue, payload, sizes[at], priorities[at], expires[at], deliver_at[at], when, offset))
     for offset in shelf.failed.keys() & offsets if shelf.failed else ():
         entries[offsets.index(offset)].deliveries = shelf.failed[offset]
     return entries
