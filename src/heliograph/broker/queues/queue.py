@@ -46,7 +46,7 @@ class Queue:
         """Of a temporary queue: who made it, and takes it along."""
         self.keeps = queues.turn is not None and not definition.temporary
         """Whether persistent messages go to the log."""
-        self.shelf = shelf
+        self.shelf: Shelf | None = shelf
         """Its persistent messages in the log; None until the first one comes."""
         self.depth = shelf.pending if shelf is not None else 0
         """Messages in the queue, whoever has them, and those of units of work that are not committed."""
