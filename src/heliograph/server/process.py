@@ -30,6 +30,7 @@ from heliograph.server import logs, notify
 from heliograph.server.addresses import address_text
 from heliograph.server.config import Config
 from heliograph.server.config_tables import Durability, ListenerConfig, ListenerProtocol
+from heliograph.server.failover import elsewhere
 from heliograph.server.gate import Credentials
 from heliograph.server.http import HttpServer
 from heliograph.server.journal import LogJournal
@@ -159,6 +160,7 @@ class Server:
             if not stream.configured:
                 log.warning("a stream is not configured any more; it keeps what it has", extra={"stream": stream.name})
         self.host = Host(self.broker, self.config.server.name, time.time)
+        self.host.failover = [elsewhere(url) for url in self.config.server.failover]
         self.host.management = ManagementNode(self.broker)
         self.host.redirects = self.queue_managers.redirects
         self._writer = Writer(
@@ -285,6 +287,7 @@ class Server:
             log.warning("%s has changed; that needs a restart", key)
         logs.configure(new.log.level, new.log.format, self._queue_manager)
         self.broker.limits = new.limits
+        self.host.failover = [elsewhere(url) for url in new.server.failover]
         self._declare_queues(new)
         self._writer.flush()
         self.config = new

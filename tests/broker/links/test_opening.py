@@ -3,7 +3,7 @@
 import pytest
 
 from broker.links.amqp_clients import text
-from heliograph.amqp import Closed, Credentials, Opened
+from heliograph.amqp import Closed, Credentials, Opened, Source, Target
 from heliograph.broker.links.host import Elsewhere
 from heliograph.mqtt.reasons import Reason
 
@@ -81,6 +81,19 @@ def test_a_certificate_is_shown_by_external(scene):
     gate.verdict(Reason.SUCCESS, "")
     scene.run()
     assert client.connection.user == "lamp"
+
+
+def test_what_a_refused_client_sent_along_counts_for_nothing(make):
+    scene = make(connections=1)
+    scene.amqp("first")
+    client = scene.amqp_stranger("second", credentials=None)
+    client.engine.open()
+    session = client.engine.begin()
+    session.attach_sender("s", Target(dynamic=True))
+    session.attach_receiver("r", Source(dynamic=True))
+    before = scene.broker.queues.definitions(internal=True)
+    assert client.error.condition == "amqp:resource-limit-exceeded"
+    assert scene.broker.queues.definitions(internal=True) == before
 
 
 def test_a_second_connection_of_a_container_that_wants_to_be_alone_is_refused(scene):

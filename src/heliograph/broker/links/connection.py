@@ -98,7 +98,7 @@ class AmqpConnection:
     def _handle(self, events: list[Event]) -> None:
         self.talk()
         for event in events:
-            # The two that come with messages are looked for first.
+            # Those that come with messages are looked for first.
             if type(event) is Transfers:
                 if event.link.context is not None:
                     event.link.context.take(event.deliveries)
@@ -110,6 +110,8 @@ class AmqpConnection:
                     event.link.context.serve()
             else:
                 self._handle_rare(event)
+                if self.ended:  # what else the client sent along counts no more
+                    return
         if self._stalled:
             self._serve_stalled()
 
