@@ -3,6 +3,9 @@
 import pytest
 
 from broker.durable_clients import BOTH, DAY, durable, kinds, subscriber
+from heliograph.broker.store import ACKS_WAIT_MOST
+from heliograph.log.kinds import ACKS, MESSAGES
+from heliograph.log.record import HEADER_SIZE, padded
 from heliograph.mqtt import (
     ConnAck,
     PubAck,
@@ -17,6 +20,9 @@ from heliograph.mqtt import (
     UnsubAck,
     Unsubscribe,
 )
+
+MARK = padded(HEADER_SIZE)
+"""Bytes of the start of a batch."""
 
 # What is held until it is safe
 
@@ -121,6 +127,35 @@ def test_a_crash_before_it_is_safe_takes_back_what_nobody_was_told_of(scene) -> 
     assert publisher.take() == []
     scene.restart()
     assert durable(scene, "s").messages() == []
+
+
+def test_acknowledgements_that_nobody_waits_for_are_written_with_what_comes_next(scene) -> None:
+    receiver, publisher, ledger = subscriber(scene), scene.client("p"), scene.store.ledger
+    publisher.publish("a", b"first", 1)
+    with scene.held():
+        receiver.acknowledge(*receiver.messages())
+        end = ledger.end
+        scene.broker.end_turn()
+        assert ledger.end == end
+        publisher.send(Publish("a", b"second", 1, packet_id=7))
+        scene.broker.end_turn()
+        assert not ledger.only_acks
+        assert ledger.wait()
+    messages, acks = ledger.log.records(end + MARK)
+    assert [messages.kind, acks.kind] == [MESSAGES, ACKS]
+    assert messages.end == acks.position  # one batch
+
+
+def test_acknowledgements_do_not_wait_long_for_something_else(scene) -> None:
+    receiver, ledger = subscriber(scene), scene.store.ledger
+    scene.client("p").publish("a", b"first", 1)
+    with scene.held():
+        receiver.acknowledge(*receiver.messages())
+        scene.broker.end_turn()
+        end = ledger.end
+        scene.now += 2 * ACKS_WAIT_MOST
+        scene.broker.end_turn()
+        assert ledger.end > end
 
 
 def test_a_message_read_back_does_not_overtake_one_that_is_held(make) -> None:

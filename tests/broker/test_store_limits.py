@@ -3,11 +3,13 @@
 import errno
 import os
 import tracemalloc
+from functools import partial
 
 import pytest
 
 from broker.durable_clients import BOTH, durable, kinds, subscriber
 from heliograph.broker.limits import WhenFull
+from heliograph.broker.queues.definition import QueueDefinition
 from heliograph.mqtt import (
     PubAck,
     Publish,
@@ -31,6 +33,23 @@ def test_a_full_spool_rejects_new_messages(make, crash) -> None:
     scene.restart(crash=crash)
     assert publish_many(scene, 1) == [Reason.QUOTA_EXCEEDED]
     assert durable(scene, "s").payloads() == [b"%d" % n for n in range(5)]
+
+
+@BOTH
+def test_a_unit_of_work_discards_no_more_old_messages_than_it_has_to(make, crash) -> None:
+    scene = make(max_bytes=900_000, when_full=WhenFull.DISCARD_OLD)
+    subscriber(scene).disconnect()
+    publish_many(scene, 8, size=100_000)
+    work = scene.broker.queues.begin()
+    for n in (8, 9, 10):
+        payload = b"%d" % n + bytes(100_000)
+        work.publish(1, partial(scene.broker.publish_message, "a", payload, qos=1))
+    work.commit(lambda refusal: None)
+    scene.turn_ends()
+    scene.restart(crash=crash)
+    numbers = [int(payload.rstrip(bytes(1))) for payload in durable(scene, "s").payloads()]
+    assert numbers == list(range(numbers[0], 11))
+    assert numbers[0] <= 5
 
 
 @BOTH
@@ -168,6 +187,23 @@ def test_publishers_are_told_that_nothing_can_be_stored(scene, disk, code, reaso
     assert receiver.payloads() == [b"again"]
     scene.restart()
     assert [m.payload for m in durable(scene, "s").messages()] == [b"late", b"again"]
+
+
+@TROUBLES
+def test_publishers_to_queues_are_told_the_same(scene, disk, code, reason) -> None:
+    queue = scene.broker.queues.define(QueueDefinition("Q"))
+    scene.broker.bindings.bind("a", queue)
+    publisher, old = scene.client("p"), scene.client("old", 4)
+    disk.fail(scene, code)
+    assert publisher.publish("a", b"refused", 1).reason == reason
+    old.send(Publish("a", b"late", 1, packet_id=1))
+    scene.broker.end_turn()
+    assert old.take() == []
+    disk.work(scene)
+    assert kinds(old) == [PubAck]
+    assert publisher.publish("a", b"again", 1).reason == Reason.SUCCESS
+    scene.restart()
+    assert scene.broker.queues.find("Q").depth == 2
 
 
 def test_a_durable_publisher_is_told_at_once_that_a_qos_2_message_cannot_be_stored(scene, disk) -> None:

@@ -1,5 +1,7 @@
 """A broker with a store: retained messages, wills, shared subscriptions, and subscriptions that change."""
 
+from functools import partial
+
 import pytest
 
 from broker.durable_clients import BOTH, DAY, durable, kinds, subscriber
@@ -8,6 +10,29 @@ from heliograph.mqtt import (
     Publish,
     Will,
 )
+
+# Publications in a unit of work
+
+
+@BOTH
+@pytest.mark.parametrize("away", [True, False])
+def test_publications_of_one_unit_of_work_come_in_order(scene, crash, away) -> None:
+    receiver = subscriber(scene)
+    if away:
+        receiver.disconnect()
+    work = scene.broker.queues.begin()
+    for payload in (b"1", b"2", b"3"):
+        work.publish(1, partial(scene.broker.publish_message, "a", payload, qos=1))
+    work.commit(lambda refusal: None)
+    scene.turn_ends()
+    scene.restart(crash=crash)
+    receiver = durable(scene, "s")
+    messages = receiver.messages()
+    assert [message.payload for message in messages] == [b"1", b"2", b"3"]
+    for message in messages:
+        receiver.acknowledge(message)
+    assert [cursor.pending for cursor in scene.store.ledger.cursors.values()] == [0]
+
 
 # Retained messages and wills
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from broker.queues.scenes import Scene
+from heliograph.broker.queues.outcome import FAILED
 from heliograph.cli.main import main
 from heliograph.log.queue_messages import QueueMessages
 from heliograph.log.segment import segment_files
@@ -164,6 +166,21 @@ def test_dump_decodes_what_it_knows(used: Path, capsys) -> None:
     assert sorted(receiver["offset"] for receiver in first["receivers"]) == [0, 0]
     assert any(record.get("payloads") == ["grüße"] for record in records)
     assert any(record.get("payloads_base64") == ["/w=="] for record in records)
+
+
+def test_queues_are_listed_and_their_facts_decoded(tmp_path: Path, capsys) -> None:
+    scene = Scene(tmp_path)
+    queue = scene.queue("ORDERS")
+    scene.put(queue, "a", "b", durable=True)
+    queue.settle(scene.consumer(queue, credit=1).entries, FAILED)
+    scene.turn()
+    scene.close()
+    assert main(["log", "info", str(scene.log)]) == 0
+    assert "queue ORDERS: 2 messages, offsets 0 to 1, " in capsys.readouterr().out
+    assert main(["log", "dump", str(scene.log)]) == 0
+    by_kind = {record["kind"]: record for record in map(json.loads, capsys.readouterr().out.splitlines())}
+    assert by_kind["queue"]["fact"]["definition"]["name"] == "ORDERS"
+    assert by_kind["deliveries"]["deliveries"] == [{"cursor": 1, "offset": 0, "failed": 1}]
 
 
 def test_compact_gives_room_back_and_keeps_what_is_needed(used: Path, tmp_path: Path, capsys) -> None:

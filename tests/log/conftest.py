@@ -18,5 +18,5 @@ def open_log(tmp_path: Path) -> Iterator[Callable[..., WatchedLog]]:
 
     yield start
     for log in opened:
-        if log._committer._thread.is_alive():
+        if log.committer._thread.is_alive():
             log.close()

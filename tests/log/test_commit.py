@@ -92,7 +92,7 @@ def test_a_commit_of_nothing_does_nothing(open_log) -> None:
     log = open_log()
     for _ in range(1000):
         log.commit()
-    assert log._committer._wake.empty()
+    assert log.committer._wake.empty()
     log.append(1, b"x")
     log.flush()
     log.commit()

@@ -145,10 +145,34 @@ def test_some_things_are_no_part_of_a_group(account) -> None:
         with account.ledger.group():
             pass
 
-    for mistake in (nested, account.ledger.new_cursor, lambda: account.ledger.drop_cursor(cursor)):
+    for mistake in (nested, lambda: account.ledger.drop_cursor(cursor)):
         with pytest.raises(RuntimeError, match="within a group"), account.ledger.group():
             mistake()
     nested()  # and the one that failed is over
+
+
+def test_a_cursor_that_is_made_for_a_group_is_there_even_if_the_group_is_not(account) -> None:
+    with pytest.raises(LookupError), account.ledger.group():
+        cursor = account.ledger.new_cursor()
+        account.store([cursor], [b"never"])
+        raise LookupError
+    with account.ledger.group():
+        other = account.ledger.new_cursor()
+        account.store([cursor, other], [b"a"])
+        assert account.ledger.next_offsets([cursor, other]) == [1, 1]
+    account.ledger.wait()
+    again = reopened(account)
+    assert [again.pending(again.ledger.cursors[one.number]) for one in (cursor, other)] == [{0: b"a"}] * 2
+
+
+def test_what_is_discarded_while_a_group_is_made_is_gone_at_once(account) -> None:
+    cursor = account.ledger.new_cursor()
+    account.ledger.store(queue_messages([b"x", b"y"]), [cursor], [0])
+    with account.ledger.group():
+        account.ledger.store(queue_messages([b"z"]), [cursor], [0])
+        account.ledger.discard(cursor, 0, 3)
+        assert cursor.pending == 0
+    assert (cursor.next, cursor.pending) == (3, 0)
 
 
 # -- chunks -----------------------------------------------------------------------------------------------------------
@@ -257,6 +281,22 @@ def test_a_crash_leaves_a_group_whole_or_not_at_all(account, tmp_path) -> None:
         assert found == nothing or (found == whole and cut > account.ledger.end - ALIGNMENT)
         again.close()
     assert found == whole
+
+
+def test_compaction_gives_back_the_room_of_single_messages_of_a_queue(account) -> None:
+    one, other = account.ledger.new_cursor(), account.ledger.new_cursor()
+    payloads = [b"%d" % n + bytes(100) for n in range(200)]
+    account.store_queued([one, other], payloads)
+    account.ledger.wait()
+    before = account.size()
+    account.ledger.acknowledge(one, 1, 150)
+    account.ledger.acknowledge(one, 151, 200)
+    account.ledger.acknowledge(other, 0, 100)
+    account.ledger.acknowledge(other, 101, 200)
+    account.upkeep.compact()
+    assert account.size() < before / 5
+    assert account.pending(one) == {0: payloads[0], 150: payloads[150]}
+    assert account.pending(other) == {100: payloads[100]}
 
 
 def test_compaction_keeps_what_is_pending_of_a_group(account) -> None:

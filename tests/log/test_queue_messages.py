@@ -19,6 +19,7 @@ from heliograph.log.messages import (
     receivers_of,
 )
 from heliograph.log.queue_messages import QueueMessages, decode_queue_messages, encode_queue_messages
+from heliograph.log.ranges import Ranges
 from log.test_messages import any_messages, any_receivers
 
 U8, U64 = st.integers(0, 255), st.integers(0, 2**64 - 1)
@@ -73,6 +74,16 @@ def test_whoever_revives_mqtt_sessions_finds_nothing_for_them(rows, receivers) -
     body = body_of(QueueMessages.of(*columns(rows)), receivers)
     assert qos_and_retain(body) == (0, False)
     assert publisher_of(body) == 0
+
+
+@given(ROWS, st.data())
+def test_of_some_messages_only_the_bytes_can_be_kept(rows, data) -> None:
+    needed = data.draw(st.sets(st.integers(0, len(rows) - 1)))
+    nobody = Receivers((), (), ())
+    messages = decode_queue_messages(body_of(QueueMessages.of(*columns(rows)), nobody), len(rows))
+    left = messages.only(Ranges((index, index + 1) for index in needed))
+    expected = [row if index in needed else (b"", *row[1:]) for index, row in enumerate(rows)]
+    assert rows_of(decode_queue_messages(body_of(left, nobody), len(rows))) == expected
 
 
 def test_what_never_expires_and_has_no_time_costs_no_room_for_it() -> None:

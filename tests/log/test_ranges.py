@@ -44,6 +44,12 @@ class RangesAreASet(RuleBasedStateMachine):
         lo, hi = sorted((lo, hi))
         assert self.ranges.within(lo, hi) == len(self.numbers & set(range(lo, hi)))
 
+    @rule(lo=NUMBER, hi=NUMBER)
+    def gaps(self, lo, hi):
+        found = list(self.ranges.gaps(lo, hi))
+        assert [n for start, end in found for n in range(start, end)] == sorted(set(range(lo, hi)) - self.numbers)
+        assert all(start < end for start, end in found)
+
     @rule(number=NUMBER)
     def end_of(self, number):
         end = number

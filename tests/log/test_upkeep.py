@@ -50,6 +50,7 @@ class LedgerIsTheModel(RuleBasedStateMachine):
             mock.patch("heliograph.log.cursor.CHUNK_SIZE", self.CHUNK_SIZE),
             mock.patch("heliograph.log.upkeep.CHUNK_SIZE", self.CHUNK_SIZE, create=True),
             mock.patch("heliograph.log.upkeep._READ_AT_ONCE", 300),
+            mock.patch("heliograph.log.upkeep._LOOK_AT_ONCE", 1),
             mock.patch("heliograph.log.cursor_reading._READ_AT_ONCE", 300),
             unforced(),
         ]
@@ -611,6 +612,20 @@ def test_reading_waits_for_messages_behind_a_batch_that_was_never_finished(accou
     again.ledger.wait()
     assert again.payload(reading, 1) == b"second"
     again.close()
+
+
+def test_looking_for_what_is_needed_is_done_bit_by_bit(account, monkeypatch) -> None:
+    monkeypatch.setattr("heliograph.log.upkeep._LOOK_AT_ONCE", 10)
+    cursors = [account.ledger.new_cursor() for _ in range(100)]
+    account.store(cursors, [bytes(100)])
+    fill(account, cursors[0], 30)
+    account.upkeep.checkpoint()
+    account.ledger.wait()
+    steps = 0
+    for waits_for in account.upkeep._tidy(0.25):
+        assert not waits_for  # nothing is deleted or copied
+        steps += 1
+    assert steps >= 10
 
 
 def test_upkeep_at_once_gives_up_when_the_disk_is_full(account, monkeypatch) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from heliograph.broker.limits import Limits, WhenFull
+from heliograph.broker.links.host import Elsewhere
 from heliograph.errors import Problem
 from heliograph.server.config import LIMIT_RANGES, Config, load, restart_needed
 from heliograph.server.config_tables import (
@@ -17,6 +18,7 @@ from heliograph.server.config_tables import (
     LogLevel,
     StorageConfig,
 )
+from heliograph.server.failover import elsewhere
 from heliograph.server.schema import settings
 
 
@@ -307,6 +309,19 @@ def test_pages_for_the_whole_network_are_allowed_with_a_warning(file: Path) -> N
     (warning,) = loaded(file, '[http]\nhost = "*"').warnings
     assert warning.startswith("http.host: everyone who can reach *:8080")
     assert loaded(file, '[http]\nhost = "*"\nenabled = false').warnings == ()
+
+
+def test_where_else_clients_may_go_is_written_as_urls(file: Path) -> None:
+    urls = ("amqp://standby", "amqps://[::1]:5000")
+    assert loaded(file, f"[server]\nfailover = {list(urls)!r}").server.failover == urls
+    assert [elsewhere(url) for url in urls] == [Elsewhere("standby", 5672), Elsewhere("::1", 5000, "amqps")]
+
+
+@pytest.mark.parametrize("url", ["standby", "mqtt://standby", "amqp://", "amqp://a:b", "amqp://a/b", "amqp://u@a"])
+def test_a_url_that_no_amqp_client_could_use_is_a_mistake(file: Path, url: str) -> None:
+    assert mistakes(file, f'[server]\nfailover = ["{url}"]') == [
+        f'server.failover[1]: expected amqp://HOST:PORT or amqps://HOST:PORT, found "{url}"'
+    ]
 
 
 # -- reloading --------------------------------------------------------------------------------------------------------

@@ -109,6 +109,14 @@ def test_a_reload_is_passed_on(serve: Serve) -> None:
         assert "configuration reloaded" in line
 
 
+def test_queues_that_a_reload_brings_are_made_by_the_queue_manager_they_are_for(serve: Serve) -> None:
+    server = serve(TWO)
+    before = manager(server, "QM2")["queues"]
+    server.reload(TWO + '[[queue_manager.queue]]\nname = "new"\n')
+    server.wait_until(lambda stats: stats["queue_managers"][1]["queues"] == before + 1)
+    assert manager(server, "QM1")["queues"] == before
+
+
 def test_one_that_cannot_start_is_tried_again_and_holds_nobody_up(serve: Serve) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -109,7 +109,7 @@ class Broker:
         reason, taken = self.publish_to_mqtt(span, publisher, route)
         if route.bound is None:
             return reason, taken
-        put = self.bindings.put_span(span, route.bound, patient=True)
+        put = self.bindings.put_span(span, route.bound)
         if self.store is not None:
             self.store.last_put = put.stored
         queued = min(put.refused, default=span.count)

@@ -31,6 +31,12 @@ def deliver(broker: "Broker", store: "Store", span: Span, route: Route, publishe
 
     Nothing but a stream takes QoS 0 messages. Streams take everything.
     """
+    if span.qos and len(route.durable) == 1 and not route.streams:  # nearly always
+        receiver = route.durable[0]
+        if _takes_all(broker, receiver.spool, span) and not (isinstance(receiver, Subscription) and receiver.no_local):
+            _store(broker, store, span, [receiver], publisher)
+            store.last_stored = span.count
+            return span.count
     takes: list[tuple[Durable, int]] = []
     streams = [stream.cursor_for(span.topic) for stream in route.streams]
     taken = span.count if streams else 0
@@ -58,14 +64,21 @@ def deliver(broker: "Broker", store: "Store", span: Span, route: Route, publishe
     return max(taken, most)
 
 
-def _accept(broker: "Broker", spool: Spool | None, span: Span) -> int:
+def _takes_all(broker: "Broker", spool: Spool | None, span: Span) -> bool:
+    """Whether there is room without a look at what the limits demand."""
     assert spool is not None
     limits = broker.limits
-    if (
+    return (
         spool.unsent.count + span.count <= limits.max_messages
         and spool.cursor.bytes + len(span.data) <= limits.max_bytes
-    ):
-        return span.count  # as nearly always
+    )
+
+
+def _accept(broker: "Broker", spool: Spool | None, span: Span) -> int:
+    if _takes_all(broker, spool, span):
+        return span.count
+    assert spool is not None
+    limits = broker.limits
     rejected, discarded = spool.rejected, spool.discarded
     accepted = spool.accept(span.count, len(span.data), limits)
     broker.stats.rejected += spool.rejected - rejected
@@ -90,26 +103,17 @@ def _store(
     """Store a span, once, for streams and for those who take all of it, and send it to those who can have it now."""
     rendered: delivery.Rendered = {}
     cursors = [receiver.spool.cursor for receiver in receivers if receiver.spool]
-    offsets = store.ledger.next_offsets(cursors)
-    identifiers = [
-        _send_now(broker, store, receiver, span, offset, rendered)
-        for receiver, offset in zip(receivers, offsets, strict=True)
-    ]
-    store.keep(span, [*cursors, *streams], [*identifiers, *[0] * len(streams)], publisher)
-    for receiver, offset, sent in zip(receivers, offsets, identifiers, strict=True):
+    identifiers = [_send_now(broker, store, receiver, span, rendered) for receiver in receivers]
+    offsets = store.keep(span, [*cursors, *streams], [*identifiers, *[0] * len(streams)], publisher)
+    for receiver, offset, sent in zip(receivers, offsets[: len(receivers)], identifiers, strict=True):
         if not sent:
             assert receiver.spool is not None
             receiver.spool.put(offset, offset + span.count)
             _let_wait(store, receiver)
 
 
-def _send_now(
-    broker: "Broker", store: "Store", receiver: Durable, span: Span, offset: int, rendered: "delivery.Rendered"
-) -> int:
-    """Send all of a span if the receiver can take it; the first packet identifier, or 0 if it has to wait.
-
-    Its first message is about to get this offset.
-    """
+def _send_now(broker: "Broker", store: "Store", receiver: Durable, span: Span, rendered: "delivery.Rendered") -> int:
+    """Send all of a span if the receiver can take it; the first packet identifier, or 0 if it has to wait."""
     if not isinstance(receiver, Subscription) or not receiver.outlet.open:
         return 0
     spool, session = receiver.spool, receiver.session
@@ -119,6 +123,7 @@ def _send_now(
     qos = min(span.qos, receiver.qos)
     if delivery.too_large(broker, receiver, span, qos):
         return 0  # its turn comes when it is read back
+    (offset,) = store.ledger.next_offsets([spool.cursor])
     first = session.own_window().issue(receiver, span, 0, span.count, qos, spool.cursor, offset)
     store.hold(receiver.outlet, delivery.packets_for(broker, receiver, span, 0, span.count, qos, first, rendered))
     delivery.count_sent(broker, receiver, span.count)

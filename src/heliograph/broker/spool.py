@@ -60,7 +60,7 @@ class Spool:
         done = 0
         while self.unsent.count and done < number:
             lo, hi = self.unsent.take(number - done)
-            self._ledger.acknowledge(self.cursor, lo, hi)
+            self._ledger.discard(self.cursor, lo, hi)
             done += hi - lo
         return done
 

@@ -38,6 +38,14 @@ WAITING_MOST = 64 << 20
 """Bytes on their way to the disk past which publishers are not read from; until half of it is safe."""
 
 
+ACKS_WAIT_MOST = 0.01
+"""Seconds that acknowledgements may wait for something else that has to be written, if nobody waits for them.
+
+Forcing the disk once for a message and once more for its acknowledgement would be twice the price. What a crash takes
+back is sent again, as it would have been if the client had been slower by this much.
+"""
+
+
 class Clock:
     """The broker's clock starts anywhere; the log needs a time that outlives the process."""
 
@@ -77,6 +85,7 @@ class Store:
         """Cursors that get no more messages, and go when what is on its way has arrived."""
         self._holding: list[tuple[Outlet, bytes]] = []
         self._then: list[Callable[[], None]] = []
+        self._acks_since = 0.0
         self._held: deque[tuple[int, list[tuple[Outlet, bytes]], list[Callable[[], None]]]] = deque()
         self.stalled: dict[Session, None] = {}
         """Clients that could take messages which are not safe yet."""
@@ -168,9 +177,9 @@ class Store:
         if self.ledger.cursors.get(cursor.number) is cursor:
             self.ledger.drop_cursor(cursor)
 
-    def keep(self, span: Span, cursors: list[Cursor], identifiers: list[int], publisher: Session | None) -> None:
-        """Store a span for these cursors."""
-        self.ledger.store(self._messages(span, publisher), cursors, identifiers)
+    def keep(self, span: Span, cursors: list[Cursor], identifiers: list[int], publisher: Session | None) -> list[int]:
+        """Store a span for these cursors; the offsets of its first message."""
+        return self.ledger.store(self._messages(span, publisher), cursors, identifiers)
 
     def _messages(self, span: Span, publisher: Session | None) -> Messages:
         return Messages(
@@ -232,10 +241,24 @@ class Store:
         if self.settled:
             self._acknowledge_settled()
         self._write_moves()
-        self.ledger.end_turn()
         if self._holding or self._then:
+            self.ledger.end_turn()
             self._held.append((self.ledger.end, self._holding, self._then))
             self._holding, self._then = [], []
+        elif not self._may_wait():
+            self.ledger.end_turn()
+
+    def _may_wait(self) -> bool:
+        """Whether this turn can be written together with the next ones: it has only acknowledgements."""
+        if not self.ledger.only_acks:
+            self._acks_since = 0.0
+            return False
+        now = self.clock.now()
+        self._acks_since = self._acks_since or now
+        if now - self._acks_since < ACKS_WAIT_MOST:
+            return True
+        self._acks_since = 0.0
+        return False
 
     def _acknowledge_settled(self) -> None:
         ledger = self.ledger

@@ -78,6 +78,7 @@ def _info(directory: Path) -> None:
         print(f"no server could start with it: {problem}")
         return
     _tell_streams(account, revival)
+    _tell_queues(account, revival)
     _tell_subscriptions(account, revival)
 
 
@@ -98,6 +99,12 @@ def _tell_streams(account: Account, revival: Revival) -> None:
         for partition, number in enumerate(fact["cursors"]):
             if cursor := account.cursors.get(number):
                 print(f"  partition {partition}: {_contents(cursor)}")
+
+
+def _tell_queues(account: Account, revival: Revival) -> None:
+    for definition, number in sorted(revival.queues.definitions(), key=lambda pair: pair[0].name):
+        if cursor := account.cursors.get(number):
+            print(f"queue {definition.name}: {_contents(cursor)}")
 
 
 def _contents(cursor: Cursor) -> str:

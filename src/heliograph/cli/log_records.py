@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from heliograph.broker import facts
+from heliograph.broker.queues.facts import DELIVERIES_ROW
 from heliograph.errors import Problem
 from heliograph.log import account, kinds
 from heliograph.log.cursor import decode_cursor
@@ -32,6 +33,9 @@ KINDS = {
     facts.MOVES: "moves",
     facts.RETAINED: "retained",
     facts.STREAM: "stream",
+    facts.QUEUE: "queue",
+    facts.QUEUE_GONE: "queue gone",
+    facts.DELIVERIES: "deliveries",
 }
 _MOVES = {
     facts.ISSUED: "issued",
@@ -89,6 +93,9 @@ def _body(record: Record) -> dict[str, Any]:
             return {"checkpoint": account.POSITION.unpack(body)[0]}
         case "moves":
             return {"moves": [_move(move) for move in facts.decode_moves(body)]}
+        case "deliveries":
+            columns = DELIVERIES_ROW.iter_unpack(body)
+            return {"deliveries": [{"cursor": c, "offset": at, "failed": failed} for c, at, failed in columns]}
         case None:
             return text_or_base64("body", body)
         case _:

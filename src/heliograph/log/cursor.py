@@ -131,6 +131,10 @@ class Cursor:
         lo = max(lo, self.first)
         return max(0, hi - lo) - self.acknowledged.within(lo, hi)
 
+    def pending_ranges_within(self, lo: int, hi: int) -> Iterator[tuple[int, int]]:
+        """Those of them, as ranges."""
+        return self.acknowledged.gaps(max(lo, self.first), min(hi, self.next))
+
     def _index(self, offset: int) -> int:
         return max(0, bisect_right(self.chunks, offset, key=_first_of) - 1)
 

@@ -14,8 +14,9 @@ from heliograph.log.cursor import Cursor
 from heliograph.log.cursor_reading import CursorReading
 from heliograph.log.group import Group
 from heliograph.log.log import Log, LogOptions
-from heliograph.log.messages import Messages, Receivers, encode_messages, readdressed
-from heliograph.log.queue_messages import QueueMessages, encode_queue_messages
+from heliograph.log.messages import AMQP_MESSAGES, Messages, Receivers, encode_messages, form_of, readdressed
+from heliograph.log.queue_messages import QueueMessages, decode_queue_messages, encode_queue_messages
+from heliograph.log.ranges import Ranges
 from heliograph.log.record import Record
 
 
@@ -44,15 +45,20 @@ class Ledger(Account):
         self._news = threading.Condition()
         self.trouble: OSError | None = None
         """Why nothing can be written at present."""
+        self._awaited = False
+        """Somebody is in `wait`."""
         self.log = Log(directory, self._on_safe, self._on_trouble, options, on_record=self.replay)
+        self._progress = self.log.committer  # asked several times in each turn
+        self._ended = self.end
         self.reader = self.log.reader
         self._check_segments()
 
     # How far it is safe
 
     def _on_safe(self, position: int) -> None:
-        with self._news:
-            self._news.notify_all()
+        if self._awaited:
+            with self._news:
+                self._news.notify_all()
         self._wake()
 
     def _on_trouble(self, error: OSError | None) -> None:
@@ -64,25 +70,27 @@ class Ledger(Account):
     @property
     def safe(self) -> int:
         """Everything before this position is as safe as it will ever be."""
-        return self.log.safe
+        return self._progress.safe
 
     @property
     def end(self) -> int:
         """Where the next record will stand."""
-        return self.log.end
+        return self._progress.end
 
     @property
     def waiting(self) -> int:
         """Bytes that are not yet safe."""
-        return self.log.waiting
+        return self._progress.end - self._progress.safe
 
     def wait(self) -> bool:
         """Commit, and wait until all is safe; False if there is trouble with the disk instead."""
         self.end_turn()
         end = self.end
         with self._news:
-            self._news.wait_for(lambda: self.log.safe >= end or self.trouble is not None)
-        return self.log.safe >= end
+            self._awaited = True  # before the first look at `safe`, which is changed without the lock
+            self._news.wait_for(lambda: self.safe >= end or self.trouble is not None)
+            self._awaited = False
+        return self.safe >= end
 
     # Changes
 
@@ -111,9 +119,9 @@ class Ledger(Account):
         if group is not None:
             group.add_messages(cursors, (body, messages.data), count)
             return offsets
-        start = self.log.append(kinds.MESSAGES, body, messages.data, count=count)
-        end = self.log.end
         now = time.time_ns() // 1_000_000
+        start = self.log.append(kinds.MESSAGES, body, messages.data, count=count, when=now)
+        end = self._progress.end
         for cursor in cursors:
             cursor.add(count, start, end, now, end - start)
         return offsets
@@ -126,9 +134,17 @@ class Ledger(Account):
         """A cursor is done with offsets `lo` to `hi`."""
         if self._group is not None:
             self._group.acks.append((cursor, lo, hi))
-            return
-        cursor.acknowledge(lo, hi)
-        self._acks.append(ACK.pack(cursor.number, lo, hi - lo))
+        else:
+            self.discard(cursor, lo, hi)
+
+    def discard(self, cursor: Cursor, lo: int, hi: int) -> None:
+        """Like `acknowledge`, but at once even while a group is being made: others are to have the room."""
+        if self._group is not None and hi > cursor.next:  # some of it is in the group itself
+            self._group.acks.append((cursor, max(lo, cursor.next), hi))
+            hi = cursor.next
+        if lo < hi:
+            cursor.acknowledge(lo, hi)
+            self._acks.append(ACK.pack(cursor.number, lo, hi - lo))
 
     def note(self, kind: int, *pieces: bytes) -> None:
         """Append a fact."""
@@ -159,13 +175,16 @@ class Ledger(Account):
         if self._group is not None:
             raise RuntimeError("expected messages, acknowledgements or facts within a group of the log")
 
-    def copy(self, record: Record, receivers: Receivers) -> tuple[int, int]:
+    def copy(self, record: Record, receivers: Receivers, needed: Ranges) -> tuple[int, int]:
         """Append messages once more for some of their receivers, and where; `moved` tells that these are what counts.
 
-        They keep the time that they came.
+        They keep the time that they came. Of those whose index in the record is not needed, the bytes may be left out.
         """
-        body = readdressed(record.body, receivers)
-        start = self.log.append(kinds.MESSAGES, body, count=record.count, flags=kinds.COPY, when=record.time)
+        body: tuple[bytes, ...] = (readdressed(record.body, receivers),)
+        if needed.count < record.count and form_of(record.body) == AMQP_MESSAGES:
+            messages = decode_queue_messages(record.body, record.count).only(needed)
+            body = encode_queue_messages(messages, receivers), messages.data
+        start = self.log.append(kinds.MESSAGES, *body, count=record.count, flags=kinds.COPY, when=record.time)
         return start, self.end
 
     def moved(self, gone_from: int, gone_to: int, runs: list[MovedRun]) -> None:
@@ -190,8 +209,15 @@ class Ledger(Account):
 
     def end_turn(self) -> None:
         """See to it that everything up to now becomes safe."""
-        self._log_acks()
+        if self._acks:
+            self._log_acks()
         self.log.commit()
+        self._ended = self._progress.end
+
+    @property
+    def only_acks(self) -> bool:
+        """Whether something has happened since the last `end_turn`, and all of it is acknowledgements."""
+        return bool(self._acks) and self._progress.end == self._ended
 
     def _log_acks(self) -> None:
         if self._acks:

@@ -86,7 +86,7 @@ class Log:
         self.epoch = segment.epoch
         self.replay_from = segment.replay
         """The replay position that the log had when it was opened."""
-        self._committer = Committer(
+        self.committer = Committer(
             self.directory,
             segment,
             descriptor,
@@ -97,32 +97,30 @@ class Log:
             on_safe=on_safe,
             on_trouble=on_trouble,
         )
-        self.append = self._committer.append
+        self.append = self.committer.append
         """Append a record; see there. Not a method, because it is called for every message."""
+        self.commit = self.committer.commit
+        """Write what has been appended. Costs little when called often: what gathers meanwhile goes in one batch."""
 
     @property
     def end(self) -> int:
         """Position behind the last record that was appended, safe or not."""
-        return self._committer.end
+        return self.committer.end
 
     @property
     def safe(self) -> int:
         """Everything before this position is safe."""
-        return self._committer.safe
+        return self.committer.safe
 
     @property
     def waiting(self) -> int:
         """Bytes that have been appended and are not safe yet."""
-        return self._committer.end - self._committer.safe
+        return self.committer.end - self.committer.safe
 
     @property
     def replay_position(self) -> int:
         """The replay position that a server would find now, even after a crash. Segments before it may be deleted."""
-        return self._committer.replay
-
-    def commit(self) -> None:
-        """Write what has been appended. Costs little when called often: what gathers meanwhile goes in one batch."""
-        self._committer.commit()
+        return self.committer.replay
 
     def rotate(self, replay: int) -> None:
         """Write what is appended from now on in a new segment, and note there to replay the log from this position.
@@ -130,7 +128,7 @@ class Log:
         The records from there on must be safe already, and be all that a server has to know. The segment is made with
         the next batch: `replay_position` tells when the note is on the disk.
         """
-        self._committer.rotate(replay)
+        self.committer.rotate(replay)
 
     def records(self, position: int = 0, end: int | None = None) -> Iterator[Record]:
         """Written records from a position on; Damage where one is not what it was."""
@@ -156,6 +154,6 @@ class Log:
 
     def close(self) -> None:
         """Write what has been appended, and let others have the log."""
-        self._committer.close()
+        self.committer.close()
         self.reader.close()
         self._lock.release()

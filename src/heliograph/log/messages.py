@@ -23,6 +23,7 @@ from typing import NamedTuple
 from heliograph.errors import Problem
 
 _HEAD = struct.Struct("<IBBHIIIIIQ")
+_HEAD_FOR_ONE = struct.Struct("<IBBHIIIIIQIQH")
 _RECEIVERS = struct.Struct("<I")
 _ONE_RECEIVER = struct.Struct("<IQ")
 _OFFSET = struct.Struct("<Q")
@@ -78,7 +79,7 @@ def encode_messages(messages: Messages, receivers: Receivers) -> bytes:
         | messages.verbatim * _VERBATIM
         | messages.from_store * _FROM_STORE
     )
-    head = _HEAD.pack(
+    fields = (
         n,
         PUBLISH_PACKETS,
         flags,
@@ -90,8 +91,10 @@ def encode_messages(messages: Messages, receivers: Receivers) -> bytes:
         messages.publisher,
         messages.expires,
     )
-    columns = struct.pack(f"<{n}I{n}Q{n}H", *receivers.cursors, *receivers.offsets, *receivers.identifiers)
-    return b"".join((head, columns, topic, properties))
+    columns = *receivers.cursors, *receivers.offsets, *receivers.identifiers
+    if n == 1:  # nearly always
+        return _HEAD_FOR_ONE.pack(*fields, *columns) + topic + properties
+    return b"".join((_HEAD.pack(*fields), struct.pack(f"<{n}I{n}Q{n}H", *columns), topic, properties))
 
 
 def receivers_of(body: bytes) -> Receivers:

@@ -12,6 +12,8 @@ flags            1 for each, which whoever stores them knows the meaning of
 expires          8 for each: milliseconds since 1970 when it is no longer worth delivering, 0 for never
 deliver_at       8 for each: milliseconds since 1970 before which it is not to be delivered, 0 for at once
 data             the messages, one after the other
+
+In a copy, messages that nobody needs any more have length 0: the others keep their offsets, and the room is given back.
 """
 
 import struct
@@ -20,6 +22,7 @@ from itertools import accumulate
 
 from heliograph.errors import Problem
 from heliograph.log.messages import AMQP_MESSAGES, Receivers
+from heliograph.log.ranges import Ranges
 
 _HEAD = struct.Struct("<IBBH28x")
 _EXPIRES, _DELIVER_AT = 1, 2
@@ -65,9 +68,21 @@ class QueueMessages:
 
     def message(self, index: int) -> bytes:
         """One of the messages; the others are not touched."""
-        if not self._starts:
-            self._starts = [*accumulate(self.sizes, initial=self._data_at)]
-        return self.data[self._starts[index] : self._starts[index + 1]]
+        starts = self._starts or self._find_starts()
+        return self.data[starts[index] : starts[index + 1]]
+
+    def only(self, needed: Ranges) -> "QueueMessages":
+        """The same without the bytes of those whose index is not needed."""
+        starts = self._find_starts()
+        sizes = [0] * self.number
+        for lo, hi in needed:
+            sizes[lo:hi] = self.sizes[lo:hi]
+        data = b"".join([self.data[starts[lo] : starts[hi]] for lo, hi in needed])
+        return QueueMessages(sizes, data, self.priorities, self.flags, self.expires, self.deliver_at)
+
+    def _find_starts(self) -> list[int]:
+        self._starts = [*accumulate(self.sizes, initial=self._data_at)]
+        return self._starts
 
 
 def encode_queue_messages(messages: QueueMessages, receivers: Receivers) -> bytes:

@@ -84,6 +84,16 @@ class Ranges:
         at = bisect_right(self._starts, number) - 1
         return max(number, self._ends[at]) if at >= 0 else number
 
+    def gaps(self, lo: int, hi: int) -> Iterator[tuple[int, int]]:
+        """The numbers from `lo` up to `hi` that are not there, as ranges."""
+        left, right = bisect_right(self._ends, lo), bisect_left(self._starts, hi)
+        for start, end in zip(self._starts[left:right], self._ends[left:right], strict=True):
+            if lo < start:
+                yield lo, start
+            lo = end
+        if lo < hi:
+            yield lo, hi
+
     def within(self, lo: int, hi: int) -> int:
         """How many numbers there are from `lo` up to `hi`."""
         left, right = bisect_right(self._ends, lo), bisect_left(self._starts, hi)

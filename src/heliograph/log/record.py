@@ -29,6 +29,8 @@ HEADER_SIZE = RECORD_HEADER.size
 ALIGNMENT = 8
 _FILLING = tuple(bytes(-length % ALIGNMENT) for length in range(ALIGNMENT))
 """What follows a record, by its length modulo the alignment."""
+_WORTH_PIECES = 4096
+"""To copy less than this takes less time than to handle pieces."""
 
 BATCH = 0
 """The kind of record that starts a batch. A batch is written only when all before it is as safe as it will be."""
@@ -78,16 +80,19 @@ def frame(
 ) -> tuple[tuple[bytes, ...], int]:
     """A record as the pieces to write one after the other, and the room they take.
 
-    The body may come in pieces itself; they are not copied.
+    The body may come in pieces itself; they are not copied unless they are small.
     """
     length = HEADER_SIZE
     for piece in body:
         length += len(piece)
     head = _AFTER_CRC.pack(length, kind, flags, 0, epoch, count, offset, time)
+    filling = _FILLING[length % ALIGNMENT]
+    if length < _WORTH_PIECES:
+        covered = b"".join((head, *body))
+        return (_CRC.pack(crc_of(covered)) + covered + filling,), length + len(filling)
     crc = crc_of(head)
     for piece in body:
         crc = extend_crc(crc, piece)
-    filling = _FILLING[length % ALIGNMENT]
     return (_CRC.pack(crc), head, *body, filling), length + len(filling)
 
 

@@ -5,7 +5,7 @@ All of it is done bit by bit, between other things: a checkpoint of a million se
 
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from itertools import chain
 
 from heliograph.errors import Problem
@@ -15,6 +15,7 @@ from heliograph.log.cursor import CHUNK_SIZE
 from heliograph.log.group import records_in
 from heliograph.log.ledger import Ledger
 from heliograph.log.messages import Receivers, receivers_of
+from heliograph.log.ranges import Ranges
 from heliograph.log.record import Record
 
 CHECKPOINT_AFTER = 32 << 20
@@ -26,6 +27,8 @@ _LIVE_ENOUGH = 0.25
 _WORTH_COMPACTING = 0.9
 """The same when somebody asks for it."""
 _READ_AT_ONCE = 256 << 10
+_LOOK_AT_ONCE = 200
+"""So many cursors and chunks are looked at in one step."""
 
 Fact = tuple[int, bytes]
 """Kind and body of a record."""
@@ -114,8 +117,9 @@ class Upkeep:
 
     def _tidy(self, live_enough: float) -> Iterator[int]:
         log = self._ledger.log
-        live = self._live_bytes()
+        # What is stored while we look goes behind these: who does not need them now, never will.
         old = [(base, end) for base, end in log.segments()[:-1] if end <= log.replay_position]
+        live = yield from self._live_bytes(old)
         dead = [base for base, _ in old if base not in live]
         if dead:
             # A crash must not bring back somebody who needs them.
@@ -127,19 +131,28 @@ class Upkeep:
                 yield from self._empty(base, end)
                 log.delete([base])
 
-    def _live_bytes(self) -> dict[int, float]:
-        """An estimate of what is needed in each segment, by its base; those that nobody needs are not there."""
-        segments = self._ledger.log.segments()
+    def _live_bytes(self, segments: list[tuple[int, int]]) -> Generator[int, None, dict[int, float]]:
+        """An estimate of what is needed in each of these segments, by its base; those that nobody needs are not there.
+
+        Meanwhile chunks may come, grow at their end and go. None gets into these segments: only upkeep moves messages.
+        """
         bases = [base for base, _ in segments]
         live: dict[int, float] = {}
-        for cursor in self._ledger.cursors.values():
-            for chunk in cursor.chunks:
-                pending = cursor.pending_within(chunk.first, chunk.next)
-                density = chunk.size * pending / (chunk.next - chunk.first) / (chunk.end - chunk.start)
-                first, last = (max(0, bisect_right(bases, at) - 1) for at in (chunk.start, chunk.end - 1))
-                for base, end in segments[first : last + 1]:
-                    if (room := min(chunk.end, end) - max(chunk.start, base)) > 0:
-                        live[base] = live.get(base, 0) + max(1.0, room * density)
+        looked = 0
+        for cursor in list(self._ledger.cursors.values()) if segments else ():
+            looked += 1
+            if not looked % _LOOK_AT_ONCE:
+                yield 0
+            for chunk in cursor.chunks[:]:
+                if pending := cursor.pending_within(chunk.first, chunk.next):
+                    density = chunk.size * pending / (chunk.next - chunk.first) / (chunk.end - chunk.start)
+                    first, last = (max(0, bisect_right(bases, at) - 1) for at in (chunk.start, chunk.end - 1))
+                    for base, end in segments[first : last + 1]:
+                        if (room := min(chunk.end, end) - max(chunk.start, base)) > 0:
+                            live[base] = live.get(base, 0) + max(1.0, room * density)
+                looked += 1
+                if not looked % _LOOK_AT_ONCE:
+                    yield 0
         return live
 
     def _empty(self, base: int, end: int) -> Iterator[int]:
@@ -163,6 +176,7 @@ class Upkeep:
         """Copy a record for those who still wait for it; `found` is which messages of whom the segment had."""
         here: list[tuple[int, int]] = []
         live: list[tuple[int, int]] = []
+        needed = Ranges()
         receivers = receivers_of(record.body)
         for number, offset in zip(receivers.cursors, receivers.offsets, strict=True):
             cursor = self._ledger.cursors.get(number)
@@ -172,10 +186,12 @@ class Upkeep:
             here.append((number, offset))
             if cursor.pending_within(offset, offset + record.count):
                 live.append((number, offset))
+                for lo, hi in cursor.pending_ranges_within(offset, offset + record.count):
+                    needed.add(lo - offset, hi - offset)
         start = end = 0
         if live:
             columns = Receivers([number for number, _ in live], [offset for _, offset in live], [0] * len(live))
-            start, end = self._ledger.copy(record, columns)
+            start, end = self._ledger.copy(record, columns, needed)
         for number, offset in here:
             copied = (start, end) if (number, offset) in live else (0, 0)
             _add_run(found.setdefault(number, []), MovedRun(number, offset, offset + record.count, *copied, 0))

@@ -25,6 +25,7 @@ from heliograph.server.config_tables import (
     StorageConfig,
     SysTopicsConfig,
 )
+from heliograph.server.failover import failover_mistakes
 from heliograph.server.schema import Key, Range, Ranges
 from heliograph.server.toml_reading import TableReader, parse
 
@@ -150,6 +151,8 @@ def _broken_rules(found: dict[str, Any]) -> Iterator[str]:
         yield from config_rules.host_mistakes(http.host, "http.host")
     if (storage := found.get("storage")) and not storage.directory:
         yield "storage.directory: expected the path of a folder, found none"
+    if server := found.get("server"):
+        yield from failover_mistakes(server.failover)
     yield from config_rules.stream_mistakes(_numbered("stream", found.get("streams")))
     queues = found.get("queues", QueuesConfig())
     dead_letters = queues.dead_letter_queue if queues else DEAD_LETTER_QUEUE
@@ -192,7 +195,7 @@ def of_queue_manager(config: Config, name: str) -> Config:
         raise Problem(f"expected the name of a queue manager ({known} in the configuration), found {name}")
     return replace(
         config,
-        server=replace(config.server, name=name),
+        server=replace(config.server, name=name, failover=()),  # other servers have queue managers of their own
         listeners=manager.listeners,
         storage=replace(config.storage, directory=manager.directory),
         streams=(),

@@ -95,6 +95,8 @@ class ServerConfig:
 
     name: str = "heliograph"
     """Name of this server, for people: in logs and statistics."""
+    failover: tuple[str, ...] = ()
+    """Where AMQP clients may go when this server does not answer, as in "amqp://standby:5672"; they are told so."""
 
 
 @dataclass(frozen=True, slots=True)

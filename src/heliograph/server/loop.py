@@ -3,10 +3,12 @@
 Asyncio's loop spends some ten microseconds on each turn, mostly on turning events into callbacks. With thousands of
 devices that each send a packet now and then, a turn has only one or two packets to share that price. So the sockets of
 clients are in an epoll set of their own, and asyncio's selector is just one more file in it: while only clients have
-something to say, their events are handled right where asyncio waits, and its own machinery is not woken.
+something to say, their events are handled right where asyncio waits, and its own machinery is not woken. The same holds
+for another thread that has news for clients: it rings a bell.
 """
 
 import asyncio
+import os
 import select
 import selectors
 from collections.abc import Callable
@@ -31,20 +33,29 @@ class _ClientSelector(selectors.EpollSelector):
         self.handle: Callable[[Events], None] = lambda _events: None
         self.wanted = False
         """Somebody gave asyncio something to do while clients were being served."""
+        # Only that it has been written to since the last look matters, so it is never read.
+        self.bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self.epoll.register(self.bell, select.EPOLLIN | select.EPOLLET)
+        self.answer: Callable[[], None] = lambda: None
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Serve clients until asyncio has something to do, or the time is up."""
         until = None if timeout is None else monotonic() + timeout
         wait = timeout
-        own = self.fileno()
+        own, bell = self.fileno(), self.bell
         while True:
             self.wanted = False
             events = self.epoll.poll(wait, _EVENTS_PER_TURN)
             if events:
-                self.handle(events)
+                own_turn = False
                 for fd, _ in events:
-                    if fd == own:
-                        return super().select(0)
+                    if fd == bell:
+                        self.answer()
+                    elif fd == own:
+                        own_turn = True
+                self.handle(events)
+                if own_turn:
+                    return super().select(0)
             if until is not None:
                 wait = max(0.0, until - monotonic())
             if self.wanted or wait == 0:
@@ -52,6 +63,7 @@ class _ClientSelector(selectors.EpollSelector):
 
     def close(self) -> None:
         self.epoll.close()
+        os.close(self.bell)
         super().close()
 
 
@@ -70,6 +82,14 @@ class ClientLoop(asyncio.SelectorEventLoop):
     def on_events(self, handle: Callable[[Events], None]) -> None:
         """Call `handle` with all events of each turn. Events of files it does not know are none of its business."""
         self._clients.handle = handle
+
+    def ring(self) -> None:
+        """From any thread: have `answer` called between two turns of the clients. Before the loop is closed."""
+        os.eventfd_write(self._clients.bell, 1)
+
+    def on_ring(self, answer: Callable[[], None]) -> None:
+        """Call this when somebody has rung, once however often that was; clients are written to right after it."""
+        self._clients.answer = answer
 
     # Handling a client's packet may give asyncio work, which must not wait until clients fall silent.
 

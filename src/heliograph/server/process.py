@@ -30,6 +30,7 @@ from heliograph.server import logs, notify
 from heliograph.server.addresses import address_text
 from heliograph.server.config import Config
 from heliograph.server.config_tables import Durability, ListenerConfig, ListenerProtocol
+from heliograph.server.failover import elsewhere
 from heliograph.server.gate import Credentials
 from heliograph.server.http import HttpServer
 from heliograph.server.journal import LogJournal
@@ -103,10 +104,18 @@ class Server:
 
     def _wake(self) -> None:
         """In the log's thread: something has become safe, or cannot."""
+        if isinstance(self._loop, ClientLoop):
+            self._loop.ring()
+            return
         with contextlib.suppress(RuntimeError):  # the loop is closed already
             self._loop.call_soon_threadsafe(self._more_is_safe)
 
     def _more_is_safe(self) -> None:
+        self._release()
+        self._writer.flush()
+
+    def _release(self) -> None:
+        """What has waited to be safe may leave; clients are written to right after this."""
         trouble = self._store.trouble
         if trouble != self._trouble:
             if trouble:
@@ -114,8 +123,16 @@ class Server:
             else:
                 log.warning("messages can be stored again")
             self._trouble = trouble
-        self.broker.more_is_safe()
-        self._writer.flush()
+        try:
+            self.broker.more_is_safe()
+        except Exception:
+            log.exception("internal error while messages that are safe now were sent")
+        store = self._store
+        # Rare, or only where there are streams: not before clients have been written to.
+        if store.upkeep.busy or (store.streams.by_name and time.monotonic() >= self._index_due):
+            self._loop.call_soon(self._look_after_log)
+
+    def _look_after_log(self) -> None:
         if self._store.upkeep.busy:  # it may have waited for just this
             self._upkeep(_UPKEEP_BETWEEN)
         if (now := time.monotonic()) >= self._index_due:
@@ -143,6 +160,7 @@ class Server:
             if not stream.configured:
                 log.warning("a stream is not configured any more; it keeps what it has", extra={"stream": stream.name})
         self.host = Host(self.broker, self.config.server.name, time.time)
+        self.host.failover = [elsewhere(url) for url in self.config.server.failover]
         self.host.management = ManagementNode(self.broker)
         self.host.redirects = self.queue_managers.redirects
         self._writer = Writer(
@@ -154,6 +172,8 @@ class Server:
             },
         )
         self._reactor = Reactor(loop, self._writer) if isinstance(loop, ClientLoop) else None
+        if isinstance(loop, ClientLoop):
+            loop.on_ring(self._release)  # not before there is a broker; what was rung until now waits in the loop
         self._credentials = Credentials(self.config, self._writer)
         self._sys_topics = SysTopics(self.broker)
         try:
@@ -267,6 +287,7 @@ class Server:
             log.warning("%s has changed; that needs a restart", key)
         logs.configure(new.log.level, new.log.format, self._queue_manager)
         self.broker.limits = new.limits
+        self.host.failover = [elsewhere(url) for url in new.server.failover]
         self._declare_queues(new)
         self._writer.flush()
         self.config = new

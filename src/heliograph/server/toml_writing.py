@@ -18,9 +18,11 @@ def document(instance: Any) -> str:
     return "\n".join(_document_lines(instance)) + "\n"
 
 
-def value_text(value: bool | float | str | Path | None) -> str:
+def value_text(value: bool | float | str | Path | tuple[str, ...] | None) -> str:
     """A value as TOML writes it; None, which TOML does not know, is the empty string."""
     match value:
+        case tuple():
+            return f"[{', '.join(map(value_text, value))}]"
         case None:
             return '""'
         case bool():
@@ -63,9 +65,7 @@ def _keys(table_setting: Setting, table: Any, explain: bool) -> Iterator[str]:
         if explain:
             parts = [setting.help.removesuffix("."), setting.narrowed]
             yield from _comment("; ".join(part for part in parts if part))
-        value = getattr(table, setting.field)
-        text = f"[{', '.join(map(value_text, value))}]" if setting.many else value_text(value)
-        yield f"{setting.key} = {text}"
+        yield f"{setting.key} = {value_text(getattr(table, setting.field))}"
 
 
 def _comment(text: str) -> Iterator[str]:

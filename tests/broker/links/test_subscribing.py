@@ -214,6 +214,15 @@ def test_closing_its_link_ends_a_durable_subscription(scene):
     assert subscriptions(scene) == []
 
 
+def test_nobody_gets_at_the_queue_of_a_subscription(scene):
+    client = scene.amqp("c")
+    client.receiver(durable(), "sub")
+    (name,) = subscriptions(scene)
+    other = scene.amqp("other")
+    assert other.refusal(other.receiver(name)).condition == "amqp:not-found"
+    assert other.refusal(other.sender(f"queue://{name}")).condition == "amqp:not-found"
+
+
 # Forgetting
 
 

@@ -206,3 +206,18 @@ def test_a_consumer_may_leave_before_its_transaction_ends(client, queue):
     link.detach()
     client.discharge(control, txn)
     assert queue.depth == 0
+
+
+def test_a_transaction_with_too_many_messages_is_given_up_as_a_whole(scene, client, queue):
+    scene.broker.queues.alter("q", max_depth=100_000)
+    control, sender = client.coordinator(), client.sender("q")
+    for _ in range(7):
+        client.send(sender, *[text("x")] * 1500)
+    link = client.receiver("q", credit=10_500)
+    numbers = [delivery.number for delivery in client.messages(link)]
+    txn = client.declare(control)
+    link.settle(numbers[0], numbers[5000], within(txn, Accepted()))
+    scene.run()
+    link.settle(numbers[5001], numbers[-1], within(txn, Accepted()))
+    assert client.discharge(control, txn).error.condition == "amqp:transaction:rollback"
+    assert (queue.depth, queue.in_flight) == (10_500, 0)

@@ -1,6 +1,6 @@
 """Whatever is bound and published, by whom, each queue gets what a plain look at its bindings says."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.clients import Scene
@@ -47,6 +47,7 @@ def wanted(bindings, topic, colour, durable, container):
     return False
 
 
+@settings(deadline=None)
 @given(st.lists(bind | bind | unbind | publish | send, max_size=25))
 def test_queues_get_what_their_bindings_say(steps):
     scene = Scene()

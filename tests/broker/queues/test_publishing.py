@@ -60,7 +60,7 @@ class TestQueues:
         one, two = queue(scene, "ONE"), queue(scene, "TWO")
         scene.broker.bindings.bind("a/#", one)
         scene.broker.bindings.bind("a/b", two)
-        sent = [message(b"1", message_id="m", durable=True), message({"a": 1})]
+        sent = [message(b"1", message_id="m", durable=True), message({"a": 1}, durable=True)]
         assert not publish_amqp(scene.broker, "a/b", sent).refused
         assert payloads(scene, one) == payloads(scene, two) == sent
 

@@ -348,14 +348,30 @@ class QueueGuarantees(RuleBasedStateMachine):
             self.scene.turn()
             self._is_safe()
             self._check()
-            for name in NAMES:
-                queue = self.scene.queues.find(name)
-                expected = [known.text for known in self._waiting(name)]
-                assert self.scene.get(queue) == expected
+            self._empty()
         finally:
             self.scene.close()
             shutil.rmtree(self.root)
             self.unforced.stop()
+
+    def _empty(self):
+        """Get everything; then nothing is left anywhere."""
+        for entry in self.taken.values():
+            entry.queue.settle([entry], ACCEPTED)
+        for known in [known for known in self.messages if known.state == "taken"]:
+            self._goes(known)
+        for work in self.works:
+            work.work.roll_back()
+            for known in work.gets:
+                self._fails(known)
+        self.scene.turn()
+        self._is_safe()
+        for name in NAMES:
+            queue = self.scene.queues.find(name)
+            assert self.scene.get(queue) == [known.text for known in self._waiting(name)]
+            assert (queue.depth, queue.in_flight, queue.waiting) == (0, 0, 0)
+        assert self.scene.queues.memory.held == 0
+        assert [cursor.pending for cursor in self.scene.store.ledger.cursors.values() if cursor.pending] == []
 
 
 TestQueueGuarantees = QueueGuarantees.TestCase

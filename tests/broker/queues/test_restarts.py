@@ -2,10 +2,13 @@
 
 import pytest
 
-from broker.queues.scenes import persistent, text_of
+from broker.queues.scenes import Consumer, persistent, text_of
+from heliograph.broker.queues import queues
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, Kind, QueueDefinition
 from heliograph.broker.queues.outcome import ACCEPTED, FAILED
 from heliograph.broker.queues.refusal import NoSuchQueue
+from heliograph.broker.queues.shelf import Shelf
+from heliograph.errors import Problem
 
 
 @pytest.fixture(params=["crash", "restart"])
@@ -132,6 +135,39 @@ def test_one_body_is_stored_once_for_several_queues(durable, again):
     again()
     for name in ("A", "B", "C"):
         assert durable.get(durable.queues.find(name)) == ["first", "x" * 10_000]
+
+
+def test_messages_that_cannot_be_read_wait_until_somebody_has_seen_to_it(durable, monkeypatch):
+    queue = durable.queue()
+    durable.queues.memory.budget = 0
+    durable.put(queue, "a", "b", durable=True)
+    told = []
+    monkeypatch.setattr(durable.broker.journal, "unreadable", lambda *what: told.append(what))
+    consumer = Consumer()
+    queue.add_consumer(consumer)
+    with monkeypatch.context() as broken:
+        broken.setattr(Shelf, "fetch", fail)
+        durable.turn()
+        assert consumer.texts == []
+        assert told == [("queue Q", "damage")]
+    queue.serve(consumer)
+    assert consumer.texts == ["a", "b"]
+
+
+def test_a_queue_whose_messages_cannot_be_found_takes_new_ones_all_the_same(durable, monkeypatch):
+    durable.put(durable.queue(), "a", durable=True)
+    durable.crash()
+    queue = durable.queues.find("Q")
+    with monkeypatch.context() as broken:
+        broken.setattr(queues, "load", fail)
+        durable.put(queue, "b", durable=True)
+        durable.put(queue, "c")
+        assert queue.peek() is None
+    assert sorted(durable.get(queue)) == ["a", "b", "c"]
+
+
+def fail(*_, **__):
+    raise Problem("damage")
 
 
 def test_payloads_beyond_the_budget_are_read_back(durable, again):

@@ -88,7 +88,7 @@ def test_a_selector_is_read_as_it_was_meant(condition):
     assert parse(render(condition)) == condition
 
 
-@settings(max_examples=500)
+@settings(max_examples=500, deadline=None)
 @given(conditions, st.lists(PROPERTIES, min_size=1, max_size=4))
 @example(e.Comparison("=", e.Identifier("a"), e.Literal(1), 1), [{"a": True}])
 @example(e.Not(e.Comparison("<", e.Identifier("a"), e.Literal(1), 1), 2), [{"a": float("nan")}, {"a": "x"}])
@@ -102,7 +102,7 @@ def test_compiled_selectors_agree_with_a_walk_through_the_tree(condition, messag
         assert selector.matches(view_of(properties)) is (evaluate(condition, properties) is True)
 
 
-@settings(max_examples=500)
+@settings(max_examples=500, deadline=None)
 @given(st.text("ab%_!", max_size=10), st.text("ab%_", max_size=12), st.sampled_from(["", "!"]))
 @example("%a%b", "aab", "")
 @example("a%a", "a", "")

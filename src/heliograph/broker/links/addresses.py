@@ -4,6 +4,8 @@ from collections.abc import Collection
 from enum import Enum, auto
 from typing import NamedTuple
 
+from heliograph.errors import Problem
+
 QUEUE_PREFIX = "queue://"
 TOPIC_PREFIX = "topic://"
 """Clients learn of both when they connect; JMS clients then put them before all names."""
@@ -32,8 +34,10 @@ class Address(NamedTuple):
     name: str
 
 
-def read_address(address: str, capabilities: Collection[str] = ()) -> Address:
-    """What an address stands for: capabilities decide, then the prefix."""
+def read_address(address: object, capabilities: Collection[str] = ()) -> Address:
+    """What an address stands for: capabilities decide, then the prefix. A Problem if it is no string."""
+    if not isinstance(address, str):
+        raise Problem(f"expected a string as address, found {type(address).__name__}")
     if address.removeprefix(QUEUE_PREFIX) == MANAGEMENT:  # JMS clients know of nothing but queues and topics
         return Address(Kind.MANAGEMENT, MANAGEMENT)
     kind = Kind.EITHER

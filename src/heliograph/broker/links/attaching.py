@@ -22,7 +22,7 @@ from heliograph.broker.links.dynamic_nodes import new_temporary_queue, new_tempo
 from heliograph.broker.links.filters import read_filters
 from heliograph.broker.links.incoming import Incoming
 from heliograph.broker.links.outgoing import Outgoing
-from heliograph.broker.links.places import Relay, find_place
+from heliograph.broker.links.places import Relay, find_place, find_queue
 from heliograph.broker.links.publishing import Topic
 from heliograph.broker.links.putting import Place
 from heliograph.broker.links.states import error_of
@@ -112,7 +112,7 @@ def _attach_outgoing(connection: "AmqpConnection", link: Sender) -> None:
     outgoing = Outgoing(
         connection,
         link,
-        connection.broker.queues.find(address.name),
+        find_queue(connection.broker, address.name),
         selector=filters.compiled() if awaited is None else None,
         correlation_id=awaited,
         browse=browse,

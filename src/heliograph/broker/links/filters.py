@@ -47,6 +47,8 @@ def read_filters(asked: dict[Any, Any] | None) -> Filters:
     selector, no_local, understood = "", False, {}
     for key, value in (asked or {}).items():
         descriptor = value.descriptor if isinstance(value, Described) else key
+        if not isinstance(descriptor, int | str):
+            continue
         if descriptor in SELECTOR:
             text = value.value if isinstance(value, Described) else value
             if not isinstance(text, str):

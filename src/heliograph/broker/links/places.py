@@ -9,10 +9,11 @@ from heliograph.broker.links.publishing import Topic
 from heliograph.broker.links.putting import Place, put_run
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.queue import Queue
-from heliograph.broker.queues.refusal import TAKEN, Put, Refusal, Refused
+from heliograph.broker.queues.refusal import TAKEN, NoSuchQueue, Put, Refusal, Refused
 from heliograph.broker.queues.work import Work
 
 if TYPE_CHECKING:
+    from heliograph.broker.broker import Broker
     from heliograph.broker.links.connection import AmqpConnection
 
 _KNOWN_MOST = 1000
@@ -27,7 +28,15 @@ def find_place(connection: "AmqpConnection", address: Address) -> Place:
         return host.management
     if address.kind is Kind.TOPIC:
         return Topic(host.broker, address.name, connection.container_id)
-    return host.broker.queues.find(address.name)
+    return find_queue(host.broker, address.name)
+
+
+def find_queue(broker: "Broker", name: str) -> Queue:
+    """The queue of this name, if it is one for clients; NoSuchQueue otherwise."""
+    queue = broker.queues.find(name)
+    if queue.definition.internal:  # somebody's subscription, which is to be had by its own name only
+        raise NoSuchQueue(name)
+    return queue
 
 
 class Relay:
@@ -80,5 +89,5 @@ class Relay:
 
 def address_of(payload: bytes) -> str | None:
     """The address in a message's `to` field."""
-    address: str | None = MessageView(payload).fields[2]
-    return address
+    address = MessageView(payload).fields[2]
+    return address if isinstance(address, str) else None

@@ -57,7 +57,7 @@ class Bound(NamedTuple):
     @property
     def is_durable(self) -> bool:
         """Whether one of the queues keeps persistent messages in the log."""
-        return any(queue.shelf is not None for queue in (*self.plain, *[queue for queue, _ in self.choosy]))
+        return any(queue.keeps for queue in (*self.plain, *[queue for queue, _ in self.choosy]))
 
 
 def bound(bindings: Sequence[Binding]) -> Bound:
@@ -172,8 +172,11 @@ class Bindings:
 
     # Messages
 
-    def put_span(self, span: Span, targets: Bound, *, patient: bool) -> Put:
-        """Put an MQTT publication into queues; see `_put` and `Queues.put`."""
+    def put_span(self, span: Span, targets: Bound) -> Put:
+        """Put an MQTT publication into queues; see `_put`.
+
+        While nothing can be stored it is taken all the same, because not all publishers can be told: they wait.
+        """
         broker = self._broker
         messages = amqp_messages(span, broker.now(), broker.queues.now())
         queues = list(targets.plain)
@@ -181,7 +184,7 @@ class Bindings:
             # They differ in their payloads, which selectors do not see: the first one stands for all.
             view = MessageView(messages[0])
             queues += [queue for queue, some in targets.choosy if _wanted(some, view, "")]
-        return self._put([(queues, messages, range(len(messages)))] if queues else [], patient=patient)
+        return self._put([(queues, messages, range(len(messages)))] if queues else [], patient=True)
 
     def put_messages(self, messages: Sequence[bytes], targets: Bound, publisher: str) -> Put:
         """Put AMQP messages, as they are, into queues; see `_put`. `publisher` is the container that sent them."""

@@ -24,7 +24,10 @@ class Consumer(Protocol):
 
     @property
     def correlation_id(self) -> Any:
-        """With a value it wants the messages with just this correlation id, which are found without a search."""
+        """With a value it wants the messages with just this correlation id, which are found without a search.
+
+        Then the selector is not asked.
+        """
 
     @property
     def browse(self) -> bool:

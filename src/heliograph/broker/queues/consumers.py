@@ -116,11 +116,10 @@ class Consumers:
 
     def note_returned(self, lane: Lane, entries: Sequence[Entry]) -> None:
         """These are back in their places: those who choose have to look again."""
-        for seat in (*self._choosy, *self._browsers):
+        for seat in self._choosy:
             mark = seat.marks.get(lane, 0) if seat.marks is not None else 0
             for entry in entries:
-                # A browser that has not seen it, because somebody had it, is not told: it looks at each place once.
-                if entry.place < mark and not seat.consumer.browse:
+                if entry.place < mark:
                     heapq.heappush(seat.returned.setdefault(lane, []), entry.place)
 
     def bar(self, consumer: Consumer, entry: Entry) -> None:
@@ -216,11 +215,10 @@ class Consumers:
         for lane in self._queue.lanes:
             if seat.returned.get(lane):
                 self._look_again(seat, lane, chosen, most)
-            place = max(marks.get(lane, 0), lane.first)
+            place = marks.get(lane, 0)
             while place < lane.end and len(chosen) < most:
-                at = place - lane.base
-                some = [entry for entry in lane.slots[at : at + _LOOK_AT_ONCE] if entry is not None]
-                wanted, place = self._look(seat, some, most - len(chosen), min(place + _LOOK_AT_ONCE, lane.end))
+                some, end = lane.look(place, _LOOK_AT_ONCE)
+                wanted, place = self._look(seat, some, most - len(chosen), end)
                 if wanted is None:
                     marks[lane] = place
                     return chosen
@@ -257,8 +255,7 @@ class Consumers:
         places = seat.returned[lane]
         while places and len(chosen) < most:
             place = heapq.heappop(places)
-            at = place - lane.base
-            entry = lane.slots[at] if lane.head <= at < len(lane.slots) else None
+            entry = lane.at(place)
             if entry is None:
                 continue
             wanted, _ = self._look(seat, [entry], 1, place + 1)
@@ -274,15 +271,14 @@ class Consumers:
         marks = seat.marks
         assert marks is not None
         for lane in self._queue.lanes:
-            place = max(marks.get(lane, 0), lane.first)
+            place = marks.get(lane, 0)
             while place < lane.end and (credit := seat.consumer.credit) > 0:
-                at = place - lane.base
-                some = [entry for entry in lane.slots[at : at + _LOOK_AT_ONCE] if entry is not None]
+                some, end = lane.look(place, _LOOK_AT_ONCE)
                 some = self._queue.without_expired(some)
                 fetched = self._queue.fetch(some)
                 if fetched is None:
                     return
-                wanted, place = self._look(seat, some, credit, min(place + _LOOK_AT_ONCE, lane.end))
+                wanted, place = self._look(seat, some, credit, end)
                 marks[lane] = place
                 if wanted:
                     seat.consumer.deliver(wanted)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from heliograph.amqp.errors import ProtocolError
 from heliograph.amqp.glance import glance
 from heliograph.amqp.types import Described, Symbol, Timestamp, UInt, ULong, decode, encode
+from heliograph.broker.queues.admission import admit
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE
 from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, Entry
 from heliograph.broker.queues.outcome import ACCEPTED
@@ -134,7 +135,7 @@ def _send_back(
     except NoSuchQueue as missing:
         result.left[missing.refusal.text] += len(letters)
         return
-    copies, refused = home.admit([payload for _, payload in letters])
+    copies, refused = admit(home, [payload for _, payload in letters], queues)
     for why in refused.values():
         result.left[why.text] += 1
     entries = [entry for place, (entry, _) in enumerate(letters) if place not in refused]

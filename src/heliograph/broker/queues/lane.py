@@ -1,59 +1,85 @@
 """A lane: the messages of one priority, in the order that they came.
 
 Each message has a *place*, a number that never changes while it is in the lane. Whoever takes a message leaves a hole
-at its place, and giving it back fills the hole, so that a message that comes back is exactly where it was. Holes at the
-front are cut off now and then.
+at its place, and giving it back fills the hole, so that a message that comes back is exactly where it was.
+
+Holes at the front are cut off now and then. What comes back to a place that was cut off, or is left behind alone among
+holes while thousands pass by, is a *straggler*: those are few, and are kept apart as a sorted list.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
 from heliograph.broker.queues.entry import WAITING, Entry
 
 _WORTH_CUTTING = 1024
+_MOSTLY_HOLES = 8
+"""When the lane is so many times as long as it has messages, those that are there become stragglers."""
+
 _place_of = attrgetter("place")
 
 
 class Lane:
-    """Entries by place: that of `slots[0]` is `base`, and there are only holes before the index `head`."""
+    """Stragglers, and behind them entries by place: `_slots[0]` has place `_base`; before `_head` are only holes."""
 
-    __slots__ = ("base", "count", "head", "priority", "slots")
+    __slots__ = ("_base", "_head", "_slots", "_stragglers", "count", "priority")
 
     def __init__(self, priority: int) -> None:
         self.priority = priority
-        self.slots: list[Entry | None] = []
-        self.base = 0
-        self.head = 0
         self.count = 0
         """Entries that are there; the rest are holes."""
-
-    @property
-    def first(self) -> int:
-        """No entry has a place before this one."""
-        return self.base + self.head
+        self._slots: list[Entry | None] = []
+        self._base = 0
+        self._head = 0
+        self._stragglers: list[Entry] = []
 
     @property
     def end(self) -> int:
         """The place that the next one gets."""
-        return self.base + len(self.slots)
+        return self._base + len(self._slots)
 
     def __iter__(self) -> Iterator[Entry]:
         """Entries in order; the lane may change meanwhile, of which the iteration learns nothing."""
-        return (entry for entry in self.slots[self.head :] if entry is not None)
+        yield from list(self._stragglers)
+        yield from [entry for entry in self._slots[self._head :] if entry is not None]
 
     def append(self, entries: Sequence[Entry]) -> None:
         """Let entries wait behind all others."""
-        place = self.base + len(self.slots)
-        for place, entry in enumerate(entries, place):  # noqa: B020  (where it starts)
+        for place, entry in enumerate(entries, self._base + len(self._slots)):
             entry.place = place
             entry.state = WAITING
-        self.slots += entries
+        self._slots += entries
         self.count += len(entries)
+
+    def look(self, place: int, most: int) -> tuple[list[Entry], int]:
+        """About `most` entries from a place on, and the place from which to look further; `end` if there is no more."""
+        stragglers = self._stragglers
+        if stragglers and place < self._base:
+            at = bisect_left(stragglers, place, key=_place_of)
+            some = stragglers[at : at + most]
+            return some, some[-1].place + 1 if at + most < len(stragglers) else self._base
+        at = max(place - self._base, self._head)
+        found = [entry for entry in self._slots[at : at + most] if entry is not None]
+        return found, min(self._base + at + most, self.end)
+
+    def at(self, place: int) -> Entry | None:
+        """The entry at a place; None if there is none."""
+        if place >= self._base:
+            return self._slots[place - self._base] if place < self.end else None
+        at = bisect_left(self._stragglers, place, key=_place_of)
+        found = self._stragglers[at] if at < len(self._stragglers) else None
+        return found if found is not None and found.place == place else None
 
     def take(self, most: int) -> list[Entry]:
         """Take entries from the front, at most so many."""
+        if self._stragglers:
+            some = self._stragglers[:most]
+            del self._stragglers[:most]
+            self.count -= len(some)
+            return some + self.take(most - len(some)) if len(some) < most else some
         number = min(most, self.count)
-        slots, head = self.slots, self.head
+        slots, head = self._slots, self._head
         taken: list[Entry] = slots[head : head + number]  # type: ignore[assignment]
         at = head + number
         if None in taken:  # comparing identities, at the speed of C
@@ -63,44 +89,52 @@ class Lane:
                     taken.append(entry)
                 at += 1
         slots[head:at] = [None] * (at - head)
-        self.head = at
+        self._head = at
         self.count -= number
         if at >= _WORTH_CUTTING or not self.count:
             self._cut()
         return taken
 
-    def _cut(self) -> None:
-        """Cut holes off the front, but only if that is not much work for what it gains."""
-        if not self.count:
-            self.base += len(self.slots)
-            self.slots.clear()
-            self.head = 0
-        elif 2 * self.head >= len(self.slots):
-            del self.slots[: self.head]
-            self.base += self.head
-            self.head = 0
-
     def remove(self, entries: Sequence[Entry]) -> None:
-        """Take these entries, wherever they are. Nobody may be on the way through `slots`."""
-        slots, base = self.slots, self.base
+        """Take these entries, wherever they are."""
+        slots, base = self._slots, self._base
         for entry in entries:
-            slots[entry.place - base] = None
+            if entry.place >= base:
+                slots[entry.place - base] = None
+            else:
+                del self._stragglers[bisect_left(self._stragglers, entry.place, key=_place_of)]
         self.count -= len(entries)
-        if not self.count:
-            self._cut()
+        if not self.count or len(slots) - self._head > max(_WORTH_CUTTING, _MOSTLY_HOLES * self.count):
+            self._leave_behind()
 
     def give_back(self, entries: Sequence[Entry]) -> None:
         """Put entries that were taken where they were."""
-        low = min(map(_place_of, entries))
-        if low < self.base:
-            self.slots[:0] = [None] * (self.base - low)
-            self.base, self.head = low, 0
-        slots, base = self.slots, self.base
-        missing = max(map(_place_of, entries)) - base + 1 - len(slots)
-        if missing > 0:
-            slots += [None] * missing
+        slots, base = self._slots, self._base
+        late = []
         for entry in entries:
-            slots[entry.place - base] = entry
             entry.state = WAITING
-        self.head = min(self.head, low - base)
+            at = entry.place - base
+            if at < 0:
+                late.append(entry)
+            else:
+                slots[at] = entry
+                self._head = min(self._head, at)
+        if late:
+            self._stragglers = sorted(self._stragglers + late, key=_place_of)
         self.count += len(entries)
+
+    def _cut(self) -> None:
+        """Cut holes off the front, but only if that is not much work for what it gains."""
+        if not self.count:
+            self._leave_behind()
+        elif 2 * self._head >= len(self._slots):
+            del self._slots[: self._head]
+            self._base += self._head
+            self._head = 0
+
+    def _leave_behind(self) -> None:
+        """Keep only the entries, if there are any: all that come from now on have places behind them."""
+        self._stragglers += [entry for entry in self._slots[self._head :] if entry is not None]
+        self._base += len(self._slots)
+        self._slots.clear()
+        self._head = 0

@@ -1,10 +1,12 @@
 """A queue: messages in order, and those who want them."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from heliograph.amqp.glance import glance
 from heliograph.broker.queues import dead_letters, refusal
+from heliograph.broker.queues.admission import admit
+from heliograph.broker.queues.browsing import browse
 from heliograph.broker.queues.consumer import Consumer, Selector
 from heliograph.broker.queues.consumers import Consumers
 from heliograph.broker.queues.correlation import CorrelationIndex
@@ -12,8 +14,6 @@ from heliograph.broker.queues.definition import Order, QueueDefinition
 from heliograph.broker.queues.entry import (
     GONE,
     IN_WORK,
-    NOT_PERSISTENT,
-    NOT_STORED,
     PENDING,
     TAKEN,
     WAITING,
@@ -73,90 +73,27 @@ class Queue:
 
     # Putting
 
-    def put(self, messages: Sequence[bytes], *, work: Work | None = None) -> Put:
+    def put(self, messages: Sequence[bytes], *, work: Work | None = None, patient: bool = False) -> Put:
         """Put encoded messages; which of them were refused, and whether the sender is to be told only when it is safe.
 
-        In a unit of work nobody sees them, and nothing is stored, before it is committed. ProtocolError, and none is
-        put, if one of them is no message.
+        In a unit of work nobody sees them, and nothing is stored, before it is committed. With `patient`, messages that
+        cannot be stored at present are taken all the same, and stored when they can be. ProtocolError, and none is put,
+        if one of them is no message.
         """
-        entries, refused = self.admit(messages)
+        entries, refused = admit(self, messages, self._queues, patient=patient)
         if work is not None and entries and (too_much := work.add_puts(self, entries)):
             self.counters.refused += len(entries)
             return Put(dict.fromkeys(range(len(messages)), too_much), stored=False)
         self.note_put(len(entries))
         stored = False
         if work is None and entries:
-            stored = self._queues.place({self: entries})
+            if self.keeps:
+                stored = self._queues.place({self: entries})
+            else:
+                self.show(entries)
         if refused:
             return Put(refused, stored)
         return refusal.STORED if stored else refusal.TAKEN
-
-    def admit(self, messages: Sequence[bytes], *, patient: bool = False) -> tuple[list[Entry], dict[int, Refusal]]:
-        """Make entries of the messages that may come in, and say which may not and why. See `Queues.put`."""
-        refused: dict[int, Refusal] = {}
-        room = self.definition.max_depth - self.depth
-        longest = self.definition.max_message_length
-        if (
-            self.deleted
-            or not self.definition.put_enabled
-            or len(messages) > room
-            or len(max(messages, key=len)) > longest
-        ):
-            refused = self._refusals(messages, room, longest)
-        entries = self.entries_of(messages)
-        if not patient and (trouble := self._queues.trouble):
-            for place, entry in enumerate(entries):
-                if entry.offset == NOT_STORED:
-                    refused.setdefault(place, trouble)
-        if refused:
-            entries = [entry for place, entry in enumerate(entries) if place not in refused]
-            self.counters.refused += len(refused)
-        return entries, refused
-
-    def _refusals(self, messages: Sequence[bytes], room: int, longest: int) -> dict[int, Refusal]:
-        everything = range(len(messages))
-        if self.deleted:
-            return dict.fromkeys(everything, Refusal(refusal.DELETED, f"queue {self.name} has been deleted"))
-        if not self.definition.put_enabled:
-            return dict.fromkeys(everything, Refusal(refusal.NOT_ALLOWED, f"queue {self.name} is not enabled for puts"))
-        refused = {}
-        taken = 0
-        for place, message in enumerate(messages):
-            if len(message) > longest:
-                refused[place] = Refusal(
-                    refusal.TOO_LONG,
-                    f"queue {self.name} takes messages of up to {longest} bytes, this one has {len(message)}",
-                )
-            elif taken == room or room < 0:
-                refused[place] = Refusal(
-                    refusal.FULL, f"queue {self.name} is full: it has {self.depth + taken} messages"
-                )
-            else:
-                taken += 1
-        return refused
-
-    def entries_of(self, messages: Sequence[bytes]) -> list[Entry]:
-        """Entries for messages, whether there is room for them or not."""
-        definition, now = self.definition, self._queues.now()
-        longest_life = definition.max_ttl
-        entries = []
-        for payload in messages:
-            durable, priority, ttl, _, body_at, deliver_at, delay, expires = glance(payload)
-            if not body_at:  # no header: the queue's defaults count
-                durable, priority = definition.default_persistence, definition.default_priority or priority
-            if delay:
-                deliver_at = now + delay
-            if ttl:
-                expires = now + ttl
-            if longest_life and not 0 < expires <= now + longest_life:
-                expires = now + longest_life
-            offset = NOT_PERSISTENT
-            if durable and self.keeps:
-                offset = NOT_STORED
-                if self.shelf is None:
-                    self._queues.open_shelf(self)
-            entries.append(Entry(self, payload, len(payload), priority, expires, deliver_at, now, offset))
-        return entries
 
     def takes(self, number: int) -> bool:
         """Whether so many messages may be put."""
@@ -172,8 +109,8 @@ class Queue:
         """Everybody may see these messages from now on, all but those that are delayed."""
         if self.deleted or not entries:
             return
-        if self.shelf is not None and not self._show_on_shelf(self.shelf, entries):
-            return
+        if self.shelf is not None:
+            entries = self._show_on_shelf(self.shelf, entries)
         self._show(entries)
 
     def _show(self, entries: list[Entry]) -> None:
@@ -187,18 +124,20 @@ class Queue:
             entries = [entry for entry in entries if entry not in later]
         self._line_up(entries)
 
-    def _show_on_shelf(self, shelf: Shelf, entries: list[Entry]) -> bool:
-        """Whether these are to be kept in memory."""
+    def _show_on_shelf(self, shelf: Shelf, entries: list[Entry]) -> list[Entry]:
+        """Which of some entries, that may be seen from now on, are to be known here."""
         persistent = [entry for entry in entries if entry.offset >= 0]
-        if not shelf.loaded and len(persistent) == len(entries):
-            shelf.shown = persistent[-1].offset + 1
-            self._queues.wake(self)
-            return False  # nobody has looked into the queue yet; whoever does will find them in the log
-        self.load()
         if persistent:
+            # As long as nobody has looked into the queue, they need not be: whoever does will find them in the log.
+            if not shelf.loaded and (len(persistent) == len(entries) or not self.load()):
+                shelf.shown = persistent[-1].offset + 1
+                self._queues.wake(self)
+                return [entry for entry in entries if entry.offset < 0]
             shelf.show(persistent)
             self._queues.note_shown(self, persistent)
-        return True
+        else:
+            self.load()
+        return entries
 
     def take_up(self, entries: list[Entry]) -> None:
         """These have been found in the log: they wait before all others."""
@@ -277,6 +216,8 @@ class Queue:
     def remove_consumer(self, consumer: Consumer) -> None:
         """It gets nothing more. What it has not settled has to be settled by whoever removes it."""
         self.consumers.remove(consumer)
+        if self.shelf is not None and not len(self.consumers):
+            self.shelf.rest()
 
     def serve(self, consumer: Consumer) -> None:
         """Its credit has grown: give it what there is, now. Afterwards a link that drains has got all that it can."""
@@ -306,7 +247,7 @@ class Queue:
         if self._timetable is not None:
             taken = self._less_expired(taken)
         if self.shelf is not None and self.fetch(taken) is None:
-            self._give_back(taken)
+            self._give_back(taken)  # and nobody is woken: they would ask for the same again
             return None
         for entry in taken:
             entry.state = TAKEN
@@ -408,6 +349,7 @@ class Queue:
         self.in_flight -= len(entries)
         if entries:
             self._give_back(entries)
+            self._queues.wake(self)
             if self._timetable is not None:
                 now = self._queues.now()
                 expired = [entry for entry in entries if 0 < entry.expires <= now]
@@ -423,7 +365,6 @@ class Queue:
         if self.index is not None:
             self.consumers.note_ids(entries)
         self.let_go(entries)
-        self._queues.wake(self)
 
     def _take_out(self, entries: list[Entry]) -> None:
         """Take messages that wait out of their places."""
@@ -484,22 +425,11 @@ class Queue:
                     self.let_go(fetched)
 
     def browse(self, selector: Selector | None = None) -> Iterator[Entry]:
-        """All messages that a consumer could get now, in order, with their payloads in memory; they stay."""
-        self.load()
-        for lane in list(self.lanes):
-            place = lane.first
-            while place < lane.end:
-                at = max(place - lane.base, 0)
-                some = self.without_expired([e for e in lane.slots[at : at + 256] if e is not None])
-                place = lane.base + at + 256
-                fetched = self.fetch(some)
-                if fetched is None:
-                    return
-                for entry in some:
-                    if selector is None or selector(entry.message):
-                        yield entry
-                    entry.parsed = None
-                self.let_go(fetched)
+        """All messages that a consumer could get now, in order; they stay.
+
+        A payload is in memory until the next entry is asked for.
+        """
+        return browse(self, selector)
 
     def peek(self) -> Entry | None:
         """The message that a consumer would get next; it stays."""
@@ -520,22 +450,15 @@ class Queue:
 
     def statistics(self) -> QueueStatistics:
         """Figures of this moment."""
-        counters = self.counters
-        oldest = min([entry.put_at for lane in self.lanes if (entry := next(iter(lane), None))], default=0)
-        if self.shelf is not None and not self.shelf.loaded:
-            oldest = self.shelf.oldest
+        waiting = [entry.put_at for lane in self.lanes if (entry := next(iter(lane), None))]
+        oldest = self.shelf.oldest if self.shelf is not None and not self.shelf.loaded else min(waiting, default=0)
         return QueueStatistics(
             depth=self.depth,
             in_flight=self.in_flight,
             delayed=self._timetable.delayed if self._timetable is not None else 0,
             consumers=len(self.consumers),
             oldest_age=max(0, self._queues.now() - oldest) / 1000 if oldest else 0.0,
-            put=counters.put,
-            got=counters.got,
-            expired=counters.expired,
-            dead_lettered=counters.dead_lettered,
-            refused=counters.refused,
-            high_water=counters.high_water,
+            **asdict(self.counters),
         )
 
     # Changes

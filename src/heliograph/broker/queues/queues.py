@@ -2,10 +2,12 @@
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from heliograph.broker import facts
 from heliograph.broker.queues import refusal
+from heliograph.broker.queues.admission import admit
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, MOST_MESSAGES, TEMPORARY_MODEL, Kind, QueueDefinition
 from heliograph.broker.queues.entry import NOT_STORED, Entry
 from heliograph.broker.queues.facts import DELIVERIES_ROW, QueueFacts, gone_fact, queue_fact
@@ -200,16 +202,13 @@ class Queues:
     # Messages
 
     def put(self, queues: Sequence[Queue], messages: Sequence[bytes], *, patient: bool = False) -> list[Put]:
-        """Put the same messages into several queues; a body is stored once. One answer for each queue.
-
-        With `patient`, messages that cannot be stored at present are taken all the same, and stored when they can be.
-        """
-        if len(queues) == 1 and not patient:
-            return [queues[0].put(messages)]
+        """Put the same messages into several queues; a body is stored once. One answer for each queue."""
+        if len(queues) == 1:
+            return [queues[0].put(messages, patient=patient)]
         answers = []
         alike: dict[tuple[object, ...], Runs] = {}
         for queue in queues:
-            entries, refused = queue.admit(messages, patient=patient)
+            entries, refused = admit(queue, messages, self, patient=patient)
             queue.note_put(len(entries))
             stored = any(entry.offset == NOT_STORED for entry in entries)
             answers.append(Put(refused, stored))
@@ -297,6 +296,11 @@ class Queues:
         """Do this when the turn is safe."""
         assert self._broker.store is not None
         self._broker.store.when_safe(action)
+
+    def together(self) -> AbstractContextManager[None]:
+        """All that is stored within is there after a crash, or nothing of it."""
+        assert self._broker.store is not None
+        return self._broker.store.together()
 
     @property
     def trouble(self) -> Refusal | None:

@@ -93,8 +93,7 @@ class Work:
             self._happened()
             done(None)
             return
-        turn.flush_puts()  # what came before stays before
-        with turn.ledger.group():
+        with self._queues.together():
             self._write(turn)
         self._queues.when_safe(lambda: self._safe(done))
 
@@ -138,7 +137,6 @@ class Work:
                 turn.acknowledge(queue.shelf.cursor, offsets)
         for action in self._publications:
             action()
-        turn.flush_puts()  # into queues that are bound to topics
 
     def _happened(self) -> None:
         for queue, entries in self._gets.items():

@@ -1,0 +1,86 @@
+"""What a queue lets in: messages become entries, or are refused one by one."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from heliograph.amqp.glance import glance
+from heliograph.broker.queues import refusal
+from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, Entry
+from heliograph.broker.queues.refusal import Refusal
+
+if TYPE_CHECKING:
+    from heliograph.broker.queues.queue import Queue
+    from heliograph.broker.queues.queues import Queues
+
+
+def admit(
+    queue: "Queue", messages: Sequence[bytes], queues: "Queues", *, patient: bool = False
+) -> tuple[list[Entry], dict[int, Refusal]]:
+    """Make entries of the messages that may come in, and say which may not and why, by their place in the run.
+
+    With `patient`, those that cannot be stored at present may. ProtocolError if one of them is no message.
+    """
+    definition = queue.definition
+    entries = _entries(queue, messages, queues)
+    refused: dict[int, Refusal] = {}
+    if (
+        len(messages) > definition.max_depth - queue.depth
+        or not definition.put_enabled
+        or queue.deleted
+        or max(map(len, messages), default=0) > definition.max_message_length
+    ):
+        refused = _refusals(queue, messages)
+    if not patient and (trouble := queues.trouble) is not None:
+        for place, entry in enumerate(entries):
+            if entry.offset == NOT_STORED:
+                refused.setdefault(place, trouble)
+    if refused:
+        entries = [entry for place, entry in enumerate(entries) if place not in refused]
+        queue.counters.refused += len(refused)
+    return entries, refused
+
+
+def _entries(queue: "Queue", messages: Sequence[bytes], queues: "Queues") -> list[Entry]:
+    definition, keeps, now = queue.definition, queue.keeps, queues.now()
+    longest_life = definition.max_ttl
+    entries = []
+    for payload in messages:
+        durable, priority, ttl, _, body_at, deliver_at, delay, expires = glance(payload)
+        if not body_at:  # no header: the queue's defaults count
+            durable, priority = definition.default_persistence, definition.default_priority or priority
+        if delay:
+            deliver_at = now + delay
+        if ttl:
+            expires = now + ttl
+        if longest_life and not 0 < expires <= now + longest_life:
+            expires = now + longest_life
+        offset = NOT_PERSISTENT
+        if durable and keeps:
+            offset = NOT_STORED
+            if queue.shelf is None:
+                queues.open_shelf(queue)
+        entries.append(Entry(queue, payload, len(payload), priority, expires, deliver_at, now, offset))
+    return entries
+
+
+def _refusals(queue: "Queue", messages: Sequence[bytes]) -> dict[int, Refusal]:
+    definition, name = queue.definition, queue.name
+    if queue.deleted:
+        why = Refusal(refusal.DELETED, f"queue {name} has been deleted")
+        return dict.fromkeys(range(len(messages)), why)
+    if not definition.put_enabled:
+        why = Refusal(refusal.NOT_ALLOWED, f"queue {name} is not enabled for puts")
+        return dict.fromkeys(range(len(messages)), why)
+    refused = {}
+    longest = definition.max_message_length
+    room = max(0, definition.max_depth - queue.depth)
+    for place, message in enumerate(messages):
+        if len(message) > longest:
+            text = f"queue {name} takes messages of up to {longest} bytes, this one has {len(message)}"
+            refused[place] = Refusal(refusal.TOO_LONG, text)
+        elif not room:
+            text = f"queue {name} is full: it has {max(queue.depth, definition.max_depth)} messages"
+            refused[place] = Refusal(refusal.FULL, text)
+        else:
+            room -= 1
+    return refused
