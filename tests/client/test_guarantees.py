@@ -1,6 +1,6 @@
 """What holds however often and whenever the connection breaks."""
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from client.memory import Memory
@@ -43,7 +43,7 @@ def test_every_message_arrives_at_least_once_and_in_order(steps):
             sent.append(send(core, len(sent)))
         else:
             disturb(memory, step)
-    memory.pass_time(60)
+    memory.pass_time(5)
     assert all(each.done and each.error is None for each in sent)
     assert list(dict.fromkeys(memory.broker.bodies("q"))) == list(range(len(sent)))
 
@@ -62,7 +62,7 @@ def test_every_message_is_received_at_least_once_and_none_is_left(steps):
             bodies += [] if message is None else [message.body]
         else:
             disturb(memory, step)
-    memory.pass_time(60)
+    memory.pass_time(5)
     while (message := core.next()) is not None:
         bodies.append(message.body)
         memory.core.touch(core)
@@ -74,6 +74,8 @@ def test_every_message_is_received_at_least_once_and_none_is_left(steps):
 
 @settings(deadline=None)
 @given(st.lists(st.sampled_from(["move", "commit", "roll_back", "turn", "run"]) | CUT, max_size=30))
+@example(["move", "cut", "commit", "commit"])
+@example(["move", "cut before writing", "commit", "commit"])
 def test_units_of_work_move_each_message_exactly_once(steps):
     memory = opened()
     fill(memory, *range(10), queue="in")
@@ -102,7 +104,7 @@ def test_units_of_work_move_each_message_exactly_once(steps):
 
 def end(memory: Memory, owner, how: str) -> None:
     ending = start(getattr(owner, how)())
-    memory.pass_time(60)
+    memory.pass_time(5)
     try:
         memory.finish(ending)
     except (TransactionRolledBack, TransactionInDoubt):
