@@ -58,7 +58,7 @@ class _Recorder:
         return getattr(self._connection, name)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(data=st.data())
 def test_a_damaged_conversation_does_no_harm(conversation, data):
     damaged = bytearray(conversation)
