@@ -55,8 +55,8 @@ def test_an_unknown_option_in_a_url_is_refused_with_those_that_there_are():
 
 
 def test_arguments_win_over_the_url():
-    settings = settings_of({"prefetch": "1", "reconnect": "false"}, {"prefetch": 5, "reconnect": None})
-    assert (settings.prefetch, settings.reconnect) == (5, False)
+    settings = settings_of({"prefetch": "1", "reconnect": "false"}, {"prefetch": 1000, "reconnect": None})
+    assert (settings.prefetch, settings.reconnect) == (1000, False)
 
 
 @pytest.mark.parametrize(("name", "text"), [("prefetch", "many"), ("prefetch", "-1"), ("reconnect", "maybe")])

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from heliograph.client.problems import MessagingProblem
@@ -54,8 +54,7 @@ def settings_of(in_url: dict[str, str], given: dict[str, Any]) -> Settings:
             values[name] = _FROM_TEXT[name](text)
         except (KeyError, ValueError):
             raise Problem(f"the option {name} in a server's URL cannot be {text!r}") from None
-    defaults = {each.name: each.default for each in fields(Settings)}
-    values |= {name: value for name, value in given.items() if value is not None and value != defaults.get(name)}
+    values |= {name: value for name, value in given.items() if value is not None}
     settings = Settings(**values)
     if settings.prefetch < 0 or settings.timeout <= 0 or settings.idle_timeout < 0:
         raise Problem("prefetch and idle_timeout cannot be negative, and timeout is more than 0 seconds")
