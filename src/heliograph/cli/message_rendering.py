@@ -33,7 +33,7 @@ def rendered(message: Message, number: int) -> Iterator[bytes]:
     shown = [(name, value) for name, value in _facts(message) if name not in {"body", "properties", "annotations"}]
     yield f"--- {number}".encode()
     for name, value in shown:
-        yield f"{_INDENT}{name.replace('_', '-')}: {_plain(value)}".encode()
+        yield f"{_INDENT}{name.replace('_', '-')}: {_shown(value)}".encode()
     for kind in ("properties", "annotations"):
         for key, value in getattr(message, kind).items():
             if str(key).startswith(_FOR_CLIENTS):
@@ -43,8 +43,7 @@ def rendered(message: Message, number: int) -> Iterator[bytes]:
 
 
 def _facts(message: Message) -> Iterator[tuple[str, Any]]:
-    yield "message_id", message.message_id
-    for name in ("correlation_id", "type", "content_type", "group_id", "group_sequence", "user_id"):
+    for name in ("message_id", "correlation_id", "type", "content_type", "group_id", "group_sequence", "user_id"):
         if (value := getattr(message, name)) is not None:
             yield name, value
     if message.reply_to is not None:
@@ -61,6 +60,10 @@ def _facts(message: Message) -> Iterator[tuple[str, Any]]:
     if message.annotations:
         yield "annotations", message.annotations
     yield "body", message.body
+
+
+def _shown(value: Any) -> Any:
+    return ("yes" if value else "no") if isinstance(value, bool) else _plain(value)
 
 
 def _plain(value: Any) -> Any:
