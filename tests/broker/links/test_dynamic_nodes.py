@@ -5,6 +5,7 @@ import pytest
 from broker.links.amqp_clients import text
 from heliograph.amqp import Source, Target
 from heliograph.amqp.values import Described, Symbol, ULong
+from heliograph.broker.queues.definition import Kind, QueueDefinition
 
 LIFETIME = {Symbol("lifetime-policy"): Described(ULong(0x2B), [])}
 
@@ -55,3 +56,28 @@ def test_a_consumer_of_it_is_told(scene, client):
     link.detach()
     scene.run()
     assert client.refusal(consumer).condition == "amqp:resource-deleted"
+
+
+def test_whoever_names_a_model_gets_a_queue_of_its_own_that_is_made_after_it(scene, client):
+    scene.broker.queues.define(QueueDefinition("REPLIES", Kind.MODEL, max_depth=1, temporary=True))
+    links = [client.receiver("REPLIES"), client.receiver("REPLIES")]
+    names = [link.source.address for link in links]
+    assert len(set(names)) == 2
+    assert all(name.startswith("REPLIES.") for name in names)
+    assert scene.broker.queues.find(names[0]).definition.max_depth == 1
+    client.send(client.sender(names[1]), text("yours"))
+    assert [client.bodies(link) for link in links] == [[], ["yours"]]
+    links[0].detach()
+    scene.run()
+    assert client.refusal(client.sender(names[0])).condition == "amqp:not-found"
+
+
+def test_a_queue_made_after_a_model_for_permanent_ones_stays(scene, client):
+    scene.broker.queues.define(QueueDefinition("KEPT", Kind.MODEL))
+    link = client.sender("queue://KEPT")
+    name = link.target.address
+    client.send(link, text("still here"))
+    link.detach()
+    client.lose()
+    later = scene.amqp("later")
+    assert later.bodies(later.receiver(name)) == ["still here"]

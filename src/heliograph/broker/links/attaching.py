@@ -16,9 +16,9 @@ from heliograph.amqp.performatives import (
 from heliograph.amqp.receiver import Receiver
 from heliograph.amqp.sender import Sender
 from heliograph.broker.links import subscribing
-from heliograph.broker.links.addresses import TOPIC_CAPABILITIES, Kind, read_address
+from heliograph.broker.links.addresses import TOPIC_CAPABILITIES, Address, Kind, read_address
 from heliograph.broker.links.consuming import consume, offered
-from heliograph.broker.links.dynamic_nodes import new_temporary_queue, new_temporary_topic
+from heliograph.broker.links.dynamic_nodes import is_model, new_queue_after, new_temporary_queue, new_temporary_topic
 from heliograph.broker.links.filters import read_filters
 from heliograph.broker.links.incoming import Incoming
 from heliograph.broker.links.outgoing import Outgoing
@@ -83,7 +83,11 @@ def _target(connection: "AmqpConnection", link: Receiver, target: Target) -> tup
         return queue, replace(target, address=queue.definition.name)
     if not target.address:
         return Relay(connection), target
-    return find_place(connection, read_address(target.address, target.capabilities)), target
+    address = read_address(target.address, target.capabilities)
+    if address.kind is not Kind.TOPIC and is_model(connection, address.name):
+        queue = new_queue_after(connection, address.name, link)
+        return queue, replace(target, address=queue.definition.name)
+    return find_place(connection, address), target
 
 
 # The client receives
@@ -107,6 +111,9 @@ def _attach_outgoing(connection: "AmqpConnection", link: Sender) -> None:
     if address.kind is Kind.TOPIC:
         subscribing.subscribe(connection, link, address.name, source, filters)
         return
+    if is_model(connection, address.name):
+        address = Address(Kind.QUEUE, new_queue_after(connection, address.name, link).definition.name)
+        source = replace(source, address=address.name)
     browse = source.distribution_mode == DistributionMode.COPY
     awaited = None if browse else filters.awaited
     outgoing = Outgoing(

@@ -1,12 +1,15 @@
-"""Nodes that a client has made for itself: they go when the link goes that asked for them."""
+"""Nodes that a client has made for itself: they go when the link goes that asked for them, unless a model says that
+they stay.
+"""
 
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from heliograph.amqp.link import Link
 from heliograph.broker.links.addresses import TEMPORARY_TOPICS
-from heliograph.broker.queues.definition import TEMPORARY_MODEL
+from heliograph.broker.queues.definition import TEMPORARY_MODEL, Kind
 from heliograph.broker.queues.queue import Queue
+from heliograph.broker.queues.refusal import NoSuchQueue
 
 if TYPE_CHECKING:
     from heliograph.broker.links.connection import AmqpConnection
@@ -15,6 +18,19 @@ if TYPE_CHECKING:
 def new_temporary_queue(connection: "AmqpConnection", link: Link) -> Queue:
     """A queue that lives as long as the link."""
     return connection.broker.queues.create_dynamic(TEMPORARY_MODEL, link)
+
+
+def is_model(connection: "AmqpConnection", name: str) -> bool:
+    """Whether a client that names this wants a queue of its own, made after it."""
+    try:
+        return connection.broker.queues.definition(name).kind is Kind.MODEL
+    except NoSuchQueue:
+        return False
+
+
+def new_queue_after(connection: "AmqpConnection", model: str, link: Link) -> Queue:
+    """A queue made after a model, whose name it begins with; it lives as long as the link if the model is for such."""
+    return connection.broker.queues.create_dynamic(model, link, model)
 
 
 def new_temporary_topic() -> str:
