@@ -49,7 +49,11 @@ class Proton:
 
     def connect(self, port: int, **options: Any) -> "ProtonConnection":
         connection = ProtonConnection(port, **options)
-        connection.await_open()
+        try:
+            connection.await_open()
+        except Refused:
+            connection.cut()
+            raise
         return connection
 
     def close(self) -> None:
@@ -137,16 +141,18 @@ class ProtonConnection:
         self._dispatch()
 
     def _read(self) -> None:
-        while (room := self.transport.capacity()) > 0:
-            try:
-                data = self._socket.recv(min(room, 1 << 20))
-            except ConnectionResetError:
-                data = b""
-            if not data:
-                self.transport.close_tail()
-                return
+        """Read once, as Proton's own drivers do: it has to see what was read before it sees the end."""
+        room = self.transport.capacity()
+        if room <= 0:
+            return
+        try:
+            data = self._socket.recv(min(room, 1 << 20))
+        except ConnectionResetError:
+            data = b""
+        if data:
             self.transport.push(data)
-            self._dispatch()
+        else:
+            self.transport.close_tail()
 
     def _write(self) -> None:
         while (pending := self.transport.pending()) > 0:
@@ -170,7 +176,8 @@ class ProtonConnection:
     def await_open(self) -> None:
         """Wait until the server has opened; Refused if it closes instead, or does not let this user in."""
         engine, transport = self.engine, self.transport
-        self.pump(lambda: engine.state & Connection.REMOTE_ACTIVE or transport.closed or transport.condition)
+        answered = Connection.REMOTE_ACTIVE | Connection.REMOTE_CLOSED
+        self.pump(lambda: engine.state & answered or transport.closed or transport.condition)
         properties = engine.remote_properties or {}
         if properties.get("amqp:connection-establishment-failed"):
             self.pump(lambda: engine.state & Connection.REMOTE_CLOSED)

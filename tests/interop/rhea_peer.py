@@ -2,14 +2,16 @@
 
 import base64
 import json
+import queue
 import subprocess
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from interop.amqp_letters import UNSUBSCRIBE, Large, Letter, Outcome, Refused, Repeated, Terminus
-from running import PATIENCE, Lines
+from running import PATIENCE
 from tools import missing, program
 
 NODE = Path(__file__).parent / "node"
@@ -29,9 +31,17 @@ class Rhea:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
-        self._lines = Lines(self._process.stdout)
+        self._answers: queue.Queue[bytes] = queue.Queue()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
         self._number = 0
-        self._lines.wait_for('"ready"')
+        assert b'"ready"' in self._answers.get(timeout=PATIENCE)
+
+    def _read(self) -> None:
+        assert self._process.stdout
+        for line in self._process.stdout:
+            self._answers.put(line)
+        self._answers.put(b'{"number":0,"broken":"Node has ended"}')
 
     def ask(self, request: str, **told: Any) -> dict[str, Any]:
         """Have something done, and wait for the answer."""
@@ -40,7 +50,10 @@ class Rhea:
         assert self._process.stdin
         self._process.stdin.write(line.encode() + b"\n")
         self._process.stdin.flush()
-        answer = json.loads(self._lines.wait_for(f'{{"number":{self._number},'))
+        answer = {}
+        while answer.get("number") != self._number:  # one that nobody waited for long enough may come late
+            answer = json.loads(self._answers.get(timeout=2 * PATIENCE))
+            assert answer["number"], answer["broken"]
         if "refused" in answer:
             error = answer["refused"]
             raise Refused(error["condition"], error["description"], error["info"])
@@ -78,7 +91,9 @@ class Rhea:
         assert self._process.stdin
         self._process.stdin.close()
         self._process.wait(PATIENCE)
-        self._lines.close()
+        self._thread.join(PATIENCE)
+        assert self._process.stdout
+        self._process.stdout.close()
 
 
 class RheaConnection:
@@ -162,7 +177,8 @@ class _RheaLink:
         self._rhea = rhea
         self._number = told["link"]
         self.address, self.longest, self.filters = told["address"], told["longest"], told["filter"]
-        self.capabilities = told["capabilities"]
+        some = told["capabilities"] or []
+        self.capabilities = [some] if isinstance(some, str) else some
 
     def ended(self, timeout: float = PATIENCE) -> str | None:
         """Why the server has ended the link, once it has; None if it has not."""

@@ -165,13 +165,13 @@ const requests = {
     connection.on("connection_error", () => {});
     await first(connection, {
       connection_open: () => null,
-      connection_error: ({ error }) => refuse(connection.remote.close?.error ?? error),
+      connection_error: ({ error }) => refuse(error),
       disconnected: ({ error }) => refuse({ condition: "", description: String(error) }),
     });
-    // A refusal is an open with a close right behind it.
-    if (connection.properties?.["amqp:connection-establishment-failed"]) {
-      await first(connection, { connection_error: () => refuse(connection.remote.close.error) });
-    }
+    // A refusal is an open with a close right behind it, which may have come already.
+    const failed = connection.properties?.["amqp:connection-establishment-failed"];
+    if (failed && !connection.error) await first(connection, { connection_error: () => null });
+    if (failed) refuse(connection.error);
     return {
       connection: keep(connection),
       offered: connection.offered_capabilities ?? [],
