@@ -527,11 +527,10 @@ def decoded(payload: bytes) -> Letter:
     """A message as Proton reads it."""
     read = Message()
     read.decode(payload)
-    body = bytes(read.body) if isinstance(read.body, bytes | memoryview) else read.body
-    letter = Letter(body, annotations={str(key): value for key, value in (read.annotations or {}).items()})
+    letter = Letter(_plain(read.body), annotations={str(key): value for key, value in (read.annotations or {}).items()})
     for key in vars(letter):
         if key not in ("body", "annotations"):
-            setattr(letter, key, getattr(read, _NAMES.get(key, key)))
+            setattr(letter, key, _plain(getattr(read, _NAMES.get(key, key))))
     letter.ttl = round(read.ttl * 1000) or None
     letter.content_type = (
         None if read.content_type == "None" else read.content_type
@@ -539,3 +538,7 @@ def decoded(payload: bytes) -> Letter:
     letter.group_sequence = read.group_sequence or None
     letter.properties = dict(read.properties or {})
     return letter
+
+
+def _plain(value: Any) -> Any:
+    return bytes(value) if isinstance(value, memoryview) else value
