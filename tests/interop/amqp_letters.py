@@ -75,7 +75,8 @@ class Terminus:
     copy: bool = False
     selector: str | None = None
     no_local: bool = False
-    expiry: str | None = None
+    failing: bool = False
+    """Whether what is left unsettled has failed, which Qpid JMS says of all that it receives. Proton cannot say it."""
 
 
 UNSUBSCRIBE = Terminus(address="")

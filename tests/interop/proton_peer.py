@@ -323,12 +323,12 @@ class ProtonSender(ProtonLink):
 
     def send(self, letter: Letter, *, txn: bytes | None = None) -> Outcome:
         """Send, and wait until the server has said what became of it; at once if it is sent settled."""
-        return self._outcome(self.give(encoded(letter), txn))
+        return self.outcome(self.give(encoded(letter), txn))
 
     def send_all(self, letters: Sequence[Letter]) -> list[str]:
         """Send several at once; what became of them."""
         deliveries = [self.give(encoded(letter)) for letter in letters]
-        return [self._outcome(delivery).outcome for delivery in deliveries]
+        return [self.outcome(delivery).outcome for delivery in deliveries]
 
     def give(self, payload: bytes, txn: bytes | None = None) -> Delivery:
         """Send as soon as there is credit."""
@@ -345,7 +345,8 @@ class ProtonSender(ProtonLink):
             self.connection.pump(lambda: self.connection.transport.pending() == 0)
         return delivery
 
-    def _outcome(self, delivery: Delivery) -> Outcome:
+    def outcome(self, delivery: Delivery) -> Outcome:
+        """What the server says of a delivery, once it has settled it."""
         link = self.link
         if link.snd_settle_mode == Link.SND_SETTLED:
             return Outcome("")
@@ -450,13 +451,13 @@ class ProtonCoordinator(ProtonSender):
 
     def declare(self) -> bytes:
         """Begin a transaction."""
-        outcome = self._outcome(self.ask(DECLARE, [None]))
+        outcome = self.outcome(self.ask(DECLARE, [None]))
         assert outcome.outcome == "declared"
         return outcome.txn
 
     def discharge(self, txn: bytes, *, fail: bool = False) -> Outcome:
         """Commit it, or roll it back."""
-        return self._outcome(self.ask(DISCHARGE, [txn, fail]))
+        return self.outcome(self.ask(DISCHARGE, [txn, fail]))
 
     def ask(self, what: int, fields: list[Any]) -> Delivery:
         """Send a request, and do not wait."""
@@ -484,8 +485,6 @@ def _fill(terminus: Any, asked: Terminus) -> None:
     if asked.lasting:
         terminus.durability = ProtonTerminus.DELIVERIES
         terminus.expiry_policy = ProtonTerminus.EXPIRE_NEVER
-    if asked.expiry == "link-detach":
-        terminus.expiry_policy = ProtonTerminus.EXPIRE_WITH_LINK
     if asked.copy:
         terminus.distribution_mode = ProtonTerminus.DIST_MODE_COPY
     filters: dict[Any, Any] = {}

@@ -157,7 +157,7 @@ class RheaSession:
             options["snd_settle_mode"] = 1
         if second:
             options["rcv_settle_mode"] = 1
-        told: dict[str, Any] = {"noLocal": asked.no_local, "nullSource": asked is UNSUBSCRIBE}
+        told: dict[str, Any] = {"noLocal": asked.no_local, "nullSource": asked is UNSUBSCRIBE, "failing": asked.failing}
         if asked.selector is not None:
             told["selector"] = asked.selector
         answer = self._rhea.ask("receiver", on=self._number, options=_without_none(options), **told)
@@ -272,8 +272,6 @@ def _source(asked: Terminus) -> dict[str, Any]:
     told = _target(asked)
     if asked.lasting:
         told |= {"durable": 2, "expiry_policy": "never"}
-    if asked.expiry:
-        told["expiry_policy"] = asked.expiry
     if asked.copy:
         told["distribution_mode"] = "copy"
     return told

@@ -6,8 +6,9 @@ import pytest
 
 from heliograph.client import Message, Session
 from interop.amqp_letters import Letter, Refused, Terminus
-from interop.amqp_peers import Connect, PeerConnection, got, nothing, rest, take
-from running import PATIENCE
+from interop.amqp_peers import Connect, PeerConnection, connecting, got, nothing, rest, take
+from interop.rhea_peer import Rhea
+from running import PATIENCE, RunningServer
 
 Define = Callable[..., str]
 
@@ -174,6 +175,16 @@ def test_what_was_not_settled_counts_as_failed_when_the_connection_is_lost(conne
     got(lost.receiver(queue))
     lost.cut()
     assert take(other.receiver(queue)).delivery_count == 1
+
+
+def test_what_was_not_settled_has_the_default_outcome(rhea: Rhea, amqp_server: RunningServer, queue: str) -> None:
+    with connecting(rhea, amqp_server.port_of("amqp")) as connect:
+        connection = connect()
+        connection.sender(queue).send(Letter("x"))
+        receiver = connection.receiver(Terminus(queue, failing=True))
+        got(receiver)
+        receiver.close()
+        assert take(connection.receiver(queue)).delivery_count == 1
 
 
 def test_presettled_messages_are_gone_when_they_are_sent(connection: PeerConnection, queue: str) -> None:

@@ -4,11 +4,14 @@ import hashlib
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from interop.amqp_letters import Large, Letter, Refused, Repeated, Terminus
-from interop.amqp_peers import Connect, PeerConnection, got, nothing, rest, take
+from interop.amqp_peers import Connect, Peer, PeerConnection, connecting, got, nothing, rest, take
+from interop.proton_peer import Proton, encoded
+from running import RunningServer, servers
 
 Define = Callable[..., str]
 
@@ -172,3 +175,65 @@ def test_small_frames(connect_peer: Connect, queue: str) -> None:
     body = os.urandom(50_000)
     connection.sender(queue).send(Letter(body))
     assert take(connection.receiver(queue)).body == body
+
+
+def test_a_small_session_window(proton: Proton, amqp_server: RunningServer, queue: str) -> None:
+    with connecting(proton, amqp_server.port_of("amqp")) as connect:
+        connection = connect(frame_size=4096)
+        connection.main.incoming_capacity = 8192
+        bodies = [os.urandom(100_000) for _ in range(5)]
+        sender = connection.sender(queue)
+        for body in bodies:
+            sender.send(Letter(body))
+        receiver = connection.receiver(queue)
+        assert [take(receiver).body for _ in bodies] == bodies
+
+
+def test_a_message_that_is_aborted_does_not_arrive(proton: Proton, amqp_server: RunningServer, queue: str) -> None:
+    with connecting(proton, amqp_server.port_of("amqp")) as connect:
+        connection = connect()
+        sender = connection.sender(queue)
+        delivery = sender.link.delivery("aborted")
+        sender.link.stream(encoded(Letter(b"x" * 100_000))[:70_000])
+        connection.pump(lambda: connection.transport.pending() == 0)
+        delivery.abort()
+        assert sender.send(Letter("next")).outcome == "accepted"
+        assert rest(connection, queue) == ["next"]
+
+
+def test_messages_on_two_links_at_once(proton: Proton, amqp_server: RunningServer, queue: str) -> None:
+    with connecting(proton, amqp_server.port_of("amqp")) as connect:
+        connection = connect()
+        senders = [connection.sender(queue) for _ in range(2)]
+        payloads = [encoded(Letter(letter * 150_000)) for letter in (b"a", b"b")]
+        for sender in senders:
+            sender.link.delivery("both")
+        for at in range(0, 160_000, 40_000):
+            for sender, payload in zip(senders, payloads, strict=True):
+                sender.link.stream(payload[at : at + 40_000])
+                connection.pump(lambda: connection.transport.pending() == 0)
+        for sender in senders:
+            sender.link.advance()
+        assert sorted(rest(connection, queue)) == [b"a" * 150_000, b"b" * 150_000]
+
+
+def test_what_is_persistent_outlives_the_server(peer: Peer, tmp_path: Path) -> None:
+    config = '[http]\nport = 0\n[[listener]]\nprotocol = "amqp"\nport = 0\n[[queue]]\nname = "q"\n'
+    config += f'[storage]\ndirectory = "{tmp_path / "data"}"\n'
+    wanted = Terminus("news", ("topic",), lasting=True)
+    with servers(tmp_path) as start:
+        server = start(config)
+        with connecting(peer, server.port_of("amqp")) as connect:
+            connection = connect(container="c")
+            connection.receiver(wanted, name="sub").detach()
+            connection.sender("q").send_all([Letter("kept", durable=True), Letter("lost")])
+            connection.sender(Terminus("news", ("topic",))).send(Letter("kept too", durable=True))
+            late = Letter("delayed", durable=True, annotations={"x-opt-delivery-delay": 1500})
+            connection.sender("q").send(late)
+        server.stop()
+        server = start(config)
+        with connecting(peer, server.port_of("amqp")) as connect:
+            connection = connect(container="c")
+            assert rest(connection, "q") == ["kept"]
+            assert take(connection.receiver(wanted, name="sub")).body == "kept too"
+            assert take(connection.receiver("q")).body == "delayed"

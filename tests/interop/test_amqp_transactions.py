@@ -1,9 +1,13 @@
 """Transactions of AMQP clients that nobody here wrote."""
 
+from collections.abc import Callable
+
 import pytest
 
 from interop.amqp_letters import Letter
 from interop.amqp_peers import Connect, PeerConnection, got, nothing, rest, take
+
+Define = Callable[..., str]
 
 
 @pytest.mark.parametrize("durable", [True, False])
@@ -33,7 +37,7 @@ def test_what_is_sent_in_a_transaction_that_is_rolled_back_is_never_seen(
 
 @pytest.mark.parametrize("fail", [True, False])
 def test_gets_and_puts_of_a_transaction_happen_together(
-    connection: PeerConnection, queue: str, define: Connect, fail: bool
+    connection: PeerConnection, queue: str, define: Define, fail: bool
 ) -> None:
     answers = define(f"{queue}.a")
     connection.sender(queue).send_all([Letter("one", durable=True), Letter("two", durable=True)])
@@ -117,7 +121,7 @@ def test_a_transaction_that_is_over_is_unknown(connection: PeerConnection, queue
     assert connection.sender(queue).send(Letter("late"), txn=txn).condition == "amqp:transaction:unknown-id"
 
 
-def test_a_commit_that_cannot_be_done_is_rolled_back(connection: PeerConnection, queue: str, define: Connect) -> None:
+def test_a_commit_that_cannot_be_done_is_rolled_back(connection: PeerConnection, queue: str, define: Define) -> None:
     small = define(f"{queue}.s", max_depth=2)
     coordinator, sender = connection.coordinator(), connection.sender(small)
     txn = coordinator.declare()
@@ -127,3 +131,45 @@ def test_a_commit_that_cannot_be_done_is_rolled_back(connection: PeerConnection,
     assert refused == ["amqp:resource-limit-exceeded"] or ended.condition == "amqp:transaction:rollback"
     if ended.condition:
         assert rest(connection, small) == []
+
+
+def test_what_was_sent_settled_in_a_transaction_belongs_to_it(connection: PeerConnection, queue: str) -> None:
+    coordinator, sender = connection.coordinator(), connection.sender(queue, settled=True)
+    for fail in (True, False):
+        txn = coordinator.declare()
+        sender.send(Letter(fail), txn=txn)
+        coordinator.discharge(txn, fail=fail)
+    assert rest(connection, queue) == [False]
+
+
+def test_what_is_released_or_rejected_in_a_transaction(connection: PeerConnection, queue: str, define: Define) -> None:
+    dead = define(f"{queue}.d")
+    failing = define(f"{queue}.f", dead_letter_queue=dead)
+    connection.sender(failing).send_all([Letter("rejected"), Letter("released")])
+    coordinator, receiver = connection.coordinator(), connection.receiver(failing, credit=2)
+    txn = coordinator.declare()
+    first, second = got(receiver), got(receiver)
+    first.settle("rejected", txn=txn)
+    second.settle("released", txn=txn)
+    assert coordinator.discharge(txn).outcome == "accepted"
+    receiver.close()
+    assert (rest(connection, failing), rest(connection, dead)) == (["released"], ["rejected"])
+
+
+def test_a_transaction_over_sessions(connection: PeerConnection, queue: str) -> None:
+    coordinator = connection.coordinator()
+    txn = coordinator.declare()
+    for number in range(2):
+        connection.session().sender(queue).send(Letter(number), txn=txn)
+    coordinator.discharge(txn)
+    assert rest(connection, queue) == [0, 1]
+
+
+def test_a_thousand_messages_in_a_transaction(connection: PeerConnection, queue: str) -> None:
+    coordinator, sender = connection.coordinator(), connection.sender(queue)
+    txn = coordinator.declare()
+    for number in range(1000):
+        sender.send(Letter(number, durable=True), txn=txn)
+    assert coordinator.discharge(txn).outcome == "accepted"
+    receiver = connection.receiver(queue, credit=1000)
+    assert [take(receiver).body for _ in range(1000)] == list(range(1000))

@@ -197,11 +197,12 @@ const requests = {
     return await opened(things.get(on).open_sender(fromJson(options)), "sender");
   },
 
-  async receiver({ on, options, selector, noLocal, nullSource }) {
+  async receiver({ on, options, selector, noLocal, nullSource, failing }) {
     const told = { credit_window: 0, autoaccept: false, autosettle: false, ...fromJson(options) };
     const filter = { ...(selector === undefined ? {} : rhea.filter.selector(selector)) };
     if (noLocal) filter["no-local"] = types.wrap_described([], 0x468c00000003);
     if (!nullSource) told.source = { ...told.source, filter: Object.keys(filter).length ? filter : undefined };
+    if (failing) told.source.default_outcome = message.modified({ delivery_failed: true }).described();
     const link = things.get(on).open_receiver(told);
     link.inbox = [];
     link.on("message", (context) => link.inbox.push(context));
