@@ -70,6 +70,16 @@ def test_a_queue_that_takes_nothing(connection: PeerConnection, queue: str, defi
     assert connection.sender(closed).send(Letter(1)).condition == "amqp:not-allowed"
 
 
+@pytest.mark.parametrize("payload", [b"", b"hello", b"\xff" * 20], ids=["nothing", "text", "noise"])
+def test_what_is_no_message_is_refused(proton: Proton, amqp_server: RunningServer, queue: str, payload: bytes) -> None:
+    with connecting(proton, amqp_server.port_of("amqp")) as connect:
+        connection = connect()
+        sender = connection.sender(queue)
+        assert sender.outcome(sender.give(payload)).condition == "amqp:decode-error"
+        assert sender.send(Letter("next")).outcome == "accepted"
+        assert rest(connection, queue) == ["next"]
+
+
 # Time
 
 
