@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from certificates import Authority
-from interop.amqp_letters import Letter, Refused
+from interop.amqp_letters import Letter, Refused, Terminus
 from interop.amqp_peers import Connect, Peer, PeerConnection, connecting, rest, take
 from interop.conftest import PASSWORD, USER
 from interop.proton_peer import Proton
@@ -104,12 +104,31 @@ def test_the_name_of_a_queue_manager_leads_there(connect_peer: Connect) -> None:
 
 
 def test_many_sessions_and_links(connection: PeerConnection, queue: str) -> None:
-    sessions = [connection.session() for _ in range(200)]
+    sessions = [connection.session() for _ in range(100)]
     receivers = [session.receiver(queue, credit=1) for session in sessions]
-    senders = [session.sender(queue) for session in sessions[:50] for _ in range(4)]
+    senders = [session.sender(queue) for session in sessions[:25] for _ in range(4)]
     for number, sender in enumerate(senders):
         assert sender.send(Letter(number)).outcome == "accepted"
-    assert sorted(take(receiver).body for receiver in receivers) == list(range(200))
+    assert sorted(take(receiver).body for receiver in receivers) == list(range(100))
+
+
+def test_more_sessions_than_the_server_takes(rhea: Rhea, amqp_server: RunningServer) -> None:
+    with connecting(rhea, amqp_server.port_of("amqp")) as connect:  # Proton keeps to what it is told
+        connection = connect()
+        for _ in range(257):
+            connection.session()
+        assert connection.ended() is not None
+
+
+def test_the_management_node_answers(connection: PeerConnection, queue: str) -> None:
+    replies = connection.receiver(Terminus(None, dynamic=True))
+    request = Letter(
+        {"name": queue}, reply_to=replies.address, message_id="m-1", properties={"operation": "queue-show"}
+    )
+    assert connection.sender("$management").send(request).outcome == "accepted"
+    answer = take(replies)
+    assert (answer.properties["status"], answer.correlation_id) == (200, "m-1")
+    assert (answer.body["name"], answer.body["depth"]) == (queue, 0)
 
 
 def test_many_links_of_one_session(connection: PeerConnection, queue: str) -> None:

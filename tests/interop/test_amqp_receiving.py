@@ -232,6 +232,30 @@ def test_a_browser_with_a_selector(connection: PeerConnection, queue: str) -> No
     assert [got(browser).letter.body for _ in range(2)] == [2, 3]
 
 
+# Queues that are not for everybody
+
+
+def test_a_queue_by_its_alias(connection: PeerConnection, queue: str, define: Define) -> None:
+    alias = define(f"{queue}.a", kind="alias", target=queue)
+    connection.sender(alias).send(Letter("x"))
+    assert take(connection.receiver(alias)).body == "x"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "condition"),
+    [({"exclusive": True}, "amqp:resource-locked"), ({"get_enabled": False}, "amqp:not-allowed")],
+    ids=["exclusive", "not enabled"],
+)
+def test_a_queue_that_takes_no_more_consumers(
+    connect_peer: Connect, queue: str, define: Define, attributes: dict[str, bool], condition: str
+) -> None:
+    name = define(f"{queue}.x", **attributes)
+    with pytest.raises(Refused) as caught:
+        for _ in range(2):
+            connect_peer().receiver(name)
+    assert caught.value.condition == condition
+
+
 # Order
 
 

@@ -238,7 +238,7 @@ def test_what_is_persistent_outlives_the_server(peer: Peer, tmp_path: Path) -> N
             connection.receiver(wanted, name="sub").detach()
             connection.sender("q").send_all([Letter("kept", durable=True), Letter("lost")])
             connection.sender(Terminus("news", ("topic",))).send(Letter("kept too", durable=True))
-            late = Letter("delayed", durable=True, annotations={"x-opt-delivery-delay": 1500})
+            late = Letter("delayed", durable=True, annotations={"x-opt-delivery-delay": 60_000})
             connection.sender("q").send(late)
         server.stop()
         server = start(config)
@@ -246,4 +246,4 @@ def test_what_is_persistent_outlives_the_server(peer: Peer, tmp_path: Path) -> N
             connection = connect(container="c")
             assert rest(connection, "q") == ["kept"]
             assert take(connection.receiver(wanted, name="sub")).body == "kept too"
-            assert take(connection.receiver("q")).body == "delayed"
+            assert 'heliograph_queue_delayed{queue="q"} 1' in server.page("/metrics")
