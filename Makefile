@@ -58,9 +58,9 @@ $(READY_DEV): $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[lab,dev]'
 	@touch $@ $(READY)
 
-# The browser-side client of the interop tests; without Node those tests say how to get it.
+# The Node clients of the interop tests; without Node those tests say how to get it.
 .PHONY: node-clients
 node-clients:
 	@if command -v npm >/dev/null; then \
-	  [ -d $(NODE_TESTS)/node_modules ] || (cd $(NODE_TESTS) && npm install --no-package-lock --no-audit --no-fund --silent); \
+	  [ $(NODE_TESTS)/node_modules/.package-lock.json -nt $(NODE_TESTS)/package.json ] || (cd $(NODE_TESTS) && npm install --no-package-lock --no-audit --no-fund --silent); \
 	else echo "npm is not installed: the tests with Node clients will be skipped (install Node.js 18 or newer)"; fi

@@ -71,6 +71,12 @@ def test_the_coordinator_takes_declare_and_discharge_and_nothing_else():
             coordination(encode_message(Message(other)))
 
 
+@pytest.mark.parametrize("payload", [b"", b"hello", b"\xff" * 20, b"\x00\x53\x79\x40", b"\x00\x00\x00"], ids=bytes.hex)
+def test_what_does_not_begin_like_a_message_is_none(payload):
+    with pytest.raises(ProtocolError, match="begins with one of its sections"):
+        glance(payload)
+
+
 @quick
 @given(messages, st.none() | st.integers(1, 1 << 50), st.none() | st.integers(1, 1 << 50))
 def test_a_glance_sees_what_is_in_the_message(message, deliver_at, delay):

@@ -137,6 +137,7 @@ def test_destinations_say_what_kind_they_are():
     ("section", "content_type", "body"),
     [
         (Data(b"caf\xc3\xa9"), "text/plain", "café"),
+        (Data(b"caf\xe9"), "text/plain", b"caf\xe9"),
         (Data(b"raw"), None, b"raw"),
         (Value(Int(5)), None, 5),
         (Sequence([1, "a"]), None, [1, "a"]),
@@ -144,6 +145,19 @@ def test_destinations_say_what_kind_they_are():
 )
 def test_messages_without_annotations_are_read_by_what_they_hold(section, content_type, body):
     assert received(encode_message(AmqpMessage(body=section, content_type=content_type))).body == body
+
+
+def test_bytes_stay_bytes_whatever_their_content_type():
+    assert received(encoded(Message(b"a\xff", content_type="text/plain"))).body == b"a\xff"
+    assert received(encoded(Message(b"abc", content_type="text/plain"))).body == b"abc"
+
+
+@pytest.mark.parametrize(
+    ("address", "place"), [("topic://a/b", Topic("a/b")), ("queue://q", Queue("q")), ("q", Queue("q"))]
+)
+def test_addresses_without_annotations_are_read_by_their_prefix(address, place):
+    came = received(encode_message(AmqpMessage(body=Value("x"), to=address, reply_to=address)))
+    assert (came.destination, came.reply_to) == (place, place)
 
 
 def test_delivery_counts_are_those_of_the_server_and_of_recover():

@@ -23,6 +23,7 @@ class Glance(NamedTuple):
 
 
 _HEADER, _ANNOTATIONS, _PROPERTIES = b"\x00\x53\x70", (b"\x00\x53\x71", b"\x00\x53\x72"), b"\x00\x53\x73"
+_SECTIONS: Final = tuple(bytes((0, 0x53, code)) for code in range(0x70, 0x79))
 _LONG_DESCRIPTORS: Final = (b"\x00\x80", b"\x00\xa3", b"\x00\xb3")  # legal, though nobody is known to send them
 _SHORT_HEADER: Final = b"\x00\x53\x70\xc0"
 _SHORT_ANNOTATIONS: Final = (b"\x00\x53\x71\xc1", b"\x00\x53\x72\xc1")
@@ -74,6 +75,9 @@ def _header_end(payload: bytes) -> int:
         section, end = decode(payload)
         if section.descriptor in {HEADER, "amqp:header:list"}:
             return end
+    elif not payload.startswith(_SECTIONS):
+        # Who receives this could not read it, and some clients end their connection then.
+        raise DecodeError(f"a message begins with one of its sections, not with {payload[:8].hex(' ') or 'nothing'}")
     return 0
 
 

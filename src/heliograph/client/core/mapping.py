@@ -7,8 +7,8 @@ from typing import Any
 from heliograph.amqp import ProtocolError
 from heliograph.amqp.message import Data, Sequence, Value
 from heliograph.client.core.reading import read
-from heliograph.client.core.writing import DELIVERY_TIME, DEST, MESSAGE, MSG_TYPE, REPLY_TO, write
-from heliograph.client.destination import KINDS, Destination, Queue
+from heliograph.client.core.writing import BYTES, DELIVERY_TIME, DEST, MESSAGE, MSG_TYPE, REPLY_TO, write
+from heliograph.client.destination import KINDS, Destination, Queue, destination_of
 from heliograph.client.message import Message
 from heliograph.client.problems import MessageFormat
 from heliograph.errors import Problem
@@ -69,7 +69,10 @@ def _seconds(ms: Any) -> float | None:
 def _place(address: str | None, kind: Any, name_of: NameOf) -> Destination | None:
     if not address:
         return None
-    return KINDS.get(kind if isinstance(kind, int) else 0, Queue)(name_of(address))
+    if isinstance(kind, int):
+        return KINDS.get(kind, Queue)(name_of(address))
+    place = destination_of(address)  # clients that are no JMS clients say it in the address, if at all
+    return type(place)(name_of(place.name))
 
 
 def _body(body: Data | Sequence | Value, content_type: str | None, annotations: dict[Any, Any]) -> Any:
@@ -77,7 +80,15 @@ def _body(body: Data | Sequence | Value, content_type: str | None, annotations: 
         return body.value
     if isinstance(body, Sequence):
         return body.items
-    if content_type is not None and content_type.startswith("text/"):
-        return body.content.decode("utf-8", "replace")
+    kind = annotations.get(MSG_TYPE)
+    if kind != BYTES and content_type is not None and content_type.startswith("text/"):
+        return _text(body.content)
     # A message without a body, as other JMS clients send it, may have empty data.
-    return None if not body.content and annotations.get(MSG_TYPE) == MESSAGE else body.content
+    return None if not body.content and kind == MESSAGE else body.content
+
+
+def _text(content: bytes) -> str | bytes:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:  # in some other encoding, which the application may know
+        return content
