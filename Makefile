@@ -8,6 +8,8 @@ READY_DEV := $(VENV)/.ready-dev
 NODE_TESTS := tests/interop/node
 CONFIG ?=
 ROUNDS ?= 300
+# Processes that run tests: most tests wait for other processes rather than compute.
+TESTERS ?= 3
 
 SOAK_MINUTES ?= 30
 
@@ -20,7 +22,7 @@ run: $(READY) ## set up and start the server (CONFIG=file.toml for your own conf
 	@$(BIN)/helio serve $(if $(CONFIG),--config $(CONFIG))
 
 test: lint node-clients ## set up, then lint, types and all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(TESTERS) --dist loadfile
 
 lint: $(READY_DEV) ## ruff, mypy strict, import rules
 	$(BIN)/ruff check src tests

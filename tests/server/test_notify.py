@@ -75,7 +75,7 @@ def test_a_socket_that_has_gone_does_no_harm(tmp_path: Path, monkeypatch: pytest
     ("usec", "pid", "interval"),
     [
         ("30000000", None, 15.0),
-        ("30000000", str(os.getpid()), 15.0),
+        pytest.param("30000000", str(os.getpid()), 15.0, id="our own process"),
         ("30000000", "1", None),
         ("0", None, None),
         ("x", None, None),
