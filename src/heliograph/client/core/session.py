@@ -88,7 +88,7 @@ class SessionCore:
             self.transaction.interrupted()
         for link in self._links:
             link.interrupted()
-        if self.transaction is not None:
+        if self.transaction is not None and self.transaction.doomed:
             self._drop_doomed()
         self._lingering.clear()
         self.requests.interrupted()
