@@ -312,6 +312,8 @@ class SessionCore:
         """Commit everything sent and received since the last time."""
         transaction = self._unit_of_work()
         self._absorb()
+        if transaction.waits:
+            await self.connection.when_connected(self.finish_sending)
         failure = await self._sent()
         try:
             if failure is not None:
