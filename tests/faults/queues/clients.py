@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+from faults.durable_clients import LONG
 from faults.queues.history import Fate, Put
 from faults.queues.world import Notes, Numbers, World, body_of, colour_of, is_topic
 from heliograph.client import Destination, Message, Producer, Queue, Session, Topic, connect
@@ -43,7 +44,7 @@ class Program(threading.Thread):
     def end(self) -> None:
         """Close everything in good order."""
         self._ending.set()
-        self.join()
+        self.join(LONG)
 
     def run(self) -> None:
         try:

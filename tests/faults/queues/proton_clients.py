@@ -8,6 +8,7 @@ from proton import Delivery, Message
 from proton.handlers import MessagingHandler, TransactionHandler
 from proton.reactor import Container, DurableSubscription
 
+from faults.durable_clients import LONG
 from faults.queues.clients import DEFECTION, MOMENT
 from faults.queues.history import Fate, Put
 from faults.queues.world import Notes, Numbers, World, body_of, colour_of, is_topic
@@ -33,7 +34,7 @@ class ProtonProgram(threading.Thread):
     def end(self) -> None:
         """Close everything in good order."""
         self.ending.set()
-        self.join()
+        self.join(LONG)
 
     def conversation(self) -> "Conversation":
         """What is done with one connection."""
@@ -97,12 +98,10 @@ class Conversation(MessagingHandler):
     def on_transport_error(self, event: Any) -> None:
         """The server was killed, or is not there yet."""
 
-    def on_disconnected(self, event: Any) -> None:
+    def on_transport_closed(self, event: Any) -> None:
+        # Whoever ended it, and how: without this the timer would keep the container going.
         self.lost()
         self.container.stop()
-
-    def on_connection_closed(self, event: Any) -> None:
-        self.lost()
 
     def lost(self) -> None:
         """The connection is gone."""
