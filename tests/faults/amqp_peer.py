@@ -76,11 +76,10 @@ class AmqpPeer:
 
     def _next_frame(self) -> object:
         while True:
+            self._read(8)
             if self._received.startswith(b"AMQP"):
-                self._read(8)
                 self._received = self._received[8:]
                 continue
-            self._read(8)
             size = int.from_bytes(self._received[:4], "big")
             self._read(size)
             body, self._received = self._received[8:size], self._received[size:]
