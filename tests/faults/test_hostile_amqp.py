@@ -193,6 +193,19 @@ def test_what_is_put_in_a_message_that_never_ends_is_bounded(server: RunningServ
     assert empty(server, "q") == 0
 
 
+def test_nothing_is_kept_of_a_message_whose_sender_is_gone(server: RunningServer, port: int) -> None:
+    before = server.memory()
+    for _ in range(30):
+        with AmqpPeer(port).opened(*[sender_to("q", handle) for handle in range(5)]) as peer:
+            for handle in range(5):
+                peer.wait_for(Flow)
+                peer.send(Transfer(handle, handle, b"%d" % handle, more=True), payload=bytes(60_000))
+                peer.send(*[Transfer(handle, more=True)] * 30, payload=bytes(60_000))
+    assert is_served(server)
+    # Each of them had nine megabytes there.
+    assert server.memory() - before < 50 * MEGABYTE
+
+
 # Too much
 
 
@@ -225,7 +238,7 @@ def test_very_many_transactions_are_bounded(server: RunningServer, port: int) ->
                 peer.wait_for(Disposition)
         assert is_served(server)
         assert server.memory() - before < 100 * MEGABYTE
-    server.wait_until(lambda figures: not figures["queues"]["units_of_work_open"])
+    server.wait_until(lambda figures: not figures["units_of_work"]["open"])
 
 
 def test_more_than_the_credit_is_refused(server: RunningServer, port: int) -> None:

@@ -148,6 +148,15 @@ class Connection:
         self.gone = True
         self._leave_sessions()
 
+    def abandon(self) -> None:
+        """The network connection is gone: what came only in part, or waits to go out, need not be kept."""
+        self._over = True
+        self.gone = True
+        self._rest.clear()
+        self._held.clear()
+        self.output.clear()
+        self._leave_sessions()
+
     def flush(self) -> None:
         """Write the dispositions that were gathered; to be called before `output` is taken."""
         while self.gathering:
