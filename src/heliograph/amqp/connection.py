@@ -61,6 +61,7 @@ class Connection:
         self._held: list[bytes] = []  # what must not go out before our open
         self._open: Open | None = None  # our open, when it has to wait for the handshake
         self._running = False  # the handshake is behind us
+        self.unfinished = 0  # bytes that have come of messages of which more is to come
         self._over = False  # nothing is read any more
         self._channels: dict[int, Session] = {}
         self._remote_channels: dict[int, Session] = {}
