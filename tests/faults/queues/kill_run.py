@@ -28,7 +28,7 @@ from heliograph.client import Connection, Consumer, Message, Queue, Session, Top
 
 QUIET = 20.0
 """Seconds without any news after which nothing is expected to come any more."""
-EMPTY = 0.1
+EMPTY = 0.3
 """Seconds without a message after which a queue counts as empty."""
 BATCH = 500
 
