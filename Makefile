@@ -40,7 +40,7 @@ bench: $(READY_DEV) ## measure this server beside its peers (BENCH="--quick" for
 soak: $(READY_DEV) ## run the server under steady durable load; fails if memory or disk grow (SOAK_MINUTES=30)
 	$(BIN)/python -m heliograph.lab.soak --minutes $(SOAK_MINUTES)
 
-faults: $(READY_DEV) ## kill the server hundreds of times under load; nothing may be lost (ROUNDS=300, FAULTS="--seed 1")
+faults: $(READY_DEV) ## kill the server hundreds of times under load; nothing may be lost (ROUNDS=300, FAULTS="--load queues")
 	PYTHONPATH=tests $(BIN)/python -m faults --rounds $(ROUNDS) $(FAULTS)
 
 clean: ## remove everything that the other targets made

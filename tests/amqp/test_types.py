@@ -221,3 +221,8 @@ def test_damaged_values_are_a_value_or_a_decode_error(value, chance: random.Rand
     except DecodeError:
         return
     assert 0 < end <= len(data)
+
+
+def test_an_empty_array_of_a_type_that_does_not_exist_is_a_decode_error():
+    with pytest.raises(DecodeError, match="0x01"):
+        decode(b"\xe0\x02\x00\x01")

@@ -19,7 +19,7 @@ from heliograph.amqp.performatives import (
     Target,
     Transfer,
 )
-from heliograph.amqp.receiver import LONGEST_TAG
+from heliograph.amqp.receiver import LONGEST_TAG, MOST_UNFINISHED
 from heliograph.amqp.session import WINDOW
 from heliograph.amqp.types import Described, ULong, encode
 
@@ -260,8 +260,29 @@ def test_a_message_larger_than_the_link_takes(pieces):
     for piece in range(pieces):
         raw.send(Transfer(0, 1, b"b", more=piece < pieces - 1), payload=bytes(1001 // pieces + 1))
     assert raw.detached() == "amqp:link:message-size-exceeded"
+    assert raw.side.connection.unfinished == 0
     assert len(payloads(raw)) == 1
     assert link.unfinished is None
+
+
+def test_messages_that_do_not_end_are_bounded_for_the_connection_as_a_whole():
+    raw = begun()
+    raw.side.answers[Attached] = lambda event: event.link.accept(max_message_size=MOST_UNFINISHED // 2)
+    handles = range(4)
+    for handle in handles:
+        raw.send(attach_sender(f"to-{handle}", handle))
+        raw.side.last(Attached).link.flow(10)
+    quarter = bytes(1 << 14)
+    for handle in handles:
+        for number in range(MOST_UNFINISHED // len(handles) // len(quarter)):
+            first = number == 0
+            raw.send(Transfer(handle, handle if first else None, b"t" if first else None, more=True), payload=quarter)
+    assert not raw.of(Detach)
+    raw.send(Transfer(0, more=True), payload=b"x")
+    assert raw.detached() == "amqp:resource-limit-exceeded"
+    assert raw.side.connection.unfinished == MOST_UNFINISHED // len(handles) * 3
+    raw.send(Transfer(1, aborted=True), Transfer(2), Detach(3, True))
+    assert raw.side.connection.unfinished == 0
 
 
 def test_an_aborted_delivery_does_not_arrive():

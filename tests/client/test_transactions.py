@@ -173,6 +173,51 @@ def test_a_connection_lost_while_messages_of_a_unit_are_on_their_way(memory, own
     assert memory.broker.bodies("q") == ["next"]
 
 
+def test_messages_that_wait_for_a_connection_outlast_an_attempt_that_fails(memory, owner, monkeypatch):
+    core = producer(memory, owner)
+    memory.cut()
+    send(core, "a")
+    attach, failures = owner.transaction.attach, iter([True])
+
+    async def fail_once():
+        if next(failures, False):
+            memory.cut()
+        await attach()
+
+    monkeypatch.setattr(owner.transaction, "attach", fail_once)
+    memory.pass_time(5)
+    send(core, "b")
+    memory.do(owner.commit())
+    assert memory.broker.bodies("q") == ["a", "b"]
+
+
+def test_a_commit_without_a_connection_waits_for_one_if_there_is_something_to_commit(memory, owner):
+    core = producer(memory, owner)
+    broker = memory.brokers.pop("here")
+    memory.cut()
+    send(core, "a")
+    committing = start(owner.commit())
+    memory.run()
+    assert not committing.done
+    memory.brokers["here"] = broker
+    memory.pass_time(5)
+    memory.finish(committing)
+    assert memory.broker.bodies("q") == ["a"]
+
+
+def test_what_is_rolled_back_without_a_connection_is_never_sent(memory, owner):
+    core = producer(memory, owner)
+    broker = memory.brokers.pop("here")
+    memory.cut()
+    send(core, "a")
+    memory.do(owner.roll_back())
+    send(core, "b")
+    memory.brokers["here"] = broker
+    memory.pass_time(5)
+    memory.do(owner.commit())
+    assert memory.broker.bodies("q") == ["b"]
+
+
 def test_a_unit_without_work_does_not_mind_a_lost_connection(memory, owner):
     core = producer(memory, owner)
     memory.cut()

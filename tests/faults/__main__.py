@@ -3,35 +3,60 @@
 import argparse
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 from faults.brokers import Heliograph, Mosquitto
 from faults.kill_run import Ending, KillRun, seed_from_environment
+from faults.queues.kill_run import QueueRun
+from faults.rules import Violation
 
 WORST = 30
 """Broken rules that are printed; more of them say nothing new."""
 
 
+class Run(Protocol):
+    """A run of either kind."""
+
+    def run(self, rounds: int, ending: Ending = ..., *, progress: Callable[[str], None] = ...) -> object: ...
+
+    def violations(self) -> list[Violation]: ...
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="faults", description=__doc__)
+    parser.add_argument("--load", choices=("topics", "queues", "both"), default="both", help="over MQTT, AMQP or each")
     parser.add_argument("--rounds", type=int, default=300)
     parser.add_argument("--seed", type=int, default=seed_from_environment())
-    parser.add_argument("--broker", choices=("heliograph", "mosquitto"), default="heliograph")
+    parser.add_argument("--broker", choices=("heliograph", "mosquitto"), default="heliograph", help="of load on topics")
     parser.add_argument("--durability", choices=("disk", "memory"), default="disk", help="of heliograph")
     parser.add_argument("--ending", type=Ending, choices=list(Ending), default=Ending.KILL, help="of each round")
     parser.add_argument("--mosquitto-sub", action="store_true", help="with a mosquitto_sub among the subscribers")
     options = parser.parse_args()
+    loads = ("topics", "queues") if options.load == "both" else (options.load,)
+    return max([_try(load, options) for load in loads])
+
+
+def _try(load: str, options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="faults-") as folder:
-        place = Path(folder)
-        broker = Mosquitto(place) if options.broker == "mosquitto" else Heliograph(place, options.durability)
-        run = KillRun(broker, options.seed, mosquitto_sub=options.mosquitto_sub)
-        print(f"seed {options.seed}", flush=True)
+        run = _run(load, Path(folder), options)
+        print(f"{load}: seed {options.seed}", flush=True)
         figures = run.run(options.rounds, options.ending, progress=lambda line: print(line, flush=True))
     broken = run.violations()
     for one in broken[:WORST]:
         print(one)
-    print(f"{options.broker}: {figures}: {f'{len(broken)} broken rules' if broken else 'nothing lost, nothing wrong'}")
+    print(
+        f"{load}: {figures}: {f'{len(broken)} broken rules' if broken else 'nothing lost, nothing wrong'}", flush=True
+    )
     return 1 if broken else 0
+
+
+def _run(load: str, folder: Path, options: argparse.Namespace) -> Run:
+    if load == "queues":
+        return QueueRun(folder, options.seed, options.durability)
+    broker = Mosquitto(folder) if options.broker == "mosquitto" else Heliograph(folder, options.durability)
+    return KillRun(broker, options.seed, mosquitto_sub=options.mosquitto_sub)
 
 
 if __name__ == "__main__":

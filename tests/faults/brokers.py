@@ -47,10 +47,11 @@ max_messages = 1000000
 connects_per_second = 100000
 """
 
-    def __init__(self, folder: Path, durability: str = "disk") -> None:
+    def __init__(self, folder: Path, durability: str = "disk", more: str = "") -> None:
+        """`more` is configuration that a run needs besides."""
         self.port = free_port()
         self._config = folder / "heliograph.toml"
-        write_config(self._config, self.CONFIG.format(port=self.port, durability=durability))
+        write_config(self._config, self.CONFIG.format(port=self.port, durability=durability) + more)
         self._server: RunningServer | None = None
 
     def start(self) -> None:

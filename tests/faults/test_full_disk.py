@@ -1,83 +1,16 @@
 """A disk without room: nothing is acknowledged that is not safe, clients are told why, and all goes on by itself."""
 
 import json
-import resource
-import subprocess
 import urllib.error
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Protocol
 
 import pytest
 
+from faults.small_disks import SmallDisk, SmallFileSystem
 from heliograph.mqtt import Publish, Reason
 from plain_client import PlainClient
 from running import PLAIN, RunningServer, Serve
 
 LASTING = {"session_expiry_interval": 3600}
-
-
-class SmallDisk(Protocol):
-    """Room that can be taken away from a server and given back."""
-
-    folder: Path
-
-    def fill(self, server: RunningServer) -> None: ...
-
-    def make_room(self, server: RunningServer) -> None: ...
-
-
-class FileSizeLimit:
-    """No file of the process may grow any more: the kernel refuses writes, as root and as anybody else."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def fill(self, server: RunningServer) -> None:
-        size = max(file.stat().st_size for file in self.folder.glob("*.log"))
-        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
-
-    def make_room(self, server: RunningServer) -> None:
-        limits = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
-        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, limits)
-
-
-class SmallFileSystem:
-    """A file system of four megabytes, which somebody else has filled."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        folder.mkdir()
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)], check=True)
-
-    def fill(self, server: RunningServer) -> None:
-        filler = (self.folder / "filler").open("wb", buffering=0)
-        with filler, pytest.raises(OSError, match="No space left"):
-            while True:
-                filler.write(bytes(4096))
-
-    def make_room(self, server: RunningServer) -> None:
-        (self.folder / "filler").unlink()
-
-
-def can_mount() -> bool:
-    """Whether this is root with all its powers; a container's often is not."""
-    probe = 'd=$(mktemp -d) && mount -t tmpfs tmpfs "$d" && umount "$d" && rmdir "$d"'
-    return subprocess.run(["sh", "-c", probe], capture_output=True, check=False).returncode == 0
-
-
-@pytest.fixture(params=["limit", "tmpfs"])
-def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SmallDisk]:
-    if request.param == "limit":
-        yield FileSizeLimit(tmp_path / "data")
-        return
-    if not can_mount():
-        pytest.skip("mounting a file system needs root; the limit on file sizes is tested in its stead")
-    small = SmallFileSystem(tmp_path / "data")
-    try:
-        yield small
-    finally:
-        subprocess.run(["umount", "--lazy", str(small.folder)], check=True)
 
 
 def health(server: RunningServer) -> tuple[int, str]:

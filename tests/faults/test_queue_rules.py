@@ -180,11 +180,11 @@ def test_a_kill_may_forget_it() -> None:
 
 
 def test_a_message_that_failed_too_often_may_not_come_from_its_queue() -> None:
-    assert broken(put(1), get(1, 1, failures=4), threshold=4) == ["backed out"]
+    assert broken(put(1), get(1, 1, failures=4), thresholds={"q": 4}) == ["backed out"]
 
 
 def test_one_that_has_not_may_not_be_backed_out() -> None:
-    assert broken(put(1), get(1, 1, failures=3, backed_out=True), threshold=4) == ["backed out"]
+    assert broken(put(1), get(1, 1, failures=3, backed_out=True), thresholds={"q": 4}) == ["backed out"]
 
 
 # The rest

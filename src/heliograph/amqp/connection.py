@@ -61,6 +61,7 @@ class Connection:
         self._held: list[bytes] = []  # what must not go out before our open
         self._open: Open | None = None  # our open, when it has to wait for the handshake
         self._running = False  # the handshake is behind us
+        self.unfinished = 0  # bytes that have come of messages of which more is to come
         self._over = False  # nothing is read any more
         self._channels: dict[int, Session] = {}
         self._remote_channels: dict[int, Session] = {}
@@ -146,6 +147,15 @@ class Connection:
         self.flush()
         self._write_close(error)
         self.gone = True
+        self._leave_sessions()
+
+    def abandon(self) -> None:
+        """The network connection is gone: what came only in part, or waits to go out, need not be kept."""
+        self._over = True
+        self.gone = True
+        self._rest.clear()
+        self._held.clear()
+        self.output.clear()
         self._leave_sessions()
 
     def flush(self) -> None:

@@ -191,7 +191,7 @@ def _array(wide: bool) -> _Decoder:
             code = data[at]
             at += 1
         item_decoder = _DECODERS[code]
-        if item_decoder is _described:
+        if code not in _ITEM_KINDS:
             raise DecodeError(f"an array cannot be of type 0x{code:02x}")
         if code in _BY_CODE and count > (MOST_EMPTY_ITEMS if code < 0x50 else end - at):
             raise DecodeError(f"{count} items cannot be in an array of {end - at} bytes")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 LONGEST_TAG: Final = 32
 _MOST_PIECES: Final = 1024
+MOST_UNFINISHED: Final = 64 << 20  # bytes in messages of which more is to come, on one connection
 _MOST_DISCARDED: Final = 65536  # frames for a link that we have detached; more cannot have been on the way
 
 
@@ -78,7 +79,7 @@ class Receiver(Link):
 
     def leave(self) -> None:
         super().leave()
-        self.unfinished = None
+        self.drop_unfinished()
 
     def _largest(self, max_message_size: int) -> int:
         if max_message_size:
@@ -113,22 +114,32 @@ class Receiver(Link):
         delivery = self.unfinished or self._begin(transfer, events)
         if delivery is None:
             return
+        self.unfinished = delivery
         if transfer.delivery_id not in {None, delivery.number & MAX_UINT}:
             raise InvalidField(f"delivery {transfer.delivery_id} begins before {delivery.number & MAX_UINT} has ended")
         delivery.settled = delivery.settled or bool(transfer.settled)
         delivery.state = transfer.state if transfer.state is not None else delivery.state
         delivery.add(payload)
+        connection = self.session.connection
+        connection.unfinished += len(payload)
         if delivery.size > self.max_message_size:
             text = f"a message on this link has at most {self.max_message_size} bytes"
             self.fail(conditions.LINK_MESSAGE_SIZE_EXCEEDED, text, events)
         elif transfer.aborted:
-            self.unfinished = None
-        elif transfer.more:
-            self.unfinished = delivery
-        else:
-            self.unfinished = None
+            self.drop_unfinished()
+        elif not transfer.more:
+            self.drop_unfinished()
             if not transfer.resume:  # what is resumed, and unknown to us, is to be ignored
                 self.take([delivery.delivery()], events)
+        elif connection.unfinished > max(MOST_UNFINISHED, self.max_message_size):
+            text = f"{connection.unfinished} bytes of this connection are parts of messages that have not ended"
+            self.fail(conditions.RESOURCE_LIMIT_EXCEEDED, text, events)
+
+    def drop_unfinished(self) -> None:
+        """Nothing more comes of the delivery that was begun, if there is one."""
+        if self.unfinished is not None:
+            self.session.connection.unfinished -= self.unfinished.size
+            self.unfinished = None
 
     def take(self, deliveries: list[Delivery], events: list[Event]) -> None:
         """Hand over deliveries with consecutive numbers, all settled or all not."""

@@ -166,7 +166,7 @@ class Session:
             link.gone = True
             self.connection.names.pop((link.name, link.role), None)
             if isinstance(link, Receiver):
-                link.unfinished = None
+                link.drop_unfinished()
         self.outgoing_unsettled = Unsettled()
         self.incoming = Unsettled()
         self.outgoing = Outgoing(self)

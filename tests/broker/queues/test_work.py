@@ -180,6 +180,19 @@ def test_what_publications_store_is_part_of_the_commit(durable):
     assert not list(durable.broker.retained.matching("#", 0))
 
 
+@pytest.mark.parametrize("bound", [1, 2])
+def test_nobody_sees_a_publication_before_the_commit_is_safe(durable, bound):
+    """Not even one that is not persistent: a crash could take the rest back."""
+    queue, others = durable.queue(), [durable.queue(f"BOUND{number}") for number in range(bound)]
+    work = durable.queues.begin()
+    queue.put([persistent("a")], work=work)
+    work.publish(1, lambda: durable.queues.put(others, [message("b")]))
+    work.commit(lambda refusal: None)
+    assert [other.peek() for other in others] == [None] * bound
+    durable.turn()
+    assert [durable.get(other) for other in others] == [["b"]] * bound
+
+
 def test_ordinary_puts_before_a_commit_stay_before_it(durable):
     queue = durable.queue()
     work = durable.queues.begin()

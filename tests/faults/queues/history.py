@@ -1,7 +1,7 @@
 """What happened to queues in a run: units of work with their puts and gets, and what became of each. Nothing live.
 
-Everything that a client does is a unit of work here: a message that is sent outside of transactions is one with a single
-put, a message that is acknowledged for itself is one with a single get.
+Everything that a client does is a unit of work here: a message that is sent outside of transactions is one with a
+single put, a message that is acknowledged for itself is one with a single get.
 """
 
 from dataclasses import dataclass, field
@@ -85,8 +85,8 @@ class History:
     """The life that the server is in, the last one in the end."""
     ordered: set[str] = field(default_factory=set)
     """Places that had one consumer at a time, so that it is known what came first."""
-    threshold: int = 0
-    """After how many failures a message is backed out."""
+    thresholds: dict[str, int] = field(default_factory=dict)
+    """After how many failures messages of a place are backed out."""
     damaged: list[str] = field(default_factory=list)
     """What came and was not a message of ours."""
     left_over: dict[str, int] = field(default_factory=dict)

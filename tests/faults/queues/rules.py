@@ -2,15 +2,15 @@
 
 A word on each of the rules that need one:
 
-* *Lost*: what was put for certain has to be got in the end. So the last get of a message must be one that may have worked.
-  A message that was put in doubt and has been seen is there for certain. One that is not persistent may vanish, but only
-  by a kill.
-* *Duplicated*: a get that was committed is the last one of a message. One that was acknowledged without an answer may be
-  forgotten by a kill, and by nothing else.
-* *Half-committed*: for a unit of work in doubt, everything that is known of it must say the same: that it has happened (a
-  put was seen, a persistent message that it got was not seen again) or that it has not.
-* *Order* is looked at where there was one consumer at a time, for messages of one sender that are alike: those that are not
-  persistent are seen at once, and may overtake others that have to be safe first.
+* *Lost*: what was put for certain has to be got in the end. So the last get of a message must be one that may have
+  worked. A message that was put in doubt and has been seen is there for certain. One that is not persistent may
+  vanish, but only by a kill.
+* *Duplicated*: a get that was committed is the last one of a message. One that was acknowledged without an answer may
+  be forgotten by a kill, and by nothing else.
+* *Half-committed*: for a unit of work in doubt, everything that is known of it must say the same: that it has happened
+  (a put was seen, a persistent message that it got was not seen again) or that it has not.
+* *Order* is looked at where there was one consumer at a time, for messages of one sender that are alike: those that
+  are not persistent are seen at once, and may overtake others that have to be safe first.
 """
 
 from collections import defaultdict
@@ -19,6 +19,8 @@ from itertools import pairwise
 
 from faults.queues.history import Fate, Get, History, Key, Put, Unit
 from faults.rules import Violation
+
+NEVER = 1 << 32
 
 _Sightings = dict[Key, list[tuple[Get, Unit]]]
 _Puts = dict[Key, tuple[Put, Unit]]
@@ -149,11 +151,10 @@ def _counts(seen: _Sightings) -> Iterator[Violation]:
 
 
 def _backed_out(history: History, seen: _Sightings) -> Iterator[Violation]:
-    if not history.threshold:
-        return
     for key, sightings in seen.items():
+        threshold = history.thresholds.get(key.place, NEVER)
         for get, unit in sightings:
-            if get.backed_out != (get.failures >= history.threshold):
+            if get.backed_out != (get.failures >= threshold):
                 where = "was" if get.backed_out else "was not"
                 yield Violation("backed out", f"{key} {where} backed out after {get.failures} failures, at {unit.who}")
 

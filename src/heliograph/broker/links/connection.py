@@ -312,6 +312,8 @@ class AmqpConnection:
     def lost(self) -> None:
         """The network connection is gone."""
         self._leave(Departure.LOST, "connection lost")
+        # The engine is full of cycles, and the collector seldom comes: what is large has to go now.
+        self.engine.abandon()
         self._finish()
 
     def _leave(self, how: Departure, why: str) -> None:

@@ -85,12 +85,7 @@ class Queue:
             self.counters.refused += len(entries)
             return Put(dict.fromkeys(range(len(messages)), too_much), stored=False)
         self.note_put(len(entries))
-        stored = False
-        if work is None and entries:
-            if self.keeps:
-                stored = self._queues.place({self: entries})
-            else:
-                self.show(entries)
+        stored = work is None and bool(entries) and self._queues.place({self: entries})
         if refused:
             return Put(refused, stored)
         return refusal.STORED if stored else refusal.TAKEN

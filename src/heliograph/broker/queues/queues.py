@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from heliograph.broker import facts
@@ -50,6 +51,8 @@ class Queues:
         self._shown: list[tuple[Queue, list[Entry]]] = []
         self.memory = Memory()
         self.works = WorkCounters()
+        self.committing = False
+        """Whether a unit of work is being written: nobody may see anything of it before all of it is safe."""
         self.dead_letter_queue = DEAD_LETTER_QUEUE
         """Takes the dead letters of queues that name no other place for them."""
         self.turn = Turn(broker.store) if broker.store is not None else None
@@ -229,7 +232,11 @@ class Queues:
             if persistent:
                 stored[queue] = persistent
             if len(persistent) < len(entries):
-                queue.show([entry for entry in entries if entry.offset != NOT_STORED] if persistent else entries)
+                others = [entry for entry in entries if entry.offset != NOT_STORED] if persistent else entries
+                if self.committing:
+                    self.when_safe(partial(queue.show, others))
+                else:
+                    queue.show(others)
         if stored:
             assert self.turn is not None
             self.turn.put(stored)

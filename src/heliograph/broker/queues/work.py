@@ -94,7 +94,11 @@ class Work:
             done(None)
             return
         with self._queues.together():
-            self._write(turn)
+            self._queues.committing = True
+            try:
+                self._write(turn)
+            finally:
+                self._queues.committing = False
         self._queues.when_safe(lambda: self._safe(done))
 
     def _end(self, *, committed: bool) -> None:

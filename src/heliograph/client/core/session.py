@@ -88,7 +88,7 @@ class SessionCore:
             self.transaction.interrupted()
         for link in self._links:
             link.interrupted()
-        if self.transaction is not None:
+        if self.transaction is not None and self.transaction.doomed:
             self._drop_doomed()
         self._lingering.clear()
         self.requests.interrupted()
@@ -312,6 +312,8 @@ class SessionCore:
         """Commit everything sent and received since the last time."""
         transaction = self._unit_of_work()
         self._absorb()
+        if transaction.waits:
+            await self.connection.when_connected(self.finish_sending)
         failure = await self._sent()
         try:
             if failure is not None:

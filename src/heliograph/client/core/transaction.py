@@ -75,6 +75,11 @@ class Transaction(SenderEnd):
         """Whether messages can be sent in it."""
         return self._phase is _Phase.ACTIVE
 
+    @property
+    def waits(self) -> bool:
+        """Whether messages were sent in it while there was no connection: they leave with the next one."""
+        return self.used and self._phase is _Phase.NONE
+
     def holds(self, fetched: Fetched) -> bool:
         """Whether messages of that link were received in it."""
         return fetched in self._parties
@@ -140,6 +145,7 @@ class Transaction(SenderEnd):
         """End the transaction and begin the next, in one go: the server need not be waited for in between."""
         if self._phase is not _Phase.ACTIVE:
             # Nothing was done in it, and the next begins with the next connection.
+            self._clear()
             return
         ended = self._ask(Discharge(self._id, fail))
         declared = self._ask(Declare())
