@@ -119,6 +119,17 @@ def test_a_commit_is_refused_when_nothing_can_be_stored(durable, error, conditio
     assert queue.depth == 0
 
 
+def test_a_unit_of_work_has_a_limit_of_bytes_but_takes_one_message_of_any_size(either, monkeypatch):
+    monkeypatch.setattr(units, "LARGEST", 100)
+    queue = either.queue()
+    work = either.queues.begin()
+    assert not queue.put([message("a" * 200)], work=work).refused
+    assert queue.put([message("b")], work=work).refused[0].condition == "amqp:resource-limit-exceeded"
+    assert work.publish(1, lambda: None, 1).condition == "amqp:resource-limit-exceeded"
+    assert either.commit(work) is None
+    assert queue.waiting == 1
+
+
 def test_a_unit_of_work_has_a_limit(either):
     queue = either.queue(max_depth=100_000)
     work = either.queues.begin()

@@ -42,7 +42,8 @@ def publish_amqp(
         glance(message)
         part_of(message)
     kept = list(messages)
-    too_much = work.publish(len(kept), lambda: _publish_committed(broker, topic.encode(), kept, publisher))
+    size = sum([len(message) for message in kept])
+    too_much = work.publish(len(kept), lambda: _publish_committed(broker, topic.encode(), kept, publisher), size)
     return _refuse_all(messages, too_much) if too_much else TAKEN
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 LIMIT = 10_000
 """Messages in one unit of work."""
+LARGEST = 256 << 20
+"""Bytes of messages put or published in one unit of work, which waits in memory. The first one may be larger."""
 
 
 class Work:
@@ -32,22 +34,23 @@ class Work:
         """What was settled otherwise than accepted."""
         self._publications: list[Callable[[], None]] = []
         self._count = 0
+        self._size = 0
         self._too_much: Refusal | None = None
         self.over = False
         """Whether it has been committed or rolled back."""
         if not moves:
             queues.works.open += 1
 
-    def publish(self, count: int, action: Callable[[], None]) -> Refusal | None:
-        """Do this at the commit: a publication of so many messages. What it stores becomes part of the commit."""
-        if too_much := self._add(count):
+    def publish(self, count: int, action: Callable[[], None], size: int = 0) -> Refusal | None:
+        """Do this at the commit: a publication of so many messages, of `size` bytes. What it stores is part of it."""
+        if too_much := self._add(count, size):
             return too_much
         self._publications.append(action)
         return None
 
     def add_puts(self, queue: "Queue", entries: list[Entry]) -> Refusal | None:
         """Put these at the commit; called by the queue."""
-        if too_much := self._add(len(entries)):
+        if too_much := self._add(len(entries), sum([entry.size for entry in entries])):
             return too_much
         self._puts.setdefault(queue, []).extend(entries)
         return None
@@ -69,12 +72,15 @@ class Work:
         else:
             self._refused.append((queue, entries, outcome, consumer))
 
-    def _add(self, count: int) -> Refusal | None:
+    def _add(self, count: int, size: int = 0) -> Refusal | None:
         if self.over:
             return Refusal(refusal.ROLLED_BACK, "the unit of work is over")
         if self._count + count > self._limit:
             return Refusal(refusal.FULL, f"a unit of work has at most {self._limit} messages")
+        if self._size and self._size + size > LARGEST:
+            return Refusal(refusal.FULL, f"a unit of work has at most {LARGEST >> 20} MB of messages")
         self._count += count
+        self._size += size
         return None
 
     # The end of it
