@@ -1,5 +1,6 @@
 """One AMQP connection, either role: bytes in, events out, and bytes to be written. No sockets and no clock."""
 
+from collections.abc import Sequence
 from itertools import count
 from math import inf
 from typing import Any, Final
@@ -12,7 +13,7 @@ from heliograph.amqp.dispositions import Dispositions
 from heliograph.amqp.errors import Fatal, InvalidField, ProtocolError
 from heliograph.amqp.events import Begun, Closed, Event, Opened
 from heliograph.amqp.flowing import SHORT_FLOW, decode_flow
-from heliograph.amqp.frames import EMPTY_FRAME, SMALLEST_MAX_FRAME, amqp_frame
+from heliograph.amqp.frames import EMPTY_FRAME, SMALLEST_MAX_FRAME, Piece, amqp_frame
 from heliograph.amqp.handshake import Handshake, Stage
 from heliograph.amqp.link import Link
 from heliograph.amqp.options import Options
@@ -30,11 +31,14 @@ from heliograph.amqp.performatives import (
 )
 from heliograph.amqp.session import Session
 from heliograph.amqp.shapes import Shape, Shapes
+from heliograph.amqp.transfer_decoding import SHORT_TRANSFER, decode_transfer
 from heliograph.amqp.transfer_runs import LONGEST_HEAD, learn_transfer
 from heliograph.errors import Problem
 
 _SHORTEST_HEAD: Final = 8
 _MOST_HELD: Final = 64 * 1024  # bytes that a client may send before it is let in
+_LARGE: Final = 16 * 1024  # a frame of this size that comes in pieces is put together alone
+_WORTH_KEEPING: Final = 8  # what makes up so small a part of a read, or more, is kept with all of it instead of copied
 _REFUSED: Final = {"amqp:connection-establishment-failed": True}  # what clients look for in an open before a close
 
 
@@ -47,7 +51,7 @@ class Connection:
     def __init__(self, options: Options, *, server: bool) -> None:
         """A client calls `open` to begin; a server waits for `Opened`."""
         self.options = options
-        self.output: list[bytes] = []  # to be written; the owner takes it (and leaves an empty list)
+        self.output: list[Piece] = []  # to be written; the owner takes it (and leaves an empty list)
         self.sessions: list[Session] = []
         self.remote: Open | None = None  # the peer's open
         self.gone = False  # over: nothing that is called has any effect
@@ -58,7 +62,7 @@ class Connection:
         self._server = server
         self._handshake = Handshake(options, server=server, write=self._write_now)
         self._opened = False  # our open has gone out
-        self._held: list[bytes] = []  # what must not go out before our open
+        self._held: list[Piece] = []  # what must not go out before our open
         self._open: Open | None = None  # our open, when it has to wait for the handshake
         self._running = False  # the handshake is behind us
         self.unfinished = 0  # bytes that have come of messages of which more is to come
@@ -66,7 +70,7 @@ class Connection:
         self._channels: dict[int, Session] = {}
         self._remote_channels: dict[int, Session] = {}
         self._shapes = Shapes()
-        self._rest: list[bytes] = []
+        self._rest: list[Piece] = []
         self._rest_size = 0
         self._needed = 0  # bytes without which there is nothing to do
         self._heard: float | None = None
@@ -78,14 +82,23 @@ class Connection:
         events: list[Event] = []
         if self._over:
             return events
+        at = 0
         if self._rest:
             self._rest.append(data)
             self._rest_size += len(data)
             if self._rest_size < self._needed:
                 return events
-            data = b"".join(self._rest)
+            if self._needed >= _LARGE:  # so that what came behind it is not copied along
+                at = len(data) - (self._rest_size - self._needed)
+                self._rest[-1] = memoryview(data)[:at]
+            else:
+                at = len(data)
+            joined = b"".join(self._rest)
             self._rest.clear()
-        self._read(data, events)
+            self._read(joined, 0, events)
+            if at == len(data) or self._over:
+                return events
+        self._read(data, at, events)
         return events
 
     def authenticated(self, ok: bool, detail: str = "") -> list[Event]:
@@ -103,7 +116,7 @@ class Connection:
         elif self._rest:
             data = b"".join(self._rest)
             self._rest.clear()
-            self._read(data, events)
+            self._read(data, 0, events)
         return events
 
     def open(
@@ -194,6 +207,13 @@ class Connection:
         elif not self.gone:
             self._held.append(frame)
 
+    def write_pieces(self, pieces: Sequence[Piece]) -> None:
+        """Send frames with large payloads, which are not copied."""
+        if self._opened:
+            self.output += pieces
+        elif not self.gone:
+            self._held += pieces
+
     def _write_now(self, data: bytes) -> None:
         self.output.append(data)
 
@@ -232,11 +252,10 @@ class Connection:
         for session in self.sessions:
             session.leave()
 
-    def _read(self, data: bytes, events: list[Event]) -> None:
-        at = 0
+    def _read(self, data: bytes, at: int, events: list[Event]) -> None:
         try:
             if not self._running:
-                at, ask = self._handshake.receive(data, 0)
+                at, ask = self._handshake.receive(data, at)
                 if ask is not None:
                     events.append(ask)
                 self._try_open()
@@ -258,7 +277,7 @@ class Connection:
             text = f"more than {_MOST_HELD} bytes came before the client was let in"
             self._fail(Error(conditions.RESOURCE_LIMIT_EXCEEDED, text), events)
             return
-        self._rest.append(data[at:] if at else data)
+        self._rest.append(_part(data, at, len(data)))
         self._rest_size = left
 
     def _read_frames(self, data: bytes, at: int, events: list[Event]) -> int:
@@ -289,12 +308,11 @@ class Connection:
         if start == end:
             return
         channel = data[at + 6] << 8 | data[at + 7]
-        body = data[start:end]
-        frame: Any = decode_flow(body) if body.startswith(SHORT_FLOW) and len(body) > len(SHORT_FLOW) + 2 else None
-        length = len(body)
-        if frame is None:
-            value, length = decode(body)
-            frame = resolve(value)
+        if data.startswith(SHORT_TRANSFER, start) and (short := decode_transfer(data, start, end)) is not None:
+            frame: Any = short[0]
+            payload = _part(data, short[1], end)
+        else:
+            frame, payload = _decode(data[start:end])
         if type(frame) is Close:
             self._on_close(frame, events)
         elif self.gone:
@@ -306,7 +324,7 @@ class Connection:
         elif type(frame) is Begin:
             self._on_begin(channel, frame, events)
         else:
-            self._in_session(channel, frame, body[length:], events)
+            self._in_session(channel, frame, payload, events)
             self._learn(channel, frame, data[at : min(end, at + LONGEST_HEAD)])
 
     def _learn(self, channel: int, frame: Any, data: bytes) -> None:
@@ -367,7 +385,7 @@ class Connection:
         if not session.gone:
             events.append(Begun(session))
 
-    def _in_session(self, channel: int, frame: Any, payload: bytes, events: list[Event]) -> None:
+    def _in_session(self, channel: int, frame: Any, payload: Piece, events: list[Event]) -> None:
         session = self._remote_channels.get(channel)
         if session is None:
             text = f"{type(frame).__name__} on channel {channel}, which has no session"
@@ -386,7 +404,21 @@ class Connection:
                 session.fail(error.condition, str(error), events)
 
 
-def _to_session(session: Session, frame: Any, payload: bytes, events: list[Event]) -> None:
+def _part(data: bytes, at: int, end: int) -> Piece:
+    """Bytes of a read that have to be kept for a while: a copy only if they would keep much more in memory."""
+    return memoryview(data)[at:end] if (end - at) * _WORTH_KEEPING >= len(data) else data[at:end]
+
+
+def _decode(body: bytes) -> tuple[Any, bytes]:
+    """The performative of a frame, and its payload."""
+    flow = decode_flow(body) if body.startswith(SHORT_FLOW) and len(body) > len(SHORT_FLOW) + 2 else None
+    if flow is not None:
+        return flow, b""
+    value, length = decode(body)
+    return resolve(value), body[length:]
+
+
+def _to_session(session: Session, frame: Any, payload: Piece, events: list[Event]) -> None:
     kind = type(frame)
     if kind is Transfer:
         session.on_transfer(frame, payload, events)

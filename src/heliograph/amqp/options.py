@@ -21,7 +21,7 @@ class Options:
 
     container_id: str
     hostname: str | None = None  # client: the host (or virtual host) that it wants
-    max_frame_size: int = 64 * 1024
+    max_frame_size: int = 256 * 1024
     channel_max: int = 255  # the highest channel, so one less than the number of sessions
     handle_max: int = 1023  # the highest handle of a session, so one less than the number of its links
     idle_timeout: int = 0  # ms of silence after which the peer is taken for dead; it is asked to keep to half of that

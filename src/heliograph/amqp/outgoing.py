@@ -7,8 +7,8 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
 from heliograph.amqp.encoding import encode
-from heliograph.amqp.frames import amqp_frame
-from heliograph.amqp.performatives import MAX_UINT, DeliveryState, Transfer
+from heliograph.amqp.frames import Piece
+from heliograph.amqp.performatives import MAX_UINT, DeliveryState
 from heliograph.amqp.values import UInt
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _ROOM_FOR_TRANSFER: Final = 64  # frame header and transfer without a state, and some to spare
 _MOST_HEADINGS: Final = 1024  # one for each link, and for each transaction while it lasts
+_WORTH_PIECES: Final = 4096  # to copy a payload that is smaller takes less time than to handle it as a piece
 _MIDDLE: Final = b"\xa0\x04"  # the delivery tag is the delivery id once more
 
 
@@ -50,12 +51,15 @@ class Heading:
 
     __slots__ = ("_head", "_pack", "_tail", "length")
 
-    def __init__(self, channel: int, handle: int, settled: bool, state: bytes, message_format: int) -> None:
+    def __init__(self, channel: int, handle: int, settled: bool, state: bytes, message_format: int, more: bool) -> None:
         handle_bytes = encode(UInt(handle)) + b"\x70"
         tail = encode(UInt(message_format)) + (b"\x41" if settled else b"\x42")
         count = 5
+        if more or state:
+            tail += b"\x41" if more else b"\x42"
+            count = 6
         if state:
-            tail += b"\x42\x40" + state
+            tail += b"\x40" + state
             count = 8
         size = len(handle_bytes) + 4 + 2 + 4 + len(tail)
         head = b"\x02\x00" + channel.to_bytes(2, "big") + b"\x00\x53\x14"
@@ -69,11 +73,11 @@ class Heading:
         self._pack = form.pack
         self.length = form.size
 
-    def frame(self, number: int, payload: bytes) -> bytes:
-        """The frame of one message."""
-        return self._pack(len(payload) + self.length, self._head, number, _MIDDLE, number, self._tail) + payload
+    def head(self, number: int, size: int) -> bytes:
+        """What comes before a payload of this size."""
+        return self._pack(size + self.length, self._head, number, _MIDDLE, number, self._tail)
 
-    def frames(self, first: int, payloads: Sequence[bytes]) -> bytes:
+    def frames(self, first: int, payloads: Sequence[bytes]) -> list[Piece]:
         """The frames of a run. The loops are `map` and slices, so that a message costs one call of `pack`."""
         count = len(payloads)
         if first + count > MAX_UINT:
@@ -83,10 +87,10 @@ class Heading:
         length = self.length
         sizes = [len(payload) + length for payload in payloads]
         heads = map(self._pack, sizes, repeat(self._head), ids, repeat(_MIDDLE), ids, repeat(self._tail))
-        pieces: list[bytes] = [b""] * (2 * count)
+        pieces: list[Piece] = [b""] * (2 * count)
         pieces[::2] = heads
         pieces[1::2] = payloads
-        return b"".join(pieces)
+        return [b"".join(pieces)] if sum(sizes) < _WORTH_PIECES * count else pieces
 
 
 class Outgoing:
@@ -95,7 +99,7 @@ class Outgoing:
     def __init__(self, session: "Session") -> None:
         self._session = session
         self._waiting: deque[Waiting] = deque()
-        self._headings: dict[tuple[int, bool, bytes, int], Heading] = {}
+        self._headings: dict[tuple[int, bool, bytes, int, bool], Heading] = {}
         self.window = 0  # frames that the peer still takes
         self.next_transfer = 0  # frames sent; the standard's next-outgoing-id
         self.next_delivery = 0  # the next delivery id; never wraps in here
@@ -126,8 +130,12 @@ class Outgoing:
         if len(payload) > self._session.connection.largest_frame - _ROOM_FOR_TRANSFER:
             return False
         number = self.next_delivery
-        heading = self._heading((link.handle, settled, b"", message_format))
-        self._session.connection.write(heading.frame(number & MAX_UINT, payload))
+        size = len(payload)
+        head = self._heading((link.handle, settled, b"", message_format, False)).head(number & MAX_UINT, size)
+        if size < _WORTH_PIECES:
+            self._session.connection.write(head + payload)
+        else:
+            self._session.connection.write_pieces((head, payload))
         self.next_delivery = number + 1
         self.next_transfer = (self.next_transfer + 1) & MAX_UINT
         self.window -= 1
@@ -135,7 +143,7 @@ class Outgoing:
             self._session.outgoing_unsettled.add(number, number, link, self.next_number - 1 - number)
         return True
 
-    def _heading(self, key: tuple[int, bool, bytes, int]) -> "Heading":
+    def _heading(self, key: tuple[int, bool, bytes, int, bool]) -> "Heading":
         heading = self._headings.get(key)
         if heading is None:
             if len(self._headings) >= _MOST_HEADINGS:
@@ -154,7 +162,7 @@ class Outgoing:
             if len(run.payloads[run.at]) <= room and not run.offset:
                 self._send_small(run, state, room)
             else:
-                self._send_large(run, room)
+                self._send_large(run, state, room)
             if run.at == len(run.payloads):
                 waiting.popleft()
 
@@ -172,24 +180,22 @@ class Outgoing:
             count = next((n for n in range(count) if len(payloads[at + n]) > room), count)
         if at or count < len(payloads):
             payloads = payloads[at : at + count]
-        heading = self._heading((run.link.handle, run.settled, state, run.message_format))
-        self._session.connection.write(heading.frames(self.next_delivery & MAX_UINT, payloads))
+        heading = self._heading((run.link.handle, run.settled, state, run.message_format, False))
+        self._session.connection.write_pieces(heading.frames(self.next_delivery & MAX_UINT, payloads))
         self._sent(run, count)
         self.next_transfer = (self.next_transfer + count) & MAX_UINT
         self.window -= count
 
-    def _send_large(self, run: Waiting, room: int) -> None:
+    def _send_large(self, run: Waiting, state: bytes, room: int) -> None:
         """One delivery, frame by frame, as far as the window is open."""
-        payload = run.payloads[run.at]
+        payload = memoryview(run.payloads[run.at])
         number = self.next_delivery & MAX_UINT
-        tag = number.to_bytes(4, "big")
-        handle = run.link.handle
         while self.window > 0:
             end = run.offset + room
             more = end < len(payload)
-            transfer = Transfer(handle, number, tag, run.message_format, run.settled, more, None, run.state).encoded()
-            frame = amqp_frame(self._session.channel, transfer + payload[run.offset : end])
-            self._session.connection.write(frame)
+            part = payload[run.offset : end]
+            heading = self._heading((run.link.handle, run.settled, state, run.message_format, more))
+            self._session.connection.write_pieces((heading.head(number, len(part)), part))
             self.next_transfer = (self.next_transfer + 1) & MAX_UINT
             self.window -= 1
             run.offset = end

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 from heliograph.amqp import conditions
 from heliograph.amqp.errors import InvalidField, ProtocolError
 from heliograph.amqp.events import Delivery, Event, Flowed, Transfers
+from heliograph.amqp.frames import Piece
 from heliograph.amqp.link import DEFAULT_MAX_MESSAGE_SIZE, Link
 from heliograph.amqp.performatives import MAX_UINT, RECEIVER, Attach, DeliveryState, Flow, ReceiverSettleMode, Transfer
 
@@ -30,9 +31,9 @@ class Unfinished:
         self.state: DeliveryState | None = None
         self.size = 0
         self._chunks: list[bytes] = []
-        self._pieces: list[bytes] = []
+        self._pieces: list[Piece] = []
 
-    def add(self, payload: bytes) -> None:
+    def add(self, payload: Piece) -> None:
         """Take a piece. Small ones are joined from time to time, so that they do not cost more than they carry."""
         if payload:
             self.size += len(payload)
@@ -43,7 +44,7 @@ class Unfinished:
 
     def delivery(self) -> Delivery:
         """It is whole now."""
-        payload = b"".join(self._chunks + self._pieces)
+        payload = b"".join([*self._chunks, *self._pieces])
         return Delivery(self.number, self.tag, payload, self.settled, self.state, self.message_format)
 
 
@@ -106,7 +107,7 @@ class Receiver(Link):
         if flow.echo and self.accepted:
             self.session.write_flow(self)
 
-    def on_transfer(self, transfer: Transfer, payload: bytes, events: list[Event]) -> None:
+    def on_transfer(self, transfer: Transfer, payload: Piece, events: list[Event]) -> None:
         """A transfer of any shape; the plain ones are taken by `transfer_runs`."""
         if self.gone:
             self._discard()

@@ -8,7 +8,7 @@ from heliograph.amqp.dispositions import Dispositions
 from heliograph.amqp.errors import Fatal, InvalidField, ProtocolError
 from heliograph.amqp.events import Ended, Event, Settled
 from heliograph.amqp.flowing import encode_flow
-from heliograph.amqp.frames import amqp_frame
+from heliograph.amqp.frames import Piece, amqp_frame
 from heliograph.amqp.link import DEFAULT_MAX_MESSAGE_SIZE, Link
 from heliograph.amqp.outgoing import Outgoing
 from heliograph.amqp.performatives import (
@@ -252,7 +252,7 @@ class Session:
             self.write_flow()
         self.outgoing.pump()
 
-    def on_transfer(self, transfer: Transfer, payload: bytes, events: list[Event]) -> Receiver:
+    def on_transfer(self, transfer: Transfer, payload: Piece, events: list[Event]) -> Receiver:
         """A transfer of any shape; the plain ones are taken by `transfer_runs`."""
         self.took(1)
         link = self._link(transfer.handle)

@@ -22,7 +22,7 @@ class Outlet:
     )
 
     def __init__(self) -> None:
-        self.chunks: list[bytes] = []
+        self.chunks: list[bytes | memoryview] = []
         self.connected = False
         """The client has been admitted and has not gone yet."""
         self.open = False

@@ -18,7 +18,7 @@ In a copy, messages that nobody needs any more have length 0: the others keep th
 
 import struct
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from heliograph.errors import Problem
 from heliograph.log.messages import AMQP_MESSAGES, Receivers
@@ -73,6 +73,11 @@ class QueueMessages:
         """One of the messages; the others are not touched."""
         starts = self._starts or self._find_starts()
         return self.data[starts[index] : starts[index + 1]]
+
+    def all(self) -> list[bytes]:
+        """All messages."""
+        data = self.data
+        return [data[start:end] for start, end in pairwise(self._starts or self._find_starts())]
 
     def only(self, needed: Ranges) -> "QueueMessages":
         """The same without the bytes of those whose index is not needed."""

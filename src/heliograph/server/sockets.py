@@ -10,6 +10,7 @@ import os
 import select
 import socket
 from collections import deque
+from itertools import islice
 
 from heliograph.broker.gate import Gate
 from heliograph.server.config_tables import ListenerProtocol
@@ -20,6 +21,7 @@ log = logging.getLogger("heliograph.sockets")
 
 SMALLEST_READ = 4 << 10
 LARGEST_READ = 256 << 10
+MOST_PIECES = 256  # that are sent with one call; the kernel takes 1024
 
 
 class SocketOutlet(NetworkOutlet):
@@ -50,29 +52,36 @@ class SocketOutlet(NetworkOutlet):
         if self.fd < 0:
             self.chunks = []
             return 0
-        data = self.take_chunks()
+        pieces = self.take_chunks()
+        size = sum(map(len, pieces))
         sent = 0
-        if data and not self._unsent:
+        if size and not self._unsent:
             try:
-                sent = self.socket.send(data)
+                sent = self.socket.send(pieces[0]) if len(pieces) == 1 else self.socket.sendmsg(pieces[:MOST_PIECES])
             except (BlockingIOError, InterruptedError):
                 pass
             except OSError:
                 self.gone()
                 return 0
-        if sent < len(data):
-            self._queue(memoryview(data)[sent:])
+        if sent < size:
+            self._queue(pieces, sent)
         elif self.finished and not self._unsent:
             self.gone()
         if self.finished and self._unsent:
             self.reactor.writer.linger(self)
-        return len(data)
+        return size
 
-    def _queue(self, rest: memoryview) -> None:
+    def _queue(self, pieces: list[bytes | memoryview], sent: int) -> None:
+        """Keep what is to be written, less what has been sent of it, until the client takes it."""
         if self._unsent is None:
             self._unsent = deque()
-        self._unsent.append(rest)
-        self._unsent_bytes += len(rest)
+        for piece in pieces:
+            if sent < len(piece):
+                self._unsent.append(memoryview(piece)[sent:])
+                self._unsent_bytes += len(piece) - sent
+                sent = 0
+            else:
+                sent -= len(piece)
         events = select.EPOLLOUT
         if self._unsent_bytes > HIGH_WATER:
             self.connection.pause()
@@ -89,19 +98,19 @@ class SocketOutlet(NetworkOutlet):
     def _write_more(self) -> None:
         unsent = self._unsent
         while unsent:
-            piece = unsent[0]
             try:
-                sent = self.socket.send(piece)
+                sent = self.socket.sendmsg(list(islice(unsent, MOST_PIECES)))
             except (BlockingIOError, InterruptedError):
                 break
             except OSError:
                 self.gone()
                 return
             self._unsent_bytes -= sent
-            if sent < len(piece):
-                unsent[0] = piece[sent:]
+            while unsent and sent >= len(unsent[0]):
+                sent -= len(unsent.popleft())
+            if sent:
+                unsent[0] = unsent[0][sent:]
                 break
-            unsent.popleft()
         if unsent:
             return
         self._unsent = None

@@ -27,7 +27,7 @@ class TransportOutlet(NetworkOutlet):
         self._reading_paused = False
 
     def flush(self) -> int:
-        data = self.take_chunks()
+        data = b"".join(self.take_chunks())
         if data:
             self.write(data)
         if self.finished:

@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 HIGH_WATER = 1 << 20
 # Answers (PUBACK, PINGRESP ...) may go beyond that, but a client that never reads them is not read from either.
 HARD_LIMIT = 4 * HIGH_WATER
+# Chunks that are larger than this on average are written as they are.
+_WORTH_PIECES = 4096
 # A connection that has ended is kept this many seconds for the client to read its last bytes; some never do.
 LINGER = 5.0
 
@@ -37,11 +39,13 @@ class NetworkOutlet(Outlet):
         self.connection: Conversation
         """The other half of the conversation, set right after this one is made."""
 
-    def take_chunks(self) -> bytes:
-        """What is to be written now, in one piece."""
+    def take_chunks(self) -> list[bytes | memoryview]:
+        """What is to be written now: in one piece, unless the chunks are large and copying costs more than it saves."""
         chunks = self.chunks
         self.chunks = []
-        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+        if len(chunks) > 1 and sum(map(len, chunks)) < _WORTH_PIECES * len(chunks):
+            return [b"".join(chunks)]
+        return chunks
 
     @abstractmethod
     def flush(self) -> int:

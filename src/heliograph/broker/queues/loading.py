@@ -5,7 +5,9 @@ through, once, for all queues that nobody has looked into: to do it queue by que
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from itertools import repeat, starmap
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from heliograph.broker.queues.entry import Entry
 from heliograph.broker.queues.shelf import Memory, Shelf
@@ -135,13 +137,13 @@ def _entries(
     offsets: Sequence[int] = range(lo, hi)
     if cursor.acknowledged.count and cursor.acknowledged.within(lo, hi):
         offsets = [offset for offset in offsets if offset not in cursor.acknowledged]
-    sizes, priorities, expires = messages.sizes, messages.priorities, messages.expires
-    deliver_at, message, when = messages.deliver_at, messages.message, record.time
-    entries = []
-    for offset in offsets:
-        at = offset - first
-        payload = message(at) if in_memory else None
-        entries.append(Entry(queue, payload, sizes[at], priorities[at], expires[at], deliver_at[at], when, offset))
+    payloads = messages.all() if in_memory else repeat(None, messages.number)
+    columns = payloads, messages.sizes, messages.priorities, messages.expires, messages.deliver_at, repeat(record.time)
+    rows: Iterable[tuple[Any, ...]] = zip(repeat(queue), *columns, range(first, first + record.count), strict=False)
+    if len(offsets) < record.count:
+        wanted = set(offsets)
+        rows = (row for row in rows if row[-1] in wanted)
+    entries = list(starmap(Entry, rows))
     for offset in shelf.failed.keys() & offsets if shelf.failed else ():
         entries[offsets.index(offset)].deliveries = shelf.failed[offset]
     return entries
@@ -149,6 +151,6 @@ def _entries(
 
 def _sort(entries: list[Entry]) -> None:
     """Bring messages into the order that they had: copies may lie behind later ones, delayed ones came late."""
-    entries.sort(key=lambda entry: entry.offset)
-    if any(entry.deliver_at for entry in entries):
+    entries.sort(key=attrgetter("offset"))
+    if any(map(attrgetter("deliver_at"), entries)):
         entries.sort(key=lambda entry: max(entry.deliver_at, entry.put_at))

@@ -1,5 +1,6 @@
 """All queues of a broker: their names, what they are, and what happens to all of them."""
 
+import gc
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -250,9 +251,16 @@ class Queues:
         """Get to know what is in the log for queues that nobody has looked into."""
         assert self.turn is not None
         unknown = [one for one in self._queues.values() if one.shelf is not None and not one.shelf.loaded]
-        found = load(self.turn.ledger, self.memory, unknown)
-        for one, entries in found.items():
-            one.take_up(entries)
+        collecting = gc.isenabled()
+        gc.disable()  # it would look again and again at all the entries that are being made
+        try:
+            found = load(self.turn.ledger, self.memory, unknown)
+            for one, entries in found.items():
+                one.take_up(entries)
+            gc.freeze()  # nor does it have to look at them later
+        finally:
+            if collecting:
+                gc.enable()
 
     def unreadable(self, queue: Queue, why: str) -> None:
         """Messages of a queue cannot be read back."""

@@ -28,6 +28,7 @@ from heliograph.amqp import (
     Transfers,
 )
 from heliograph.amqp.conditions import CONNECTION_REDIRECT
+from heliograph.amqp.frames import Piece
 from heliograph.client.core.acknowledging import Acknowledge
 from heliograph.client.core.driver import Driver, Timer
 from heliograph.client.core.link_end import LinkEnd
@@ -103,7 +104,7 @@ class ConnectionCore:
             self._handle(self._engine.receive(data, self.driver.now()))
             self.driver.wake()
 
-    def flush(self) -> list[bytes]:
+    def flush(self) -> list[Piece]:
         """Move what waits, and hand over what is to be written."""
         self._pump()
         engine = self._engine
