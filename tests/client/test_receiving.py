@@ -105,7 +105,7 @@ def test_expired_messages_are_not_shown(memory):
 
 
 def test_what_is_no_message_is_not_shown_and_does_not_come_again(memory, caplog):
-    memory.broker.put("q", b"not a message")
+    memory.broker.put("q", b"\x00\x53\x75\xa0\x05cut")
     fill(memory, "a message")
     assert take_bodies(memory, consumer(memory, session(memory))) == ["a message"]
     assert (1, Modified(delivery_failed=True, undeliverable_here=True)) in memory.broker.settlements

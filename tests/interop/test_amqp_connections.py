@@ -155,28 +155,24 @@ def test_a_client_that_wants_to_hear_something_does(connect_peer: Connect, queue
     assert connection.sender(queue).send(Letter("still here")).outcome == "accepted"
 
 
-_IMPATIENT = """
-import heliograph.broker.links.host as host
-host.IDLE_TIMEOUT = 800
-begin = host.Host.__init__
-def with_a_stand_in(self, *given):
-    begin(self, *given)
-    self.failover = [host.Elsewhere("other.example", 5673), host.Elsewhere("third.example", 5671, "amqps")]
-host.Host.__init__ = with_a_stand_in
-"""
+_IMPATIENT = "import heliograph.broker.links.host as host; host.IDLE_TIMEOUT = 800"
 
 
 @pytest.fixture(scope="module")
 def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
     """A server that cuts clients off after 0.8 seconds of silence, and knows of others to go to.
 
-    Neither is in the configuration, so its process gets them from a module that Python runs first.
+    The first is not in the configuration, so its process gets it from a module that Python runs first.
     """
     folder: Path = tmp_path_factory.mktemp("impatient")
     (folder / "sitecustomize.py").write_text(_IMPATIENT)
-    config = (
-        '[log]\nlevel = "warning"\n[http]\nport = 0\n[[listener]]\nprotocol = "amqp"\nport = 0\n[[queue]]\nname = "q"\n'
-    )
+    config = """
+        log.level = "warning"
+        http.port = 0
+        server.failover = ["amqp://other.example:5673", "amqps://third.example"]
+        listener = [{ protocol = "amqp", port = 0 }]
+        queue = [{ name = "q" }]
+    """
     with servers(folder) as start:
         yield start(config, PYTHONPATH=f"{folder}:{SOURCE}")
 
