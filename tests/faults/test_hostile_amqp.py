@@ -125,7 +125,7 @@ def test_sound_frames_with_a_few_bytes_changed(server: RunningServer, port: int)
     ("sent", "condition"),
     [
         pytest.param(b"\xff\xff\xff\xff\x02\x00\x00\x00", "amqp:connection:framing-error", id="a frame of 4 GB"),
-        pytest.param(b"\x00\x01\x00\x01\x02\x00\x00\x00", "amqp:connection:framing-error", id="larger than agreed"),
+        pytest.param(b"\x00\x04\x00\x01\x02\x00\x00\x00", "amqp:connection:framing-error", id="larger than agreed"),
         pytest.param(b"\x00\x00\x00\x07\x02\x00\x00\x00", "amqp:connection:framing-error", id="smaller than its head"),
         pytest.param(b"\x00\x00\x00\x08\x01\x00\x00\x00", "amqp:connection:framing-error", id="a head too short"),
         pytest.param(b"\x00\x00\x00\x08\x03\x00\x00\x00", "amqp:connection:framing-error", id="a head too long"),
