@@ -365,3 +365,16 @@ def test_no_more_is_taken_out_of_a_queue_than_can_be_written(scene, client, queu
 def test_a_message_larger_than_a_frame_comes_whole(scene, client):
     fill(client, "x" * 1_000_000)
     assert client.bodies(client.receiver("q")) == ["x" * 1_000_000]
+
+
+@pytest.mark.parametrize("end", ["connection", "session", "link"])
+def test_what_is_accepted_right_before_the_end_is_gone_though_both_come_in_one_read(scene, client, end):
+    fill(client, "a", "b", "c")
+    link = client.receiver()
+    assert len(client.messages(link)) == 3
+    link.settle(0, 2, Accepted())
+    client.engine.flush()
+    {"connection": client.engine.close, "session": link.session.end, "link": link.detach}[end]()
+    scene.run()
+    other = scene.amqp("other")
+    assert other.bodies(other.receiver()) == []

@@ -4,7 +4,7 @@ import threading
 import time
 from typing import Any
 
-from proton import Delivery, Message
+from proton import Delivery, Endpoint, Message
 from proton.handlers import MessagingHandler, TransactionHandler
 from proton.reactor import Container, DurableSubscription
 
@@ -298,6 +298,8 @@ class _Taking(Conversation):
         self.container.create_receiver(self.connection, address, name=self.program.name, options=options)
 
     def on_message(self, event: Any) -> None:
+        if event.connection.state & Endpoint.LOCAL_CLOSED:
+            return  # nothing is sent behind the close: the server will not be told, and gives it to somebody else
         notes = self.begin_unit()
         message = event.message
         notes.got(self.program.place or self.program.address, message.body, message.delivery_count)
