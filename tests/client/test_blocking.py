@@ -18,6 +18,10 @@ def server():
         yield running
 
 
+def _threads():
+    return {thread for thread in threading.enumerate() if thread.name.startswith("heliograph")}
+
+
 def test_a_message_there_and_back(server):
     with connect(server.url) as connection, connection.session() as session:
         session.producer("q").send(Message({"k": "v"}, properties={"colour": "red"}))
@@ -136,13 +140,14 @@ def test_a_message_that_a_listener_raises_for_comes_again(server, caplog):
 
 
 def test_listeners_end_with_their_connection(server):
+    before = _threads()  # other tests may have left some
     with connect(server.url) as connection:
         session = connection.session()
         heard = threading.Event()
         session.consumer("q").listen(lambda message: heard.set())
         session.producer("q").send("m")
         assert heard.wait(PATIENCE)
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("heliograph")]
+    assert not _threads() - before
 
 
 def test_units_of_work(server):
@@ -239,10 +244,11 @@ def test_everything_goes_on_when_the_server_is_back(server):
 
 
 def test_a_server_that_is_not_there(server):
+    before = _threads()  # other tests may have left some
     server.stop()
     with pytest.raises(ConnectionLost, match="cannot connect"):
         connect(server.url)
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("heliograph")]
+    assert not _threads() - before
 
 
 def test_a_wrong_password(server):
