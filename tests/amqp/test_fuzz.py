@@ -9,9 +9,9 @@ from amqp.pair import Linked
 from amqp.raw import begun
 from amqp.strategies import ALL_COMPOSITES, composites, often, values
 from heliograph.amqp import Accepted, Closed, Connection, Options
+from heliograph.amqp.encoding import encode
 from heliograph.amqp.frames import AMQP_HEADER, SASL_HEADER, amqp_frame
 from heliograph.amqp.performatives import Attach, Begin, Close, Detach, Disposition, End, Flow, Open, Transfer
-from heliograph.amqp.types import encode
 
 PERFORMATIVES = [Open, Begin, Attach, Flow, Transfer, Disposition, Detach, End, Close]
 

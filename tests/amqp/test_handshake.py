@@ -4,9 +4,10 @@ import pytest
 
 from amqp.pair import Pair, Side
 from heliograph.amqp import Authenticate, Closed, Credentials, Opened, Options
+from heliograph.amqp.composite import resolve
+from heliograph.amqp.decoding import decode
 from heliograph.amqp.frames import AMQP_HEADER, SASL_HEADER, TLS_HEADER, amqp_frame, sasl_frame
 from heliograph.amqp.performatives import Open, SaslCode, SaslInit, SaslMechanisms, SaslOutcome, SaslResponse
-from heliograph.amqp.types import decode, resolve
 
 
 def server(*mechanisms):

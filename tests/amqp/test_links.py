@@ -20,7 +20,7 @@ from heliograph.amqp import (
     Transfers,
 )
 from heliograph.amqp.performatives import Durability, ReceiverSettleMode, SenderSettleMode
-from heliograph.amqp.types import Described, ULong
+from heliograph.amqp.values import Described, ULong
 from heliograph.errors import Problem
 
 

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp.strategies import messages, quick
+from heliograph.amqp.encoding import encode
 from heliograph.amqp.errors import ProtocolError
 from heliograph.amqp.glance import Glance, glance, with_header
 from heliograph.amqp.message import Data, Message, Sequence, Value, coordination, decode_message, encode_message
 from heliograph.amqp.performatives import Declare, Discharge
 from heliograph.amqp.sections import Header
-from heliograph.amqp.types import Described, Symbol, Timestamp, ULong, encode
+from heliograph.amqp.values import Described, Symbol, Timestamp, ULong
 
 
 def test_known_bytes():

@@ -5,6 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp.strategies import ALL_COMPOSITES, composites, often, quick, values
+from heliograph.amqp.composite import resolve
+from heliograph.amqp.decoding import decode
+from heliograph.amqp.encoding import encode
 from heliograph.amqp.errors import InvalidField, ProtocolError
 from heliograph.amqp.performatives import (
     Accepted,
@@ -22,7 +25,7 @@ from heliograph.amqp.performatives import (
     TransactionalState,
     Transfer,
 )
-from heliograph.amqp.types import Array, Described, Symbol, UInt, ULong, decode, encode, resolve
+from heliograph.amqp.values import Array, Described, Symbol, UInt, ULong
 
 KNOWN = [
     (Open("c"), "00 53 10 c0 04 01 a1 01 63"),

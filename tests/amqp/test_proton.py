@@ -31,7 +31,7 @@ from heliograph.amqp import (
 )
 from heliograph.amqp.message import Data, Message, Value, coordination, decode_message, encode_message
 from heliograph.amqp.performatives import Declare, ReceiverSettleMode
-from heliograph.amqp.types import Described, Symbol, ULong
+from heliograph.amqp.values import Described, Symbol, ULong
 
 
 class Proton:

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from amqp.raw import Raw, attach_receiver, attach_sender
 from amqp.strategies import composites, outcomes, quick
 from heliograph.amqp import Attached, Link, Options, Receiver, Session, TransactionalState
-from heliograph.amqp.composite import Fields
+from heliograph.amqp.composite import Fields, resolve
+from heliograph.amqp.decoding import decode
 from heliograph.amqp.errors import ProtocolError
 from heliograph.amqp.flowing import decode_flow
 from heliograph.amqp.frames import amqp_frame
 from heliograph.amqp.performatives import Begin, Disposition, Flow, Open, Transfer
 from heliograph.amqp.shapes import Shapes
 from heliograph.amqp.transfer_runs import TransferShape
-from heliograph.amqp.types import decode, resolve
 
 
 class Blind(Shapes):

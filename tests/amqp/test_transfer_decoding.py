@@ -3,9 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heliograph.amqp.composite import resolve
+from heliograph.amqp.decoding import decode
 from heliograph.amqp.performatives import Accepted, Transfer
 from heliograph.amqp.transfer_decoding import SHORT_TRANSFER, decode_transfer
-from heliograph.amqp.types import decode, resolve
 
 uints = st.integers(0, 2**32 - 1) | st.integers(0, 300)
 flags = st.sampled_from([None, True, False])

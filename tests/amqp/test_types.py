@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp.strategies import quick, values, with_types
-from heliograph.amqp.decoding import DEEPEST, MOST_EMPTY_ITEMS
+from heliograph.amqp.decoding import DEEPEST, MOST_EMPTY_ITEMS, decode
+from heliograph.amqp.encoding import encode
 from heliograph.amqp.errors import DecodeError
-from heliograph.amqp.types import (
+from heliograph.amqp.values import (
     Array,
     Byte,
     Char,
@@ -29,8 +30,6 @@ from heliograph.amqp.types import (
     UInt,
     ULong,
     UShort,
-    decode,
-    encode,
 )
 from heliograph.errors import Problem
 

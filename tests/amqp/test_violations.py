@@ -4,6 +4,7 @@ import pytest
 
 from amqp.raw import Raw, attach_receiver, attach_sender, begun, opened, receiving, sending
 from heliograph.amqp import Accepted, Attached, Begun, Closed, Detached, Ended, Flowed, Options, Settled, Transfers
+from heliograph.amqp.encoding import encode
 from heliograph.amqp.frames import EMPTY_FRAME, amqp_frame
 from heliograph.amqp.performatives import (
     Attach,
@@ -21,7 +22,7 @@ from heliograph.amqp.performatives import (
 )
 from heliograph.amqp.receiver import LONGEST_TAG, MOST_UNFINISHED
 from heliograph.amqp.session import WINDOW
-from heliograph.amqp.types import Described, ULong, encode
+from heliograph.amqp.values import Described, ULong
 
 
 def payloads(raw):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from heliograph.amqp.message import Data, Sequence, Value, decode_message, encode_message
 from heliograph.amqp.message import Message as AmqpMessage
-from heliograph.amqp.types import Byte, Int, Symbol, ULong
+from heliograph.amqp.values import Byte, Int, Symbol, ULong
 from heliograph.client import Message, Queue, TemporaryQueue, Topic
 from heliograph.client.core.mapping import decode_incoming, encode_outgoing
 from heliograph.client.core.reading import _quickly, _thoroughly

@@ -2,9 +2,10 @@
 
 import pytest
 
+from heliograph.amqp.composite import resolve
+from heliograph.amqp.decoding import decode
 from heliograph.amqp.message import Data, decode_message
 from heliograph.amqp.performatives import TransactionalState
-from heliograph.amqp.types import decode, resolve
 from heliograph.lab.transfers import FRAME, MARK, Template, body, length_of_run, run_of_marks
 
 

@@ -5,7 +5,8 @@ The handshake blocks; after it frames are read as runs and handed to the links.
 
 from typing import Any, TypeVar
 
-from heliograph.amqp.composite import Fields
+from heliograph.amqp.composite import Fields, resolve
+from heliograph.amqp.decoding import decode
 from heliograph.amqp.errors import ProtocolError
 from heliograph.amqp.frames import AMQP_HEADER, SASL_HEADER, amqp_frame, sasl_frame
 from heliograph.amqp.performatives import (
@@ -28,7 +29,7 @@ from heliograph.amqp.performatives import (
     Target,
     Transfer,
 )
-from heliograph.amqp.types import Described, Symbol, decode, resolve
+from heliograph.amqp.values import Described, Symbol
 from heliograph.lab.bytestream import PATIENCE, BrokerGone, ByteStream
 from heliograph.lab.inlet import Inlet
 from heliograph.lab.layout import Door

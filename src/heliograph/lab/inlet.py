@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from heliograph.amqp.decoding import decode
 from heliograph.amqp.frames import amqp_frame
 from heliograph.amqp.performatives import RECEIVER, Accepted, Disposition, TransactionalState
-from heliograph.amqp.types import decode
 from heliograph.lab.tally import Tally
 from heliograph.lab.transfers import MARK, length_of_run, run_of_marks
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from heliograph.amqp.performatives import Accepted, TransactionalState
-from heliograph.amqp.types import Described
+from heliograph.amqp.values import Described
 from heliograph.lab.transfers import Template
 
 if TYPE_CHECKING:

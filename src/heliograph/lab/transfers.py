@@ -8,9 +8,9 @@ import struct
 import sys
 from array import array
 
+from heliograph.amqp.encoding import encode
 from heliograph.amqp.frames import amqp_frame
 from heliograph.amqp.performatives import TransactionalState, Transfer
-from heliograph.amqp.types import encode
 
 FRAME = 65_536  # the longest frame of a load, in both directions: several of them fit into the shared buffer
 MARK = struct.Struct(">II")

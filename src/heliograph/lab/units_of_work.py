@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from heliograph.amqp.encoding import encode
 from heliograph.amqp.frames import amqp_frame
 from heliograph.amqp.performatives import Accepted, Declare, Declared, Discharge, Transfer
-from heliograph.amqp.types import Described, encode
+from heliograph.amqp.values import Described
 from heliograph.lab.bytestream import BrokerGone
 from heliograph.lab.transfers import COORDINATING
 

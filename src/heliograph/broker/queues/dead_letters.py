@@ -4,9 +4,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from heliograph.amqp.decoding import decode
+from heliograph.amqp.encoding import encode
 from heliograph.amqp.errors import ProtocolError
 from heliograph.amqp.glance import glance
-from heliograph.amqp.types import Described, Symbol, Timestamp, UInt, ULong, decode, encode
+from heliograph.amqp.values import Described, Symbol, Timestamp, UInt, ULong
 from heliograph.broker.queues.admission import admit
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE
 from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, Entry

@@ -9,7 +9,7 @@ from heliograph.amqp import (
     Source,
 )
 from heliograph.amqp.performatives import DistributionMode, Durability, ExpiryPolicy, SenderSettleMode
-from heliograph.amqp.types import Described, ULong
+from heliograph.amqp.values import Described, ULong
 from heliograph.client.core.acknowledging import Acknowledge
 from heliograph.client.core.transaction import OUTCOMES
 from heliograph.client.destination import Destination

@@ -9,7 +9,7 @@ from struct import Struct
 from typing import Any
 
 from heliograph.amqp.encoding import encode
-from heliograph.amqp.types import Byte, Symbol, Timestamp, UByte, UInt, ULong
+from heliograph.amqp.values import Byte, Symbol, Timestamp, UByte, UInt, ULong
 from heliograph.client.destination import Destination
 from heliograph.client.message import Message
 
