@@ -57,7 +57,7 @@ $(READY): $(BIN)/python pyproject.toml constraints.txt
 	@touch $@
 
 $(READY_DEV): $(BIN)/python pyproject.toml constraints.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[lab,dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[flow,lab,dev]'
 	@touch $@ $(READY)
 
 # The Node clients of the interop tests; without Node those tests say how to get it.

@@ -1,0 +1,34 @@
+"""Envelopes: messages as they enter and leave a flow, as bytes with what the transport says of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class Envelope:
+    """A message outside the tree, as a queue, a topic, a file, a request or a test case gives it. Can be pickled."""
+
+    body: bytes
+    """All that follows the transport's own header; it may begin with an MQRFH2."""
+    format: str = ""
+    """What the body begins with, in MQ's words: MQSTR, MQHRF2, or nothing for bytes of the application."""
+    ccsid: int = 1208
+    encoding: int = 546
+    message_id: bytes = b""
+    correlation_id: bytes = b""
+    reply_to: str = ""
+    persistent: bool = False
+    priority: int = 0
+    expiry: int = -1
+    """Tenths of a second that are left; -1 is for ever."""
+    message_type: int = 8
+    """1 request, 2 reply, 4 report, 8 datagram."""
+    user: str = ""
+    created: float = 0.0
+    """Seconds since 1970."""
+    backout_count: int = 0
+    topic: str = ""
+    content_type: str = ""
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    """The application's own properties."""

@@ -1,0 +1,6 @@
+"""The message tree: what a message looks like to a flow, whatever its format."""
+
+from heliograph.flow.tree.element import Element, Step, Value
+from heliograph.flow.tree.part import Format, Part, Text
+
+__all__ = ["Element", "Format", "Part", "Step", "Text", "Value"]
