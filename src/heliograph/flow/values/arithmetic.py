@@ -7,28 +7,22 @@ Policy:
 - INTEGER beyond 64 bits is an error. FLOAT and DECIMAL beyond their range become INF, as IEEE has it.
 - INTEGER / INTEGER is cut towards zero. Dividing any number by zero is an error.
 - `||` joins two of CHARACTER, BLOB or BIT; both of the same type.
-- Times go around midnight. A month added to a day that the target month has not gives that month's last day. Less than
-  a day added to a DATE is cut off. Year-month intervals do not go with TIME.
-- An interval times or divided by a number keeps its fields.
 """
 
-import math
-import operator as operators
-from calendar import monthrange
 from collections.abc import Callable
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time
 from decimal import Decimal
-from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any
 
 from heliograph.flow.values.bits import Bits
+from heliograph.flow.values.datetime_arithmetic import DATETIMES, divide_interval, join, move, scale
 from heliograph.flow.values.decimals import CONTEXT
-from heliograph.flow.values.errors import DIVIDE_BY_ZERO, INCOMPATIBLE_TYPES, OVERFLOW, ExpressionError
-from heliograph.flow.values.intervals import Interval, Qualifier, of_units
+from heliograph.flow.values.errors import INCOMPATIBLE_TYPES, ExpressionError
+from heliograph.flow.values.intervals import Interval
 from heliograph.flow.values.literals import MAX_INTEGER, MIN_INTEGER
-from heliograph.flow.values.text import character
+from heliograph.flow.values.operands import divide_by_zero, overflow, refuse
 from heliograph.flow.values.types import type_of
-from heliograph.flow.values.zone import GmtTime, GmtTimestamp, shift, time_to_gmt, to_gmt
+from heliograph.flow.values.zone import GmtTime, GmtTimestamp
 
 
 def add(left: Any, right: Any) -> Any:
@@ -43,7 +37,7 @@ def add(left: Any, right: Any) -> Any:
 
 
 def subtract(left: Any, right: Any) -> Any:
-    """`left - right`, but for two datetimes, which need to be told the fields: see `difference`."""
+    """`left - right`, but for two datetimes, which need to be told the fields: see `datetime_arithmetic.difference`."""
     kind = type(left)
     if kind is type(right):
         if kind is float:
@@ -77,7 +71,7 @@ def concatenate(left: Any, right: Any) -> Any:
         return left + right
     if left is None or right is None:
         return None
-    _refuse("||", left, right)
+    return refuse("||", left, right)
 
 
 def negate(operand: Any) -> Any:
@@ -94,49 +88,6 @@ def negate(operand: Any) -> Any:
         return Interval(-operand.amount, operand.qualifier)
     name = type_of(operand).value
     raise ExpressionError(INCOMPATIBLE_TYPES, f"- does not go with {name}", ("-", name, operand))
-
-
-def difference(left: Any, right: Any, qualifier: Qualifier) -> Interval | None:
-    """`(left - right) YEAR TO MONTH` and the like, of two datetimes or two intervals.
-
-    Policy: months are counted whole: one is not over before the day and time of `right` are reached.
-    """
-    if left is None or right is None:
-        return None
-    one, other = type(left), type(right)
-    if one is Interval and other is Interval:
-        if not left.is_year_month is right.is_year_month is qualifier.is_year_month:
-            _refuse("-", left, right)
-        return of_units(left.amount - right.amount, qualifier)
-    if one in (time, GmtTime) and other in (time, GmtTime):
-        if qualifier.is_year_month:
-            _refuse("-", left, right)
-        start, end = _moments(right, left)
-    elif one is other is date:
-        start, end = datetime.combine(right, time()), datetime.combine(left, time())
-    elif one in (datetime, GmtTimestamp) and other in (datetime, GmtTimestamp):
-        start, end = _moments(right, left)
-    else:
-        _refuse("-", left, right)
-    if qualifier.is_year_month:
-        return of_units(_months(start, end), qualifier)
-    return of_units((end - start) // timedelta(microseconds=1), qualifier)
-
-
-def overflow(operator: str, left: Any, right: Any) -> NoReturn:
-    raise ExpressionError(
-        OVERFLOW,
-        f"the result of {character(left)} {operator} {character(right)} does not fit its type",
-        (operator, left, right),
-    )
-
-
-def divide_by_zero(operator: str, left: Any, right: Any) -> NoReturn:
-    raise ExpressionError(
-        DIVIDE_BY_ZERO,
-        f"divide by zero calculating {character(left)} {operator} {character(right)}",
-        (f"{character(left)} {operator} {character(right)}",),
-    )
 
 
 def integer_quotient(left: int, right: int) -> int:
@@ -157,15 +108,8 @@ def _calculate(operator: str, left: Any, right: Any) -> Any:
                 "(a - b) DAY, (a - b) MONTH or the like",
                 (operator, type_of(left).value, type_of(right).value),
             )
-        _refuse(operator, left, right)
+        refuse(operator, left, right)
     return work(left, right)
-
-
-def _refuse(operator: str, left: Any, right: Any) -> NoReturn:
-    one, other = type_of(left).value, type_of(right).value
-    raise ExpressionError(
-        INCOMPATIBLE_TYPES, f"{operator} does not go with {one} and {other}", (operator, one, other, left, right)
-    )
 
 
 def _divide_integers(left: int, right: int) -> int:
@@ -192,129 +136,38 @@ def _decimal(number: int | Decimal) -> Decimal:
     return CONTEXT.create_decimal(number)
 
 
-def _moments(left: Any, right: Any) -> tuple[datetime, datetime]:
-    """Both as moments in one zone: local, or Greenwich if one of them is that."""
-    if type(left) is type(right):
-        return _moment(left), _moment(right)
-    return _moment(_in_gmt(left)), _moment(_in_gmt(right))
-
-
-def _in_gmt(value: Any) -> Any:
-    if type(value) is datetime:
-        return to_gmt(value)
-    return time_to_gmt(value) if type(value) is time else value
-
-
-def _moment(value: Any) -> datetime:
-    if type(value) is GmtTimestamp:
-        return value.moment
-    if type(value) is GmtTime:
-        value = value.time
-    return datetime.combine(date(2000, 1, 1), value) if type(value) is time else value
-
-
-def _months(start: datetime, end: datetime) -> int:
-    if end < start:
-        return -_months(end, start)
-    months = (end.year - start.year) * 12 + end.month - start.month
-    return months - ((end.day, end.time()) < (start.day, start.time()))
-
-
-def _shift_moment(moment: datetime, interval: Interval, sign: int) -> datetime:
-    amount = interval.amount * sign
-    try:
-        if not interval.is_year_month:
-            return moment + timedelta(microseconds=amount)
-        year, month = divmod(moment.year * 12 + moment.month - 1 + amount, 12)
-        return moment.replace(year=year, month=month + 1, day=min(moment.day, monthrange(year, month + 1)[1]))
-    except (ValueError, OverflowError):
-        overflow("+" if sign > 0 else "-", moment, interval)
-
-
-def _shift_date(day: date, interval: Interval, sign: int) -> date:
-    return _shift_moment(datetime.combine(day, time()), _whole_days(interval), sign).date()
-
-
-def _whole_days(interval: Interval) -> Interval:
-    return interval if interval.is_year_month else of_units(interval.amount, Qualifier.DAY)
-
-
-def _shift_time(value: time, interval: Interval, sign: int) -> time:
-    if interval.is_year_month:
-        _refuse("+" if sign > 0 else "-", value, interval)
-    return shift(value, timedelta(microseconds=interval.amount * sign % 86_400_000_000))
-
-
-def _shift_gmt_time(value: GmtTime, interval: Interval, sign: int) -> GmtTime:
-    return GmtTime(_shift_time(value.time, interval, sign))
-
-
-def _shift_gmt_timestamp(value: GmtTimestamp, interval: Interval, sign: int) -> GmtTimestamp:
-    return GmtTimestamp(_shift_moment(value.moment, interval, sign))
-
-
-def _join_intervals(operator: str, sign: int) -> Callable[[Interval, Interval], Interval]:
-    def join(left: Interval, right: Interval) -> Interval:
-        try:
-            qualifier = left.qualifier.with_fields_of(right.qualifier)
-        except ValueError:
-            _refuse(operator, left, right)
-        return Interval(left.amount + sign * right.amount, qualifier)
-
-    return join
-
-
-def _scale(interval: Interval, factor: Any) -> Interval:
-    if not math.isfinite(factor):
-        overflow("*", interval, factor)
-    return of_units(math.trunc(interval.amount * Fraction(factor)), interval.qualifier)
-
-
-def _divide_interval(interval: Interval, divisor: Any) -> Interval:
-    if not divisor:
-        divide_by_zero("/", interval, divisor)
-    if not math.isfinite(divisor):
-        overflow("/", interval, divisor)
-    return of_units(math.trunc(interval.amount / Fraction(divisor)), interval.qualifier)
-
-
 def _table() -> dict[tuple[str, type, type], Callable[[Any, Any], Any]]:
     table: dict[tuple[str, type, type], Callable[[Any, Any], Any]] = {
         ("/", int, int): _divide_integers,
-        ("+", Interval, Interval): _join_intervals("+", 1),
-        ("-", Interval, Interval): _join_intervals("-", -1),
+        ("+", Interval, Interval): lambda left, right: join(left, right, 1),
+        ("-", Interval, Interval): lambda left, right: join(left, right, -1),
     }
-    floats = {"+": operators.add, "-": operators.sub, "*": operators.mul}
-    for sign, work in floats.items():
-        for pair in ((int, float), (float, int), (Decimal, float), (float, Decimal)):
-            table[sign, *pair] = lambda left, right, work=work: work(float(left), float(right))
-    for pair in ((int, float), (float, int), (Decimal, float), (float, Decimal), (float, float)):
-        table["/", *pair] = _divide_floats
-    for pair in ((int, Decimal), (Decimal, int), (Decimal, Decimal)):
-        table["+", *pair] = lambda left, right: CONTEXT.add(_decimal(left), _decimal(right))
-        table["-", *pair] = lambda left, right: CONTEXT.subtract(_decimal(left), _decimal(right))
-        table["*", *pair] = lambda left, right: CONTEXT.multiply(_decimal(left), _decimal(right))
-        table["/", *pair] = _divide_decimals
+    mixed: list[tuple[type, type]] = [(int, float), (float, int), (Decimal, float), (float, Decimal)]
+    for one, other in mixed:
+        table["+", one, other] = lambda left, right: float(left) + float(right)
+        table["-", one, other] = lambda left, right: float(left) - float(right)
+        table["*", one, other] = lambda left, right: float(left) * float(right)
+    for one, other in [*mixed, (float, float)]:
+        table["/", one, other] = _divide_floats
+    exact: list[tuple[type, type]] = [(int, Decimal), (Decimal, int), (Decimal, Decimal)]
+    for one, other in exact:
+        table["+", one, other] = lambda left, right: CONTEXT.add(_decimal(left), _decimal(right))
+        table["-", one, other] = lambda left, right: CONTEXT.subtract(_decimal(left), _decimal(right))
+        table["*", one, other] = lambda left, right: CONTEXT.multiply(_decimal(left), _decimal(right))
+        table["/", one, other] = _divide_decimals
     for number in (int, float, Decimal):
-        table["*", Interval, number] = _scale
-        table["*", number, Interval] = lambda factor, interval: _scale(interval, factor)
-        table["/", Interval, number] = _divide_interval
-    shifts: dict[type, Callable[[Any, Interval, int], Any]] = {
-        date: _shift_date,
-        time: _shift_time,
-        datetime: _shift_moment,
-        GmtTime: _shift_gmt_time,
-        GmtTimestamp: _shift_gmt_timestamp,
-    }
-    for kind, move in shifts.items():
-        table["+", kind, Interval] = lambda value, interval, move=move: move(value, interval, 1)
-        table["+", Interval, kind] = lambda interval, value, move=move: move(value, interval, 1)
-        table["-", kind, Interval] = lambda value, interval, move=move: move(value, interval, -1)
+        table["*", Interval, number] = scale
+        table["*", number, Interval] = lambda factor, interval: scale(interval, factor)
+        table["/", Interval, number] = divide_interval
+    for kind in DATETIMES:
+        table["+", kind, Interval] = lambda value, interval: move(value, interval, 1)
+        table["+", Interval, kind] = lambda interval, value: move(value, interval, 1)
+        table["-", kind, Interval] = lambda value, interval: move(value, interval, -1)
     return table
 
 
 _OPERATIONS = _table()
-_DIFFERENCES = {
+_DIFFERENCES: set[tuple[type, type]] = {
     (one, other)
     for family in ((date,), (time, GmtTime), (datetime, GmtTimestamp))
     for one in family

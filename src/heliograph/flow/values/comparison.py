@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterable
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any
 
 from heliograph.flow.values.bits import Bits
-from heliograph.flow.values.errors import BAD_ARGUMENT, INCOMPATIBLE_TYPES, ExpressionError
+from heliograph.flow.values.errors import BAD_ARGUMENT, ExpressionError
 from heliograph.flow.values.intervals import Interval
 from heliograph.flow.values.literals import FROM_TEXT, to_interval
-from heliograph.flow.values.types import type_of
+from heliograph.flow.values.operands import refuse
 from heliograph.flow.values.zone import GmtTime, GmtTimestamp, time_to_local, to_local
 
 
@@ -115,7 +115,7 @@ def like(value: Any, pattern: Any, escape: Any = "\\") -> bool | None:
         return None
     for operand in (value, pattern, escape):
         if type(operand) is not str:
-            _refuse("LIKE", value, pattern)
+            refuse("LIKE", value, pattern)
     return _like_pattern(pattern, escape).fullmatch(value) is not None
 
 
@@ -183,15 +183,8 @@ def _align(left: Any, right: Any, operator: str) -> _Pair | None:
         return left, right
     align = _PAIRS.get((one, other))
     if align is None:
-        _refuse(operator, left, right)
+        refuse(operator, left, right)
     return align(left, right)
-
-
-def _refuse(operator: str, left: Any, right: Any) -> NoReturn:
-    one, other = type_of(left).value, type_of(right).value
-    raise ExpressionError(
-        INCOMPATIBLE_TYPES, f"{operator} does not go with {one} and {other}", (operator, one, other, left, right)
-    )
 
 
 def _decimals(left: Decimal | int, right: Decimal | int) -> _Pair:
@@ -205,7 +198,7 @@ def _floats(left: float | Decimal, right: float | Decimal) -> _Pair:
 
 def _intervals(left: Interval, right: Interval) -> _Pair:
     if left.is_year_month is not right.is_year_month:
-        _refuse("comparison", left, right)
+        refuse("comparison", left, right)
     return left.amount, right.amount
 
 
