@@ -50,6 +50,8 @@ def cast(
 ) -> Any:
     """CAST(values AS target ...). ConversionError if it cannot be and there is no DEFAULT.
 
+    With one value and no clauses this is `conversions.convert`, and code that is compiled should call that.
+
     `precision` and `scale` are those of DECIMAL, `qualifier` that of INTERVAL. A clause without `CAST` having it is
     None.
     """

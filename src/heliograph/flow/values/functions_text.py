@@ -27,31 +27,36 @@ _BLANKS: dict[type, Any] = {str: " ", bytes: b"\0", Bits: Bits("0")}
 
 @propagates_null
 def length(text: Any) -> int:
-    _strings("LENGTH", text)
+    if type(text) is not str:
+        _strings("LENGTH", text)
     return len(text)
 
 
 @propagates_null
 def upper(text: Any) -> Any:
-    _strings("UPPER", text)
+    if type(text) is not str:
+        _strings("UPPER", text)
     return text if type(text) is Bits else text.upper()
 
 
 @propagates_null
 def lower(text: Any) -> Any:
-    _strings("LOWER", text)
+    if type(text) is not str:
+        _strings("LOWER", text)
     return text if type(text) is Bits else text.lower()
 
 
 @propagates_null
 def left(text: Any, count: Any) -> Any:
-    _strings("LEFT", text)
+    if type(text) is not str:
+        _strings("LEFT", text)
     return text[: _count("LEFT", count)]
 
 
 @propagates_null
 def right(text: Any, count: Any) -> Any:
-    _strings("RIGHT", text)
+    if type(text) is not str:
+        _strings("RIGHT", text)
     return text[max(len(text) - _count("RIGHT", count), 0) :]
 
 
@@ -62,32 +67,37 @@ def space(count: Any) -> str:
 
 @propagates_null
 def replicate(text: Any, count: Any) -> Any:
-    _strings("REPLICATE", text)
+    if type(text) is not str:
+        _strings("REPLICATE", text)
     return text * _count("REPLICATE", count)
 
 
 @propagates_null
 def contains(text: Any, part: Any) -> bool:
-    _strings("CONTAINS", text, part)
+    if not type(text) is type(part) is str:
+        _strings("CONTAINS", text, part)
     return part in text
 
 
 @propagates_null
 def starts_with(text: Any, part: Any) -> bool:
-    _strings("STARTSWITH", text, part)
+    if not type(text) is type(part) is str:
+        _strings("STARTSWITH", text, part)
     return text.startswith(part)  # type: ignore[no-any-return]
 
 
 @propagates_null
 def ends_with(text: Any, part: Any) -> bool:
-    _strings("ENDSWITH", text, part)
+    if not type(text) is type(part) is str:
+        _strings("ENDSWITH", text, part)
     return text.endswith(part)  # type: ignore[no-any-return]
 
 
 @propagates_null
 def position(part: Any, text: Any, start: Any = 1, repeat: Any = 1) -> int:
     """POSITION(part IN text FROM start REPEAT repeat): where `part` begins the `repeat`th time, or 0."""
-    _strings("POSITION", part, text)
+    if not type(part) is type(text) is str:
+        _strings("POSITION", part, text)
     _whole("POSITION", start, repeat)
     if repeat < 1 or start == 0:
         raise ExpressionError(BAD_ARGUMENT, "POSITION counts FROM and REPEAT from 1", (start, repeat))
@@ -116,11 +126,13 @@ def _position_backwards(part: Any, text: Any, start: int, repeat: int) -> int:
 @propagates_null
 def substring(text: Any, start: Any, count: Any = None) -> Any:
     """SUBSTRING(text FROM start FOR count): what of the string lies there. Without a count: all the rest."""
-    _strings("SUBSTRING", text)
-    _whole("SUBSTRING", start)
+    if type(text) is not str:
+        _strings("SUBSTRING", text)
     if count is None:
+        _whole("SUBSTRING", start)
         return text[max(start - 1, 0) :]
-    _whole("SUBSTRING", count)
+    if type(start) is not int or type(count) is not int:
+        _whole("SUBSTRING", start, count)
     end = start - 1 + count
     return text[max(start - 1, 0) : end] if end > 0 and count > 0 else text[:0]
 
@@ -128,7 +140,8 @@ def substring(text: Any, start: Any, count: Any = None) -> Any:
 @propagates_null
 def substring_before(text: Any, mark: Any, count: Any = None) -> Any:
     """What stands before the first `mark`; with a count, the last so many of it."""
-    _strings("SUBSTRING", text, mark)
+    if not type(text) is type(mark) is str:
+        _strings("SUBSTRING", text, mark)
     place = text.find(mark)
     if place < 0:
         return text[:0]
@@ -138,7 +151,8 @@ def substring_before(text: Any, mark: Any, count: Any = None) -> Any:
 @propagates_null
 def substring_after(text: Any, mark: Any, count: Any = None) -> Any:
     """What stands behind the first `mark`; with a count, the first so many of it."""
-    _strings("SUBSTRING", text, mark)
+    if not type(text) is type(mark) is str:
+        _strings("SUBSTRING", text, mark)
     place = text.find(mark)
     if place < 0:
         return text[:0]
@@ -149,7 +163,8 @@ def substring_after(text: Any, mark: Any, count: Any = None) -> Any:
 @propagates_null
 def overlay(text: Any, part: Any, start: Any, count: Any = None) -> Any:
     """OVERLAY(text PLACING part FROM start FOR count): `count` from `start` on (or as many as `part` has) replaced."""
-    _strings("OVERLAY", text, part)
+    if not type(text) is type(part) is str:
+        _strings("OVERLAY", text, part)
     _whole("OVERLAY", start)
     if start < 1:
         raise ExpressionError(BAD_ARGUMENT, f"OVERLAY counts FROM from 1, not {start}", ("OVERLAY", start))
@@ -189,7 +204,8 @@ def trim(text: Any, what: Any = None) -> Any:
 
 def _trim(text: Any, what: Any, leading: bool, trailing: bool) -> Any:
     what = _BLANKS.get(type(text)) if what is None else what
-    _strings("TRIM", text, what)
+    if not type(text) is type(what) is str:
+        _strings("TRIM", text, what)
     size = len(what)
     if not size:
         return text
