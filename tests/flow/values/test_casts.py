@@ -334,6 +334,14 @@ def test_local_and_greenwich(zone: Callable[[str], None]) -> None:
     assert convert(GmtTime(time(23)), Type.TIMESTAMP, summer) == datetime(2026, 7, 2, 1)
 
 
+def test_the_ends_of_the_calendar(zone: Callable[[str], None]) -> None:
+    zone("EST5")
+    with pytest.raises(ConversionError, match="off the calendar"):
+        convert(datetime(9999, 12, 31, 23), Type.GMTTIMESTAMP)
+    with pytest.raises(ConversionError, match="off the calendar"):
+        convert(GmtTimestamp(datetime(1, 1, 1)), Type.TIMESTAMP)
+
+
 @given(st.integers(-(2**63), 2**63 - 1), st.sampled_from([None, 0x111, 0x222]))
 def test_integers_survive_bytes(number: int, encoding: int | None) -> None:
     for target in (Type.BLOB, Type.BIT):

@@ -129,6 +129,8 @@ def test_round_modes(mode: str, results: tuple[int, ...]) -> None:
         ("POWER", (Decimal(0), -1), DIVIDE_BY_ZERO),
         ("SQRT", (-1,), BAD_ARGUMENT),
         ("SQRT", (NAN,), BAD_ARGUMENT),
+        ("SQRT", (Decimal("NaN"),), BAD_ARGUMENT),
+        ("SQRT", (Decimal(-1),), BAD_ARGUMENT),
         ("LN", (0,), BAD_ARGUMENT),
         ("LOG10", (-1,), BAD_ARGUMENT),
         ("ACOS", (2,), BAD_ARGUMENT),

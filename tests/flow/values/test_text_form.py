@@ -159,6 +159,7 @@ def test_reading_text(read: Any, text: str, value: Any) -> None:
         (to_float, "1e999", NOT_A_FLOAT),
         (to_decimal, "1,5", NOT_A_DECIMAL),
         (to_decimal, "sNaN", NOT_A_DECIMAL),
+        (to_decimal, "1E+9999", NOT_A_DECIMAL),
         (to_decimal, "", NOT_A_DECIMAL),
         (to_boolean, "yes", None),
         (to_boolean, "1", None),

@@ -123,17 +123,22 @@ def like(value: Any, pattern: Any, escape: Any = "\\") -> bool | None:
 def _like_pattern(pattern: str, escape: str) -> re.Pattern[str]:
     if len(escape) != 1:
         raise ExpressionError(BAD_ARGUMENT, f"ESCAPE takes one character, not '{escape}'", (escape,))
-    parts = []
+    segments = [""]
     characters = iter(pattern)
     for character in characters:
-        if character == escape:
+        if character == "%" != escape:
+            segments.append("")
+        elif character == escape:
             # An escape at the end has nothing to protect and stands for itself.
-            parts.append(re.escape(next(characters, escape)))
-        elif character == "%":
-            parts.append(".*")
+            segments[-1] += re.escape(next(characters, escape))
         else:
-            parts.append("." if character == "_" else re.escape(character))
-    return re.compile("".join(parts), re.DOTALL)
+            segments[-1] += "." if character == "_" else re.escape(character)
+    first, *others = segments
+    if not others:
+        return re.compile(first, re.DOTALL)
+    # Each piece between two % is taken where it is found first, never elsewhere: so no pattern takes for ever.
+    middle = "".join([f"(?>.*?{segment})" for segment in others[:-1] if segment])
+    return re.compile(f"{first}{middle}.*{others[-1]}", re.DOTALL)
 
 
 def is_null(value: Any) -> bool:

@@ -13,7 +13,7 @@ DIGITS = 34
 CONTEXT = Context(prec=DIGITS, rounding=ROUND_HALF_UP, Emin=-6143, Emax=6144, traps=[])
 # For shifting and comparing without loss of digits.
 EXACT = Context(
-    prec=9999, rounding=ROUND_HALF_UP, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[InvalidOperation, DivisionByZero]
+    prec=100_000, rounding=ROUND_HALF_UP, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[InvalidOperation, DivisionByZero]
 )
 
 

@@ -88,7 +88,7 @@ def power(base: Any, exponent: Any) -> Any:
 @propagates_null
 def square_root(number: Any) -> Any:
     _check("SQRT", number)
-    if not number >= 0:
+    if math.isnan(number) or number < 0:
         _no_answer("SQRT", number)
     return CONTEXT.sqrt(number) if type(number) is Decimal else math.sqrt(number)
 
