@@ -111,7 +111,7 @@ def test_null_and_what_is_no_value_have_no_text_form() -> None:
         (to_decimal, "1.50", Decimal("1.50")),
         (to_decimal, " .5E+2 ", Decimal(50)),
         (to_decimal, "-INF", Decimal("-Infinity")),
-        (to_decimal, "12345678901234567890123456789012345", Decimal("1.234567890123456789012345678901235E+34")),
+        (to_decimal, "12345678901234567890123456789012345", Decimal("1.234567890123456789012345678901234E+34")),
         (to_boolean, "true", True),
         (to_boolean, " FALSE ", False),
         (to_boolean, "Unknown", None),

@@ -171,17 +171,19 @@ def _align(left: Any, right: Any, operator: str) -> _Pair | None:
     """The operands as two Python values that compare as ESQL does; None if one is NULL."""
     one, other = type(left), type(right)
     if one is str:
-        if other is str:
-            return left.rstrip(" "), right.rstrip(" ")
-        if other in FROM_TEXT:
-            left, one = FROM_TEXT[other](left), other
+        read = FROM_TEXT.get(other)
+        if read is not None:
+            left, one = read(left), other
             if other in _ALIKE and left is not None:
                 return left, right
+        elif other is str:
+            return left.rstrip(" "), right.rstrip(" ")
         elif other is Interval:
             return to_interval(left, right.qualifier).amount, right.amount
     elif other is str:
-        if one in FROM_TEXT:
-            right, other = FROM_TEXT[one](right), one
+        read = FROM_TEXT.get(one)
+        if read is not None:
+            right, other = read(right), one
             if one in _ALIKE and right is not None:
                 return left, right
         elif one is Interval:
