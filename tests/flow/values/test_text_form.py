@@ -1,6 +1,7 @@
 """The text form of values, and reading it back."""
 
 import math
+import pickle
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -251,8 +252,6 @@ def test_type_of() -> None:
 
 
 def test_errors_survive_pickling() -> None:
-    import pickle
-
     error = ConversionError(NOT_A_FLOAT, "no", ("x", 1))
     copy: EsqlError = pickle.loads(pickle.dumps(error))
     assert (type(copy), copy.number, copy.text, copy.inserts) == (ConversionError, NOT_A_FLOAT, "no", ("x", 1))
@@ -280,6 +279,13 @@ values = st.one_of(
 @given(values)
 def test_what_is_cast_to_character_and_back_is_the_same(value: Any) -> None:
     assert convert(convert(value, Type.CHARACTER), type_of(value)) == value
+
+
+@given(values)
+def test_values_survive_pickling(value: Any) -> None:
+    copy = pickle.loads(pickle.dumps(value))
+    assert copy == value
+    assert type(copy) is type(value)
 
 
 @given(finite)
