@@ -125,7 +125,7 @@ class ExpressionChecker:
         if variable is None:
             self.report(at, f"there is no reference {name}{suggestion(name, list(scope.names()))}")
         elif variable.kind not in ("REFERENCE", "CORRELATION"):
-            self.report(at, f"{name} is a {variable.kind}, but a REFERENCE is needed here")
+            self.report(at, f"{name} is of type {variable.kind}, but a REFERENCE is needed here")
 
     def steps(self, steps: tuple[PathStep, ...], scope: Scope) -> None:
         """Check what stands in a path."""
@@ -160,7 +160,7 @@ class ExpressionChecker:
         variable = scope.variable(name) or self._library.variable(name)
         if variable is not None:
             if steps and variable.kind not in _WITH_FIELDS:
-                self.report(reference.at, f"{name} is a {variable.kind}: it has no fields")
+                self.report(reference.at, f"{name} is of type {variable.kind}: it has no fields")
             return variable
         if name.upper() in _TREES[self._kind]:
             if name.upper() == "DATABASE":
@@ -182,14 +182,18 @@ class ExpressionChecker:
         if name.upper() == "OUTPUTBODY":
             return f"there is no OutputBody{_NO_BODY}"
         if name.upper() in _TREES[""]:
-            counterpart = {"Root": "InputRoot", "Body": "InputBody"}.get(name, "")
-            others = (counterpart,) if self._kind == "COMPUTE" and counterpart else TREES[self._kind]
-            near = suggestion(name, others) or (f"; did you mean {counterpart}?" if counterpart else "")
-            return f"{name} is not there in a {self._kind} module{near}"
+            return f"{name} is not there in a {self._kind} module{self._counterpart(name)}"
         known = [*scope.names(), *self._library.variable_names(), *TREES[self._kind]]
         if reference.steps:
             return f"{name} is not known here{suggestion(name, known)}"
         return f"there is no variable {name} here{suggestion(name, [*known, *_KNOWN_EVERYWHERE])}"
+
+    def _counterpart(self, name: str) -> str:
+        """What the tree of another kind of module is called in this one."""
+        for other in (f"Input{name}", name.removeprefix("Input"), name.removeprefix("Output")):
+            if other.upper() in _TREES[self._kind]:
+                return f"; did you mean {other}?"
+        return ""
 
     # Expressions with others inside
 

@@ -138,10 +138,12 @@ class CallParser(PathParser):
         """`DAY`, `YEAR TO MONTH` ..."""
         at = self.token.at
         start = self.expect_one_of(literals.INTERVAL_FIELDS, "YEAR, MONTH, DAY, HOUR, MINUTE or SECOND for an interval")
-        if not self.takes("TO"):
+        # TO may also belong to what the interval stands in: PASSTHRU(... TO Database.source).
+        if not self.sees("TO") or self.peek().upper not in literals.INTERVAL_FIELDS:
             return Qualifier(start, at=at)
-        end_token = self.token
-        end = self.expect_one_of(literals.INTERVAL_FIELDS, "MONTH, HOUR, MINUTE or SECOND behind TO")
+        self.advance()
+        end_token = self.advance()
+        end = end_token.upper
         fields = literals.INTERVAL_FIELDS
         if fields.index(start) >= fields.index(end) or (start in fields[:2]) != (end in fields[:2]):
             raise self.failure(f"there is no interval of {start} TO {end}", end_token)
