@@ -134,13 +134,19 @@ class ExpressionChecker:
                 self.expression(step.name, scope)
             if isinstance(step.namespace, Expression):
                 self.expression(step.namespace, scope)
-            elif isinstance(step.namespace, str) and step.namespace and scope.variable(step.namespace) is None:
+            elif isinstance(step.namespace, str) and self._undeclared(step.namespace, scope):
                 text = f"the namespace {step.namespace} is not declared: DECLARE {step.namespace} NAMESPACE '...'"
                 self.warn(step.at, text)
             self.field_type(step.type, scope)
             self._index(step.index, scope)
             if step.index is Every.ONE and number < len(steps):
                 self.report(step.at, "[] stands at the end of a path only: it means all of the last fields")
+
+    def _undeclared(self, namespace: str, scope: Scope) -> bool:
+        # `:Name` is without a namespace; those two need no declaration in XML either.
+        if namespace in ("", "xml", "xmlns"):
+            return False
+        return scope.variable(namespace) is None and self._library.variable(namespace) is None
 
     def field_type(self, kind: FieldConstant | Expression | None, scope: Scope) -> None:
         """Check the type of a field, if it is an expression."""

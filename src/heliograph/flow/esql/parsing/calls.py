@@ -143,11 +143,12 @@ class CallParser(PathParser):
             return Qualifier(start, at=at)
         self.advance()
         end_token = self.advance()
-        end = end_token.upper
-        fields = literals.INTERVAL_FIELDS
-        if fields.index(start) >= fields.index(end) or (start in fields[:2]) != (end in fields[:2]):
-            raise self.failure(f"there is no interval of {start} TO {end}", end_token)
-        return Qualifier(start, end, at=at)
+        qualifier = Qualifier(start, end_token.upper, at=at)
+        try:
+            literals.fields_of(qualifier)
+        except ValueError:
+            raise self.failure(f"there is no interval of {start} TO {qualifier.end}", end_token) from None
+        return qualifier
 
     # Functions with a syntax of their own; the name and ( have been taken
 
