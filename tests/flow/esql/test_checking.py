@@ -158,6 +158,19 @@ def test_calls(text: str, message: str) -> None:
     assert found(text) == [message]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "messages"),
+    [
+        ("1, Environment.Rows[]", []),
+        ("1", ["p takes 2 arguments, found 1"]),
+        ("1, Environment.Rows", ["a result set of p goes to a list of fields: Environment.Rows[]"]),
+    ],
+)
+def test_result_sets_go_to_lists_behind_the_arguments(arguments: str, messages: list[str]) -> None:
+    procedure = 'CREATE PROCEDURE p(IN a INTEGER) LANGUAGE DATABASE DYNAMIC RESULT SETS 1 EXTERNAL NAME "P";'
+    assert found(f"{procedure} CALL p({arguments});") == messages
+
+
 def test_routines_may_call_themselves_and_those_below() -> None:
     text = """
         CREATE FUNCTION Even(IN n INTEGER) RETURNS BOOLEAN RETURN CASE n WHEN 0 THEN TRUE ELSE Odd(n - 1) END;

@@ -284,7 +284,9 @@ class ExpressionChecker:
             name = ".".join((*node.schema, node.name))
             self.report(node.at, f"there is no function or procedure {name}{suggestion(node.name, known)}")
             return None
-        self._count(node, len(routine.parameters), len(routine.parameters))
+        # Each result set goes to a list of fields, named behind the arguments.
+        count = len(routine.parameters) + routine.result_sets
+        self._count(node, count, count)
         self._outputs(node, routine, scope)
         return routine
 
@@ -314,6 +316,10 @@ class ExpressionChecker:
             else:
                 text = f"{parameter.name} of {routine.name} is {parameter.mode}: it takes a variable or a field"
                 self.report(argument.at, text)
+        for argument in node.arguments[len(routine.parameters) :]:
+            last = argument.steps[-1].index if isinstance(argument, FieldReference) and argument.steps else None
+            if routine.result_sets and last is not Every.ONE:
+                self.report(argument.at, f"a result set of {routine.name} goes to a list of fields: Environment.Rows[]")
 
 
 def correlation_name(source: FieldReference) -> str:
