@@ -156,6 +156,9 @@ def _text_shape(field: Field, properties: Properties) -> Shape:
         size = _required(_text_size(properties), properties)
         parse, form, words, side = *_number_text(field.type), "a number", "right"
     padding = _padding(properties, side)
+    if padding["pad"] == "0":  # zeros belong to the number, and stand behind its sign
+        form = partial(_zero_filled, form, size // (properties.charset.width or 1))
+        padding = {"justification": "left", "pad": " "}
     return TextNumberShape(field.type, size, "", properties.charset, **padding, parse=parse, format=form, words=words)
 
 
@@ -163,6 +166,11 @@ def _number_text(kind: Type) -> tuple[Any, Any]:
     if kind is Type.INTEGER:
         return _parse_integer, str
     return (_parse_decimal, "{:f}".format) if kind is Type.DECIMAL else (float, repr)
+
+
+def _zero_filled(form: Any, width: int, value: Any) -> str:
+    text: str = form(value)
+    return text.zfill(width)
 
 
 def _parse_integer(text: str) -> int:
