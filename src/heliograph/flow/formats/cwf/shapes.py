@@ -76,6 +76,16 @@ def _converted(convert: Any, default: Any, value: Any) -> Any:
 
 
 @dataclass(frozen=True)
+class FilledShape(Shape):
+    """Bytes that are filled up to their length, as fillers of a record are when nobody has set them."""
+
+    fill: bytes = b"\0"
+
+    def store(self, source: Source, name: str) -> list[str]:
+        return [f"{name} = {name}.ljust({self.size}, {self.fill!r})", *super().store(source, name)]
+
+
+@dataclass(frozen=True)
 class TextShape(Shape):
     """Text, padded to its length if it has one."""
 
@@ -152,8 +162,7 @@ def _blocks(size: int, pad: str) -> tuple[str, ...]:
 def _trimmed(blocks: tuple[str, ...], text: str) -> str:
     """Without the padding behind it; in halving steps, because rstrip looks at each character by itself."""
     for block in blocks:
-        if text.endswith(block):
-            text = text[: -len(block)]
+        text = text.removesuffix(block)
     return text.rstrip(blocks[-1])
 
 

@@ -36,7 +36,7 @@ class _Writer:
     def element(self, op: Inner, element: str) -> None:
         """Find the children of an element, and write them."""
         names = _single_names(op.group)
-        known = ", ".join(sorted({name for name in _all_names(op.group) if name}))
+        known = ", ".join(dict.fromkeys(_names_below(op.group)))
         site = Site(op.path, "", f"only what the model has ({known})")
         if names is not None:
             children = self._source.new_name("k")
@@ -178,7 +178,7 @@ class _Writer:
             elif last and position:
                 opening = "else:"
             else:
-                opening = f"{word} {' or '.join(f'{name!r} in {found}' for name in _all_names(branch.member))}:"
+                opening = f"{word} {' or '.join(f'{name!r} in {found}' for name in _names(branch.member))}:"
             with self._source.block(opening):
                 self._ops(branch.ops, element, found, None)
             word = "elif"
@@ -194,12 +194,15 @@ class _Writer:
         self._source.add(f"out += {bytes([op.fill])!r} * ({op.size} - len(out))")
 
 
-def _all_names(member: Member) -> list[str]:
+def _names(member: Member) -> list[str]:
     """The names of the elements that it brings, in order; a group without a name brings those of its members."""
-    if member.name and not isinstance(member, Group):
+    if member.name:
         return [member.name]
-    assert isinstance(member, Group)
-    return [name for inner in member.members for name in ([inner.name] if inner.name else _all_names(inner))]
+    return _names_below(member) if isinstance(member, Group) else []
+
+
+def _names_below(group: Group) -> list[str]:
+    return [name for member in group.members for name in _names(member)]
 
 
 def _single_names(group: Group) -> list[str] | None:
