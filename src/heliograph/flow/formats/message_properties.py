@@ -95,8 +95,12 @@ class UserProperties:
         return b""
 
 
+PROPERTIES, USER_PROPERTIES = MessageProperties(), UserProperties()
+
+
 def user_properties(part: Part) -> Mapping[str, Any]:
     """The properties in a part."""
-    if isinstance(part.data, Mapping):
-        return part.data
+    came: Any = part.data
+    if isinstance(came, Mapping):
+        return came
     return {child.name: child.value for child in part.children if child.value is not None}

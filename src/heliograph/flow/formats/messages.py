@@ -14,21 +14,27 @@ from heliograph.flow.envelope import Envelope
 from heliograph.flow.formats.catalogue import MODELLED, Catalogue
 from heliograph.flow.formats.elements import put, value_of
 from heliograph.flow.formats.message_properties import (
+    PROPERTIES,
+    USER_PROPERTIES,
     MessageProperties,
-    UserProperties,
     properties_to_envelope,
     user_properties,
 )
-from heliograph.flow.formats.mqmd import Mqmd, to_envelope
+from heliograph.flow.formats.mqmd import MQMD, to_envelope
 from heliograph.flow.formats.mqrfh2 import FORMAT as RFH2_FORMAT
-from heliograph.flow.formats.mqrfh2 import INHERIT, Mqrfh2, folders, read_head
+from heliograph.flow.formats.mqrfh2 import INHERIT, MQRFH2, folders, read_head
 from heliograph.flow.tree import Element, Part, Text
 from heliograph.flow.tree.types import NAME
 
 BLOB = "BLOB"
 TEXT_DOMAINS = ("XML", "XMLNS", "XMLNSC", "JSON")
 TEXT_FORMAT = "MQSTR"
+MCD_NAMES = ("Set", "Type", "Fmt")
 DOMAINS_OF_MCD = {"none": BLOB, "jms_text": BLOB, "jms_bytes": BLOB, "jms_none": BLOB}
+
+
+HEADERS = (PROPERTIES.domain, MQMD.domain, USER_PROPERTIES.domain, MQRFH2.domain)
+"""Domains of the parts that are not the body."""
 
 
 @dataclass(frozen=True)
@@ -45,33 +51,25 @@ class MessageSettings:
     @cached_property
     def properties_format(self) -> MessageProperties:
         """The format of the Properties part."""
-        return TRANSACTIONAL if self.transactional else NOT_TRANSACTIONAL
+        return MessageProperties(transactional=True) if self.transactional else PROPERTIES
 
+    @cached_property
+    def _texts(self) -> dict[tuple[int, int], Text]:
+        """Most messages have the same text, and making one takes as long as making a part."""
+        return {}
 
-MQMD, MQRFH2, USER_PROPERTIES = Mqmd(), Mqrfh2(), UserProperties()
-TRANSACTIONAL, NOT_TRANSACTIONAL = MessageProperties(transactional=True), MessageProperties()
-HEADERS = {header.domain: header for header in (NOT_TRANSACTIONAL, MQMD, USER_PROPERTIES, MQRFH2)}
-"""Formats of the parts that are not the body, by domain."""
-
-_texts: dict[tuple[int, int, MessageSettings], Text] = {}
-"""Texts are the same for most messages; making one takes as long as making a part."""
-_MOST_TEXTS = 1000
-
-
-def _text(ccsid: int, encoding: int, settings: MessageSettings) -> Text:
-    key = (ccsid, encoding, settings)
-    text = _texts.get(key)
-    if text is None:
-        if len(_texts) >= _MOST_TEXTS:
-            _texts.clear()
-        text = Text(ccsid, encoding, settings.message_set, settings.message_type, settings.message_format)
-        _texts[key] = text
-    return text
+    def text(self, ccsid: int, encoding: int) -> Text:
+        """How a body is to be read."""
+        text = self._texts.get((ccsid, encoding))
+        if text is None:
+            text = Text(ccsid, encoding, self.message_set, self.message_type, self.message_format)
+            self._texts[ccsid, encoding] = text
+        return text
 
 
 def parse_message(envelope: Envelope, catalogue: Catalogue, settings: MessageSettings) -> Element:
     """The tree of a message. Only an MQRFH2 is looked into, for what follows it."""
-    text = _text(envelope.ccsid, envelope.encoding, settings)
+    text = settings.text(envelope.ccsid, envelope.encoding)
     data, domain = envelope.body, settings.domain
     headers: list[Part] = []
     if envelope.format == RFH2_FORMAT or envelope.format.rstrip() == RFH2_FORMAT:
@@ -100,17 +98,15 @@ def _headers(envelope: Envelope, settings: MessageSettings, parts: list[Part]) -
         parts.append(Part(MQRFH2, data[: head.length], text))
         for _, folder in folders(data, head, text):
             if folder.startswith("<mcd"):
-                mcd = _mcd(parts[-1])
+                mcd = parts[-1].first("mcd")
                 said = str(value_of(mcd, "Msd") or "")
                 domain = DOMAINS_OF_MCD.get(said.lower(), said.upper()) or domain
-                named = [str(value_of(mcd, name) or old) for name, old in zip(("Set", "Type", "Fmt"), named, strict=True)]
+                named = [
+                    str(value_of(mcd, name) or old) for name, old in zip(("Set", "Type", "Fmt"), named, strict=True)
+                ]
         data = data[head.length :]
         ccsid, encoding, form = (ccsid if head.ccsid == INHERIT else head.ccsid), head.encoding, head.format
     return data, domain, Text(ccsid, encoding, *named)
-
-
-def _mcd(header: Part) -> Element | None:
-    return header.first("mcd")
 
 
 # Writing
@@ -160,9 +156,10 @@ def _unchanged(parts: list[Part]) -> Envelope | None:
     if len(parts) < 3:
         return None
     envelope: Any = parts[0].data
-    if not isinstance(envelope, Envelope) or parts[1].data is not envelope:  # type: ignore[unreachable]
+    of_mqmd: Any = parts[1].data
+    if not isinstance(envelope, Envelope) or of_mqmd is not envelope:
         return None
-    at = 2  # type: ignore[unreachable]
+    at = 2
     if envelope.properties:
         if parts[2].data is not envelope.properties:
             return None
@@ -195,11 +192,9 @@ def _copied(envelope: Envelope) -> Envelope:
     return copy
 
 
-def _finalise_body(
-    body: Part | None, properties: Part | None, header: Part | None, catalogue: Catalogue
-) -> _Follows:
+def _finalise_body(body: Part | None, properties: Part | None, header: Part | None, catalogue: Catalogue) -> _Follows:
     """Let the body be written as Properties and the last header say, and say what it is then."""
-    said = value_of(header, "Format")
+    said = _value(header, "Format")
     if body is None:
         return _Follows("", Text().ccsid, Text().encoding)
     old = body.text
@@ -209,7 +204,7 @@ def _finalise_body(
     names = [old.message_set, old.message_type, old.message_format]
     if domain == MODELLED and properties is not None:
         keys = ("MessageSet", "MessageType", "MessageFormat")
-        names = [str(value_of(properties, key) or name) for key, name in zip(keys, names, strict=True)]
+        names = [str(_value(properties, key) or name) for key, name in zip(keys, names, strict=True)]
     text = Text(ccsid, encoding, *names)
     if text != old:
         if domain == BLOB:
@@ -227,10 +222,29 @@ def _finalise_body(
 def _said(name: str, old: int, properties: Part | None, header: Part | None) -> int:
     """What somebody has set in Properties or in the last header; else what it was."""
     for part in (properties, header):
-        value = value_of(part, name)
+        value = _value(part, name)
         if isinstance(value, int) and value not in (old, INHERIT):
             return value
     return old
+
+
+def _value(part: Part | None, name: str) -> Any:
+    """A field of a header, without reading what has not been read."""
+    came: Any = part.data if part is not None else None
+    if part is None or not isinstance(came, Envelope):
+        return value_of(part, name)
+    return getattr(came if part.format is MQMD else part.text, FIELD_ATTRIBUTES[name])
+
+
+FIELD_ATTRIBUTES = {
+    "Format": "format",
+    "CodedCharSetId": "ccsid",
+    "Encoding": "encoding",
+    "MessageSet": "message_set",
+    "MessageType": "message_type",
+    "MessageFormat": "message_format",
+}
+"""What these fields are called in an envelope (the first three), or in a text (all but the first)."""
 
 
 def _tell_mcd(header: Part, domain: str, text: Text) -> None:
@@ -242,7 +256,8 @@ def _tell_mcd(header: Part, domain: str, text: Text) -> None:
     if DOMAINS_OF_MCD.get(said.lower(), said.upper()) != domain:
         put(mcd, "Msd", "none" if domain == BLOB else domain.lower())
     if domain == MODELLED:
-        for name, value in (("Set", text.message_set), ("Type", text.message_type), ("Fmt", text.message_format)):
+        values = (text.message_set, text.message_type, text.message_format)
+        for name, value in zip(MCD_NAMES, values, strict=True):
             if (value_of(mcd, name) or "") != value:
                 put(mcd, name, value)
 

@@ -92,6 +92,9 @@ class Mqmd:
         return write_mqmd({child.name: child.value for child in part.children}, part.text)
 
 
+MQMD = Mqmd()
+
+
 def _from_envelope(envelope: Envelope) -> dict[str, Any]:
     created = datetime.fromtimestamp(envelope.created, UTC).replace(tzinfo=None) if envelope.created else None
     return {

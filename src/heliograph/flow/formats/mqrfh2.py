@@ -116,6 +116,9 @@ class Mqrfh2:
         return _write(values, written, part.text)
 
 
+MQRFH2 = Mqrfh2()
+
+
 def _read_folder(part: Part, folder: str, offset: int) -> None:
     reader = _FolderReader(part)
     try:
