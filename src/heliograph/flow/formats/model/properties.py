@@ -22,10 +22,14 @@ class Property:
     """The only values, if there are any."""
     reference: bool = False
     """Whether `{../NAME}`, the value of an earlier field, may stand instead."""
+    implicit: bool = False
+    """Whether the word `implicit` may stand instead."""
 
     def check(self, name: str, value: Any, place: Place) -> Any:
         """The value as the format uses it."""
         if self.reference and isinstance(value, str) and reference(value) is not None:
+            return value
+        if self.implicit and value == "implicit":
             return value
         if self.type is str and type(value) in (int, float):
             value = str(value)  # YAML reads digits as a number
@@ -42,14 +46,16 @@ class Property:
         return words[self.type] + (" or {../NAME}" if self.reference else "")
 
 
-REFERENCE = re.compile(r"\{\s*((?:\.\./)*)([^/{}\s]+(?:/[^/{}\s]+)*)\s*\}")
+REFERENCE = re.compile(r"\{\s*(/|(?:\.\./)+)([^/{}\s]+(?:/[^/{}\s]+)*)\s*\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An earlier field: `{../n}` is a sibling, `{../../n}` a sibling of the group around, `{../g/n}` is inside `g`."""
+    """An earlier field: `{../n}` is a sibling, `{../../n}` a sibling of the group around, `{../g/n}` is inside `g`,
+    and `{/g/n}` begins at the message."""
 
-    up: int
+    up: int | None
+    """Groups to leave; None for all."""
     path: tuple[str, ...]
 
 
@@ -58,7 +64,7 @@ def reference(text: object) -> Reference | None:
     found = REFERENCE.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         return None
-    return Reference(max(found[1].count("..") - 1, 0), tuple(found[2].split("/")))
+    return Reference(None if found[1] == "/" else found[1].count("..") - 1, tuple(found[2].split("/")))
 
 
 def checked(given: Mapping[str, Any], known: Mapping[str, Property], place: Place) -> Properties:
