@@ -2,7 +2,7 @@
 
 `4!c` is exactly four characters of kind c, `16x` up to sixteen of kind x, `4*35x` up to four lines of them; what stands
 in brackets may be missing; anything else stands for itself. Three signs are ours: `$` is a line end, except at the
-beginning of the field, `~` is all the rest, and braces make one component of several items (`{4!a2!a2!c[3!c]}` is a BIC).
+beginning of the field, `~` is all the rest, and braces make one component of several items (`{4!a2!a2!c[3!c]}`: a BIC).
 """
 
 import re
