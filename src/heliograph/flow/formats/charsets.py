@@ -32,6 +32,7 @@ NAMES = {
 }
 UTF_16 = (1200, 13488, 17584)
 """In the byte order that the encoding says."""
+LATIN = [chr(code) for code in range(256)]
 REVERSED = 2
 """The encoding of integers with the least significant byte first."""
 
@@ -45,6 +46,9 @@ class Charset(NamedTuple):
     width: int
     """Bytes of each character; 0 if they differ."""
     ebcdic: bool
+    to_latin: bytes = b""
+    """For code pages with the characters of ISO 8859-1: translates their bytes to those; the fastest way to decode."""
+    from_latin: bytes = b""
 
 
 def codec_name(ccsid: int, encoding: int = 0) -> str:
@@ -87,11 +91,24 @@ def _single_byte(name: str) -> Charset | None:
             if bytes([first, second]).decode(name, "replace") != characters[first] + characters[second]:
                 return None
     table = "".join(characters).replace("\ufffd", "\ufffe")  # which means "not defined" in such tables
+    is_ebcdic = "0".encode(name) == b"\xf0"
+    if sorted(table) == LATIN:
+        to_latin = table.encode("latin-1")
+        from_latin = bytes(to_latin.index(byte) for byte in range(256))
+        return Charset(
+            name,
+            lambda data: data.translate(to_latin).decode("latin-1"),
+            lambda text: text.encode("latin-1").translate(from_latin),
+            1,
+            is_ebcdic,
+            to_latin,
+            from_latin,
+        )
     decode, encode, encoding = codecs.charmap_decode, codecs.charmap_encode, codecs.charmap_build(table)
     return Charset(
         name,
         lambda data: decode(data, "strict", table)[0],
         lambda text: encode(text, "strict", encoding)[0],
         1,
-        "0".encode(name) == b"\xf0",
+        is_ebcdic,
     )

@@ -322,6 +322,8 @@ class _Planner:
     # Repetition
 
     def _repeat(self, member: Member, properties: Properties, parent: Inner, ops: list[Op], spot: Spot) -> Spot:
+        if not member.name:
+            raise properties.problem("a group that repeats needs a name")
         most, target = self._count(member, properties, parent)
         index, self._loops = f"i{self._loops}", self._loops + 1
         body, stride = self._occurrence(member, properties, parent, f"[{index}]", spot)

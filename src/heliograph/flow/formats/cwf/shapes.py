@@ -16,6 +16,8 @@ from heliograph.flow.formats.model import Source, Type
 from heliograph.flow.formats.model.conversion import CLASSES, CONVERSIONS, shown
 
 LARGEST_SINGLE = 3.4028234663852886e38
+LONG = 64
+"""Bytes from which on text is trimmed in larger steps."""
 INTEGER_CODES = {1: "b", 2: "h", 4: "i", 8: "q"}
 
 
@@ -34,6 +36,11 @@ class Shape:
     def code(self) -> str:
         """The letters of `struct` for it."""
         return f"{self.size}s"
+
+    @property
+    def unit(self) -> int:
+        """Bytes of a NUL that ends it."""
+        return 1
 
     @property
     def expected(self) -> str:
@@ -69,12 +76,26 @@ def _converted(convert: Any, default: Any, value: Any) -> Any:
 
 
 @dataclass(frozen=True)
+class FilledShape(Shape):
+    """Bytes that are filled up to their length, as fillers of a record are when nobody has set them."""
+
+    fill: bytes = b"\0"
+
+    def store(self, source: Source, name: str) -> list[str]:
+        return [f"{name} = {name}.ljust({self.size}, {self.fill!r})", *super().store(source, name)]
+
+
+@dataclass(frozen=True)
 class TextShape(Shape):
     """Text, padded to its length if it has one."""
 
     charset: Charset | None = None
     justification: str = "left"
     pad: str = " "
+
+    @property
+    def unit(self) -> int:
+        return self._charset.width or 1
 
     @property
     def expected(self) -> str:
@@ -90,6 +111,8 @@ class TextShape(Shape):
         text = self._decoding(source, raw)
         if self.size is None:
             return text
+        if self.size > LONG and self.justification == "left":
+            return f"{source.constant('trim_', partial(_trimmed, _blocks(self.size, self.pad)))}({text})"
         strip = {"left": "rstrip", "right": "lstrip", "center": "strip"}[self.justification]
         return f"{text}.{strip}({self.pad!r})"
 
@@ -99,6 +122,8 @@ class TextShape(Shape):
             return f"{raw}.decode()"
         if charset.name in ("iso8859-1", "ascii"):
             return f'{raw}.decode("{charset.name}")'
+        if charset.to_latin:
+            return f'{raw}.translate({source.constant("LATIN", charset.to_latin)}).decode("latin-1")'
         return f"{source.constant('decode_', charset.decode)}({raw})"
 
     def _encoding(self, source: Source, name: str) -> str:
@@ -107,6 +132,8 @@ class TextShape(Shape):
             return f"{name}.encode()"
         if charset.name in ("iso8859-1", "ascii"):
             return f'{name}.encode("{charset.name}")'
+        if charset.from_latin:
+            return f'{name}.encode("latin-1").translate({source.constant("FROM_LATIN", charset.from_latin)})'
         return f"{source.constant('encode_', charset.encode)}({name})"
 
     def store(self, source: Source, name: str) -> list[str]:
@@ -121,6 +148,22 @@ class TextShape(Shape):
             fitted = source.constant("fit_", partial(_fitted, self.size, pad, self.justification))
             lines = [f"{name} = {fitted}({encoded})"]
         return [*lines, f"if len({name}) != {self.size}: raise ValueError(f'{{len({name})}} bytes')"]
+
+
+def _blocks(size: int, pad: str) -> tuple[str, ...]:
+    """Padding in sizes that halve."""
+    count, blocks = 1 << size.bit_length() - 1, []
+    while count >= LONG:
+        blocks.append(pad * count)
+        count //= 2
+    return (*blocks, pad)
+
+
+def _trimmed(blocks: tuple[str, ...], text: str) -> str:
+    """Without the padding behind it; in halving steps, because rstrip looks at each character by itself."""
+    for block in blocks:
+        text = text.removesuffix(block)
+    return text.rstrip(blocks[-1])
 
 
 def _fitted(size: int, pad: bytes, justification: str, data: bytes) -> bytes:

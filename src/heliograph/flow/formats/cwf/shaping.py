@@ -10,6 +10,7 @@ from heliograph.errors import Problem
 from heliograph.flow.formats.charsets import Charset, charset, named_charset
 from heliograph.flow.formats.cwf.calendar import Calendar, calendar
 from heliograph.flow.formats.cwf.shapes import (
+    FilledShape,
     FloatShape,
     IntegerShape,
     Shape,
@@ -80,7 +81,7 @@ def shape_of(field: Field, properties: Properties) -> Shape:
             raise properties.problem("a string has representation text")
         return TextShape(field.type, _text_size(properties), "", properties.charset, **_padding(properties, "left"))
     if field.type is Type.BINARY:
-        return Shape(field.type, _fixed_size(properties))
+        return _binary_shape(properties)
     if text == "text":
         return _text_shape(field, properties)
     if field.type is Type.FLOAT:
@@ -88,6 +89,14 @@ def shape_of(field: Field, properties: Properties) -> Shape:
     if field.type in CALENDARS:
         return _binary_calendar(field, properties)
     return _binary_number(field, properties)
+
+
+def _binary_shape(properties: Properties) -> Shape:
+    size = _fixed_size(properties)
+    if size is None or "padCharacter" not in properties.own:
+        return Shape(Type.BINARY, size)
+    fill = properties.charset.encode(_padding(properties, "left")["pad"])
+    return FilledShape(Type.BINARY, size, "", fill[:1] if len(fill) == 1 else b"\0")
 
 
 def _usual(field: Field, properties: Properties) -> str:
@@ -156,6 +165,9 @@ def _text_shape(field: Field, properties: Properties) -> Shape:
         size = _required(_text_size(properties), properties)
         parse, form, words, side = *_number_text(field.type), "a number", "right"
     padding = _padding(properties, side)
+    if padding["pad"] == "0":  # zeros belong to the number, and stand behind its sign
+        form = partial(_zero_filled, form, size // (properties.charset.width or 1))
+        padding = {"justification": "left", "pad": " "}
     return TextNumberShape(field.type, size, "", properties.charset, **padding, parse=parse, format=form, words=words)
 
 
@@ -163,6 +175,11 @@ def _number_text(kind: Type) -> tuple[Any, Any]:
     if kind is Type.INTEGER:
         return _parse_integer, str
     return (_parse_decimal, "{:f}".format) if kind is Type.DECIMAL else (float, repr)
+
+
+def _zero_filled(form: Any, width: int, value: Any) -> str:
+    text: str = form(value)
+    return text.zfill(width)
 
 
 def _parse_integer(text: str) -> int:

@@ -16,6 +16,8 @@ class Site(NamedTuple):
     at: str
     """An expression of local variables that is the offset in bytes; empty when writing."""
     expected: str
+    parts: tuple[tuple[int, str], ...] = ()
+    """If the line works on several fields: where each ends, from the offset, and its path."""
 
 
 class Source:
