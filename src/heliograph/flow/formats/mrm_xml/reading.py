@@ -8,7 +8,6 @@ from heliograph.flow.formats.mrm_xml.quick import QuickReader
 from heliograph.flow.formats.mrm_xml.shapes import XSI, Content, Document, Shape
 from heliograph.flow.formats.paths import path_of
 from heliograph.flow.formats.problem import FormatProblem
-from heliograph.flow.formats.xml.builder import Builder
 from heliograph.flow.formats.xml.decoding import decode
 from heliograph.flow.formats.xml.dialect import XMLNSC
 from heliograph.flow.formats.xml.reader import read_document
@@ -40,7 +39,7 @@ class Reader:
             part._children = children
             part._open = None
             return
-        for _ in read_document(Builder(part, self.dialect), text):
+        for _ in read_document(part, self.dialect, text):
             pass
         _Typing(self.document, part, text).document_element()
 
