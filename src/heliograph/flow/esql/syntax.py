@@ -1,14 +1,17 @@
 """What an ESQL text says, as frozen objects; every one knows where it stands in the text.
 
-Keywords are kept in upper case. Names are kept as written: names of variables, routines and modules are compared without
-case, names of fields and labels with it. Whether a name is a variable, a correlation name or a property of the broker is
-not known here: all of them are a `FieldReference` without steps. Positions do not count when two objects are compared.
+Keywords are kept in upper case. Names are kept as written: names of variables, routines and modules are compared
+without case, names of fields and labels with it. Whether a name is a variable, a correlation name or a property of the
+broker is not known here: all of them are a `FieldReference` without steps. Positions do not count when two objects are
+compared.
 """
 
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from typing import NamedTuple
+
+from heliograph.flow.esql.problem import Mistake
 
 
 class Position(NamedTuple):
@@ -44,8 +47,8 @@ class Qualifier(Node):
 class DataType(Node):
     """A type in a declaration or a CAST.
 
-    The name is that of a member of `values.Type` (INT, CHAR, BOOL and DEC are spelt out), or one of REFERENCE, ROW, NAME
-    and NAMESPACE.
+    The name is that of a member of `values.Type` (INT, CHAR and DEC are spelt out), or one of REFERENCE, ROW, NAME and
+    NAMESPACE.
     """
 
     name: str
@@ -720,3 +723,5 @@ class Program(Node):
     modules: tuple[Module, ...] = ()
     text: str = field(default="", compare=False, repr=False)
     file: str = field(default="", compare=False)
+    warnings: tuple[Mistake, ...] = field(default=(), compare=False, repr=False)
+    """What the parser has seen that is right, but hardly meant."""
