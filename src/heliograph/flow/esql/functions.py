@@ -30,7 +30,8 @@ _BY_SIGNATURE: dict[Signature, str] = {
         CARDINALITY EXISTS SINGULAR THE EVAL SLEEP
     """,
     _TWO: """
-        ATAN2 MOD POWER ROUND TRUNCATE CONTAINS ENDSWITH LEFT OVERLAY POSITION REPLICATE RIGHT STARTSWITH SAMEFIELD NULLIF
+        ATAN2 MOD POWER ROUND TRUNCATE CONTAINS ENDSWITH LEFT OVERLAY POSITION REPLICATE RIGHT STARTSWITH
+        SAMEFIELD NULLIF
     """,
     Signature(0, 1): "RAND",
     Signature(1, 2): "LOG TRIM",
@@ -39,10 +40,19 @@ _BY_SIGNATURE: dict[Signature, str] = {
 }
 
 WITHOUT_PARENTHESES = frozenset(
-    """
-    CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP CURRENT_GMTDATE CURRENT_GMTTIME CURRENT_GMTTIMESTAMP LOCAL_TIMEZONE
-    SQLCODE SQLERRORTEXT SQLNATIVEERROR SQLSTATE
-    """.split()
+    [
+        "CURRENT_DATE",
+        "CURRENT_TIME",
+        "CURRENT_TIMESTAMP",
+        "CURRENT_GMTDATE",
+        "CURRENT_GMTTIME",
+        "CURRENT_GMTTIMESTAMP",
+        "LOCAL_TIMEZONE",
+        "SQLCODE",
+        "SQLERRORTEXT",
+        "SQLNATIVEERROR",
+        "SQLSTATE",
+    ]
 )
 """Functions that are called by their name alone."""
 
@@ -52,15 +62,30 @@ FUNCTIONS: dict[str, Signature] = {
 """Functions of the language by name, in upper case. CAST, CASE, SELECT, ROW, LIST, PASSTHRU and FOR are not calls."""
 
 EXTRACTS = frozenset(
-    """
-    YEAR MONTH DAY HOUR MINUTE SECOND DAYS DAYOFYEAR DAYOFWEEK MONTHS QUARTER QUARTERS QUARTEROFYEAR WEEKS WEEKOFYEAR
-    WEEKOFMONTH ISLEAPYEAR
-    """.split()
+    [
+        "YEAR",
+        "MONTH",
+        "DAY",
+        "HOUR",
+        "MINUTE",
+        "SECOND",
+        "DAYS",
+        "DAYOFYEAR",
+        "DAYOFWEEK",
+        "MONTHS",
+        "QUARTER",
+        "QUARTERS",
+        "QUARTEROFYEAR",
+        "WEEKS",
+        "WEEKOFYEAR",
+        "WEEKOFMONTH",
+        "ISLEAPYEAR",
+    ]
 )
 """What EXTRACT can take out of a date or time."""
 
 ROUNDINGS = frozenset(
-    "ROUND_UP ROUND_DOWN ROUND_CEILING ROUND_FLOOR ROUND_HALF_UP ROUND_HALF_EVEN ROUND_HALF_DOWN".split()
+    ["ROUND_UP", "ROUND_DOWN", "ROUND_CEILING", "ROUND_FLOOR", "ROUND_HALF_UP", "ROUND_HALF_EVEN", "ROUND_HALF_DOWN"]
 )
 """The modes of ROUND."""
 

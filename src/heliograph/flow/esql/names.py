@@ -28,10 +28,17 @@ TREES: Mapping[str, tuple[str, ...]] = {
 """Correlation names by the kind of the module; those of routines outside of modules, which any may call, under ""."""
 
 _CHANGEABLE = frozenset(
-    """
-    ENVIRONMENT INPUTLOCALENVIRONMENT INPUTDESTINATIONLIST OUTPUTROOT OUTPUTLOCALENVIRONMENT OUTPUTDESTINATIONLIST
-    OUTPUTEXCEPTIONLIST LOCALENVIRONMENT DESTINATIONLIST
-    """.split()
+    [
+        "ENVIRONMENT",
+        "INPUTLOCALENVIRONMENT",
+        "INPUTDESTINATIONLIST",
+        "OUTPUTROOT",
+        "OUTPUTLOCALENVIRONMENT",
+        "OUTPUTDESTINATIONLIST",
+        "OUTPUTEXCEPTIONLIST",
+        "LOCALENVIRONMENT",
+        "DESTINATIONLIST",
+    ]
 )
 
 

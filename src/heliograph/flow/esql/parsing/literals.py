@@ -1,16 +1,21 @@
 """Making values out of what is written as a literal."""
 
 import re
+from collections.abc import Callable
 from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 
-from heliograph.flow.esql.lexer import Kind, Token
+from heliograph.flow.esql.parsing.lexer import Kind, Token
 from heliograph.flow.esql.syntax import Literal, Qualifier
 
 _LARGEST = 2**63 - 1
 _DIGITS = 34
 """As many as a DECIMAL holds."""
-_TEMPORAL = {"DATE": date, "TIME": time, "TIMESTAMP": datetime, "GMTTIME": time, "GMTTIMESTAMP": datetime}
+_READERS: dict[str, Callable[[str], object]] = {
+    "DATE": date.fromisoformat,
+    "TIME": time.fromisoformat,
+    "TIMESTAMP": datetime.fromisoformat,
+}
 _SHAPES = {
     "DATE": re.compile(r"\d{4}-\d\d-\d\d"),
     "TIME": re.compile(r"\d\d:\d\d:\d\d(?:\.\d{1,6})?"),
@@ -27,13 +32,13 @@ _INTERVAL = {
 }
 _SEPARATORS = {"MONTH": "-", "HOUR": " ", "MINUTE": ":", "SECOND": ":"}
 
-TYPED = frozenset({*_TEMPORAL, "DECIMAL", "INTERVAL"})
+TYPED = frozenset({*_READERS, "GMTTIME", "GMTTIMESTAMP", "DECIMAL", "INTERVAL"})
 """Words that make a literal of the string behind them."""
 INTERVAL_FIELDS = tuple(_INTERVAL)
 """The fields of intervals, from large to small: the first two are one family, the others are another."""
 
 
-class NoSuchLiteral(ValueError):  # noqa: N818
+class NoSuchLiteral(ValueError):
     """What is written has no value; the text says why."""
 
 
@@ -74,7 +79,7 @@ def typed(word: str, token: Token) -> Literal:
     if not _SHAPES[shape].fullmatch(text):
         raise NoSuchLiteral(f"expected {word} like '{_EXAMPLES[shape]}', found '{token.text}'")
     try:
-        _TEMPORAL[word].fromisoformat(_six_digits(text))
+        _READERS[shape](_six_digits(text))
     except ValueError as error:
         raise NoSuchLiteral(f"there is no {word} '{token.text}': {error}") from None
     return Literal(word, text, at=token.at)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 
-from heliograph.flow.esql.lexer import Kind, Lexer, Token
+from heliograph.flow.esql.parsing.lexer import Kind, Lexer, Token
 from heliograph.flow.esql.problem import Mistake, Source
 
 MOST_NESTING = 50
@@ -14,20 +14,50 @@ MOST_MISTAKES = 100
 
 _NAMES = (Kind.WORD, Kind.QUOTED)
 
-RESERVED = frozenset("ALL ASYMMETRIC BOTH CASE DISTINCT FROM ITEM LEADING NOT SYMMETRIC TRAILING WHEN".split())
+RESERVED = frozenset(
+    ["ALL", "ASYMMETRIC", "BOTH", "CASE", "DISTINCT", "FROM", "ITEM", "LEADING", "NOT", "SYMMETRIC", "TRAILING", "WHEN"]
+)
 """The only words that cannot be names without quotes."""
 
 STATEMENT_WORDS = frozenset(
-    """
-    ATTACH BEGIN CALL CASE COMMIT CREATE DECLARE DELETE DETACH EVAL FOR IF INSERT ITERATE LEAVE LOG LOOP MOVE PASSTHRU
-    PROPAGATE REPEAT RESIGNAL RETURN ROLLBACK SET THROW UPDATE WHILE
-    """.split()
+    [
+        "ATTACH",
+        "BEGIN",
+        "CALL",
+        "CASE",
+        "COMMIT",
+        "CREATE",
+        "DECLARE",
+        "DELETE",
+        "DETACH",
+        "EVAL",
+        "FOR",
+        "IF",
+        "INSERT",
+        "ITERATE",
+        "LEAVE",
+        "LOG",
+        "LOOP",
+        "MOVE",
+        "PASSTHRU",
+        "PROPAGATE",
+        "REPEAT",
+        "RESIGNAL",
+        "RETURN",
+        "ROLLBACK",
+        "SET",
+        "THROW",
+        "UPDATE",
+        "WHILE",
+    ]
 )
-BODY_ENDS = frozenset("END ELSE ELSEIF WHEN UNTIL".split())
+_ALSO_EXPRESSIONS = frozenset({"CASE", "EVAL", "FOR", "PASSTHRU"})
+"""Words that begin statements, and expressions too."""
+BODY_ENDS = frozenset(["END", "ELSE", "ELSEIF", "WHEN", "UNTIL"])
 """What ends a list of statements."""
 
 
-class Mistaken(Exception):  # noqa: N818
+class Mistaken(Exception):
     """The parser cannot go on here; the mistake is in the list already."""
 
 
@@ -161,6 +191,20 @@ class Cursor:
         return token.kind is Kind.END or (
             token.kind is Kind.WORD and (token.upper in STATEMENT_WORDS or token.upper in BODY_ENDS)
         )
+
+    def statement_is_over(self) -> bool:
+        """Whether no expression can begin here, as it is the end of the statement, or that of the next."""
+        if self.token.upper == ";" or self.token.kind is Kind.END:
+            return True
+        return self.at_line_start() and self.at_statement() and self.token.upper not in _ALSO_EXPRESSIONS
+
+    def seems_misplaced(self) -> bool:
+        """Whether this word, which could be a name, is more likely a keyword before which something is missing."""
+        following = self.peek()
+        if self.token.upper in BODY_ENDS or self.token.upper in STATEMENT_WORDS:
+            named = following.kind is Kind.WORD or following.kind is Kind.QUOTED or following.upper == ";"
+            return self.at_line_start() and named and self.token.upper not in _ALSO_EXPRESSIONS
+        return self.token.upper in ("THEN", "DO") and following.upper in STATEMENT_WORDS | BODY_ENDS
 
     def skip_statement(self, start: Token) -> None:
         """Go behind the next `;`, or to the next line that begins like a statement."""

@@ -1,6 +1,7 @@
 """The words of an ESQL text.
 
-Keywords are words like any other here: nearly all of them may be names too, and only the parser knows what it waits for.
+Keywords are words like any other here: nearly all of them may be names too, and only the parser knows what it waits
+for.
 """
 
 import re

@@ -2,20 +2,34 @@
 
 from collections.abc import Callable
 
-from heliograph.flow.esql import literals
-from heliograph.flow.esql.cursor import suggestion
 from heliograph.flow.esql.functions import BITSTREAM_CLAUSES, EXTRACTS, FUNCTIONS, ROUNDINGS, WITHOUT_PARENTHESES
-from heliograph.flow.esql.lexer import Kind, Token
-from heliograph.flow.esql.paths import PathParser
+from heliograph.flow.esql.parsing import literals
+from heliograph.flow.esql.parsing.cursor import suggestion
+from heliograph.flow.esql.parsing.lexer import Kind, Token
+from heliograph.flow.esql.parsing.paths import PathParser
 from heliograph.flow.esql.syntax import Call, Cast, DataType, Expression, FieldReference, Passthru, Qualifier
 
 Clauses = tuple[tuple[str, Expression], ...]
 
 _TYPES = {
     name: name
-    for name in """
-        BOOLEAN INTEGER FLOAT DECIMAL CHARACTER BLOB BIT DATE TIME TIMESTAMP GMTTIME GMTTIMESTAMP INTERVAL ROW REFERENCE
-    """.split()
+    for name in [
+        "BOOLEAN",
+        "INTEGER",
+        "FLOAT",
+        "DECIMAL",
+        "CHARACTER",
+        "BLOB",
+        "BIT",
+        "DATE",
+        "TIME",
+        "TIMESTAMP",
+        "GMTTIME",
+        "GMTTIMESTAMP",
+        "INTERVAL",
+        "ROW",
+        "REFERENCE",
+    ]
 } | {"INT": "INTEGER", "CHAR": "CHARACTER", "DEC": "DECIMAL"}
 _OTHER_LANGUAGES = {
     "STRING": "CHARACTER",
@@ -42,7 +56,7 @@ class CallParser(PathParser):
             "EXTRACT": self._extract,
             "ROUND": self._round,
             "ASBITSTREAM": self._bitstream,
-            "PASSTHRU": self._passthru,
+            "PASSTHRU": self.passthru_behind,
         }
 
     def named(self) -> Expression:
@@ -219,7 +233,8 @@ class CallParser(PathParser):
                 clauses.append((word, self.expression()))
         return tuple(clauses)
 
-    def _passthru(self, start: Token) -> Passthru:
+    def passthru_behind(self, start: Token) -> Passthru:
+        """What stands behind `PASSTHRU(`."""
         sql = self.expression()
         if self.takes(","):
             values = [self.expression()]

@@ -2,9 +2,9 @@
 
 from abc import ABC, abstractmethod
 
-from heliograph.flow.esql.cursor import Cursor, suggestion
 from heliograph.flow.esql.field_types import field_type, names_of
-from heliograph.flow.esql.lexer import Kind, Token
+from heliograph.flow.esql.parsing.cursor import Cursor, suggestion
+from heliograph.flow.esql.parsing.lexer import Kind, Token
 from heliograph.flow.esql.syntax import (
     Every,
     Expression,
@@ -28,6 +28,10 @@ class PathParser(Cursor, ABC):
     @abstractmethod
     def expression(self) -> Expression:
         """Any expression."""
+
+    @abstractmethod
+    def operand(self) -> Expression:
+        """An expression without comparison, AND and OR outside of parentheses."""
 
     def field_reference(self, what: str) -> FieldReference:
         """A field reference, for which `what` is the name in a mistake."""
@@ -58,7 +62,7 @@ class PathParser(Cursor, ABC):
         if self.sees(":"):
             namespace = ""
         else:
-            name = self._step_name()
+            name = self._step_name(behind_type=kind is not None)
         if self.takes(":"):
             namespace = "" if namespace == "" else name
             name = self._step_name()
@@ -66,19 +70,20 @@ class PathParser(Cursor, ABC):
                 raise self.failure(f"expected the name of a field behind the namespace, found {self.token}")
         index = self._index() if self.sees("[") else None
         if kind is None and name is None and index is None:
-            raise self.failure(
-                f"expected the name of a field, {{expression}}, * or [index], found {self.token}{_reserved(self.token)}"
-            )
+            raise self.failure(f"expected the name of a field, {{expression}}, * or [index], found {self.token}")
         return PathStep(name, namespace, kind, index, at=start.at)
 
-    def _step_name(self) -> Name | None:
+    def _step_name(self, *, behind_type: bool = False) -> Name | None:
         if self.takes("*"):
             return Wildcard.ANY
         if self.takes("{"):
             expression = self.expression()
             self.expect("}", "behind the expression for a name")
             return expression
-        return self.name("a name") if self.sees_name() else None
+        # Where nothing but a name can stand, reserved words are names: `Invoice.Item`. A type may stand alone.
+        if self.token.kind is Kind.WORD and not (behind_type and self.token.upper in ("FROM", "NOT", "WHEN")):
+            return self.advance().text
+        return self.advance().text if self.token.kind is Kind.QUOTED else None
 
     def _type(self) -> FieldConstant | Expression:
         """`(XML.Attribute)`, `(NameValue)`, `(0x03000000)` or any expression in parentheses."""
@@ -126,7 +131,3 @@ class PathParser(Cursor, ABC):
 
 def _plain(step: PathStep) -> bool:
     return isinstance(step.name, str) and step.namespace is None and step.type is None and step.index is None
-
-
-def _reserved(token: Token) -> str:
-    return f', which is reserved: write "{token.text}" in double quotes' if token.kind is Kind.WORD else ""

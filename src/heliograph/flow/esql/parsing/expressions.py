@@ -1,15 +1,15 @@
 """Parsing expressions, by the strength of operators.
 
-From weak to strong: OR; AND; comparison, IN, BETWEEN, LIKE, IS; + and -; ||; * and /; NOT and the sign. Operators of one
-strength go from left to right. So `NOT a = b` compares `NOT a` with b, and `a || b + c` adds c to a string.
+From weak to strong: OR; AND; comparison, IN, BETWEEN, LIKE, IS; + and -; ||; * and /; NOT and the sign. Operators of
+one strength go from left to right. So `NOT a = b` compares `NOT a` with b, and `a || b + c` adds c to a string.
 """
 
 from collections.abc import Callable
 
-from heliograph.flow.esql import literals
-from heliograph.flow.esql.calls import CallParser
-from heliograph.flow.esql.cursor import MOST_NESTING, RESERVED
-from heliograph.flow.esql.lexer import Kind, Token
+from heliograph.flow.esql.parsing import literals
+from heliograph.flow.esql.parsing.calls import CallParser
+from heliograph.flow.esql.parsing.cursor import MOST_NESTING, RESERVED
+from heliograph.flow.esql.parsing.lexer import Kind, Token
 from heliograph.flow.esql.syntax import (
     Between,
     Binary,
@@ -197,7 +197,7 @@ class ExpressionParser(CallParser):
             return Literal(kind, value, at=token.at)
         elif word in literals.TYPED and self.peek().kind is Kind.STRING:
             return self._typed_literal(token)
-        if word in RESERVED:
+        if word in RESERVED or self.seems_misplaced():
             raise self.failure(f"expected an expression, found {token}")
         return self.named()
 
