@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from heliograph.errors import Problem
@@ -14,7 +14,7 @@ from heliograph.flow.esql.compiling.prefixes import Prefixes
 
 
 @dataclass(eq=False, slots=True)
-class Callable_:
+class Known:
     """A routine that can be called, and its name in Python."""
 
     routine: syntax.Routine
@@ -34,8 +34,16 @@ class Unit:
         self.body: list[str] = []
         self.places: list[Place] = []
         """With lines counted from the start of the body."""
-        self.surroundings: list[tuple[str, Any]] = []
-        """What EVAL needs to know of the places where it stands."""
+        self.standings: dict[str, Standing] = {}
+        """What EVAL needs to know of the places where it stands, by the name that it has in Python."""
+
+    def insert(self, at: int, lines: list[str]) -> None:
+        """Put lines before others that have been written."""
+        self.body[at:at] = lines
+        self.places[:] = [
+            place if place.python_line <= at else replace(place, python_line=place.python_line + len(lines))
+            for place in self.places
+        ]
 
     def use(self, name: str) -> str:
         """A name from outside."""
@@ -59,8 +67,10 @@ class Frame:
     """Trees that the function uses: the name of the local variable, and what it is of the evaluation."""
     nonlocals: set[str] = field(default_factory=set)
     scratch: str = ""
-    returns: Callable[[str], str] = field(default=lambda value: f"return {value}")
-    """How RETURN is written: routines with OUT parameters give those back, too."""
+    result: Callable[[str], str] = field(default=lambda value: value)
+    """What RETURN gives back for a value: routines with OUT parameters give those, too."""
+    returns: syntax.DataType | None = None
+    """What the routine declares to return."""
 
     def top(self) -> "Frame":
         """The function around all others."""
@@ -78,10 +88,21 @@ class Environment:
     """That of the module; empty for routines of a schema."""
     label: str
     file: str
-    routines: Mapping[str, Callable_]
+    routines: Mapping[str, Known]
     """By name in upper case, with and without schema."""
-    atomic: str = ""
-    """What the labels of ATOMIC blocks are prefixed with."""
+    text: str
+    """The ESQL that positions are in."""
+    schema: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where an EVAL stands: the names it can use, and the local variables it is given."""
+
+    environment: Environment
+    visible: list[Binding]
+    given: tuple[Binding, ...]
+    statement: bool
 
 
 class Context:
@@ -97,12 +118,14 @@ class Context:
         """Whether lines can be written that are run before the expression at hand: not where it may not be evaluated."""
         self.reads: set[str] = set()
         """Trees that the expression at hand has looked at."""
-        self.handled: list[Callable[[], None]] = []
-        """What is written after each statement that a CONTINUE handler guards."""
+        self.resumes: list[str] = []
+        """Functions of CONTINUE handlers that guard the statements written here, from outside to inside."""
         self.error: str | None = None
         """Inside a handler: the variable that has the exception."""
-        self.loops: dict[str, str] = {}
-        """Labels of loops and blocks around, with how they are left."""
+        self.loops: list[str | None] = []
+        """Labels of the loops around, from outside to inside, inside the function at hand."""
+        self.jumps: dict[tuple[str, str], str] = {}
+        """Exceptions for LEAVE and ITERATE that cannot be a break or continue."""
         self._generators = generators
         self._indent = 1
 
@@ -122,8 +145,17 @@ class Context:
             self.emit("pass")
         self._indent -= 1
 
-    def place(self, node: syntax.Node, statement: str) -> None:
+    def indent(self) -> None:
+        """Write what follows one step to the right, until `dedent`."""
+        self._indent += 1
+
+    def dedent(self) -> None:
+        """Write what follows one step to the left."""
+        self._indent -= 1
+
+    def place(self, node: syntax.Node) -> None:
         """Say which statement of the program the lines that follow are."""
+        statement = _statement_text(self.environment.text, node)
         self.unit.places.append(
             Place(len(self.unit.body) + 1, self.environment.file, node.at.line, self.environment.label, statement)
         )
@@ -160,20 +192,17 @@ class Context:
     @contextmanager
     def function(self, name: str, parameters: str = "") -> Iterator[Frame]:
         """A function inside the function, for what cannot be written in one expression."""
-        frame, prefixes, hoisting = self.frame, self.prefixes, self.hoisting
-        self.frame = Frame(frame.names, frame, returns=frame.returns)
-        self.prefixes, self.hoisting = Prefixes(), True
+        frame, prefixes, hoisting, loops, resumes = self.frame, self.prefixes, self.hoisting, self.loops, self.resumes
+        self.frame = Frame(frame.names, frame, result=frame.result, returns=frame.returns)
+        self.prefixes, self.hoisting, self.loops, self.resumes = Prefixes(), True, [], []
         self.emit(f"def {name}({parameters}):")
         at = len(self.unit.body)
         with self.indented():
             yield self.frame
             if self.frame.nonlocals:
-                self.unit.body.insert(at, "    " * self._indent + f"nonlocal {', '.join(sorted(self.frame.nonlocals))}")
-                # Lines behind have moved by one.
-                self.unit.places[:] = [
-                    place if place.python_line <= at else _moved(place) for place in self.unit.places
-                ]
-        self.frame, self.prefixes, self.hoisting = frame, prefixes, hoisting
+                names = ", ".join(sorted(self.frame.nonlocals))
+                self.unit.insert(at, ["    " * self._indent + f"nonlocal {names}"])
+        self.frame, self.prefixes, self.hoisting, self.loops, self.resumes = frame, prefixes, hoisting, loops, resumes
 
     # Generating
 
@@ -196,6 +225,7 @@ class Context:
 
     def statement(self, node: syntax.Statement) -> None:
         """Write a statement."""
+        self.hoisting = True
         self._generators[type(node)](self, node)
 
     def assign(self, binding: Binding) -> None:
@@ -209,5 +239,14 @@ class Context:
         return Problem(f"{self.environment.file}:{node.at.line}:{node.at.column}: {text}")
 
 
-def _moved(place: Place) -> Place:
-    return Place(place.python_line + 1, place.file, place.line, place.routine, place.statement)
+_LONGEST = 100
+
+
+def _statement_text(text: str, node: syntax.Node) -> str:
+    """The beginning of a statement, on one line."""
+    lines = text.splitlines()[node.at.line - 1 : node.at.line + 20]
+    if not lines:
+        return ""
+    lines[0] = lines[0][node.at.column - 1 :]
+    shown = " ".join(" ".join(lines).split(";")[0].split())
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]} ..."

@@ -45,7 +45,8 @@ def call(context: Context, node: syntax.Call) -> Code:
     if not node.built_in:
         return routines.call(context, node)
     if node.name in _TIMES:
-        return Code(f"{context.use(node.name.lower())}(ev)", _TIMES[node.name], False)
+        function = context.unit.constant(f"{context.use('CURRENT')}[{node.name!r}]", node.name.lower())
+        return Code(f"{function}(ev.now)", _TIMES[node.name], False)
     if node.name in _STATES:
         return Code(f"ev.{node.name.lower()}", _STATES[node.name], False)
     if node.name in _FIELDS:
@@ -56,17 +57,34 @@ def call(context: Context, node: syntax.Call) -> Code:
 
 
 def _plain(context: Context, node: syntax.Call) -> Code:
-    arguments = [context.value(argument) for argument in node.arguments]
-    texts = [argument.text for argument in arguments]
-    if node.word is not None:
-        texts.append(f"word={node.word!r}")
-    texts += [f"{_CLAUSES[clause]}={context.value(value).text}" for clause, value in node.clauses]
-    function = context.unit.constant(f"{context.use('FUNCTIONS')}[{node.name!r}].call", node.name.lower())
-    return Code(f"{function}({', '.join(texts)})", _RESULTS.get(node.name))
+    name, arguments = _flat(node)
+    texts = [argument if isinstance(argument, str) else context.value(argument).text for argument in arguments]
+    function = context.unit.constant(f"{context.use('FUNCTIONS')}[{name!r}].call", name.lower())
+    return Code(f"{function}({', '.join(texts)})", _RESULTS.get(name))
 
 
-# What the clauses of functions are called in Python.
-_CLAUSES = {"FROM": "start", "FOR": "length", "BEFORE": "before", "AFTER": "after", "REPEAT": "repeat"}
+def _flat(node: syntax.Call) -> tuple[str, list[syntax.Expression | str]]:
+    """The function that is meant, and its arguments in order (Python, where the text has none), without clauses."""
+    clauses = dict(node.clauses)
+    arguments: list[syntax.Expression | str] = list(node.arguments)
+    if node.name == "SUBSTRING":
+        kind = next((word for word in ("BEFORE", "AFTER") if word in clauses), None)
+        start = clauses[kind or "FROM"]
+        return f"SUBSTRING_{kind}" if kind else "SUBSTRING", [*arguments, start, *_given(clauses, "FOR")]
+    if node.name == "POSITION":
+        start = clauses.get("FROM", "1")
+        return "POSITION", [*arguments, start, *_given(clauses, "REPEAT")] if clauses else arguments
+    if node.name == "OVERLAY":
+        return "OVERLAY", [*arguments, clauses["FROM"], *_given(clauses, "FOR")]
+    if node.name == "TRIM":
+        return {"LEADING": "LTRIM", "TRAILING": "RTRIM"}.get(node.word or "", "TRIM"), arguments
+    if node.name == "EXTRACT":
+        return "EXTRACT", [repr(node.word), *arguments]
+    return node.name, [*arguments, repr(node.word)] if node.word is not None else arguments
+
+
+def _given(clauses: Mapping[str, syntax.Expression], name: str) -> list[syntax.Expression | str]:
+    return [clauses[name]] if name in clauses else []
 
 
 def _cardinality(context: Context, node: syntax.Call) -> Code:
@@ -151,18 +169,6 @@ def bit_stream_clauses(context: Context, clauses: tuple[tuple[str, syntax.Expres
     return [f"{_BIT_STREAM_CLAUSES[name]}={context.value(value).text}" for name, value in clauses]
 
 
-def _sleep(context: Context, node: syntax.Call) -> Code:
-    return Code(f"{context.use('sleep')}({context.value(node.arguments[0]).text})", Type.NULL)
-
-
-def _uuid(name: str, kind: Type) -> Callable[[Context, syntax.Call], Code]:
-    def generate(context: Context, node: syntax.Call) -> Code:
-        arguments = ", ".join(context.value(argument).text for argument in node.arguments)
-        return Code(f"{context.use(name)}({arguments})", kind, bool(arguments))
-
-    return generate
-
-
 _SPECIAL: Mapping[str, Callable[[Context, syntax.Call], Code]] = {
     "CARDINALITY": _cardinality,
     "EXISTS": _exists,
@@ -174,8 +180,5 @@ _SPECIAL: Mapping[str, Callable[[Context, syntax.Call], Code]] = {
     "LASTMOVE": _last_move,
     "ASBITSTREAM": _as_bit_stream,
     "BITSTREAM": _as_bit_stream,
-    "SLEEP": _sleep,
-    "UUIDASCHAR": _uuid("uuid_as_char", Type.CHARACTER),
-    "UUIDASBLOB": _uuid("uuid_as_blob", Type.BLOB),
     "EVAL": evals.expression,
 }

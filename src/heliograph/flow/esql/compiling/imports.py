@@ -18,15 +18,11 @@ _MODULES: Mapping[str, str] = {
     f"{_ESQL}.runtime.rows": "equal_lists equal_rows negated row_item scalar_of the values_of",
     f"{_ESQL}.runtime.selecting": "copy_of count greatest insert_fields smallest total",
     f"{_ESQL}.runtime.bitstreams": "as_bit_stream new_field parse",
-    f"{_ESQL}.runtime.signals": "caught log no_case state_like thrown",
+    f"{_ESQL}.runtime.signals": "caught log state_like thrown",
     f"{_ESQL}.runtime.databases": "call change commit passthru query quoted rollback",
-    f"{_ESQL}.runtime.clock": """
-        current_date current_gmtdate current_gmttime current_gmttimestamp current_time current_timestamp local_timezone
-        sleep uuid_as_blob uuid_as_char
-    """,
     f"{_ESQL}.runtime.sending": "label_of send terminal_of",
     f"{_ESQL}.runtime.variables": "Variables external truth",
-    f"{_ESQL}.runtime.evaluating": "Surroundings evaluate run_text",
+    f"{_ESQL}.runtime.evaluating": "evaluate run_text",
     f"{_VALUES}.arithmetic": "add concatenate difference divide multiply negate subtract",
     f"{_VALUES}.bits": "Bits",
     f"{_VALUES}.casts": "cast",
@@ -38,7 +34,8 @@ _MODULES: Mapping[str, str] = {
     f"{_VALUES}.literals": "to_date to_gmttime to_gmttimestamp to_interval to_time to_timestamp",
     f"{_VALUES}.logic": "is_false is_true is_unknown not_",
     f"{_VALUES}.types": "Type",
-    f"{_VALUES}.functions": "FUNCTIONS",
+    f"{_VALUES}.functions": "CURRENT FUNCTIONS",
+    f"{_ESQL}.runtime.jumps": "jump",
     "heliograph.flow.tree": "Element Step",
     "heliograph.errors": "Problem",
     "decimal": "Decimal",

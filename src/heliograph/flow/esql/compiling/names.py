@@ -30,6 +30,10 @@ class Names:
         self._taken.add(name)
         return name
 
+    def taken(self) -> set[str]:
+        """All names that are given out."""
+        return self._taken
+
 
 class Kind(Enum):
     """What a name of the program stands for."""

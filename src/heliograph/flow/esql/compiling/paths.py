@@ -10,8 +10,7 @@ from heliograph.flow.esql.compiling.prefixes import ANY_TREE, Known, Route, Step
 from heliograph.flow.esql.names import BROKER_PROPERTIES, CONSTANT_VALUES
 from heliograph.flow.values.types import Type
 
-# Correlation names: the local variable that has the tree, and what it is of the evaluation.
-_ROOTS = {
+ROOTS = {
     "INPUTROOT": ("InputRoot", "input_root"),
     "INPUTBODY": ("InputRoot", "input_root"),
     "INPUTPROPERTIES": ("InputRoot", "input_root"),
@@ -30,6 +29,7 @@ _ROOTS = {
     "DESTINATIONLIST": ("LocalEnvironment", "input_local_environment"),
     "EXCEPTIONLIST": ("ExceptionList", "input_exception_list"),
 }
+"""Correlation names in upper case: the local variable that has the tree, and what it is of the evaluation."""
 _BODIES = frozenset({"INPUTBODY", "BODY"})
 _PROPERTIES = frozenset({"INPUTPROPERTIES", "PROPERTIES"})
 _BROKER_PROPERTIES = {name.upper(): name for name in BROKER_PROPERTIES}
@@ -80,7 +80,7 @@ def is_path(context: Context, node: syntax.Expression) -> bool:
     binding = context.scope.find(node.correlation)
     if binding is not None:
         return bool(node.steps) or binding.kind is not Kind.SCALAR
-    return bool(node.steps) or node.correlation.upper() in _ROOTS
+    return bool(node.steps) or node.correlation.upper() in ROOTS
 
 
 def base(context: Context, node: syntax.FieldReference) -> Base:
@@ -89,9 +89,9 @@ def base(context: Context, node: syntax.FieldReference) -> Base:
     if binding is not None:
         return _declared(context, node, binding)
     key = node.correlation.upper()
-    if key not in _ROOTS:
+    if key not in ROOTS:
         raise context.problem(node, f"{node.correlation} is neither declared nor a tree of this node")
-    python, tree = _ROOTS[key]
+    python, tree = ROOTS[key]
     top = context.frame.top()
     if python not in top.roots:
         top.roots[python] = tree
@@ -339,7 +339,7 @@ def field_value(context: Context, node: syntax.FieldReference) -> Code:
     binding = context.scope.find(node.correlation)
     if binding is not None and binding.kind is Kind.SCALAR and not node.steps:
         return Code(binding.python, binding.type)
-    if binding is None and not node.steps and node.correlation.upper() not in _ROOTS:
+    if binding is None and not node.steps and node.correlation.upper() not in ROOTS:
         return _undeclared(context, node)
     if is_list(node):
         return elements(context, node)

@@ -105,9 +105,11 @@ def set_rows(parent: Element, step: Step, rows: Iterable[Any]) -> None:
         parent.append(row)
 
 
-def set_copies(parent: Element, step: Step, sources: Iterable[Element]) -> None:
+def set_copies(parent: Element, step: Step, sources: Iterable[Element | None]) -> None:
     """Make copies of these fields the instances of a repeating field."""
-    copies = [source.copy() if not isinstance(source, Part) else _unparted(source) for source in sources]
+    copies = [
+        source.copy() if not isinstance(source, Part) else _unparted(source) for source in sources if source is not None
+    ]
     set_rows(parent, step, copies)
 
 

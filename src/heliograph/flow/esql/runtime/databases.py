@@ -1,6 +1,6 @@
 """Statements on databases: run through the evaluation's access, with SQLCODE and its like set afterwards."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from heliograph.flow.esql.database_access import DatabaseAccess, DatabaseError, Rows
@@ -12,10 +12,30 @@ NO_DATABASE = 2440
 BAD_NAME = 2441
 
 
-def query(evaluation: Evaluation, source: str, sql: str, parameters: Sequence[Any], names: Sequence[str]) -> list[Element]:
-    """The rows of a SELECT, as rows with these names; without names, with those that the database says."""
+def query(
+    evaluation: Evaluation, source: str, sql: str, parameters: Sequence[Any], groups: Sequence[Sequence[str] | None]
+) -> list[tuple[Element, ...]]:
+    """The rows of a SELECT from one or more tables, each with a row for every table.
+
+    `groups` has the columns' names of each table as the program writes them; None for all, as the database says them.
+    """
     found: Rows | None = _run(evaluation, lambda access: access.query(_source(evaluation, source), sql, parameters))
-    return _rows(found, names) if found is not None else []
+    if found is None:
+        return []
+    if None in groups:
+        # With `*` the database says which columns there are, not whose they are: all go to the first such table.
+        return [tuple(row if group is None else Element() for group in groups) for row in _rows(found, ())]
+    return [tuple(_split(values, groups)) for values in found.rows]
+
+
+def _split(values: Sequence[Any], groups: Sequence[Sequence[str] | None]) -> Iterator[Element]:
+    at = 0
+    for names in groups:
+        row = Element()
+        for name in names or ():
+            row.append(Element(name, values[at]))
+            at += 1
+        yield row
 
 
 def change(evaluation: Evaluation, source: str, sql: str, parameters: Sequence[Any]) -> None:

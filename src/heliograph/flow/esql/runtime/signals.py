@@ -15,12 +15,10 @@ from heliograph.flow.values.errors import (
     NOT_AN_INTEGER,
     OVERFLOW,
     USER_EXCEPTION,
-    EsqlError,
     UserError,
 )
 
 BROKER_CATALOG = "BIPmsgs"
-NO_CASE = 2439
 
 # SQL's own states, for errors that SQL knows too.
 _STATES = {
@@ -114,8 +112,3 @@ def log(
             full,
         )
     )
-
-
-def no_case(value: Any = None) -> EsqlError:
-    """A CASE statement without ELSE, none of whose branches was taken."""
-    return EsqlError(NO_CASE, f"no WHEN of the CASE matches{'' if value is None else f' {value!r}'}", (value,))
