@@ -89,9 +89,7 @@ def _set_whole(context: Context, target: syntax.FieldReference, start: Base, cod
     context.prefixes.clear()
 
 
-def set_path(
-    context: Context, node: syntax.Node, start: Base, path: tuple[StepCode, ...], code: Code
-) -> None:
+def set_path(context: Context, node: syntax.Node, start: Base, path: tuple[StepCode, ...], code: Code) -> None:
     """Put something into the field at the end of a path."""
     parent = paths.ensured(context, start, path[:-1])
     last = path[-1]

@@ -108,14 +108,16 @@ class Standing:
 class Context:
     """The generator's state while it writes one function."""
 
-    def __init__(self, unit: Unit, environment: Environment, frame: Frame, scope: Scope, generators: Mapping[type, Any]) -> None:
+    def __init__(
+        self, unit: Unit, environment: Environment, frame: Frame, scope: Scope, generators: Mapping[type, Any]
+    ) -> None:
         self.unit = unit
         self.environment = environment
         self.frame = frame
         self.scope = scope
         self.prefixes = Prefixes()
         self.hoisting = True
-        """Whether lines can be written that are run before the expression at hand: not where it may not be evaluated."""
+        """Whether lines can be written that run before the expression at hand: not where it may not be evaluated."""
         self.reads: set[str] = set()
         """Trees that the expression at hand has looked at."""
         self.resumes: list[str] = []

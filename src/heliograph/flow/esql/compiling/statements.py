@@ -270,9 +270,7 @@ def _catching(context: Context, word: str, label: str) -> Iterator[None]:
 
 def _jumps_far(node: syntax.Statement, kind: type, label: str) -> bool:
     """Whether something inside leaves this statement from within another loop or handler, or it is no loop at all."""
-    return any(
-        far or not isinstance(node, _LOOPS) for found, far in _inside(node, kind, False) if found.label == label
-    )
+    return any(far or not isinstance(node, _LOOPS) for found, far in _inside(node, kind, False) if found.label == label)
 
 
 def _inside(node: object, kind: type, far: bool) -> "Iterator[tuple[syntax.Leave | syntax.Iterate, bool]]":

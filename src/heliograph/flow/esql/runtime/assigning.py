@@ -128,19 +128,16 @@ def set_aspect(target: Element, aspect: str, value: Any) -> None:
     if aspect == "VALUE":
         target.set_value(value)
         return
-    needed = int if aspect == "TYPE" else str
-    if type(value) is not needed:
-        raise ExpressionError(
-            BAD_ASPECT,
-            f"{aspect} of a field is {'an INTEGER' if needed is int else 'CHARACTER'}, not {type_of(value).value}",
-            (aspect, value),
-        )
-    if aspect == "TYPE":
+    if aspect == "TYPE" and type(value) is int:
         target.set_type(value)
-    elif aspect == "NAME":
+    elif aspect == "NAME" and type(value) is str:
         target.set_name(value)
-    else:
+    elif aspect == "NAMESPACE" and type(value) is str:
         target.set_namespace(value)
+    else:
+        needed = "an INTEGER" if aspect == "TYPE" else "CHARACTER"
+        found = type_of(value).value
+        raise ExpressionError(BAD_ASPECT, f"{aspect} of a field is {needed}, not {found}", (aspect, value))
 
 
 def _name_as(row: Element, step: Step) -> None:
