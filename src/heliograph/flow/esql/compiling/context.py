@@ -163,6 +163,16 @@ class Context:
         )
         self.emit(f"# {node.at.line}: {statement}")
 
+    def checkpoint(self) -> tuple[int, int, set[str]]:
+        """Where the writing stands, to come back to."""
+        return len(self.unit.body), len(self.unit.places), set(self.frame.names.taken())
+
+    def go_back(self, written: tuple[int, int, set[str]]) -> None:
+        """Forget what was written since."""
+        lines, places, names = written
+        del self.unit.body[lines:], self.unit.places[places:]
+        self.frame.names.restore(names)
+
     def use(self, name: str) -> str:
         """A name from outside."""
         return self.unit.use(name)

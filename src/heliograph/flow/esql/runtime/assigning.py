@@ -9,6 +9,7 @@ from typing import Any
 from heliograph.flow.esql.runtime.paths import ensure_match, ensure_nth
 from heliograph.flow.esql.runtime.references import discard
 from heliograph.flow.tree import Element, Part, Step
+from heliograph.flow.tree.filling import fill, fill_one
 from heliograph.flow.values.errors import ExpressionError
 from heliograph.flow.values.types import type_of
 
@@ -55,7 +56,22 @@ def copy_field(parent: Element, name: str, source: Element | None) -> None:
     elif isinstance(source, Part) and source.name == name:
         replace_part(parent, parent.first(name), source)
     else:
-        parent.ensure(name).take_content(source)
+        fill_one(parent, name, source)
+
+
+def set_fields(parent: Element, *items: Any) -> None:
+    """Set children by name, one after the other: names and values or fields in turn."""
+    for item in items[1::2]:
+        if item is None or isinstance(item, Part):
+            break
+    else:
+        fill(parent, *items)
+        return
+    for name, item in zip(items[::2], items[1::2], strict=True):
+        if isinstance(item, Element):
+            copy_field(parent, name, item)
+        else:
+            set_field(parent, name, item)
 
 
 def copy_nth(parent: Element, name: str, number: Any, source: Element | None) -> None:
