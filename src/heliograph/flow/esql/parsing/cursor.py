@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 
 from heliograph.flow.esql.parsing.lexer import Kind, Lexer, Token
 from heliograph.flow.esql.problem import Mistake, Source
+from heliograph.flow.esql.suggestions import suggestion
 
 MOST_NESTING = 50
 """How deep statements and expressions may stand in each other. Every level costs the parser some frames of Python."""
@@ -61,13 +61,6 @@ class Mistaken(Exception):
     """The parser cannot go on here; the mistake is in the list already."""
 
 
-def suggestion(word: str, known: Collection[str]) -> str:
-    """`; did you mean X?` if something known looks like the word."""
-    by_upper = {name.upper(): name for name in known}
-    near = get_close_matches(word.upper(), by_upper, n=1, cutoff=0.7)
-    return f"; did you mean {by_upper[near[0]]}?" if near else ""
-
-
 class Cursor:
     """A place in the tokens of a text."""
 
@@ -103,13 +96,13 @@ class Cursor:
 
     def sees(self, *words: str) -> bool:
         """Whether these words or symbols come next, one after the other."""
-        return self.token.upper == words[0] and all(
-            self.peek(distance).upper == word for distance, word in enumerate(words[1:], 1)
-        )
+        if self.token.upper != words[0]:
+            return False
+        return len(words) == 1 or all(self.peek(ahead).upper == words[ahead] for ahead in range(1, len(words)))
 
     def takes(self, *words: str) -> bool:
         """Take these words or symbols, if they come next."""
-        if not self.sees(*words):
+        if self.token.upper != words[0] or (len(words) > 1 and not self.sees(*words)):
             return False
         for _ in words:
             self.advance()
