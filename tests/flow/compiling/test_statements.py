@@ -199,7 +199,8 @@ def test_a_reference_to_the_output_root_makes_parts(run):
 
 
 def test_parse_and_asbitstream_are_inverse(run):
-    text = """CREATE LASTCHILD OF OutputRoot DOMAIN 'XMLNSC' PARSE(CAST('<a><b>1</b></a>' AS BLOB CCSID 1208) CCSID 1208);
+    text = """CREATE LASTCHILD OF OutputRoot DOMAIN 'XMLNSC'
+            PARSE(CAST('<a><b>1</b></a>' AS BLOB CCSID 1208) CCSID 1208);
         SET Environment.b = OutputRoot.XMLNSC.a.b;
         SET OutputRoot.XMLNSC.a.b = 2;
         SET Environment.bytes = ASBITSTREAM(OutputRoot.XMLNSC CCSID 1208);
@@ -388,7 +389,8 @@ def test_resignal_passes_the_exception_on(run):
 
 
 def test_return_in_a_continue_handler_returns_from_the_routine(run):
-    text = "BEGIN DECLARE CONTINUE HANDLER FOR SQLSTATE LIKE '%' RETURN FALSE; SET Environment.x = 1 / 0; END; RETURN TRUE;"
+    text = """BEGIN DECLARE CONTINUE HANDLER FOR SQLSTATE LIKE '%' RETURN FALSE; SET Environment.x = 1 / 0; END;
+        RETURN TRUE;"""
     assert run(text).result is False
 
 
@@ -398,7 +400,8 @@ def test_log(run):
 
 
 def test_log_of_an_exception(run):
-    text = "BEGIN DECLARE EXIT HANDLER FOR SQLSTATE LIKE '%' LOG USER TRACE FULL EXCEPTION; SET Environment.x = 1 / 0; END;"
+    text = """BEGIN
+        DECLARE EXIT HANDLER FOR SQLSTATE LIKE '%' LOG USER TRACE FULL EXCEPTION; SET Environment.x = 1 / 0; END;"""
     (entry,) = run(text).logged
     assert entry.trace
     assert entry.exception is not None
@@ -409,7 +412,8 @@ def test_log_of_an_exception(run):
 
 def test_parameters_go_in_and_out(run):
     text = module(
-        "DECLARE a INTEGER 1; DECLARE b INTEGER 2; CALL P(a, b, Environment.c); SET Environment.a = a; SET Environment.b = b;",
+        "DECLARE a INTEGER 1; DECLARE b INTEGER 2; CALL P(a, b, Environment.c);",
+        "SET Environment.a = a; SET Environment.b = b;",
         routines="""CREATE PROCEDURE P(IN x INTEGER, INOUT y INTEGER, OUT z CHARACTER) BEGIN
             SET y = x + y; SET z = 'z'; END;""",
     )
