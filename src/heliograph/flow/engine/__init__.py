@@ -1,1 +1,1 @@
-"""What happens to a message inside a flow: a compiled flow is a function from messages to what shall be done outside."""
+"""What happens to a message inside a flow: from messages to what shall be done outside."""

@@ -52,4 +52,19 @@ class Respond:
     transactional: bool = True
 
 
-Effect = Put | Publish | WriteFile | Respond
+@dataclass(slots=True)
+class DeadLetter:
+    """Put the message that came in on the backout or dead-letter queue, with the reason (annotations, headers)."""
+
+    queue: str
+    envelope: Envelope
+    reason: str
+    """One line."""
+    exceptions: str
+    """The exception list as text, one exception in a line, the outermost first."""
+    node: str
+    """The input node."""
+    transactional: bool = True
+
+
+Effect = Put | Publish | WriteFile | Respond | DeadLetter
