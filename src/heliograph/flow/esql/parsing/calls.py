@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from heliograph.flow.esql.functions import BITSTREAM_CLAUSES, EXTRACTS, FUNCTIONS, ROUNDINGS, WITHOUT_PARENTHESES
 from heliograph.flow.esql.parsing import literals
-from heliograph.flow.esql.parsing.cursor import suggestion
 from heliograph.flow.esql.parsing.lexer import Kind, Token
 from heliograph.flow.esql.parsing.paths import PathParser
+from heliograph.flow.esql.suggestions import suggestion
 from heliograph.flow.esql.syntax import Call, Cast, DataType, Expression, FieldReference, Passthru, Qualifier
 
 Clauses = tuple[tuple[str, Expression], ...]

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 
 from heliograph.flow.esql.parsing.lexer import Kind, Lexer, Token
 from heliograph.flow.esql.problem import Mistake, Source
+from heliograph.flow.esql.suggestions import suggestion
 
 MOST_NESTING = 50
 """How deep statements and expressions may stand in each other. Every level costs the parser some frames of Python."""
@@ -59,13 +59,6 @@ BODY_ENDS = frozenset(["END", "ELSE", "ELSEIF", "WHEN", "UNTIL"])
 
 class Mistaken(Exception):
     """The parser cannot go on here; the mistake is in the list already."""
-
-
-def suggestion(word: str, known: Collection[str]) -> str:
-    """`; did you mean X?` if something known looks like the word."""
-    by_upper = {name.upper(): name for name in known}
-    near = get_close_matches(word.upper(), by_upper, n=1, cutoff=0.7)
-    return f"; did you mean {by_upper[near[0]]}?" if near else ""
 
 
 class Cursor:

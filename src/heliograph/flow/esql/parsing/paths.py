@@ -3,8 +3,9 @@
 from abc import ABC, abstractmethod
 
 from heliograph.flow.esql.field_types import field_type, names_of
-from heliograph.flow.esql.parsing.cursor import Cursor, suggestion
+from heliograph.flow.esql.parsing.cursor import Cursor
 from heliograph.flow.esql.parsing.lexer import Kind, Token
+from heliograph.flow.esql.suggestions import suggestion
 from heliograph.flow.esql.syntax import (
     Every,
     Expression,

@@ -3,9 +3,9 @@
 from abc import abstractmethod
 from collections.abc import Callable
 
-from heliograph.flow.esql.parsing.cursor import suggestion
 from heliograph.flow.esql.parsing.expressions import ExpressionParser
 from heliograph.flow.esql.parsing.lexer import Kind, Token
+from heliograph.flow.esql.suggestions import suggestion
 from heliograph.flow.esql.syntax import (
     Assignment,
     CallStatement,

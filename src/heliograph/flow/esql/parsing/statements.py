@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 
-from heliograph.flow.esql.parsing.cursor import BODY_ENDS, STATEMENT_WORDS, Mistaken, suggestion
+from heliograph.flow.esql.parsing.cursor import BODY_ENDS, STATEMENT_WORDS, Mistaken
 from heliograph.flow.esql.parsing.lexer import Kind, Token
 from heliograph.flow.esql.parsing.tree_statements import TreeStatementParser
+from heliograph.flow.esql.suggestions import suggestion
 from heliograph.flow.esql.syntax import (
     Block,
     Body,

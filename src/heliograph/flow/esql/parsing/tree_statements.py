@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from heliograph.flow.esql.parsing.cursor import suggestion
 from heliograph.flow.esql.parsing.lexer import Kind, Token
 from heliograph.flow.esql.parsing.simple_statements import SimpleStatementParser
+from heliograph.flow.esql.suggestions import suggestion
 from heliograph.flow.esql.syntax import (
     Attach,
     Create,
