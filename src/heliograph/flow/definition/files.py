@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import NodeDefinition, Place
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
+from heliograph.flow.definition.programs import check_programs
 from heliograph.flow.nodes.kinds import KINDS
 from heliograph.flow.nodes.python import load_function
 
 
 def check_files(
-    folder: Path, nodes: Mapping[str, NodeDefinition], parameters: Mapping[str, Any], findings: Findings
+    folder: Path, nodes: Mapping[str, NodeDefinition], findings: Findings
 ) -> tuple[dict[str, str], dict[str, bytes]]:
     """The texts of all files that nodes name, and the files of models/."""
     sources: dict[str, str] = {}
@@ -21,7 +21,10 @@ def check_files(
             path = node.properties[name]
             if rule.type == "file" and path:
                 _read(folder, path, rule.suffix, node.places.get(name, node.place), sources, findings)
+    for file in sorted(folder.rglob("*.esql")):  # routines may be in files that no node names
+        _read(folder, file.relative_to(folder).as_posix(), ".esql", Place(file.name), sources, findings)
     _check_python(nodes, sources, findings)
+    check_programs(nodes, sources, findings)
     return sources, _models(folder)
 
 

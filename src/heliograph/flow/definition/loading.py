@@ -69,7 +69,7 @@ class _Loading:
             for name, value in written.settings.items()
         }
         self._check_graph(nodes, connections, file.name)
-        sources, models = check_files(self._folder, nodes, parameters, findings)
+        sources, models = check_files(self._folder, nodes, findings)
         findings.raise_mistakes()
         return FlowDefinition(
             written.name,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from heliograph.flow.nodes import exceptions, inputs, labels, ordering, outputs, python
+from heliograph.flow.nodes import aggregation, esql, exceptions, inputs, labels, mapping, ordering, outputs, python
 from heliograph.flow.nodes.properties import NodeKind
 
 _ALL = (
@@ -14,11 +14,18 @@ _ALL = (
     outputs.QUEUE_REPLY,
     outputs.FILE_OUTPUT,
     outputs.HTTP_REPLY,
+    esql.COMPUTE,
+    esql.FILTER,
+    esql.DATABASE,
+    mapping.KIND,
     ordering.KIND,
     exceptions.TRY_CATCH,
     exceptions.THROW,
     labels.ROUTE_TO_LABEL,
     labels.LABEL,
+    aggregation.AGGREGATE_CONTROL,
+    aggregation.AGGREGATE_REQUEST,
+    aggregation.AGGREGATE_REPLY,
     python.KIND,
 )
 
