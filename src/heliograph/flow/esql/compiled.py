@@ -113,9 +113,9 @@ def _module_of(owner: "Compiled", name: str) -> CompiledModule:
 class Compiled:
     """A compiled program: its modules by name, and the Python text they were compiled from."""
 
-    def __init__(self, sources: tuple[tuple[str, str], ...], source: str) -> None:
+    def __init__(self, sources: tuple[tuple[str, str, str], ...], source: str) -> None:
         self.sources = sources
-        """The ESQL text and file name: first the program itself, then others whose routines it may use."""
+        """The ESQL text, its file, and the kind of module that bare statements are: first the program, then others it uses."""
         self.source = source
         """Python, for people who want to see what is run."""
         self.modules: dict[str, CompiledModule] = {}
