@@ -35,7 +35,7 @@ class ExceptionRecord:
     text: str
     number: int
     kind: str = "RecoverableException"
-    """RecoverableException, ParserException, ConversionException, UserException, DatabaseException or MessageException."""
+    """RecoverableException; innermost also Parser-, Conversion-, User-, Database- or MessageException."""
     type: str = ""
     """The type of the node."""
     name: str = ""

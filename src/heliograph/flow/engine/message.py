@@ -7,7 +7,7 @@ on a `copy`, which costs nothing for parts that still have their bytes.
 from typing import Protocol
 
 from heliograph.flow.envelope import Envelope
-from heliograph.flow.tree import Element, Part
+from heliograph.flow.tree import Element
 
 
 class Reading(Protocol):
@@ -61,5 +61,5 @@ def copy_root(root: Element) -> Element:
     """A copy of a message's tree; parts stay parts, and those that still have their bytes are not read."""
     copy = Element(root.name)
     for part in root.children:
-        copy.append(part.copy() if isinstance(part, Part) else part.copy())
+        copy.append(part.copy())
     return copy

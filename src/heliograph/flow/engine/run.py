@@ -1,4 +1,4 @@
-"""One message on its way through a flow: the assembly that nodes hand to each other, and what belongs to the whole run."""
+"""One message on its way through a flow: the assembly that nodes hand on, and what belongs to the whole run."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -31,7 +31,9 @@ OFFERED = ("environment", "parameters", "now")
 class PythonMessage:
     """What a Python node sees of a message; all of it may be changed."""
 
-    def __init__(self, root: Element, local_environment: Element, exception_list: Element, catalogue: "Catalogue") -> None:
+    def __init__(
+        self, root: Element, local_environment: Element, exception_list: Element, catalogue: "Catalogue"
+    ) -> None:
         self.root = root
         """Properties, headers, body."""
         self.local_environment = local_environment
@@ -121,7 +123,10 @@ def _pairs(returned: Any) -> Iterable[tuple[str, PythonMessage]]:
 
 def _is_pair(value: Any) -> bool:
     return (
-        isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], PythonMessage)
+        isinstance(value, tuple)
+        and len(value) == 2
+        and isinstance(value[0], str)
+        and isinstance(value[1], PythonMessage)
     )
 
 

@@ -11,7 +11,9 @@ DIGITS = 34
 # Without traps: what is an error in ESQL is looked for before or after, and said with the operands.
 CONTEXT = Context(prec=DIGITS, rounding=ROUND_HALF_UP, Emin=-6143, Emax=6144, traps=[])
 # For shifting and comparing without loss of digits.
-EXACT = Context(prec=9999, rounding=ROUND_HALF_UP, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[InvalidOperation, DivisionByZero])
+EXACT = Context(
+    prec=9999, rounding=ROUND_HALF_UP, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[InvalidOperation, DivisionByZero]
+)
 
 
 def from_float(value: float) -> Decimal:

@@ -19,8 +19,7 @@ USER_EXCEPTION = 2951
 class EsqlError(Problem):
     """An error of a running ESQL program.
 
-    `number` and `inserts` (values of ESQL types) are what an exception list shows of it; `folder` is the name under which
-    it does so.
+    `number` and `inserts` (values of ESQL types) are what an exception list shows of it, in a folder named `folder`.
     """
 
     folder: ClassVar[str] = "RecoverableException"

@@ -11,7 +11,22 @@ from heliograph.flow.values.intervals import Interval
 from heliograph.flow.values.zone import GmtTime, GmtTimestamp
 
 # What a value may be. Codegen and formats hand on values whose type only `type_of` knows: to them this is Any.
-Value = bool | int | float | Decimal | str | bytes | Bits | date | time | datetime | GmtTime | GmtTimestamp | Interval | None
+Value = (
+    bool
+    | int
+    | float
+    | Decimal
+    | str
+    | bytes
+    | Bits
+    | date
+    | time
+    | datetime
+    | GmtTime
+    | GmtTimestamp
+    | Interval
+    | None
+)
 
 
 class Type(Enum):
