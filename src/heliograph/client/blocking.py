@@ -221,6 +221,11 @@ class Session(_Closing):
         """Make permanent what was sent and received since the last commit; `TransactionRolledBack` if it cannot be."""
         self._io.wait(lambda: start(self._core.commit()))
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the unit of work was lost with its connection, so that it can only be rolled back."""
+        return self._core.transaction is not None and self._core.transaction.doomed
+
     def rollback(self, *, blame: bool = True) -> None:
         """Undo what was sent and received since the last commit.
 

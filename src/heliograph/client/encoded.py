@@ -58,6 +58,103 @@ def front(payload: bytes) -> Front:
     return read(payload).front
 
 
+class Glance(NamedTuple):
+    """What a program that only passes messages on needs to know, found without taking all of a message apart."""
+
+    front: Front
+    message_id: str | None
+    text: bool
+    """Whether it is a text message; otherwise it has bytes."""
+    body_at: int
+    has_properties: bool
+    """Whether the application has set properties."""
+
+
+def glance(payload: bytes) -> Glance | None:
+    """Look at a message of the usual shape; None if it has another, and has to be read."""
+    at = reading.front_length(payload)
+    if payload[at : at + 4] != b"\x00\x53\x73\xc0":
+        return None
+    try:
+        end = at + 5 + payload[at + 4]
+        count, code = payload[at + 5], payload[at + 6]
+        message_id = None
+        if count and code == 0xA1:
+            message_id = payload[at + 8 : at + 8 + payload[at + 7]].decode()
+        elif count and code != 0x40:
+            return None
+        has_properties = payload[end + 2] == 0x74
+        if has_properties:
+            if payload[end + 3] == 0xC1:
+                end += 5 + payload[end + 4]
+            elif payload[end + 3] == 0xD1:
+                end += 8 + int.from_bytes(payload[end + 4 : end + 8], "big")
+            else:
+                return None
+        body_at = _BODIES.get(payload[end : end + 4])
+    except (IndexError, UnicodeDecodeError):
+        return None
+    if body_at is None:
+        return None
+    text, width = body_at
+    start = end + 4 + width
+    if start + int.from_bytes(payload[end + 4 : start], "big") != len(payload):
+        return None
+    return Glance(Front(*reading.front(payload[:at])), message_id, text, start, has_properties)
+
+
+# The beginnings of bodies that are one text or one piece of data: text or not, and how wide the length is.
+_BODIES = {
+    b"\x00\x53\x77\xa1": (True, 1),
+    b"\x00\x53\x77\xb1": (True, 4),
+    b"\x00\x53\x75\xa0": (False, 1),
+    b"\x00\x53\x75\xb0": (False, 4),
+}
+
+
+def readdressed(payload: bytes, to: str, to_kind: int = Queue.jms_type) -> bytes | None:
+    """The same message for another destination, nothing else changed; None if it has an unusual shape.
+
+    Only for messages that have no failed deliveries and no annotations but those that `write` gives them.
+    """
+    at = reading.front_length(payload)
+    front = _plain_front(payload[:at], to_kind)
+    if front is None or payload[at : at + 4] != b"\x00\x53\x73\xc0":
+        return None
+    try:
+        start, count = at + 6, payload[at + 5]
+        code = payload[start]
+        user = start + (1 if code == 0x40 else 2 + payload[start + 1] if code in _SHORT else 999)
+        code = payload[user]
+        old = user + (1 if code == 0x40 else 2 + payload[user + 1] if code in _SHORT else 999)
+        code = payload[old]
+        rest = old + (1 if code == 0x40 else 2 + payload[old + 1] if code in _SHORT else 999)
+        end = at + 5 + payload[at + 4]
+    except IndexError:
+        return None
+    place = writing.text_of(to)
+    size = payload[at + 4] - (rest - old) + len(place)
+    if rest > end or count < 3 or size > 255:
+        return None
+    head = front + bytes((0, 0x53, 0x73, 0xC0, size, count))
+    return b"".join((head, payload[start:old], place, payload[rest:]))
+
+
+_SHORT = frozenset({0xA0, 0xA1, 0xA3})
+
+
+@lru_cache(1024)
+def _plain_front(data: bytes, to_kind: int) -> bytes | None:
+    """The front for another kind of destination, if it has nothing that must not be passed on."""
+    persistent, priority, failed, annotations = reading.front(data)
+    others = set(annotations) - {writing.MSG_TYPE, writing.DEST}
+    kind = annotations.get(writing.MSG_TYPE)
+    plain = writing.header_of(persistent, priority, None)
+    if failed or others or kind is None or not data.startswith(plain + b"\x00\x53\x72"):
+        return None
+    return plain + writing.annotations_of(kind, to_kind, None, {})
+
+
 def read(payload: bytes) -> Read:
     """Take a message apart."""
     try:

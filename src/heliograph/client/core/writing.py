@@ -55,7 +55,7 @@ def _annotation_map(kind: int, to: int | None, reply_to: int | None) -> dict[Sym
 
 
 @lru_cache(1024)
-def _repeated(text: str) -> bytes:
+def text_of(text: str) -> bytes:
     """A string that comes up again and again: an address, a type."""
     return _text(text)
 
@@ -122,7 +122,7 @@ def write(message: Message, to: str, reply_to: str | None, ttl: int | None) -> b
         None if message.timestamp is None else _ms(message.timestamp),
     )
     if message.group_id is not None or message.group_sequence is not None:
-        fields.append(_NULL if message.group_id is None else _repeated(message.group_id))
+        fields.append(_NULL if message.group_id is None else text_of(message.group_id))
         fields.append(_NULL if message.group_sequence is None else encode(UInt(message.group_sequence)))
     return b"".join(
         (
@@ -150,9 +150,9 @@ def fields_of(
     return [
         _NULL if message_id is None else _identifier(message_id),
         _NULL if user_id is None else encode(user_id),
-        _repeated(to),
-        _NULL if subject is None else _repeated(subject),
-        _NULL if reply_to is None else _repeated(reply_to),
+        text_of(to),
+        _NULL if subject is None else text_of(subject),
+        _NULL if reply_to is None else text_of(reply_to),
         _NULL if correlation_id is None else _identifier(correlation_id),
         _NULL if content_type is None else _symbol(content_type),
         _NULL,  # content-encoding

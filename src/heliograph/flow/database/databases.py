@@ -114,6 +114,12 @@ class Databases:
                 self._connections.pop(source).close()
         self.touched = False
 
+    def reconnect(self, source: str) -> None:
+        """Use a new connection from now on; what is not committed or prepared is undone."""
+        connection = self._connections.pop(source, None)
+        if connection is not None:
+            connection.close()
+
     def close(self) -> None:
         """End all connections; what is not committed is undone."""
         for connection in self._connections.values():

@@ -10,6 +10,7 @@ from heliograph.errors import Problem
 from heliograph.flow.database.databases import Databases
 from heliograph.flow.database.postgresql import PostgresqlConnection
 from heliograph.flow.database.sources import DataSources
+from heliograph.flow.esql.database_access import DatabaseError
 
 _LONGEST = 100
 _DIGITS = 16
@@ -61,9 +62,13 @@ class TwoPhase:
         return used
 
     def finish(self, unit: int, sources: list[str], *, commit: bool) -> None:
-        """Second phase."""
+        """Second phase. May be called again if it fails: what is finished stays so."""
         for source in sources:
-            self._databases.connection(source).finish(self._name(unit, source), commit=commit)
+            try:
+                self._databases.connection(source).finish(self._name(unit, source), commit=commit)
+            except DatabaseError:
+                self._databases.reconnect(source)
+                raise
 
     def recover(self, last_committed: int) -> dict[str, bool]:
         """Finish what a crash has left: units up to `last_committed` are committed, later ones undone.
