@@ -15,7 +15,7 @@ class Timer:
 
     node: str
     kind: str
-    key: str
+    key: bytes
 
 
 class Timekeeper(Node):
