@@ -20,7 +20,9 @@ def check_programs(nodes: Mapping[str, NodeDefinition], sources: Mapping[str, st
         for file, text in sources.items()
         if file.endswith(".esql")
     }
-    labels = {node.properties["label"] or node.name.rpartition(".")[2] for node in nodes.values() if node.type == "Label"}
+    labels = {
+        node.properties["label"] or node.name.rpartition(".")[2] for node in nodes.values() if node.type == "Label"
+    }
     for node in nodes.values():
         if node.type in MODULE_KINDS:
             _check_module(node, programs, labels, findings)
@@ -37,9 +39,7 @@ def _kind_wanted(file: str, nodes: Mapping[str, NodeDefinition]) -> str:
     return "COMPUTE"
 
 
-def _program(
-    file: str, text: str, kind: str, sources: Mapping[str, str], findings: Findings
-) -> syntax.Program | None:
+def _program(file: str, text: str, kind: str, sources: Mapping[str, str], findings: Findings) -> syntax.Program | None:
     try:
         program = parse_program(text, file, kind)
     except EsqlProblem as problem:
@@ -61,8 +61,9 @@ def _check_module(
         findings.mistake(node.places.get("module", node.places.get("esql", node.place)), str(problem))
         return
     for label in labels_of([module]):
-        if label.value not in labels:
-            text = f"there is no label {label.value}{suggestion(str(label.value), labels)}; there are: {known(labels)}"
+        name = str(label.value)
+        if name not in labels:
+            text = f"there is no label {name}{suggestion(name, labels)}; there are: {known(labels)}"
             findings.mistake(Place(program.file, label.at.line, label.at.column), text)
 
 

@@ -8,9 +8,11 @@ from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
 from heliograph.flow.definition.mistakes import Findings
 from heliograph.flow.engine.reading import TreeReading
 from heliograph.flow.esql.compiled import Compiled, CompiledModule
+from heliograph.flow.esql.compiling import compile_program
 from heliograph.flow.esql.parsing import parse_program
 from heliograph.flow.esql.syntax import Program
 from heliograph.flow.formats.catalogue import Catalogue
+from heliograph.flow.formats.model.models import Models
 from heliograph.flow.nodes.changes import Changes, changes_of
 from heliograph.flow.nodes.mapping_text import mapping_text
 from heliograph.flow.nodes.programs import parse_others, select_module
@@ -26,10 +28,10 @@ class Building:
     def __init__(self, definition: FlowDefinition) -> None:
         self.definition = definition
         self.flow = definition.name
-        self.catalogue = Catalogue()
+        self.catalogue = Catalogue(Models(definition.models))
         self.labels: dict[str, Target] = {}
         """What is behind each label; filled in when nodes are linked, so look only when a message is there."""
-        self._compiled: dict[tuple[str, str], Compiled] = {}
+        self._programs: dict[tuple[str, str], tuple[Compiled, Changes]] = {}
 
     def reading(self, definition: NodeDefinition) -> TreeReading:
         """How the node's properties say that messages are read."""
@@ -53,7 +55,7 @@ class Building:
         file, text = self.source(definition, "esql")
         program = parse_program(text, file, kind)
         name = select_module(program, definition.properties["module"], kind).name
-        return self._compile(file, text, kind).modules[name], self._changes(program)
+        return self._compiled_with_changes(program, kind, name)
 
     def mapping(self, definition: NodeDefinition) -> tuple[CompiledModule, Changes]:
         """The module that a mapping file becomes."""
@@ -61,19 +63,16 @@ class Building:
         findings = Findings()
         name, esql = mapping_text(text, file, findings)
         findings.raise_mistakes()
-        return self._compile(file, esql, "COMPUTE").modules[name], self._changes(parse_program(esql, file))
+        return self._compiled_with_changes(parse_program(esql, file), "COMPUTE", name)
 
-    def _changes(self, program: Program) -> Changes:
-        return changes_of([program, *parse_others(self.definition.sources, program.file)])
-
-    def _compile(self, file: str, text: str, kind: str) -> Compiled:
-        from heliograph.flow.esql.compiling import compile_sources
-
-        compiled = self._compiled.get((file, kind))
-        if compiled is None:
-            others = [(other_text, other) for other, other_text in self.definition.sources.items() if other.endswith(".esql") and other != file]
-            compiled = self._compiled[file, kind] = compile_sources(((text, file), *others))
-        return compiled
+    def _compiled_with_changes(self, program: Program, kind: str, name: str) -> tuple[CompiledModule, Changes]:
+        known = self._programs.get((program.file, kind))
+        if known is None:
+            others = parse_others(self.definition.sources, program.file)
+            known = compile_program(program, others), changes_of([program, *others])
+            self._programs[program.file, kind] = known
+        compiled, changes = known
+        return compiled.modules[name], changes
 
     def source(self, definition: NodeDefinition, name: str) -> tuple[str, str]:
         """The file that a property names, and its text."""

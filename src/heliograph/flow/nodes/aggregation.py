@@ -127,7 +127,9 @@ class AggregateRequest(Node):
                 )
             written = _bytes_at(environment, ("WrittenDestination", "MQ", "DestinationData", "msgId"))
             if not written:
-                raise Problem("Nothing was written: AggregateRequest has to be behind the out terminal of a QueueOutput.")
+                raise Problem(
+                    "Nothing was written: AggregateRequest has to be behind the out terminal of a QueueOutput."
+                )
             _store(run.resources).request(aggregate, self._folder, written)
         except Exception as error:
             self.fail(assembly, run, error)

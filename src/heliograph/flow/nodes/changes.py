@@ -12,9 +12,7 @@ from heliograph.flow.esql import syntax
 from heliograph.flow.nodes.programs import everything
 
 _MESSAGE = frozenset({"inputroot", "inputbody", "inputproperties", "root", "body", "properties"})
-_LOCAL_ENVIRONMENT = frozenset(
-    {"inputlocalenvironment", "inputdestinationlist", "localenvironment", "destinationlist"}
-)
+_LOCAL_ENVIRONMENT = frozenset({"inputlocalenvironment", "inputdestinationlist", "localenvironment", "destinationlist"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,4 +89,3 @@ def _pointing(node: Any) -> Iterator[tuple[str, str]]:
             for argument in node.arguments:
                 if isinstance(argument, syntax.FieldReference):
                     yield _ANY_PARAMETER, argument.correlation.lower()
-

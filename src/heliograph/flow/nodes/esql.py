@@ -29,7 +29,7 @@ COMPUTE_MODES: Mapping[str, tuple[bool, bool, bool]] = {
     "exception-and-local-environment": (False, True, True),
     "all": (True, True, True),
 }
-"""Which output trees a Compute node sends on: message, local environment, exception list. The others are the input's."""
+"""Which output trees are sent on: message, local environment, exception list. The others are the input's."""
 
 
 class EsqlNode(Node):
@@ -45,7 +45,9 @@ class EsqlNode(Node):
         self._data_source: str = properties["data_source"]
         self._throws: bool = properties["throw_database_errors"]
         commits = properties["database_transaction"] == "commit"
-        self._view = (commits, properties["warnings_are_errors"]) if commits or properties["warnings_are_errors"] else None
+        self._view = (
+            (commits, properties["warnings_are_errors"]) if commits or properties["warnings_are_errors"] else None
+        )
         self._external = building.definition.parameters
         self._properties = {"MessageFlowLabel": building.flow, "NodeLabel": self.name}
 
@@ -227,9 +229,7 @@ _PROPERTIES: Mapping[str, Property] = {
     "esql": Property("The .esql file in the flow's folder.", "file", REQUIRED, suffix=".esql"),
     "module": Property("The module in it; not needed if there is only one that fits."),
     "data_source": Property("The data source of tables that name none."),
-    "database_transaction": choice(
-        "When changes are committed: with the message, or at once.", "automatic", "commit"
-    ),
+    "database_transaction": choice("When changes are committed: with the message, or at once.", "automatic", "commit"),
     "warnings_are_errors": Property("Whether a warning of a database is an error.", "boolean", False),
     "throw_database_errors": Property("Whether an error is an exception; else ESQL looks at SQLCODE.", "boolean", True),
 }
@@ -255,4 +255,3 @@ DATABASE = NodeKind(
     properties=_PROPERTIES,
     outputs=(*COMPUTE_OUTPUTS, "failure"),
 )
-

@@ -2,7 +2,20 @@
 
 from collections.abc import Mapping
 
-from heliograph.flow.nodes import aggregation, esql, exceptions, inputs, labels, mapping, ordering, outputs, python
+from heliograph.flow.nodes import (
+    aggregation,
+    content,
+    esql,
+    exceptions,
+    inputs,
+    labels,
+    mapping,
+    ordering,
+    outputs,
+    publication,
+    python,
+    tracing,
+)
 from heliograph.flow.nodes.properties import NodeKind
 
 _ALL = (
@@ -26,6 +39,9 @@ _ALL = (
     aggregation.AGGREGATE_CONTROL,
     aggregation.AGGREGATE_REQUEST,
     aggregation.AGGREGATE_REPLY,
+    publication.KIND,
+    content.KIND,
+    tracing.KIND,
     python.KIND,
 )
 

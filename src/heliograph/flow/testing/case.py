@@ -61,7 +61,6 @@ class Step:
     node: str | None = None
     envelope: Mapping[str, Any] = field(default_factory=dict)
     wait: float | None = None
-    place: Place = Place()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +122,8 @@ def read_cases(file: Path, shown: str) -> list[Case]:
         named = value["cases"] if isinstance(value["cases"], dict) else {}
         if not named:
             findings.mistake(document.place("cases"), "expected names of cases under cases")
-        for name in named:
-            cases.append(_Reader(document, findings, file.parent, ("cases", name)).case(f"{file.stem}: {name}"))
+        readers = {name: _Reader(document, findings, file.parent, ("cases", name)) for name in named}
+        cases += [reader.case(f"{file.stem}: {name}") for name, reader in readers.items()]
     else:
         cases.append(_Reader(document, findings, file.parent, ()).case(file.stem))
     findings.raise_mistakes()
@@ -211,16 +210,15 @@ class _Reader:
             case.steps.append(self._step(item, "input", at))
 
     def _step(self, item: Any, *path: str | int) -> Step:
-        place = self._place(*path)
         if isinstance(item, str):
-            return Step(_inline(item), place=place)
+            return Step(_inline(item))
         if not isinstance(item, dict):
             self._wrong("a message or a wait", item, *path)
             return Step()
         self._keys(item, _INPUT_KEYS, *path)
         if "wait" in item:
-            return Step(wait=float(item["wait"]), place=place)
-        return Step(self._body(item, *path) or b"", item.get("node"), self._envelope(item), place=place)
+            return Step(wait=float(item["wait"]))
+        return Step(self._body(item, *path) or b"", item.get("node"), self._envelope(item))
 
     # What comes out
 

@@ -10,7 +10,7 @@ from heliograph.flow.envelope import Envelope
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.testing.case import ExpectedMessage
 from heliograph.flow.tree import Element, Text
-from heliograph.flow.values import character
+from heliograph.flow.values.text import character
 
 _ROW = 16
 _CONTEXT = 2
@@ -177,7 +177,9 @@ def _field_differences(expected: ExpectedMessage, found: bytes, catalogue: Catal
 
 
 def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else ("true" if value else "false") if isinstance(value, bool) else str(value)
+    return (
+        value if isinstance(value, str) else ("true" if value else "false") if isinstance(value, bool) else str(value)
+    )
 
 
 def _field(element: Element, path: str) -> Element | None:

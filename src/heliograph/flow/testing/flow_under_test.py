@@ -20,6 +20,7 @@ from heliograph.flow.engine.outcome import LogEvent, Outcome, Result
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.engine.statistics import Statistics
 from heliograph.flow.envelope import Envelope
+from heliograph.flow.nodes.subscriptions import SubscriptionRegistry
 from heliograph.flow.testing.tables import TestDatabase
 
 NOON = datetime(2026, 1, 1, 12, 0, 0)
@@ -57,8 +58,8 @@ class FlowUnderTest:
         refuse: Mapping[tuple[str, str], str] | None = None,
     ) -> None:
         """`refuse`: what the server does not take, (node, queue or topic) -> why."""
-        is_loaded = isinstance(folder, FlowDefinition)
-        self.definition = folder if is_loaded else load_flow(folder, environment, parameters)
+        loaded = folder if isinstance(folder, FlowDefinition) else load_flow(folder, environment, parameters)
+        self.definition: FlowDefinition = loaded
         self.flow = compile_flow(self.definition, measured=True)
         self.now = now
         self._refuse = dict(refuse or {})
@@ -68,12 +69,14 @@ class FlowUnderTest:
         self._stack.callback(self._databases.close)
         self._store = SqliteAggregationStore(":memory:")
         self._stack.callback(self._store.close)
+        self.subscriptions = SubscriptionRegistry()
+        self._stack.callback(self.subscriptions.close)
         self._traced: list[str] = []
         self.statistics = Statistics()
         self._resources = Resources(
             database=self._databases,
             aggregation=self._store,
-            subscriptions=None,
+            subscriptions=self.subscriptions,
             trace=self._trace,
             statistics=self.statistics,
         )

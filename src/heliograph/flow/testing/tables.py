@@ -32,7 +32,9 @@ class TestDatabase:
         columns = list(rows[0])
         for row in rows:
             if list(row) != columns:
-                raise Problem(f"table {table}: expected columns {', '.join(columns)} in every row, found {', '.join(row)}")
+                raise Problem(
+                    f"table {table}: expected columns {', '.join(columns)} in every row, found {', '.join(row)}"
+                )
         types = ", ".join(f"{_quoted(name)} {_SQL_TYPES.get(type(rows[0][name]), 'VARCHAR')}" for name in columns)
         self._databases.execute(self._source, f"CREATE TABLE IF NOT EXISTS {_quoted(table)} ({types})", ())
         names, marks = ", ".join(map(_quoted, columns)), ", ".join("?" * len(columns))
