@@ -1,5 +1,8 @@
 """SET, and everything else that puts a value into a variable or a field."""
 
+from collections.abc import Sequence
+from dataclasses import fields
+
 from heliograph.flow.esql import syntax
 from heliograph.flow.esql.compiling import paths
 from heliograph.flow.esql.compiling.code import LISTS, Code, Shape
@@ -23,6 +26,80 @@ def set_statement(context: Context, node: syntax.Set) -> None:
     context.reads = set()
     code = context.value(node.value) if node.aspect is not None else source(context, node.value)
     set_target(context, node.target, code, node.aspect)
+
+
+def batch(context: Context, statements: Sequence[syntax.Statement]) -> int:
+    """Write as many SETs of neighbouring fields as stand at the beginning, in one call; gives how many.
+
+    The values may be taken before the first field is set, as none of them looks at the tree that is changed.
+    """
+    first = statements[0]
+    run: list[syntax.Set] = []
+    for node in statements:
+        if not isinstance(node, syntax.Set) or not isinstance(first, syntax.Set) or not _neighbours(context, first, node):
+            break
+        run.append(node)
+    if len(run) < 2 or not isinstance(first, syntax.Set):
+        return 0
+    codes = [source(context, node.value) for node in run]
+    start = paths.base(context, first.target)
+    path = paths.steps(context, first.target.steps)
+    parent = paths.ensured(context, start, path[:-1])
+    context.emit(f"{context.use('set_fields')}(")
+    with context.indented():
+        context.emit(f"{parent},")
+        for node, code in zip(run, codes, strict=True):
+            context.place(node)
+            context.emit(f"{node.target.steps[-1].name!r}, {code.text},")
+    context.emit(")")
+    for node in run:
+        context.prefixes.written(start.route(paths.steps(context, node.target.steps)))
+    return len(run)
+
+
+def _neighbours(context: Context, first: syntax.Set, node: syntax.Set) -> bool:
+    """Whether two SETs differ in the last name of their targets only, and the value is independent of the target."""
+    target = node.target
+    return (
+        node.aspect is None
+        and target.correlation.upper() == first.target.correlation.upper()
+        and target.correlation.upper() in paths.ROOTS
+        and context.scope.find(target.correlation) is None
+        and len(target.steps) > 1
+        and target.steps[:-1] == first.target.steps[:-1]
+        and all(_plain(context, step) for step in target.steps)
+        and _independent(context, node.value, paths.ROOTS[target.correlation.upper()][1])
+    )
+
+
+def _plain(context: Context, step: syntax.PathStep) -> bool:
+    return (
+        isinstance(step.name, str)
+        and step.namespace is None
+        and step.type is None
+        and step.index is None
+        and context.scope.find(step.name) is None
+    )
+
+
+def _independent(context: Context, node: object, tree: str) -> bool:
+    if isinstance(node, tuple):
+        return all(_independent(context, item, tree) for item in node)
+    if isinstance(node, syntax.FieldReference):
+        binding = context.scope.find(node.correlation)
+        if binding is not None and binding.kind is not Kind.SCALAR:
+            return False
+        if binding is None and paths.ROOTS.get(node.correlation.upper(), ("", ""))[1] == tree:
+            return False
+        if paths.is_list(node):
+            return False
+    if isinstance(node, syntax.Select | syntax.Quantified | syntax.Passthru | syntax.ListOf | syntax.Row):
+        return False
+    if isinstance(node, syntax.Call) and (not node.built_in or node.name in ("EVAL", "THE")):
+        return False
+    return not isinstance(node, syntax.Node) or all(
+        _independent(context, getattr(node, item.name), tree) for item in fields(node)
+    )
 
 
 def source(context: Context, node: syntax.Expression) -> Code:
@@ -89,9 +166,7 @@ def _set_whole(context: Context, target: syntax.FieldReference, start: Base, cod
     context.prefixes.clear()
 
 
-def set_path(
-    context: Context, node: syntax.Node, start: Base, path: tuple[StepCode, ...], code: Code
-) -> None:
+def set_path(context: Context, node: syntax.Node, start: Base, path: tuple[StepCode, ...], code: Code) -> None:
     """Put something into the field at the end of a path."""
     parent = paths.ensured(context, start, path[:-1])
     last = path[-1]

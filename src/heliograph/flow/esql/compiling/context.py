@@ -108,14 +108,16 @@ class Standing:
 class Context:
     """The generator's state while it writes one function."""
 
-    def __init__(self, unit: Unit, environment: Environment, frame: Frame, scope: Scope, generators: Mapping[type, Any]) -> None:
+    def __init__(
+        self, unit: Unit, environment: Environment, frame: Frame, scope: Scope, generators: Mapping[type, Any]
+    ) -> None:
         self.unit = unit
         self.environment = environment
         self.frame = frame
         self.scope = scope
         self.prefixes = Prefixes()
         self.hoisting = True
-        """Whether lines can be written that are run before the expression at hand: not where it may not be evaluated."""
+        """Whether lines can be written that run before the expression at hand: not where it may not be evaluated."""
         self.reads: set[str] = set()
         """Trees that the expression at hand has looked at."""
         self.resumes: list[str] = []
@@ -160,6 +162,16 @@ class Context:
             Place(len(self.unit.body) + 1, self.environment.file, node.at.line, self.environment.label, statement)
         )
         self.emit(f"# {node.at.line}: {statement}")
+
+    def checkpoint(self) -> tuple[int, int, set[str]]:
+        """Where the writing stands, to come back to."""
+        return len(self.unit.body), len(self.unit.places), set(self.frame.names.taken())
+
+    def go_back(self, written: tuple[int, int, set[str]]) -> None:
+        """Forget what was written since."""
+        lines, places, names = written
+        del self.unit.body[lines:], self.unit.places[places:]
+        self.frame.names.restore(names)
 
     def use(self, name: str) -> str:
         """A name from outside."""

@@ -1,7 +1,8 @@
+# ruff: noqa: S608 - values are parameters, and computed names are quoted when the statement runs
 """Databases: statements on tables, SELECT from tables, PASSTHRU, stored routines.
 
-SQL is made when the program is compiled. What of a WHERE clause the database can decide, it decides; the rest is decided
-here, row by row.
+SQL is made when the program is compiled: values are always parameters, names are checked or quoted. What of a WHERE
+clause the database can decide, it decides; the rest is decided here, row by row.
 """
 
 from contextlib import ExitStack
@@ -35,7 +36,9 @@ class _Table:
 
     def __init__(self, context: Context, node: syntax.FieldReference, name: str | None) -> None:
         if not is_table(node) or not 1 <= len(node.steps) <= 3:
-            raise context.problem(node, "a table is written Database.table, Database.schema.table or with its source before")
+            raise context.problem(
+                node, "a table is written Database.table, Database.schema.table or with its source before"
+            )
         parts = [_part(context, step) for step in node.steps]
         self.source = _source_name(context, node.steps[0]) if len(parts) == 3 else ""
         self.sql = ".".join(parts[-2:] if len(parts) == 3 else parts)
@@ -86,7 +89,9 @@ def open_tables(context: Context, node: syntax.Select, stack: ExitStack) -> synt
     sql = Sql({table.name.upper(): table.alias for table in tables}, hidden)
     tests, left = _pushed(context, sql, node.where)
     groups = [_columns(node, table) for table in tables]
-    columns = [f"{table.alias}.{column}" for table, names in zip(tables, groups, strict=True) for column in _quoted(names)]
+    columns = [
+        f"{table.alias}.{column}" for table, names in zip(tables, groups, strict=True) for column in _quoted(names)
+    ]
     text = f"SELECT {', '.join(columns) or '1'} FROM {', '.join(f'{table.sql} AS {table.alias}' for table in tables)}"
     if tests:
         text += f" WHERE {' AND '.join(tests)}"
@@ -111,9 +116,7 @@ def _name(node: syntax.FieldReference) -> str:
     return name if isinstance(name, str) else node.correlation
 
 
-def _pushed(
-    context: Context, sql: Sql, where: syntax.Expression | None
-) -> tuple[list[str], syntax.Expression | None]:
+def _pushed(context: Context, sql: Sql, where: syntax.Expression | None) -> tuple[list[str], syntax.Expression | None]:
     tests: list[str] = []
     left: list[syntax.Expression] = []
     for part in conjuncts(where):
@@ -153,7 +156,12 @@ def update(context: Context, node: syntax.Update) -> None:
     sql = Sql({table.name.upper(): table.alias})
     sets = [f"{identifier(item.column)} = {_strictly(context, sql, item.value)}" for item in node.assignments]
     alias = f" AS {table.alias}" if table.alias != table.sql else ""
-    _change(context, table, f"UPDATE {table.sql}{alias} SET {', '.join(sets)}{_where(context, sql, node.where)}", sql.parameters)
+    _change(
+        context,
+        table,
+        f"UPDATE {table.sql}{alias} SET {', '.join(sets)}{_where(context, sql, node.where)}",
+        sql.parameters,
+    )
 
 
 def delete_rows(context: Context, node: syntax.DeleteRows) -> None:
@@ -184,9 +192,7 @@ def passthru(context: Context, node: syntax.Passthru) -> Code:
     sql = context.value(node.sql).text
     values = [_passed(context, value, alone=len(node.values) == 1) for value in node.values]
     source = _source(context, node.database)
-    return Code(
-        f"{context.use('passthru')}(ev, {source!r}, {sql}, {_tuple(values)})", None, False, Shape.ROWS
-    )
+    return Code(f"{context.use('passthru')}(ev, {source!r}, {sql}, {_tuple(values)})", None, False, Shape.ROWS)
 
 
 def _passed(context: Context, node: syntax.Expression, *, alone: bool) -> str:
@@ -227,7 +233,9 @@ def call_routine(
         raise context.problem(node, f"{node.name} is in a database, and cannot be called where it may not be evaluated")
     count = len(routine.parameters)
     if len(node.arguments) != count + routine.result_sets:
-        raise context.problem(node, f"{node.name} takes {count + routine.result_sets} arguments, not {len(node.arguments)}")
+        raise context.problem(
+            node, f"{node.name} takes {count + routine.result_sets} arguments, not {len(node.arguments)}"
+        )
     arguments = [
         "None" if parameter.mode == "OUT" else context.value(argument).text
         for argument, parameter in zip(node.arguments, routine.parameters, strict=False)

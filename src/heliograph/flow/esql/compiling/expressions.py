@@ -117,7 +117,7 @@ def _logic(context: Context, node: syntax.Binary) -> Code:
     one, other = context.temporary("left"), context.temporary("right")
     return Code(
         f"({deciding} if ({one} := {left.text}) is {deciding} or ({other} := {right.text}) is {deciding}"
-        f" else None if {one} is None or {other} is None else {not (deciding == 'True')})",
+        f" else None if {one} is None or {other} is None else {deciding == 'False'})",
         Type.BOOLEAN,
     )
 
@@ -247,7 +247,9 @@ def is_test(context: Context, node: syntax.Is) -> Code:
 def between(context: Context, node: syntax.Between) -> Code:
     """`BETWEEN`."""
     parts = ", ".join(context.value(part).text for part in (node.operand, node.low, node.high))
-    return _negated(context, f"{context.use('between_symmetric' if node.symmetric else 'between')}({parts})", node.negated)
+    return _negated(
+        context, f"{context.use('between_symmetric' if node.symmetric else 'between')}({parts})", node.negated
+    )
 
 
 def in_list(context: Context, node: syntax.In) -> Code:

@@ -72,8 +72,9 @@ def _flat(node: syntax.Call) -> tuple[str, list[syntax.Expression | str]]:
         start = clauses[kind or "FROM"]
         return f"SUBSTRING_{kind}" if kind else "SUBSTRING", [*arguments, start, *_given(clauses, "FOR")]
     if node.name == "POSITION":
-        start = clauses.get("FROM", "1")
-        return "POSITION", [*arguments, start, *_given(clauses, "REPEAT")] if clauses else arguments
+        if clauses:
+            arguments += [*(_given(clauses, "FROM") or ["1"]), *_given(clauses, "REPEAT")]
+        return "POSITION", arguments
     if node.name == "OVERLAY":
         return "OVERLAY", [*arguments, clauses["FROM"], *_given(clauses, "FOR")]
     if node.name == "TRIM":

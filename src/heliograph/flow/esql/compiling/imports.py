@@ -11,7 +11,8 @@ _MODULES: Mapping[str, str] = {
         name_of nth siblings type_number
     """,
     f"{_ESQL}.runtime.assigning": """
-        copy_field copy_here copy_match copy_nth set_aspect set_copies set_field set_here set_match set_nth set_rows set_values
+        copy_field copy_here copy_match copy_nth
+        set_aspect set_copies set_field set_fields set_here set_match set_nth set_rows set_values
     """,
     f"{_ESQL}.runtime.references": "Reference attach delete detach put reference relative",
     f"{_ESQL}.runtime.fields": "field_name field_namespace field_type field_value same_field",
@@ -27,7 +28,8 @@ _MODULES: Mapping[str, str] = {
     f"{_VALUES}.bits": "Bits",
     f"{_VALUES}.casts": "cast",
     f"{_VALUES}.comparison": """
-        between between_symmetric equal greater greater_or_equal in_ is_inf is_nan is_num less less_or_equal like not_equal
+        between between_symmetric equal greater greater_or_equal in_ is_inf is_nan is_num less less_or_equal like
+        not_equal
     """,
     f"{_VALUES}.conversions": "convert",
     f"{_VALUES}.intervals": "Qualifier",

@@ -149,7 +149,9 @@ class ProgramWriter:
         for parameter in routine.parameters:
             python = context.temporary(parameter.name)
             parameters.append(python)
-            binding = Binding(parameter.name, python, kind_of(parameter.type), scalar_type(parameter.type), context.frame)
+            binding = Binding(
+                parameter.name, python, kind_of(parameter.type), scalar_type(parameter.type), context.frame
+            )
             binding.constant = parameter.constant
             context.scope.declare(binding)
             if gives_back(parameter):

@@ -30,6 +30,10 @@ class Names:
         self._taken.add(name)
         return name
 
+    def restore(self, taken: set[str]) -> None:
+        """Take back all names but these."""
+        self._taken = taken
+
     def taken(self) -> set[str]:
         """All names that are given out."""
         return self._taken

@@ -142,9 +142,11 @@ def _step(context: Context, node: syntax.PathStep) -> StepCode:
     index, from_end = _index(context, node, uses)
     plain = literal is not None or (name is not None and name != "None")
     only_name = plain and namespace == '""' and kind == "None"
-    constant = not uses and (name is None or literal is not None or name == "None") and kind.isdecimal() | (kind == "None")
+    constant = (
+        not uses and (name is None or literal is not None or name == "None") and kind.isdecimal() | (kind == "None")
+    )
     step = f"{context.use('Step')}({name}, {namespace}, {kind})"
-    if constant and not only_name:
+    if constant and (not only_name or node.index is syntax.Every.ONE):
         step = context.unit.constant(step, f"STEP_{literal or 'ANY'}")
     stable = not from_end and _stable(index, uses) and _stable(None if literal is not None else name, uses)
     return StepCode(
@@ -161,8 +163,11 @@ def _step(context: Context, node: syntax.PathStep) -> StepCode:
 
 def _stable(text: str | None, uses: set[Binding]) -> bool:
     """Whether an expression gives the same again: a constant, or the value of a variable."""
-    return text is None or text == "None" or text.isdecimal() or any(
-        text in (used.python, f"name_of({used.python})") for used in uses
+    return (
+        text is None
+        or text == "None"
+        or text.isdecimal()
+        or any(text in (used.python, f"name_of({used.python})") for used in uses)
     )
 
 
@@ -271,7 +276,9 @@ def prefix(context: Context, start: Base, path: tuple[StepCode, ...]) -> tuple[s
     return python, True
 
 
-def _longest(context: Context, start: Base, path: tuple[StepCode, ...], ensured: bool) -> tuple[str, tuple[StepCode, ...]]:
+def _longest(
+    context: Context, start: Base, path: tuple[StepCode, ...], ensured: bool
+) -> tuple[str, tuple[StepCode, ...]]:
     for length in range(len(path) - 1, 0, -1):
         known = context.prefixes.known.get(start.route(path[:length]))
         if known is not None and (known.ensured or not ensured):

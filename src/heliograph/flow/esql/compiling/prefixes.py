@@ -1,7 +1,7 @@
 """Paths that have been walked already: which local variable holds the element at their end.
 
-Statements next to each other tend to use fields next to each other. What a path led to is kept in a local variable until
-a statement might have changed where it leads.
+Statements next to each other tend to use fields next to each other. What a path led to is kept in a local variable
+until a statement might have changed where it leads.
 """
 
 from dataclasses import dataclass, field

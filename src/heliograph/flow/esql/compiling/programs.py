@@ -80,7 +80,7 @@ GENERATORS: Mapping[type, Any] = {
 
 
 def compile_program(program: syntax.Program, others: Sequence[syntax.Program] = ()) -> Compiled:
-    """Compile a program, which may use routines and constants of others by their schemas; a Problem says what cannot be."""
+    """Compile a program, which may use routines and constants of others by their schemas; a Problem if it cannot."""
     programs = (program, *others)
     unit = Unit(program.file)
     writer = ProgramWriter(unit, programs, GENERATORS)

@@ -104,9 +104,43 @@ def _row(context: Context, node: syntax.Select) -> str:
         return row
     context.emit(f"{row} = {context.use('Element')}()")
     start = Base(row, row, row)
-    for item in node.items:
-        _field(context, row, start, item)
+    items = list(node.items)
+    while items:
+        run = _neighbours(items)
+        if len(run) > 1:
+            _fields(context, start, run)
+        else:
+            _field(context, row, start, items[0])
+        del items[: len(run) or 1]
     return row
+
+
+def _neighbours(items: list[syntax.SelectItem]) -> list[syntax.SelectItem]:
+    """The items at the beginning that go to fields of one parent and have nothing but a name."""
+    run: list[syntax.SelectItem] = []
+    for item in items:
+        if item.insert or not item.target or isinstance(item.value, syntax.Select | syntax.Passthru | syntax.ListOf):
+            break
+        if any(not isinstance(step.name, str) or step.namespace or step.type or step.index for step in item.target):
+            break
+        if item.target[:-1] != items[0].target[:-1]:
+            break
+        run.append(item)
+    return run
+
+
+def _fields(context: Context, start: Base, run: list[syntax.SelectItem]) -> None:
+    codes = [assignments.source(context, item.value) for item in run]
+    path = paths.steps(context, run[0].target)
+    parent = paths.ensured(context, start, path[:-1])
+    pairs = []
+    for item, code in zip(run, codes, strict=True):
+        if code.shape in LISTS:
+            raise context.problem(item, "a list needs a target with []: (SELECT ...) AS name[]")
+        pairs.append(f"{paths.steps(context, item.target[-1:])[0].name}, {code.text}")
+    context.emit(f"{context.use('set_fields')}({parent}, {', '.join(pairs)})")
+    for item in run:
+        context.prefixes.written(start.route(paths.steps(context, item.target)))
 
 
 def _field(context: Context, row: str, start: Base, item: syntax.SelectItem) -> None:

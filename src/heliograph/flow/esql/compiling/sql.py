@@ -11,8 +11,8 @@ _FUNCTIONS = {"UPPER": "UPPER", "UCASE": "UPPER", "LOWER": "LOWER", "LCASE": "LO
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-class Untranslatable(Exception):  # noqa: N818 - it is no error: the work is done in Python then
-    """Something that SQL cannot say."""
+class Untranslatable(Exception):
+    """Something that SQL cannot say: it is done in Python then."""
 
 
 @dataclass(slots=True)

@@ -1,12 +1,12 @@
 """Statements that say what is done in which order: blocks, branches, loops, RETURN; and DECLARE."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 
 from heliograph.flow.esql import syntax
 from heliograph.flow.esql.compiling import handlers, paths
-from heliograph.flow.esql.compiling.assignments import converted, source
+from heliograph.flow.esql.compiling.assignments import batch, converted, source
 from heliograph.flow.esql.compiling.code import NULL, Shape
 from heliograph.flow.esql.compiling.context import Context
 from heliograph.flow.esql.compiling.expressions import condition
@@ -22,8 +22,12 @@ def body(context: Context, statements: syntax.Body) -> None:
     guards = [statement for statement in statements if isinstance(statement, syntax.HandlerDeclaration)]
     rest = [statement for statement in statements if not isinstance(statement, syntax.HandlerDeclaration)]
     with handlers.guarded(context, guards):
-        for statement in rest:
-            one(context, statement)
+        at = 0
+        while at < len(rest):
+            done = 0 if context.resumes else batch(context, rest[at:])
+            if not done:
+                one(context, rest[at])
+            at += done or 1
 
 
 def one(context: Context, node: syntax.Statement) -> None:
@@ -158,23 +162,25 @@ def _branch(context: Context, before: Prefixes, statements: syntax.Body) -> Pref
 
 def while_statement(context: Context, node: syntax.While) -> None:
     """WHILE."""
-    context.prefixes.clear()
     with _leavable(context, node):
-        with context.conditionally():
-            test = condition(context, node.condition)
-        _loop(context, node, f"while {test}:")
+        _loop(context, node, lambda: f"while {_asked_again(context, node.condition)}:")
+
+
+def _asked_again(context: Context, node: syntax.Expression) -> str:
+    with context.conditionally():
+        return condition(context, node)
 
 
 def loop_statement(context: Context, node: syntax.Loop) -> None:
     """LOOP."""
     with _leavable(context, node):
-        _loop(context, node, "while True:")
+        _loop(context, node, lambda: "while True:")
 
 
 def repeat_statement(context: Context, node: syntax.Repeat) -> None:
     """REPEAT ... UNTIL; ITERATE starts again without asking."""
     with _leavable(context, node):
-        _loop(context, node, "while True:", node.until)
+        _loop(context, node, lambda: "while True:", node.until)
 
 
 def for_statement(context: Context, node: syntax.For) -> None:
@@ -183,17 +189,37 @@ def for_statement(context: Context, node: syntax.For) -> None:
     with _leavable(context, node), context.block():
         binding = _declare(context, node.name, Binding(node.name, "", Kind.REFERENCE))
         context.emit(f"{binding.python} = {context.use('Reference')}({context.use('ABSENT')})")
-        _loop(context, node, f"for {binding.python}.element in {found.text}:")
+        _loop(context, node, lambda: f"for {binding.python}.element in {found.text}:")
 
 
 def _loop(
     context: Context,
     node: syntax.While | syntax.Repeat | syntax.Loop | syntax.For,
-    head: str,
+    head: Callable[[], str],
     until: syntax.Expression | None = None,
 ) -> None:
-    context.prefixes.clear()
-    context.emit(head)
+    """A loop, which may use what was found before it as long as no round of it changes that: so it is written again
+    with less, until what it starts with is still so at its end."""
+    while True:
+        before = context.prefixes.copy()
+        written = context.checkpoint()
+        _write_loop(context, node, head, until)
+        kept = before.copy()
+        kept.keep_common([context.prefixes])
+        if kept == before:
+            break
+        context.go_back(written)
+        context.prefixes = kept
+    context.prefixes = before
+
+
+def _write_loop(
+    context: Context,
+    node: syntax.While | syntax.Repeat | syntax.Loop | syntax.For,
+    head: Callable[[], str],
+    until: syntax.Expression | None,
+) -> None:
+    context.emit(head())
     context.loops.append(node.label)
     with context.indented(), context.block():
         with _iterable(context, node):
@@ -203,7 +229,6 @@ def _loop(
             with context.indented():
                 context.emit("break")
     context.loops.pop()
-    context.prefixes.clear()
 
 
 def leave(context: Context, node: syntax.Leave) -> None:
@@ -270,9 +295,7 @@ def _catching(context: Context, word: str, label: str) -> Iterator[None]:
 
 def _jumps_far(node: syntax.Statement, kind: type, label: str) -> bool:
     """Whether something inside leaves this statement from within another loop or handler, or it is no loop at all."""
-    return any(
-        far or not isinstance(node, _LOOPS) for found, far in _inside(node, kind, False) if found.label == label
-    )
+    return any(far or not isinstance(node, _LOOPS) for found, far in _inside(node, kind, False) if found.label == label)
 
 
 def _inside(node: object, kind: type, far: bool) -> "Iterator[tuple[syntax.Leave | syntax.Iterate, bool]]":

@@ -9,6 +9,7 @@ from typing import Any
 from heliograph.flow.esql.runtime.paths import ensure_match, ensure_nth
 from heliograph.flow.esql.runtime.references import discard
 from heliograph.flow.tree import Element, Part, Step
+from heliograph.flow.tree.filling import fill, fill_one
 from heliograph.flow.values.errors import ExpressionError
 from heliograph.flow.values.types import type_of
 
@@ -55,7 +56,22 @@ def copy_field(parent: Element, name: str, source: Element | None) -> None:
     elif isinstance(source, Part) and source.name == name:
         replace_part(parent, parent.first(name), source)
     else:
-        parent.ensure(name).take_content(source)
+        fill_one(parent, name, source)
+
+
+def set_fields(parent: Element, *items: Any) -> None:
+    """Set children by name, one after the other: names and values or fields in turn."""
+    for item in items[1::2]:
+        if item is None or isinstance(item, Part):
+            break
+    else:
+        fill(parent, *items)
+        return
+    for name, item in zip(items[::2], items[1::2], strict=True):
+        if isinstance(item, Element):
+            copy_field(parent, name, item)
+        else:
+            set_field(parent, name, item)
 
 
 def copy_nth(parent: Element, name: str, number: Any, source: Element | None) -> None:
@@ -128,19 +144,16 @@ def set_aspect(target: Element, aspect: str, value: Any) -> None:
     if aspect == "VALUE":
         target.set_value(value)
         return
-    needed = int if aspect == "TYPE" else str
-    if type(value) is not needed:
-        raise ExpressionError(
-            BAD_ASPECT,
-            f"{aspect} of a field is {'an INTEGER' if needed is int else 'CHARACTER'}, not {type_of(value).value}",
-            (aspect, value),
-        )
-    if aspect == "TYPE":
+    if aspect == "TYPE" and type(value) is int:
         target.set_type(value)
-    elif aspect == "NAME":
+    elif aspect == "NAME" and type(value) is str:
         target.set_name(value)
-    else:
+    elif aspect == "NAMESPACE" and type(value) is str:
         target.set_namespace(value)
+    else:
+        needed = "an INTEGER" if aspect == "TYPE" else "CHARACTER"
+        found = type_of(value).value
+        raise ExpressionError(BAD_ASPECT, f"{aspect} of a field is {needed}, not {found}", (aspect, value))
 
 
 def _name_as(row: Element, step: Step) -> None:

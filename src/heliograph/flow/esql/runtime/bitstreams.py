@@ -30,7 +30,9 @@ def as_bit_stream(
         return None
     part = element.part()
     if part is None:
-        raise ExpressionError(NO_DOMAIN, f"{element.name} belongs to no format, and cannot become bytes", (element.name,))
+        raise ExpressionError(
+            NO_DOMAIN, f"{element.name} belongs to no format, and cannot become bytes", (element.name,)
+        )
     text = _text(part.text, encoding, ccsid, message_set, message_type, message_format)
     if part is element and text == part.text:
         return part.bytes()
@@ -67,9 +69,7 @@ def parse(
     )
 
 
-def new_field(
-    evaluation: Evaluation, domain: Any, type_: Any, namespace: Any, name: Any, value: Any
-) -> Element:
+def new_field(evaluation: Evaluation, domain: Any, type_: Any, namespace: Any, name: Any, value: Any) -> Element:
     """What CREATE makes; with a domain, a part."""
     if domain is None:
         return Element(name or "", value, _type(type_, name, value), namespace or "")
@@ -86,9 +86,7 @@ def _type(type_: Any, name: Any, value: Any) -> int:
     return 0x02000000 if name is None and value is not None else 0x01000000
 
 
-def _text(
-    text: Text, encoding: int, ccsid: int, message_set: str, message_type: str, message_format: str
-) -> Text:
+def _text(text: Text, encoding: int, ccsid: int, message_set: str, message_type: str, message_format: str) -> Text:
     return replace(
         text,
         encoding=encoding or text.encoding,

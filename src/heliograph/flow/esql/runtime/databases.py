@@ -53,7 +53,12 @@ def passthru(evaluation: Evaluation, source: str, sql: Any, parameters: Sequence
 
 
 def call(
-    evaluation: Evaluation, source: str, procedure: str, arguments: Sequence[Any], modes: Sequence[str], result_sets: int
+    evaluation: Evaluation,
+    source: str,
+    procedure: str,
+    arguments: Sequence[Any],
+    modes: Sequence[str],
+    result_sets: int,
 ) -> tuple[Any, Sequence[Any], list[list[Element]]]:
     """Call a stored routine: what it returned, its arguments afterwards, and its result sets."""
     outcome: tuple[Any, Sequence[Any], Sequence[Rows]] | None = _run(

@@ -138,4 +138,3 @@ def delete(element: Element | None) -> None:
     """DELETE FIELD: nothing happens if there is no such field."""
     if element is not None:
         discard(element)
-
