@@ -9,12 +9,13 @@ from typing import Protocol
 
 from heliograph.errors import Problem
 from heliograph.flow.formats.blob import Blob
+from heliograph.flow.formats.json import JsonFormat
 from heliograph.flow.formats.xml import XML, XMLNS, XMLNSC
 from heliograph.flow.tree import Format, Part, Text
 
 MODELLED = "MRM"
 
-FORMATS: Mapping[str, Format] = {known.domain: known for known in (Blob(), XML, XMLNS, XMLNSC)}
+FORMATS: Mapping[str, Format] = {known.domain: known for known in (Blob(), JsonFormat(), XML, XMLNS, XMLNSC)}
 """Formats that need no model, by domain."""
 
 
