@@ -7,8 +7,11 @@ from heliograph.errors import Problem
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.node import Node, Target
 from heliograph.flow.engine.run import Assembly, Run
+from heliograph.flow.esql.checking import check_expression
 from heliograph.flow.esql.compiling import FilterExpression, compile_filter_expression
 from heliograph.flow.esql.evaluation import Evaluation
+from heliograph.flow.esql.parsing import parse_expression
+from heliograph.flow.esql.problem import EsqlProblem
 from heliograph.flow.nodes.properties import NodeKind, Property, choice
 from heliograph.flow.tree import Element, dump
 from heliograph.flow.values.text import character
@@ -30,8 +33,6 @@ class Trace(Node):
         ]
         self._destination: str = properties["destination"]
         self._file: str = properties["file"]
-        if self._destination == "file" and not self._file:
-            raise Problem(f"{definition.place}: Trace {self.name} with destination file needs a property file")
         self._catalogue = building.catalogue
 
     def link(self, terminals: Mapping[str, Target]) -> None:
@@ -114,6 +115,22 @@ def shown(value: Any) -> str:
     return character(value)
 
 
+def _check(properties: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if properties["destination"] == "file" and not properties["file"]:
+        yield "file", "expected the name of a file, for destination file"
+    try:
+        for is_text, piece in pattern_pieces(properties["pattern"]):
+            mistakes = [] if is_text else check_expression(parse_expression(piece), piece)
+            for mistake in mistakes:
+                if not mistake.warning:
+                    yield "pattern", f"${{{piece}}}: {mistake.text}"
+    except EsqlProblem as problem:
+        for mistake in problem.mistakes:
+            yield "pattern", f"${{{mistake.source_line}}}: {mistake.text}"
+    except Problem as problem:
+        yield "pattern", str(problem)
+
+
 KIND = NodeKind(
     "Trace",
     "Writes a text about the message.",
@@ -125,4 +142,5 @@ KIND = NodeKind(
         "destination": choice("Where it is written to.", "user", "file", "log", "none"),
         "file": Property("The file, for destination file."),
     },
+    check=_check,
 )
