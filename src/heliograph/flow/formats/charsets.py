@@ -5,36 +5,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
-import ebcdic  # type: ignore[import-untyped]  # noqa: F401 - registers code pages that Python does not bring
+from heliograph.flow.values.ccsid import codec
 
-from heliograph.errors import Problem
-
-NAMES = {
-    367: "ascii",
-    813: "iso8859-7",
-    819: "latin-1",
-    912: "iso8859-2",
-    915: "iso8859-5",
-    916: "iso8859-8",
-    920: "iso8859-9",
-    923: "iso8859-15",
-    943: "cp932",
-    954: "euc-jp",
-    970: "euc-kr",
-    1089: "iso8859-6",
-    1202: "utf-16-le",
-    1208: "utf-8",
-    1363: "cp949",
-    1381: "gb2312",
-    1386: "gbk",
-    1392: "gb18030",
-    5348: "cp1252",
-}
-UTF_16 = (1200, 13488, 17584)
-"""In the byte order that the encoding says."""
 LATIN = [chr(code) for code in range(256)]
-REVERSED = 2
-"""The encoding of integers with the least significant byte first."""
 
 
 class Charset(NamedTuple):
@@ -51,36 +24,24 @@ class Charset(NamedTuple):
     from_latin: bytes = b""
 
 
-def codec_name(ccsid: int, encoding: int = 0) -> str:
-    """Python's name of a coded character set; the encoding says the byte order of UTF-16."""
-    if ccsid in UTF_16:
-        return "utf-16-le" if encoding & 0xF == REVERSED else "utf-16-be"
-    name = NAMES.get(ccsid) or f"cp{ccsid:03}"
-    try:
-        codecs.lookup(name)
-    except LookupError:
-        raise Problem(f"expected a known coded character set, found CCSID {ccsid}") from None
-    return name
-
-
 def charset(ccsid: int, encoding: int = 0) -> Charset:
-    """The character set of this CCSID."""
-    return named_charset(codec_name(ccsid, encoding))
+    """The character set of this CCSID; the encoding says the byte order of UTF-16."""
+    return named_charset(codec(ccsid, encoding))
 
 
 @cache
 def named_charset(name: str) -> Charset:
     """The character set that Python knows by this name."""
-    codec = codecs.lookup(name)
-    if codec.name in ("utf-8", "ascii", "iso8859-1"):
-        fast = codec.name  # str(..., name) is a short cut in C for just these
+    known = codecs.lookup(name)
+    if known.name in ("utf-8", "ascii", "iso8859-1"):
+        fast = known.name  # str(..., name) is a short cut in C for just these
         width = 0 if fast == "utf-8" else 1
         return Charset(fast, lambda data: str(data, fast), lambda text: text.encode(fast), width, False)
-    if codec.name.startswith(("utf-16", "utf-32")):
-        width = int(codec.name[4:6]) // 8
-        return Charset(codec.name, lambda data: str(data, name), lambda text: text.encode(name), width, False)
-    single = _single_byte(codec.name)
-    return single or Charset(codec.name, lambda data: str(data, name), lambda text: text.encode(name), 0, False)
+    if known.name.startswith(("utf-16", "utf-32")):
+        width = int(known.name[4:6]) // 8
+        return Charset(known.name, lambda data: str(data, name), lambda text: text.encode(name), width, False)
+    single = _single_byte(known.name)
+    return single or Charset(known.name, lambda data: str(data, name), lambda text: text.encode(name), 0, False)
 
 
 def _single_byte(name: str) -> Charset | None:
