@@ -58,8 +58,7 @@ class Outlet:
                 refused.update(dict.fromkeys(numbers, str(problem)))
         for place, numbers, receipt in receipts:
             failures = receipt.refused()
-            for at, problem in failures.items():
-                refused[numbers[at]] = str(problem)
+            refused.update({numbers[at]: str(why) for at, why in failures.items()})
             if failures:
                 self._forget(place, transactional)
 
