@@ -1,6 +1,6 @@
 """Flows in processes of their own, for tests that kill them; and their files.
 
-    python flow_process.py FOLDER STATE SERVER     runs a flow until SIGTERM
+python flow_process.py FOLDER STATE SERVER     runs a flow until SIGTERM
 """
 
 import logging

@@ -13,7 +13,7 @@ from heliograph.flow.engine.outcome import Outcome, Result
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.envelope import Envelope
 
-NOW = datetime(2026, 11, 16, 12, 0, 0)  # noqa: DTZ001 - flows work with local time
+NOW = datetime(2026, 11, 16, 12, 0, 0)
 
 Build = Callable[..., CompiledFlow]
 

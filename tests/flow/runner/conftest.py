@@ -59,6 +59,11 @@ def url(server):
     return address
 
 
+def text_of(message: Any) -> Any:
+    """Its body, whether it was sent as a text or as bytes."""
+    return message.body.decode() if isinstance(message.body, bytes) else message.body
+
+
 class Desk:
     """The test's own hands at the server."""
 
@@ -84,11 +89,11 @@ class Desk:
         return messages
 
     def bodies(self, queue: str, count: int = 1) -> list[Any]:
-        return [message.body for message in self.get(queue, count)]
+        return [text_of(message) for message in self.get(queue, count)]
 
     def rest(self, queue: str) -> list[Any]:
         """What is there now."""
-        return [message.body for message in self.session.browser(queue)]
+        return [text_of(message) for message in self.session.browser(queue)]
 
     def close(self) -> None:
         self._connection.close()
@@ -138,7 +143,9 @@ def flow(tmp_path, url):
     """Runs a flow while the block lasts: `with flow(nodes, connections): ...`."""
 
     @contextmanager
-    def run(nodes: str, connections: str, settings: str = "", *, check: bool = True, **options: Any) -> Iterator[Running]:
+    def run(
+        nodes: str, connections: str, settings: str = "", *, check: bool = True, **options: Any
+    ) -> Iterator[Running]:
         folder = write_flow(tmp_path / "flow", nodes, connections, settings, options.pop("files", {}))
         running = Running()
         arguments = (folder, tmp_path / "state", url)
@@ -162,7 +169,9 @@ def flow_process(tmp_path):
     """Starts flows as processes, which a test may kill."""
     started: list[FlowProcess] = []
 
-    def start(url: str, nodes: str, connections: str, settings: str = "", files: dict[str, str] | None = None) -> FlowProcess:
+    def start(
+        url: str, nodes: str, connections: str, settings: str = "", files: dict[str, str] | None = None
+    ) -> FlowProcess:
         folder = write_flow(tmp_path / "flow", nodes, connections, settings, files or {})
         process = FlowProcess(folder, tmp_path / "state", url)
         started.append(process)

@@ -130,7 +130,8 @@ class Instance:
 
     def _units(self, connection: Connection, databases: Databases, resources: Resources) -> Units:
         process = self._process
-        outlet = Outlet(connection)
+        inputs = process.flow.inputs.items()
+        outlet = Outlet(connection, {name: node.properties.get("queue", "") for name, node in inputs})
         coordination = None
         if process.settings.coordinated and process.sources.names():
             flow = process.flow.definition.name

@@ -77,10 +77,10 @@ class Taker:
             self._gather(messages, most)
         now = time.time()
         envelopes: list[Envelope] = [ServerEnvelope.of(message.encoded or b"", now) for message in messages]
-        if self._singly:
-            envelopes = [self._counted(envelope) for envelope in envelopes]
-        spare = len(envelopes) == 1 and self._spared(envelopes[0])
         try:
+            if self._singly:
+                envelopes = [self._counted(envelope) for envelope in envelopes]
+            spare = len(envelopes) == 1 and self._spared(envelopes[0])
             verdict, outcomes = self._units.process(self._node.name, envelopes, spare=spare)
         except MessageFormat as problem:
             self._unreadable(envelopes, problem)
