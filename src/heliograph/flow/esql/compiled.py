@@ -83,7 +83,9 @@ class Places:
 class CompiledModule:
     """A module that can be run."""
 
-    def __init__(self, owner: "Compiled", kind: str, name: str, main: Callable[[Evaluation], Any], places: Places) -> None:
+    def __init__(
+        self, owner: "Compiled", kind: str, name: str, main: Callable[[Evaluation], Any], places: Places
+    ) -> None:
         self.kind = kind
         """COMPUTE, FILTER, DATABASE or DATABASEEVENT."""
         self.name = name
@@ -113,9 +115,9 @@ def _module_of(owner: "Compiled", name: str) -> CompiledModule:
 class Compiled:
     """A compiled program: its modules by name, and the Python text they were compiled from."""
 
-    def __init__(self, sources: tuple[tuple[str, str], ...], source: str) -> None:
+    def __init__(self, sources: tuple[tuple[str, str, str], ...], source: str) -> None:
         self.sources = sources
-        """The ESQL text and file name: first the program itself, then others whose routines it may use."""
+        """Of the program, then of others it uses: ESQL, its file, and the kind of module that bare statements are."""
         self.source = source
         """Python, for people who want to see what is run."""
         self.modules: dict[str, CompiledModule] = {}

@@ -9,11 +9,12 @@ from typing import Protocol
 
 from heliograph.errors import Problem
 from heliograph.flow.formats.blob import Blob
+from heliograph.flow.formats.xml import XML, XMLNS, XMLNSC
 from heliograph.flow.tree import Format, Part, Text
 
 MODELLED = "MRM"
 
-FORMATS: Mapping[str, Format] = {known.domain: known for known in (Blob(),)}
+FORMATS: Mapping[str, Format] = {known.domain: known for known in (Blob(), XML, XMLNS, XMLNSC)}
 """Formats that need no model, by domain."""
 
 

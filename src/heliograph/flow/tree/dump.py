@@ -1,6 +1,7 @@
 """A tree as text for people, in the form that traces of message brokers have."""
 
 from heliograph.flow.tree.element import Element, Value
+from heliograph.flow.values.text import character
 
 
 def dump(element: Element) -> str:
@@ -29,10 +30,6 @@ def _literal(value: Value) -> str:
     """The value as ESQL would write it."""
     if value is None:
         return "NULL"
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
-    if isinstance(value, bytes):
-        return f"X'{value.hex()}'"
-    return str(value)
+    return character(value)

@@ -40,6 +40,8 @@ class Xml:
     """Type words of the domains XML and XMLNS."""
 
     ELEMENT = NAME
+    CDATA_ELEMENT = 0x01000001
+    """An element whose value stands in a CDATA section."""
     CONTENT = VALUE
     ATTRIBUTE = NAME_VALUE
     CDATA_SECTION = 0x06000001
@@ -80,6 +82,7 @@ class Json:
 
 _XML_ROLES = {
     Xml.ELEMENT: Role.ELEMENT,
+    Xml.CDATA_ELEMENT: Role.CDATA_ELEMENT,
     Xml.CONTENT: Role.TEXT,
     Xml.ATTRIBUTE: Role.ATTRIBUTE,
     Xml.CDATA_SECTION: Role.CDATA,
@@ -124,7 +127,13 @@ _TYPES: Mapping[str, Mapping[Role, int]] = {
 }
 
 _VARIANTS = frozenset(
-    (Xmlnsc.VALUE, Xmlnsc.FIELD, Xmlnsc.ATTRIBUTE, Xmlnsc.NAMESPACE_DECL)  # each also stands for the number behind it
+    (
+        Xml.ELEMENT,
+        Xmlnsc.VALUE,
+        Xmlnsc.FIELD,
+        Xmlnsc.ATTRIBUTE,
+        Xmlnsc.NAMESPACE_DECL,
+    )  # each also stands for the number behind it
 )
 
 

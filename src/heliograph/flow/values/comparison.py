@@ -170,17 +170,19 @@ def _align(left: Any, right: Any, operator: str) -> _Pair | None:
             return left.rstrip(" "), right.rstrip(" ")
         if other in FROM_TEXT:
             left, one = FROM_TEXT[other](left), other
+            if other in _ALIKE and left is not None:
+                return left, right
         elif other is Interval:
             return to_interval(left, right.qualifier).amount, right.amount
     elif other is str:
         if one in FROM_TEXT:
             right, other = FROM_TEXT[one](right), one
+            if one in _ALIKE and right is not None:
+                return left, right
         elif one is Interval:
             return left.amount, to_interval(right, left.qualifier).amount
     if left is None or right is None:
         return None
-    if one is other and one in _ALIKE:
-        return left, right
     align = _PAIRS.get((one, other))
     if align is None:
         refuse(operator, left, right)

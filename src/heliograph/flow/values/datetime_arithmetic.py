@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from heliograph.flow.values.decimals import from_float
+from heliograph.flow.values.decimals import fraction
 from heliograph.flow.values.intervals import Interval, Qualifier, of_units
 from heliograph.flow.values.operands import divide_by_zero, overflow, refuse
 from heliograph.flow.values.zone import GmtTime, GmtTimestamp, shift, time_to_gmt, to_gmt
@@ -129,8 +129,7 @@ def divide_interval(interval: Interval, divisor: Any) -> Interval:
 def _fraction(operator: str, interval: Interval, number: float | Decimal) -> Fraction:
     if not math.isfinite(number):
         overflow(operator, interval, number)
-    # By its 15 digits: a tenth of ten days is a day, not a little more.
-    return Fraction(from_float(number) if type(number) is float else number)
+    return fraction(number)
 
 
 _SHIFTS: dict[type, Callable[[Any, Interval, int], Any]] = {

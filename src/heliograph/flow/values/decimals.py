@@ -5,6 +5,7 @@ gives NAN; only dividing by zero is an error.
 """
 
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal, DivisionByZero, InvalidOperation
+from fractions import Fraction
 
 DIGITS = 34
 
@@ -19,3 +20,8 @@ EXACT = Context(
 def from_float(value: float) -> Decimal:
     """A FLOAT as DECIMAL: rounded to the 15 digits that a FLOAT can vouch for."""
     return CONTEXT.create_decimal(f"{value:.15g}")
+
+
+def fraction(number: float | Decimal) -> Fraction:
+    """A finite number without loss, but for FLOAT: that counts by its 15 digits, so that 2.3 is 2.3 and not less."""
+    return Fraction(from_float(number) if type(number) is float else number)

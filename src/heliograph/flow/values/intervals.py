@@ -6,7 +6,7 @@ to microseconds); what is finer is cut off, towards zero.
 
 import re
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 # Field -> how many months, or microseconds, one of it has; the first field is the coarsest.
 MONTHS = {"YEAR": 12, "MONTH": 1}
@@ -14,7 +14,7 @@ MICROSECONDS = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_0
 _ORDER = (*MONTHS, *MICROSECONDS)
 
 
-class Qualifier(Enum):
+class Qualifier(StrEnum):
     """Which fields an interval has; the value is how ESQL writes it."""
 
     YEAR = "YEAR"

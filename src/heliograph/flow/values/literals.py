@@ -24,7 +24,6 @@ MAX_INTEGER = 2**63 - 1
 MIN_INTEGER = -(2**63)
 _MAX_FLOAT = 1.7976931348623157e308
 
-_INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*")
 _NUMBER = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*")
 _SPECIAL = re.compile(r"\s*([+-]?)(INF|INFINITY|NAN)\s*", re.IGNORECASE)
 _DATE = r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})"
@@ -53,11 +52,13 @@ def _fail(text: str, kind: str, number: int = CAST_FAILED, why: str = "") -> NoR
 
 
 def to_integer(text: str) -> int:
-    if _INTEGER.fullmatch(text) is None:
+    try:
+        value = int(text)
+    except ValueError:
         _fail(text, "an INTEGER", NOT_AN_INTEGER)
-    if len(text) > 40 and len(text.strip().lstrip("+-").lstrip("0")) > 19:
-        _fail(text, "an INTEGER", NOT_AN_INTEGER, ": it does not fit 64 bits")
-    value = int(text)
+    # Python reads more than ESQL writes: underscores, and digits of every script.
+    if "_" in text or not text.isascii():
+        _fail(text, "an INTEGER", NOT_AN_INTEGER)
     if MIN_INTEGER <= value <= MAX_INTEGER:
         return value
     _fail(text, "an INTEGER", NOT_AN_INTEGER, ": it does not fit 64 bits")
@@ -68,7 +69,6 @@ def to_float(text: str) -> float:
         value = float(text)
     except ValueError:
         _fail(text, "a FLOAT", NOT_A_FLOAT)
-    # Python reads more than ESQL writes: underscores, and digits of every script.
     if -_MAX_FLOAT <= value <= _MAX_FLOAT and "_" not in text and text.isascii():
         return value
     if _SPECIAL.fullmatch(text) is None:

@@ -31,12 +31,16 @@ def character(value: Any) -> str:
 
 
 def float_text(value: float) -> str:
-    mantissa, _, exponent = f"{value:.14E}".partition("E")
-    if not exponent:
-        return mantissa.upper()
-    if value == 0:
-        return "0E+0"
-    return f"{mantissa.rstrip('0').rstrip('.')}E{int(exponent):+d}"
+    text = f"{value:.14E}"
+    # Slices and a table, since every number of a message may pass here: 4.47200000000000E+01.
+    exponent = _EXPONENTS.get(text[-4:])
+    if exponent is not None:
+        mantissa = text[:-4].rstrip("0")
+        if mantissa[-1] != ".":
+            return mantissa + exponent
+        return mantissa[:-1] + exponent if value else "0E+0"
+    mantissa, _, digits = text.partition("E")
+    return f"{mantissa.rstrip('0').rstrip('.')}E{int(digits):+d}" if digits else mantissa
 
 
 def decimal_text(value: Decimal) -> str:
@@ -58,6 +62,7 @@ def timestamp_text(value: datetime) -> str:
     return f"{value.date().isoformat()} {time_text(value.time())}"
 
 
+_EXPONENTS = {f"E{number:+03d}": f"E{number:+d}" for number in range(-99, 100)} | {"E-00": "E+0"}
 _FORMS: dict[type, Callable[[Any], str]] = {
     bool: lambda value: "TRUE" if value else "FALSE",
     float: float_text,

@@ -2,7 +2,7 @@
 
 from datetime import date, datetime, time
 from decimal import Decimal
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
 from heliograph.flow.values.bits import Bits
@@ -29,7 +29,7 @@ Value = (
 )
 
 
-class Type(Enum):
+class Type(StrEnum):
     """A type of ESQL; its value is its name in ESQL."""
 
     NULL = "NULL"

@@ -7,6 +7,8 @@ from heliograph.flow.tree import Element, Step
 class MessageRoot(Element):
     """A root whose new children become parts if they are named like a domain: `SET OutputRoot.XMLNSC.a = 1`."""
 
+    __slots__ = ("_catalogue",)
+
     def __init__(self, catalogue: Catalogue) -> None:
         super().__init__("Root")
         self._catalogue = catalogue
