@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from heliograph.flow.formats import FormatProblem
 from heliograph.flow.formats.xml import XML, XMLNS, XMLNSC, XmlFormat
 from heliograph.flow.formats.xml.builder import Builder
+from heliograph.flow.formats.xml.decoding import decode
 from heliograph.flow.formats.xml.dialect import Dialect
 from heliograph.flow.formats.xml.expat_reader import read_with_expat
 from heliograph.flow.tree import Element, Part, Text, dump
@@ -79,8 +80,7 @@ class OnlyExpat:
         self.dialect, self.domain = dialect, dialect.domain
 
     def read(self, part: Part, data: bytes):
-        text = data.decode().replace("\r\n", "\n").replace("\r", "\n")
-        return read_with_expat(Builder(part, self.dialect), text, 0)
+        return read_with_expat(Builder(part, self.dialect), decode(data, part.text, self.domain), 0)
 
     def write(self, part: Part) -> bytes:
         raise AssertionError

@@ -121,7 +121,8 @@ class SqliteAggregationStore:
         )
         found = [Expired(False, key) for (key,) in unknown]
         late = self._connection.execute(
-            "SELECT id FROM aggregate WHERE name = ? AND deadline <= ? AND ended_by IS NULL ORDER BY deadline", (name, now)
+            "SELECT id FROM aggregate WHERE name = ? AND deadline <= ? AND ended_by IS NULL ORDER BY deadline",
+            (name, now),
         )
         return found + [Expired(True, key) for (key,) in late]
 
@@ -139,6 +140,11 @@ class SqliteAggregationStore:
         self._change("DELETE FROM aggregate WHERE ended_by IS NOT NULL AND began < ?", (before,))
 
     # Units of work
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is something to commit or to roll back."""
+        return self._connection.in_transaction
 
     def commit(self) -> None:
         """Make everything durable."""

@@ -84,6 +84,10 @@ class AggregationStore(Protocol):
     def forget(self, before: float) -> None:
         """Forget aggregations that have ended before this time."""
 
+    @property
+    def changed(self) -> bool:
+        """Whether there is something to commit or to roll back."""
+
     def commit(self) -> None:
         """Make everything since the last commit durable."""
 

@@ -45,6 +45,9 @@ def check_node(
             properties[property_name] = None
         else:
             properties[property_name] = rule.default
+    if kind.check is not None and None not in properties.values():
+        for property_name, text in kind.check(properties):
+            findings.mistake(places.get(property_name, place), f"{property_name}: {text}")
     return NodeDefinition(name, kind.name, properties, place, dict(places))
 
 

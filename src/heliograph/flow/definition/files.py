@@ -2,27 +2,33 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import NodeDefinition, Place
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
+from heliograph.flow.definition.programs import check_programs
+from heliograph.flow.engine.building import text_of
+from heliograph.flow.formats.catalogue import MODELLED
+from heliograph.flow.formats.model.models import Models
 from heliograph.flow.nodes.kinds import KINDS
 from heliograph.flow.nodes.python import load_function
 
 
 def check_files(
-    folder: Path, nodes: Mapping[str, NodeDefinition], parameters: Mapping[str, Any], findings: Findings
-) -> tuple[dict[str, str], dict[str, bytes]]:
-    """The texts of all files that nodes name, and the files of models/."""
+    folder: Path, nodes: Mapping[str, NodeDefinition], findings: Findings
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The texts of all files that nodes name, and of those in models/."""
     sources: dict[str, str] = {}
     for node in nodes.values():
         for name, rule in KINDS[node.type].properties.items():
             path = node.properties[name]
             if rule.type == "file" and path:
                 _read(folder, path, rule.suffix, node.places.get(name, node.place), sources, findings)
+    for file in sorted(folder.rglob("*.esql")):  # routines may be in files that no node names
+        _read(folder, file.relative_to(folder).as_posix(), ".esql", Place(file.name), sources, findings)
     _check_python(nodes, sources, findings)
-    return sources, _models(folder)
+    check_programs(nodes, sources, findings)
+    return sources, _models(folder, nodes, findings)
 
 
 def _read(folder: Path, path: str, suffix: str, place: Place, sources: dict[str, str], findings: Findings) -> None:
@@ -52,9 +58,16 @@ def _check_python(nodes: Mapping[str, NodeDefinition], sources: Mapping[str, str
                 findings.mistake(node.places.get("file", node.place), str(problem))
 
 
-def _models(folder: Path) -> dict[str, bytes]:
-    return {
-        file.relative_to(folder).as_posix(): file.read_bytes()
-        for file in sorted((folder / "models").rglob("*"))
-        if file.is_file()
-    }
+def _models(folder: Path, nodes: Mapping[str, NodeDefinition], findings: Findings) -> dict[str, str]:
+    try:
+        models = Models.load(folder / "models")
+    except Problem as problem:
+        findings.mistake(Place("models"), str(problem))
+        return {}
+    for node in nodes.values():
+        if node.properties.get("domain") == MODELLED and node.properties["message_set"]:
+            try:
+                models.find(text_of(node.properties))
+            except Problem as problem:
+                findings.mistake(node.places.get("message_set", node.place), str(problem))
+    return models.sources

@@ -60,6 +60,6 @@ class FlowDefinition:
     """How the flow is run (additional_instances, coordinated, data_sources, ...): read by the runner."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """The text of every .esql, .map.yaml and .py file that a node names, by path inside the folder."""
-    models: Mapping[str, bytes] = field(default_factory=dict)
-    """The files of models/, by path inside the folder."""
+    models: Mapping[str, str] = field(default_factory=dict)
+    """The text of every file in models/, by name."""
     warnings: Sequence[str] = ()

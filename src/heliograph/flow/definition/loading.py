@@ -69,7 +69,7 @@ class _Loading:
             for name, value in written.settings.items()
         }
         self._check_graph(nodes, connections, file.name)
-        sources, models = check_files(self._folder, nodes, parameters, findings)
+        sources, models = check_files(self._folder, nodes, findings)
         findings.raise_mistakes()
         return FlowDefinition(
             written.name,
@@ -130,7 +130,8 @@ class _Loading:
         known_ends = [
             connection for connection in connections if connection.source in nodes and connection.target in nodes
         ]
-        check_inputs(nodes, known_ends, KINDS, file, self._findings)
+        if nodes or not self._findings.has_mistakes():  # a file that could not be read has no inputs to speak of
+            check_inputs(nodes, known_ends, KINDS, file, self._findings)
         check_loops(nodes, known_ends, self._findings)
         self._check_labels(nodes)
 

@@ -49,6 +49,15 @@ class Findings:
         """In the order of files and lines."""
         return tuple(map(str, _in_order(self._warnings)))
 
+    def has_mistakes(self) -> bool:
+        """Whether there are any."""
+        return bool(self._mistakes)
+
+    def add(self, other: "Findings") -> None:
+        """Take over what somebody else has found."""
+        self._mistakes.update(other._mistakes)
+        self._warnings.update(other._warnings)
+
     def raise_mistakes(self) -> None:
         """A `DefinitionProblem`, if there are any."""
         if self._mistakes:

@@ -78,11 +78,9 @@ class Entry(Node):
             self.prepare(assembly, run)
         except Exception as error:
             return self._broken(assembly, run, record_of(error, self.flow, self.name, self.type))
-        try:
-            if self._out is not None:
-                self._out(assembly, run)
-        except FlowException as error:
-            return self._thrown(assembly, run, error.record)
+        thrown = self._follow(self._out, assembly, run)
+        if thrown is not None:
+            return self._thrown(assembly, run, thrown)
         return Outcome(Result.DONE, run.effects, run.logged, None, transactional)
 
     def message(self, envelope: Envelope) -> Message:
@@ -101,6 +99,17 @@ class Entry(Node):
     def discarded(self, run: Run, record: ExceptionRecord) -> None:
         """Called when the message is given up; a transport that owes an answer gives it here."""
 
+    def _follow(self, path: Target | None, assembly: Assembly, run: Run) -> ExceptionRecord | None:
+        """Send the message along a path; what comes back, if something does."""
+        try:
+            if path is not None:
+                path(assembly, run)
+        except FlowException as error:
+            return error.record
+        except RecursionError:
+            return self.too_deep()
+        return None
+
     # What comes back
 
     def _broken(self, assembly: Assembly, run: Run, record: ExceptionRecord) -> Outcome:
@@ -115,25 +124,20 @@ class Entry(Node):
         """An exception behind `out`."""
         if self._catch is None:
             return self._back_out(run, record) if run.transactional else self._discard(run, record)
-        try:
-            self._catch(assembly.with_exception(record), run)
-        except FlowException as error:
-            run.log(self.name, error.record.describe())
+        thrown = self._follow(self._catch, assembly.with_exception(record), run)
+        if thrown is not None:
+            run.log(self.name, thrown.describe())
             if run.transactional:
-                return self._back_out(run, error.record)
+                return self._back_out(run, thrown)
             if self.failure is not None:
-                return self._fail_path(assembly, run, error.record)
-            return self._discard(run, error.record)
+                return self._fail_path(assembly, run, thrown)
+            return self._discard(run, thrown)
         return Outcome(Result.DONE, run.effects, run.logged, None, run.transactional)
 
     def _fail_path(self, assembly: Assembly, run: Run, record: ExceptionRecord) -> Outcome:
-        assert self.failure is not None
-        try:
-            self.failure(assembly.with_exception(record), run)
-        except FlowException as error:
-            if run.transactional:
-                return self._back_out(run, error.record)
-            return self._discard(run, error.record)
+        thrown = self._follow(self.failure, assembly.with_exception(record), run)
+        if thrown is not None:
+            return self._back_out(run, thrown) if run.transactional else self._discard(run, thrown)
         return Outcome(Result.DONE, run.effects, run.logged, None, run.transactional)
 
     def _come_back(self, assembly: Assembly, run: Run) -> Outcome:

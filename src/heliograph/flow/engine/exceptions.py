@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from heliograph.errors import Problem
+from heliograph.flow.esql.compiled import StatementError
 from heliograph.flow.formats.problem import FormatProblem
 from heliograph.flow.tree import Element
 from heliograph.flow.tree.types import NAME, NAME_VALUE
@@ -133,7 +134,11 @@ def record_of(error: Exception, flow: str, node: str, node_type: str) -> Excepti
 
 def _specific(error: Exception, label: str, node: str, node_type: str) -> ExceptionRecord:
     record = ExceptionRecord(str(error), NOT_MENDABLE, type=node_type, name=node, label=label)
-    if isinstance(error, EsqlError):
+    if isinstance(error, StatementError):
+        _tell_esql(record, error)
+        record.text = f"{error.file}:{error.line}: in {error.routine}: {error.statement}"
+        record.cause = _specific(error.reason, label, node, node_type)
+    elif isinstance(error, EsqlError):
         _tell_esql(record, error)
     elif isinstance(error, FormatProblem):
         record.kind, record.number = "ParserException", error.number

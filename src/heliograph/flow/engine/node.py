@@ -47,13 +47,14 @@ class Node:
         if isinstance(error, FlowException):
             raise error
         if isinstance(error, RecursionError):
-            raise FlowException(self._too_deep()) from error
+            raise FlowException(self.too_deep()) from error
         record = record_of(error, self.flow, self.name, self.type)
         if self.failure is None:
             raise FlowException(record) from error
         self.failure(assembly.with_exception(record), run)
 
-    def _too_deep(self) -> ExceptionRecord:
+    def too_deep(self) -> ExceptionRecord:
+        """What is said when the path of a message does not end."""
         label = f"{self.flow}.{self.name}"
         text = "The path of the message through the flow is too long: it goes around in a loop that does not end."
         cause = ExceptionRecord(text, FLOW_TOO_DEEP, type=self.type, name=self.name, label=label)

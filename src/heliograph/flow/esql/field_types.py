@@ -3,63 +3,64 @@
 The same number may mean different things in different domains: 0x03000000 is an attribute in XML, an element in XMLNSC.
 """
 
-_ANY_DOMAIN = {"Name": 0x01000000, "Value": 0x02000000, "NameValue": 0x03000000}
+from heliograph.flow.tree.types import NAME, NAME_VALUE, VALUE, Json, Xml, Xmlnsc
 
+_ANY_DOMAIN = {"Name": NAME, "Value": VALUE, "NameValue": NAME_VALUE}
+
+# Numbers that are written down here are those of fields that no format makes by itself.
 _XML = {
-    "Element": 0x01000000,
-    "Tag": 0x01000000,
-    "ParserRoot": 0x01000010,
-    "XmlDecl": 0x01000001,
-    "DocTypeDecl": 0x01000002,
-    "NamespaceDecl": 0x03000001,
-    "Content": 0x02000000,
-    "PCDATA": 0x02000000,
-    "CDataSection": 0x02000001,
-    "WhiteSpace": 0x02000002,
-    "AsisElementContent": 0x02000003,
-    "EntityReferenceStart": 0x02000004,
-    "EntityReferenceEnd": 0x02000005,
-    "EntityReference": 0x02000006,
-    "BitStream": 0x02000007,
-    "Attribute": 0x03000000,
-    "Attr": 0x03000000,
-    "Version": 0x03000002,
-    "Encoding": 0x03000003,
-    "Standalone": 0x03000004,
-    "Comment": 0x03000005,
-    "ProcessingInstruction": 0x03000006,
-    "PI": 0x03000006,
+    "Element": Xml.ELEMENT,
+    "Tag": Xml.ELEMENT,
+    "XmlDecl": Xml.XML_DECL,
+    "DocTypeDecl": 0x05000020,
+    "NamespaceDecl": Xml.NAMESPACE_DECL,
+    "Content": Xml.CONTENT,
+    "PCData": Xml.CONTENT,
+    "CDataSection": Xml.CDATA_SECTION,
+    "WhiteSpace": Xml.WHITE_SPACE,
+    "AsisElementContent": 0x06000021,
+    "BitStream": 0x06000022,
+    "EntityReferenceStart": 0x06000023,
+    "EntityReferenceEnd": 0x06000024,
+    "Attribute": Xml.ATTRIBUTE,
+    "Attr": Xml.ATTRIBUTE,
+    "Version": Xml.VERSION,
+    "Encoding": Xml.ENCODING,
+    "Standalone": Xml.STANDALONE,
+    "Comment": Xml.COMMENT,
+    "ProcessingInstruction": Xml.PI,
+    "PI": Xml.PI,
 }
 
 _XMLNSC = {
-    "Folder": 0x01000000,
+    "Folder": Xmlnsc.FOLDER,
     "DocumentType": 0x01000300,
-    "XmlDeclaration": 0x01000400,
-    "Value": 0x02000000,
-    "PCDataValue": 0x02000000,
-    "CDataValue": 0x02000001,
+    "XmlDeclaration": Xmlnsc.XML_DECLARATION,
+    "Value": Xmlnsc.VALUE,
+    "PCDataValue": Xmlnsc.VALUE,
+    "CDataValue": Xmlnsc.CDATA_VALUE,
     "HybridValue": 0x02000002,
     "EntityReference": 0x02000100,
     "BitStream": 0x02000200,
-    "Field": 0x03000000,
-    "PCDataField": 0x03000000,
-    "CDataField": 0x03000001,
+    "Field": Xmlnsc.FIELD,
+    "PCDataField": Xmlnsc.FIELD,
+    "CDataField": Xmlnsc.CDATA_FIELD,
     "HybridField": 0x03000002,
-    "Attribute": 0x03000100,
-    "SingleAttribute": 0x03000101,
-    "DoubleAttribute": 0x03000100,
-    "NamespaceDecl": 0x03000103,
-    "SingleNamespaceDecl": 0x03000103,
-    "DoubleNamespaceDecl": 0x03000102,
+    "Attribute": Xmlnsc.ATTRIBUTE,
+    "DoubleAttribute": Xmlnsc.ATTRIBUTE,
+    "SingleAttribute": Xmlnsc.SINGLE_ATTRIBUTE,
+    "NamespaceDecl": Xmlnsc.NAMESPACE_DECL,
+    "DoubleNamespaceDecl": Xmlnsc.NAMESPACE_DECL,
+    "SingleNamespaceDecl": Xmlnsc.SINGLE_NAMESPACE_DECL,
     "EntityDefinition": 0x03000300,
-    "SingleEntityDefinition": 0x03000301,
     "DoubleEntityDefinition": 0x03000300,
-    "Comment": 0x03000400,
-    "ProcessingInstruction": 0x03000401,
-    "PI": 0x03000401,
+    "SingleEntityDefinition": 0x03000301,
+    "Comment": Xmlnsc.COMMENT,
+    "ProcessingInstruction": Xmlnsc.PI,
+    "PI": Xmlnsc.PI,
 }
 
-_JSON = {"Object": 0x01000000, "Array": 0x01001000, "Value": 0x03000000, "Null": 0x03000100}
+_JSON = {"Object": Json.OBJECT, "Array": Json.ARRAY, "Value": Json.VALUE}
 
 _BY_DOMAIN: dict[str, dict[str, int]] = {
     domain: {name.upper(): value for name, value in names.items()}

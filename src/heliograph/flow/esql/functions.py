@@ -6,6 +6,9 @@ by the parser, as they have a syntax of their own.
 
 from typing import NamedTuple
 
+from heliograph.flow.values.functions import ANY_NUMBER
+from heliograph.flow.values.functions import FUNCTIONS as SCALARS
+
 
 class Signature(NamedTuple):
     """How many arguments a function takes; no maximum is None."""
@@ -13,31 +16,6 @@ class Signature(NamedTuple):
     least: int
     most: int | None
 
-
-_NONE = Signature(0, 0)
-_ONE = Signature(1, 1)
-_TWO = Signature(2, 2)
-_THREE = Signature(3, 3)
-_ANY = Signature(1, None)
-
-_BY_SIGNATURE: dict[Signature, str] = {
-    _NONE: "UUIDASBLOB UUIDASCHAR",
-    _ONE: """
-        ABS ABSVAL ACOS ASIN ATAN BITNOT CEIL CEILING COS COSH COT DEGREES EXP FLOOR LN LOG10 RADIANS SIGN SIN SINH SQRT
-        TAN TANH
-        LENGTH LOWER LCASE LTRIM RTRIM SPACE UPPER UCASE SUBSTRING EXTRACT
-        ASBITSTREAM BITSTREAM FIELDNAME FIELDNAMESPACE FIELDTYPE FIELDVALUE LASTMOVE
-        CARDINALITY EXISTS SINGULAR THE EVAL SLEEP
-    """,
-    _TWO: """
-        ATAN2 MOD POWER ROUND TRUNCATE CONTAINS ENDSWITH LEFT OVERLAY POSITION REPLICATE RIGHT STARTSWITH
-        SAMEFIELD NULLIF
-    """,
-    Signature(0, 1): "RAND",
-    Signature(1, 2): "LOG TRIM",
-    Signature(2, 3): "REPLACE TRANSLATE",
-    Signature(2, None): "BITAND BITOR BITXOR COALESCE",
-}
 
 WITHOUT_PARENTHESES = frozenset(
     [
@@ -56,9 +34,50 @@ WITHOUT_PARENTHESES = frozenset(
 )
 """Functions that are called by their name alone."""
 
+_NO_SCALARS: dict[str, Signature] = {
+    **dict.fromkeys(WITHOUT_PARENTHESES, Signature(0, 0)),
+    **dict.fromkeys(
+        (
+            "ASBITSTREAM",
+            "BITSTREAM",
+            "CARDINALITY",
+            "EVAL",
+            "EXISTS",
+            "FIELDNAME",
+            "FIELDNAMESPACE",
+            "FIELDTYPE",
+            "FIELDVALUE",
+            "LASTMOVE",
+            "SINGULAR",
+            "THE",
+        ),
+        Signature(1, 1),
+    ),
+    "SAMEFIELD": Signature(2, 2),
+}
+"""Functions that look at more than values."""
+_WITH_CLAUSES: dict[str, Signature] = {
+    "EXTRACT": Signature(1, 1),
+    "LTRIM": Signature(1, 1),
+    "OVERLAY": Signature(2, 2),
+    "POSITION": Signature(2, 2),
+    "ROUND": Signature(2, 2),
+    "RTRIM": Signature(1, 1),
+    "SUBSTRING": Signature(1, 1),
+    "TRIM": Signature(1, 2),
+}
+"""Functions that take less as plain arguments than the callables for them do."""
+_NOT_WRITTEN = ("SUBSTRING_AFTER", "SUBSTRING_BEFORE")
+
 FUNCTIONS: dict[str, Signature] = {
-    name: signature for signature, names in _BY_SIGNATURE.items() for name in names.split()
-} | dict.fromkeys(WITHOUT_PARENTHESES, _NONE)
+    **{
+        name: Signature(function.least, None if function.most == ANY_NUMBER else function.most)
+        for name, function in SCALARS.items()
+        if name not in _NOT_WRITTEN
+    },
+    **_WITH_CLAUSES,
+    **_NO_SCALARS,
+}
 """Functions of the language by name, in upper case. CAST, CASE, SELECT, ROW, LIST, PASSTHRU and FOR are not calls."""
 
 EXTRACTS = frozenset(

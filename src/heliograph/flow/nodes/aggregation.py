@@ -127,7 +127,9 @@ class AggregateRequest(Node):
                 )
             written = _bytes_at(environment, ("WrittenDestination", "MQ", "DestinationData", "msgId"))
             if not written:
-                raise Problem("Nothing was written: AggregateRequest has to be behind the out terminal of a QueueOutput.")
+                raise Problem(
+                    "Nothing was written: AggregateRequest has to be behind the out terminal of a QueueOutput."
+                )
             _store(run.resources).request(aggregate, self._folder, written)
         except Exception as error:
             self.fail(assembly, run, error)
@@ -151,8 +153,7 @@ class AggregateReply(Timekeeper):
         super().__init__(definition, building)
         self._aggregate: str = definition.properties["aggregate"]
         self._unknown_timeout: float = definition.properties["unknown_timeout"]
-        self._reading = building.reading(definition)
-        self._reads = bool(definition.properties["domain"])
+        self._reading = building.reading_before(definition)
 
     def link(self, terminals: Mapping[str, Target]) -> None:
         """Its four ways out, and catch."""
@@ -183,7 +184,7 @@ class AggregateReply(Timekeeper):
         kept = replace(envelope, expiry=_FOR_EVER)
         match, aggregate = store.reply(self._aggregate, kept)
         if aggregate is not None:
-            return self._out, self._whole(aggregate, assembly, run)
+            return self._out, self._whole(aggregate)
         if match is not Match.UNKNOWN:
             return None, assembly
         if self._unknown_timeout:
@@ -199,14 +200,14 @@ class AggregateReply(Timekeeper):
                 raise Problem("This is no control message of an AggregateControl.")
             identifier = bytes.fromhex(envelope.body.removeprefix(_CONTROL_MESSAGE).decode("ascii", "replace"))
             aggregate = _store(run.resources).launch(identifier, envelope.message_id or identifier)
-            following = self._whole(aggregate, assembly, run) if aggregate is not None else None
+            following = self._whole(aggregate) if aggregate is not None else None
         except Exception as error:
             self.fail(assembly, run, error)
             return
         if following is not None:
             self._send(self._out, following, run)
 
-    def _whole(self, aggregate: Aggregate, assembly: Assembly, run: Run) -> Assembly:
+    def _whole(self, aggregate: Aggregate) -> Assembly:
         """One message with a folder for each request; a request without a reply has none."""
         root = Element("Root")
         first = next((collected.reply for collected in aggregate.replies if collected.reply is not None), None)
@@ -214,11 +215,10 @@ class AggregateReply(Timekeeper):
         for part in head.children[:-1]:
             root.append(part.copy())
         body = root.append(Element(REPLY_BODY))
-        reading = self._reading if self._reads else assembly.message.reading
         for collected in aggregate.replies:
             if collected.reply is not None:
                 folder = body.append(Element(collected.folder))
-                for part in reading.parse(collected.reply).children:
+                for part in self._reading.parse(collected.reply).children:
                     folder.append(part.copy())
         return Assembly(Message(self._reading, None, root), Element("LocalEnvironment"), Element("ExceptionList"))
 
@@ -262,13 +262,13 @@ class AggregateReply(Timekeeper):
         assembly = self._assembly(run.origin)
         if timer.kind == "aggregate":
             aggregate = store.expire(timer.key)
-            return (self._late, self._whole(aggregate, assembly, run)) if aggregate is not None else (None, assembly)
+            return (self._late, self._whole(aggregate)) if aggregate is not None else (None, assembly)
         envelope = store.take_unknown(timer.key)
         if envelope is None:
             return None, assembly
         match, aggregate = store.reply(self._aggregate, envelope)
         if aggregate is not None:
-            return self._out, self._whole(aggregate, assembly, run)
+            return self._out, self._whole(aggregate)
         return (self._unknown if match is Match.UNKNOWN else None), self._assembly(envelope)
 
     def _assembly(self, envelope: Envelope) -> Assembly:

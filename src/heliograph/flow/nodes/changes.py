@@ -5,15 +5,14 @@ point into any tree that something in the program points it to; which of them it
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from heliograph.flow.esql import syntax
+from heliograph.flow.nodes.programs import everything
 
 _MESSAGE = frozenset({"inputroot", "inputbody", "inputproperties", "root", "body", "properties"})
-_LOCAL_ENVIRONMENT = frozenset(
-    {"inputlocalenvironment", "inputdestinationlist", "localenvironment", "destinationlist"}
-)
+_LOCAL_ENVIRONMENT = frozenset({"inputlocalenvironment", "inputdestinationlist", "localenvironment", "destinationlist"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,7 @@ def changes_of(programs: list[syntax.Program]) -> Changes:
     """What the modules of these programs (a file, and those whose routines it may call) may change."""
     changed: set[str] = set()
     points: dict[str, set[str]] = {}
-    for node in _everything(programs):
+    for node in everything(programs):
         changed.update(_changed(node))
         for name, source in _pointing(node):
             points.setdefault(name, set()).add(source)
@@ -90,14 +89,3 @@ def _pointing(node: Any) -> Iterator[tuple[str, str]]:
             for argument in node.arguments:
                 if isinstance(argument, syntax.FieldReference):
                     yield _ANY_PARAMETER, argument.correlation.lower()
-
-
-def _everything(value: Any) -> Iterator[Any]:
-    """Every object of a syntax tree."""
-    if isinstance(value, list | tuple):
-        for item in value:
-            yield from _everything(item)
-    elif is_dataclass(value) and not isinstance(value, type):
-        yield value
-        for field in fields(value):
-            yield from _everything(getattr(value, field.name))

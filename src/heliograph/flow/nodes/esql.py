@@ -7,7 +7,9 @@ from heliograph.errors import Problem
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.message import Message
 from heliograph.flow.engine.node import Node, Target
+from heliograph.flow.engine.resources import Resources
 from heliograph.flow.engine.run import Assembly, Run
+from heliograph.flow.esql.database_access import DatabaseAccess
 from heliograph.flow.esql.evaluation import Evaluation, LogEntry, Propagation
 from heliograph.flow.nodes.properties import REQUIRED, NodeKind, Property, choice
 
@@ -27,7 +29,7 @@ COMPUTE_MODES: Mapping[str, tuple[bool, bool, bool]] = {
     "exception-and-local-environment": (False, True, True),
     "all": (True, True, True),
 }
-"""Which output trees a Compute node sends on: message, local environment, exception list. The others are the input's."""
+"""Which output trees are sent on: message, local environment, exception list. The others are the input's."""
 
 
 class EsqlNode(Node):
@@ -42,7 +44,10 @@ class EsqlNode(Node):
         self._catalogue = building.catalogue
         self._data_source: str = properties["data_source"]
         self._throws: bool = properties["throw_database_errors"]
-        self._commits: bool = properties["database_transaction"] == "commit"
+        commits = properties["database_transaction"] == "commit"
+        self._view = (
+            (commits, properties["warnings_are_errors"]) if commits or properties["warnings_are_errors"] else None
+        )
         self._external = building.definition.parameters
         self._properties = {"MessageFlowLabel": building.flow, "NodeLabel": self.name}
 
@@ -75,7 +80,7 @@ class EsqlNode(Node):
             input_local_environment=assembly.local_environment,
             input_exception_list=assembly.exception_list,
             environment=run.environment,
-            database=resources.database,
+            database=self._database(resources),
             data_source=self._data_source,
             throw_database_errors=self._throws,
             shared=resources.shared,
@@ -84,10 +89,13 @@ class EsqlNode(Node):
             log=log,
         )
 
-    def ended(self, run: Run) -> None:
-        """The module is done: commit what it did, if it is to be committed whatever becomes of the rest."""
-        if self._commits and run.resources.database is not None:
-            run.resources.database.commit(self._data_source)
+    def _database(self, resources: Resources) -> DatabaseAccess | None:
+        """The databases as this node sees them."""
+        database = resources.database
+        if self._view is None or database is None:
+            return database
+        commit, warnings_are_errors = self._view
+        return database.view(commit=commit, warnings_are_errors=warnings_are_errors)
 
     def _log(self, entry: LogEntry, run: Run) -> None:
         text = f"{entry.catalog} {entry.number}: {', '.join(map(str, entry.inserts))}".rstrip(": ")
@@ -126,7 +134,6 @@ class Compute(EsqlNode):
 
             evaluation.propagate = propagate
             goes_on = self._module.run(evaluation)
-            self.ended(run)
         except Exception as error:
             self.fail(assembly, run, error)
             return
@@ -179,7 +186,6 @@ class Filter(EsqlNode):
         try:
             received = self.received(assembly)
             decision = self._module.run(self.evaluation(received, run))
-            self.ended(run)
             way = self._ways[decision]
         except Exception as error:
             self.fail(assembly, run, error)
@@ -212,7 +218,6 @@ class Database(EsqlNode):
 
             evaluation.propagate = propagate
             goes_on = self._module.run(evaluation)
-            self.ended(run)
         except Exception as error:
             self.fail(assembly, run, error)
             return
@@ -224,9 +229,8 @@ _PROPERTIES: Mapping[str, Property] = {
     "esql": Property("The .esql file in the flow's folder.", "file", REQUIRED, suffix=".esql"),
     "module": Property("The module in it; not needed if there is only one that fits."),
     "data_source": Property("The data source of tables that name none."),
-    "database_transaction": choice(
-        "When changes are committed: with the message, or when the node is done.", "automatic", "commit"
-    ),
+    "database_transaction": choice("When changes are committed: with the message, or at once.", "automatic", "commit"),
+    "warnings_are_errors": Property("Whether a warning of a database is an error.", "boolean", False),
     "throw_database_errors": Property("Whether an error is an exception; else ESQL looks at SQLCODE.", "boolean", True),
 }
 
@@ -251,4 +255,3 @@ DATABASE = NodeKind(
     properties=_PROPERTIES,
     outputs=(*COMPUTE_OUTPUTS, "failure"),
 )
-

@@ -2,7 +2,20 @@
 
 from collections.abc import Mapping
 
-from heliograph.flow.nodes import exceptions, inputs, labels, ordering, outputs, python
+from heliograph.flow.nodes import (
+    aggregation,
+    content,
+    esql,
+    exceptions,
+    inputs,
+    labels,
+    mapping,
+    ordering,
+    outputs,
+    publication,
+    python,
+    tracing,
+)
 from heliograph.flow.nodes.properties import NodeKind
 
 _ALL = (
@@ -14,11 +27,21 @@ _ALL = (
     outputs.QUEUE_REPLY,
     outputs.FILE_OUTPUT,
     outputs.HTTP_REPLY,
+    esql.COMPUTE,
+    esql.FILTER,
+    esql.DATABASE,
+    mapping.KIND,
     ordering.KIND,
     exceptions.TRY_CATCH,
     exceptions.THROW,
     labels.ROUTE_TO_LABEL,
     labels.LABEL,
+    aggregation.AGGREGATE_CONTROL,
+    aggregation.AGGREGATE_REQUEST,
+    aggregation.AGGREGATE_REPLY,
+    publication.KIND,
+    content.KIND,
+    tracing.KIND,
     python.KIND,
 )
 

@@ -138,7 +138,9 @@ class _Generation:
             if isinstance(rule, dict):
                 self._rule((*path, at), rule, scope)
             else:
-                self._findings.mistake(self._document.place(*path, at), f"expected a rule {{to: ..., from: ...}}, found {rule!r}")
+                self._findings.mistake(
+                    self._document.place(*path, at), f"expected a rule {{to: ..., from: ...}}, found {rule!r}"
+                )
 
     def _rule(self, path: Path, rule: Mapping[str, Any], scope: _Scope) -> None:
         self._check_keys(path, rule, _RULE_KEYS)
@@ -146,7 +148,9 @@ class _Generation:
         given = [key for key in _SOURCES if key in rule]
         if len(given) != 1:
             has = f"has {' and '.join(given)}" if given else "has none"
-            self._findings.mistake(self._document.place(*path), f"a rule needs one of {', '.join(_SOURCES)}; this one {has}")
+            self._findings.mistake(
+                self._document.place(*path), f"a rule needs one of {', '.join(_SOURCES)}; this one {has}"
+            )
             return
         if given == ["for"]:
             self._loop(path, rule, target, scope)
@@ -215,7 +219,7 @@ class _Generation:
 
 
 def _split(path: str) -> tuple[str, str, str]:
-    """The path before its last element, a dot, and the last element; dots inside of brackets and quotes do not count."""
+    """The path before its last element, a dot, and the last element; not by dots inside of brackets and quotes."""
     depth, quoted, at = 0, False, -1
     for position, character in enumerate(path):
         if character == '"':

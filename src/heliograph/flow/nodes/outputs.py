@@ -3,7 +3,7 @@
 Each notes in LocalEnvironment.WrittenDestination what it wrote, for nodes behind its `out` terminal.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -117,11 +117,6 @@ class QueueOutput(Output):
         self._queue: str = definition.properties["queue"]
         self._destination: str = definition.properties["destination"]
         self._sending = Sending(definition)
-        if self._destination == "queue" and not self._queue:
-            place = definition.place
-            raise Problem(
-                f"{place}: QueueOutput {self.name} needs a property queue, unless destination is reply or list"
-            )
 
     def effects(self, assembly: Assembly, run: Run) -> Sequence[Effect]:
         """One put for each queue."""
@@ -276,6 +271,11 @@ def _text(folder: Element | None, name: str) -> str:
     return element.value if element is not None and isinstance(element.value, str) else ""
 
 
+def _check_queue(properties: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if properties["destination"] == "queue" and not properties["queue"]:
+        yield "queue", "expected the name of a queue, unless destination is reply or list"
+
+
 PERSISTENCE = choice("Whether the message is persistent: as it came, always, or never.", "automatic", "yes", "no")
 
 SENDING: Mapping[str, Property] = {
@@ -297,6 +297,7 @@ QUEUE_OUTPUT = NodeKind(
         "reply_to": Property("Makes the message a request: where replies shall go."),
         **SENDING,
     },
+    check=_check_queue,
 )
 QUEUE_REPLY = NodeKind(
     "QueueReply",

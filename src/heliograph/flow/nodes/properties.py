@@ -1,6 +1,6 @@
 """Kinds of nodes: their properties and terminals, so that a flow file can be checked before anything is compiled."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -47,6 +47,8 @@ class NodeKind:
     outputs: tuple[str, ...] = ("out", "failure")
     optional_inputs: tuple[str, ...] = ()
     """Input terminals that need no connection."""
+    check: "Callable[[Mapping[str, Any]], Iterator[tuple[str, str]]] | None" = None
+    """What is wrong with properties that are right one by one: the property, and a text."""
 
     @property
     def is_entry(self) -> bool:

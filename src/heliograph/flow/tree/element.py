@@ -159,6 +159,15 @@ class Element:
             element = element.parent
         return element
 
+    def path(self) -> str:
+        """The names from its part (or the topmost element) down to it, for people."""
+        names = [self.name]
+        element = self
+        while type(element) is Element and element.parent is not None:
+            element = element.parent
+            names.append(element.name)
+        return ".".join(reversed(names))
+
     def part(self) -> "Part | None":
         """The part it belongs to, or is."""
         element: Element | None = self

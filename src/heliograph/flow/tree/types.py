@@ -73,9 +73,9 @@ class Xmlnsc:
 
 
 class Json:
-    """Type words of the domain JSON."""
+    """Type words of the domain JSON. A folder without children is an object only if its type says so, else null."""
 
-    OBJECT = NAME
+    OBJECT = 0x01002000
     VALUE = NAME_VALUE
     ARRAY = 0x01001000
 

@@ -125,7 +125,7 @@ class ExpressionChecker:
         if variable is None:
             self.report(at, f"there is no reference {name}{suggestion(name, list(scope.names()))}")
         elif variable.kind not in ("REFERENCE", "CORRELATION"):
-            self.report(at, f"{name} is a {variable.kind}, but a REFERENCE is needed here")
+            self.report(at, f"{name} is of type {variable.kind}, but a REFERENCE is needed here")
 
     def steps(self, steps: tuple[PathStep, ...], scope: Scope) -> None:
         """Check what stands in a path."""
@@ -134,13 +134,19 @@ class ExpressionChecker:
                 self.expression(step.name, scope)
             if isinstance(step.namespace, Expression):
                 self.expression(step.namespace, scope)
-            elif isinstance(step.namespace, str) and step.namespace and scope.variable(step.namespace) is None:
+            elif isinstance(step.namespace, str) and self._undeclared(step.namespace, scope):
                 text = f"the namespace {step.namespace} is not declared: DECLARE {step.namespace} NAMESPACE '...'"
                 self.warn(step.at, text)
             self.field_type(step.type, scope)
             self._index(step.index, scope)
             if step.index is Every.ONE and number < len(steps):
                 self.report(step.at, "[] stands at the end of a path only: it means all of the last fields")
+
+    def _undeclared(self, namespace: str, scope: Scope) -> bool:
+        # `:Name` is without a namespace; those two need no declaration in XML either.
+        if namespace in ("", "xml", "xmlns"):
+            return False
+        return scope.variable(namespace) is None and self._library.variable(namespace) is None
 
     def field_type(self, kind: FieldConstant | Expression | None, scope: Scope) -> None:
         """Check the type of a field, if it is an expression."""
@@ -160,7 +166,7 @@ class ExpressionChecker:
         variable = scope.variable(name) or self._library.variable(name)
         if variable is not None:
             if steps and variable.kind not in _WITH_FIELDS:
-                self.report(reference.at, f"{name} is a {variable.kind}: it has no fields")
+                self.report(reference.at, f"{name} is of type {variable.kind}: it has no fields")
             return variable
         if name.upper() in _TREES[self._kind]:
             if name.upper() == "DATABASE":
@@ -182,14 +188,18 @@ class ExpressionChecker:
         if name.upper() == "OUTPUTBODY":
             return f"there is no OutputBody{_NO_BODY}"
         if name.upper() in _TREES[""]:
-            counterpart = {"Root": "InputRoot", "Body": "InputBody"}.get(name, "")
-            others = (counterpart,) if self._kind == "COMPUTE" and counterpart else TREES[self._kind]
-            near = suggestion(name, others) or (f"; did you mean {counterpart}?" if counterpart else "")
-            return f"{name} is not there in a {self._kind} module{near}"
+            return f"{name} is not there in a {self._kind} module{self._counterpart(name)}"
         known = [*scope.names(), *self._library.variable_names(), *TREES[self._kind]]
         if reference.steps:
             return f"{name} is not known here{suggestion(name, known)}"
         return f"there is no variable {name} here{suggestion(name, [*known, *_KNOWN_EVERYWHERE])}"
+
+    def _counterpart(self, name: str) -> str:
+        """What the tree of another kind of module is called in this one."""
+        for other in (f"Input{name}", name.removeprefix("Input"), name.removeprefix("Output")):
+            if other.upper() in _TREES[self._kind]:
+                return f"; did you mean {other}?"
+        return ""
 
     # Expressions with others inside
 
@@ -274,7 +284,9 @@ class ExpressionChecker:
             name = ".".join((*node.schema, node.name))
             self.report(node.at, f"there is no function or procedure {name}{suggestion(node.name, known)}")
             return None
-        self._count(node, len(routine.parameters), len(routine.parameters))
+        # Each result set goes to a list of fields, named behind the arguments.
+        count = len(routine.parameters) + routine.result_sets
+        self._count(node, count, count)
         self._outputs(node, routine, scope)
         return routine
 
@@ -304,6 +316,10 @@ class ExpressionChecker:
             else:
                 text = f"{parameter.name} of {routine.name} is {parameter.mode}: it takes a variable or a field"
                 self.report(argument.at, text)
+        for argument in node.arguments[len(routine.parameters) :]:
+            last = argument.steps[-1].index if isinstance(argument, FieldReference) and argument.steps else None
+            if routine.result_sets and last is not Every.ONE:
+                self.report(argument.at, f"a result set of {routine.name} goes to a list of fields: Environment.Rows[]")
 
 
 def correlation_name(source: FieldReference) -> str:

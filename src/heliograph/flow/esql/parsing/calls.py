@@ -138,14 +138,17 @@ class CallParser(PathParser):
         """`DAY`, `YEAR TO MONTH` ..."""
         at = self.token.at
         start = self.expect_one_of(literals.INTERVAL_FIELDS, "YEAR, MONTH, DAY, HOUR, MINUTE or SECOND for an interval")
-        if not self.takes("TO"):
+        # TO may also belong to what the interval stands in: PASSTHRU(... TO Database.source).
+        if not self.sees("TO") or self.peek().upper not in literals.INTERVAL_FIELDS:
             return Qualifier(start, at=at)
-        end_token = self.token
-        end = self.expect_one_of(literals.INTERVAL_FIELDS, "MONTH, HOUR, MINUTE or SECOND behind TO")
-        fields = literals.INTERVAL_FIELDS
-        if fields.index(start) >= fields.index(end) or (start in fields[:2]) != (end in fields[:2]):
-            raise self.failure(f"there is no interval of {start} TO {end}", end_token)
-        return Qualifier(start, end, at=at)
+        self.advance()
+        end_token = self.advance()
+        qualifier = Qualifier(start, end_token.upper, at=at)
+        try:
+            literals.fields_of(qualifier)
+        except ValueError:
+            raise self.failure(f"there is no interval of {start} TO {qualifier.end}", end_token) from None
+        return qualifier
 
     # Functions with a syntax of their own; the name and ( have been taken
 

@@ -96,13 +96,13 @@ class Cursor:
 
     def sees(self, *words: str) -> bool:
         """Whether these words or symbols come next, one after the other."""
-        return self.token.upper == words[0] and all(
-            self.peek(distance).upper == word for distance, word in enumerate(words[1:], 1)
-        )
+        if self.token.upper != words[0]:
+            return False
+        return len(words) == 1 or all(self.peek(ahead).upper == words[ahead] for ahead in range(1, len(words)))
 
     def takes(self, *words: str) -> bool:
         """Take these words or symbols, if they come next."""
-        if not self.sees(*words):
+        if self.token.upper != words[0] or (len(words) > 1 and not self.sees(*words)):
             return False
         for _ in words:
             self.advance()

@@ -59,20 +59,25 @@ class Token:
         return self.text
 
 
+_SPACE = re.compile(r"[ \t\r\n\f\v\xa0\ufeff]*")
+# What is frequent stands first: words and symbols that begin nothing longer.
 _TOKEN = re.compile(
-    r"""
-      (?P<space>[ \t\r\n\f\v\xa0\ufeff]+|--[^\n]*)
-    | (?P<comment>/\*|\}!\*/)
-    | (?P<blob>[xX]'[^']*')
-    | (?P<bit>[bB]'[^']*')
-    | (?P<word>[^\W\d]\w*)
+    _SPACE.pattern
+    + r"""(?:
+      (?P<word>(?![xXbB]')[^\W\d]\w*)
+    | (?P<symbol><>|<=|>=|\|\||[+*=<>()\[\]{,;:]|-(?!-)|/(?!\*)|\}(?!!\*/)|\.(?![0-9]))
+    | (?P<note>--[^\n]*)
+    | (?P<string>'[^']*(?:''[^']*)*')
     | (?P<hex>0[xX][0-9a-fA-F]+)
     | (?P<float>[0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|(?<![\w"\]}])\.[0-9]+(?:[eE][+-]?[0-9]+)?)
     | (?P<integer>[0-9]+)
-    | (?P<string>'[^']*(?:''[^']*)*')
     | (?P<quoted>"[^"]*(?:""[^"]*)*")
-    | (?P<symbol><>|<=|>=|\|\||[-+*/=<>()\[\]{},;:.])
-    """,
+    | (?P<comment>/\*|\}!\*/)
+    | (?P<blob>[xX]'[^']*')
+    | (?P<bit>[bB]'[^']*')
+    | (?P<dot>\.)
+    | (?P<end>\Z)
+    )""",
     re.VERBOSE,
 )
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
@@ -113,27 +118,31 @@ class Lexer:
 
     def read(self) -> list[Token]:
         """All tokens, with one of kind END behind them."""
-        text, tokens = self._text, self.tokens
-        at, open_executable = 0, 0
-        while at < len(text):
-            match = _TOKEN.match(text, at)
+        text, tokens, match_at = self._text, self.tokens, _TOKEN.match
+        line_starts = [*self._starts, len(text) + 1]
+        at, open_executable, line = 0, 0, 1
+        while True:
+            match = match_at(text, at)
             if match is None:
-                at = self._unknown(at)
+                at = self._unknown(_SPACE.match(text, at).end())  # type: ignore[union-attr]
                 continue
-            group, word, start = match.lastgroup, match.group(), at
-            at = match.end()
-            if group == "space":
-                continue
+            group = str(match.lastgroup)
+            start, at = match.span(group)
+            while line_starts[line] <= start:
+                line += 1
             if group == "word":
-                tokens.append(Token(Kind.WORD, word, word.upper(), self.position(start)))
-            elif group == "symbol":
-                tokens.append(Token(Kind.SYMBOL, word, word, self.position(start)))
+                word = text[start:at]
+                tokens.append(Token(Kind.WORD, word, word.upper(), Position(line, start - line_starts[line - 1] + 1)))
+            elif group in ("symbol", "dot"):
+                word = text[start:at]
+                tokens.append(Token(Kind.SYMBOL, word, word, Position(line, start - line_starts[line - 1] + 1)))
+            elif group == "end":
+                tokens.append(Token(Kind.END, "", "", self.position(len(text))))
+                return tokens
             elif group == "comment":
                 at, open_executable = self._comment(start, open_executable)
-            else:
-                at = self._literal(str(group), word, start, at)
-        tokens.append(Token(Kind.END, "", "", self.position(len(text))))
-        return tokens
+            elif group != "note":
+                at = self._literal(group, text[start:at], start, at)
 
     def _literal(self, group: str, word: str, start: int, at: int) -> int:
         """Add a literal, and return where to read on."""

@@ -4,6 +4,7 @@ from heliograph.flow.esql.parsing.cursor import MOST_MISTAKES, Mistaken
 from heliograph.flow.esql.parsing.lexer import Kind, Token
 from heliograph.flow.esql.parsing.statements import StatementParser
 from heliograph.flow.esql.problem import EsqlProblem
+from heliograph.flow.esql.suggestions import suggestion
 from heliograph.flow.esql.syntax import (
     Block,
     DataType,
@@ -154,7 +155,11 @@ class _Parser(StatementParser):
     # Modules and routines; CREATE has been taken
 
     def _module(self, start: Token) -> Module:
-        kind = self.expect_one_of(_MODULE_KINDS, f"{', '.join(_MODULE_KINDS[:-1])} or {_MODULE_KINDS[-1]}")
+        kind = self.takes_one_of(_MODULE_KINDS)
+        if kind is None:
+            word = self.advance()
+            kinds = f"{', '.join(_MODULE_KINDS[:-1])} or {_MODULE_KINDS[-1]}"
+            self.report(f"expected {kinds}, found {word}{suggestion(word.text, _MODULE_KINDS)}", word)
         self.expect("MODULE", f"behind CREATE {kind}")
         name = self.name("the name of a module")
         self.takes(";")
@@ -164,9 +169,9 @@ class _Parser(StatementParser):
         while not self._module_ends():
             self._module_item(declarations, routines)
         self.close("MODULE", start)
-        if not self.takes(";") and self.token.kind is not Kind.END:
+        if not self.takes(";") and self.token.kind is not Kind.END and self.token is not self._end_missing_at:
             self.report(f"expected ; after END MODULE, found {self.token}")
-        return Module(kind, name, tuple(declarations), tuple(routines), at=start.at)
+        return Module(kind or "COMPUTE", name, tuple(declarations), tuple(routines), at=start.at)
 
     def _module_ends(self) -> bool:
         return self.token.kind is Kind.END or self.sees("END", "MODULE") or self._sees_module()
@@ -233,7 +238,7 @@ class _Parser(StatementParser):
             return self._any_statement()
 
     def _routine_end(self, kind: str) -> None:
-        if self.takes(";"):
+        if self.takes(";") or self.token is self._end_missing_at:
             return
         # The last line of a text is often without.
         if self.token.kind is not Kind.END:

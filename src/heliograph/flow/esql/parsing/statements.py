@@ -35,6 +35,8 @@ class StatementParser(TreeStatementParser):
         super().__init__(text, file)
         self._open: list[tuple[str, Token]] = []
         """What is not closed yet, from outside to inside: IF, CASE, WHILE, ..., BEGIN, MODULE."""
+        self._end_missing_at: Token | None = None
+        """Where an END was missed last; nothing else needs to be missed there."""
         self._compound: dict[str, Callable[[Token, str | None], Statement]] = {
             "BEGIN": self._block,
             "WHILE": self._while,
@@ -119,7 +121,7 @@ class StatementParser(TreeStatementParser):
 
     def _semicolon(self, start: Token) -> None:
         """The `;` behind a statement: if it is missing and another statement follows, go on as if it were there."""
-        if self.takes(";"):
+        if self.takes(";") or self.token is self._end_missing_at:
             return
         self.report(f"expected ; after {_called(start)}, found {self.token}")
         if not self.at_statement():
@@ -141,12 +143,13 @@ class StatementParser(TreeStatementParser):
                 break
             self._stray(found, wanted, kind, start)
             self.body()
-        if found != kind:
-            found_text = "END " + found if found in _AFTER_END else str(self.token)
-            self.report(f"expected {wanted} for the {kind} of line {start.at.line}, found {found_text}")
-            self._open.pop()
-            return
         self._open.pop()
+        if found != kind:
+            if self.token is not self._end_missing_at:
+                found_text = f"END {found}" if found in _AFTER_END else str(self.token)
+                self.report(f"expected {wanted} for the {kind} of line {start.at.line}, found {found_text}")
+            self._end_missing_at = self.token
+            return
         self.advance()
         if kind != "BEGIN":
             self.advance()

@@ -79,12 +79,9 @@ class Builder:
 
     def text(self, text: str) -> None:
         """All the text between two other things."""
-        if self.leaf:
-            element = self.stack[-1]
-            if not element.value and element.type == self.dialect.leaf:
-                element.value = text
-                self.text_at = len(element._children or ())
-                return
+        if self.leaf and self._has_no_text():
+            self._set_value(text)
+            return
         dialect = self.dialect
         if not text.strip(_BLANKS):
             if dialect.keeps_space:
@@ -94,11 +91,9 @@ class Builder:
 
     def cdata(self, text: str) -> None:
         """A CDATA section."""
-        element = self.stack[-1]
-        if self.leaf and not element.value and element.type == self.dialect.leaf:
-            element.value = text
-            element.type = self.dialect.cdata_leaf
-            self.text_at = len(element._children or ())
+        if self.leaf and self._has_no_text():
+            self._set_value(text)
+            self.stack[-1].type = self.dialect.cdata_leaf
         else:
             self.add(Element("", text, self.dialect.cdata))
 
@@ -129,6 +124,18 @@ class Builder:
         if self.leaf:
             self.make_folder(parent)
         _put(parent, child)
+
+    def _has_no_text(self) -> bool:
+        """Whether the innermost element, a leaf, has no value yet, or one that would be left out as a child."""
+        element, dialect = self.stack[-1], self.dialect
+        if element.type != dialect.leaf:
+            return False
+        return not element.value or (not dialect.keeps_space and not str(element.value).strip(_BLANKS))
+
+    def _set_value(self, text: str) -> None:
+        element = self.stack[-1]
+        element.value = text
+        self.text_at = len(element._children or ())
 
     def _add_aside(self, child: Element) -> None:
         """A child beside which a leaf keeps its value."""

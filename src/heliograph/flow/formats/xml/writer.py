@@ -258,12 +258,7 @@ class _Writer:
         return self._roles.get(element.type) or role_of(element.type, self._domain)
 
     def _problem(self, element: Element, expected: str, found: str) -> FormatProblem:
-        names = []
-        above: Element | None = element
-        while above is not None and above.parent is not None:
-            names.append(above.name)
-            above = above.parent
-        return FormatProblem(self._domain, expected, found, path=".".join(reversed(names)), number=CANNOT_WRITE)
+        return FormatProblem(self._domain, expected, found, path=element.path(), number=CANNOT_WRITE)
 
 
 def _prefix_of(declaration: Element) -> str:
