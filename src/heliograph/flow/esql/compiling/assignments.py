@@ -36,7 +36,11 @@ def batch(context: Context, statements: Sequence[syntax.Statement]) -> int:
     first = statements[0]
     run: list[syntax.Set] = []
     for node in statements:
-        if not isinstance(node, syntax.Set) or not isinstance(first, syntax.Set) or not _neighbours(context, first, node):
+        if (
+            not isinstance(node, syntax.Set)
+            or not isinstance(first, syntax.Set)
+            or not _neighbours(context, first, node)
+        ):
             break
         run.append(node)
     if len(run) < 2 or not isinstance(first, syntax.Set):
@@ -122,7 +126,7 @@ def converted(context: Context, code: Code, target: Type | None) -> str:
     if target is None or code.type in (target, Type.NULL):
         return code.text
     now = "" if target in (Type.INTEGER, Type.FLOAT, Type.DECIMAL, Type.CHARACTER, Type.BOOLEAN) else ", ev.now"
-    return f"{context.use('convert')}({code.text}, {context.use('Type')}.{target.name}{now})"
+    return f"{context.use('convert')}({code.text}, {context.type_name(target)}{now})"
 
 
 def set_target(context: Context, target: syntax.FieldReference, code: Code, aspect: str | None = None) -> None:
@@ -187,13 +191,10 @@ def set_path(context: Context, node: syntax.Node, start: Base, path: tuple[StepC
 
 
 def _set_value(context: Context, parent: str, last: StepCode, code: Code) -> None:
-    if last.from_end or (not code.nullable and not last.simple):
+    if last.from_end:
         context.emit(f"{paths.make(context, parent, (last,))}.set_value({code.text})")
     elif last.simple:
-        if code.nullable:
-            context.emit(f"{context.use('set_field')}({parent}, {last.name}, {code.text})")
-        else:
-            context.emit(f"{parent}.ensure({last.name}).set_value({code.text})")
+        context.emit(f"{context.use('set_field')}({parent}, {last.name}, {code.text})")
     elif last.name is not None:
         context.emit(f"{context.use('set_nth')}({parent}, {last.name}, {last.index}, {code.text})")
     else:
