@@ -28,9 +28,11 @@ anything = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=2), st.dictionaries(names, inner, max_size=2)),
     max_leaves=4,
 )
-nodes = st.fixed_dictionaries(
-    {"type": st.sampled_from([*KINDS, "Subflow", "Input", "Output", "None"])},
-    optional=dict.fromkeys(properties, st.one_of(scalars, anything)),
+kinds = st.sampled_from([*KINDS, "Subflow", "Input", "Output", "None"])
+nodes = st.builds(
+    lambda kind, given: {**given, "type": kind},
+    kinds,
+    st.dictionaries(st.sampled_from(properties), st.one_of(scalars, anything), max_size=3),
 )
 connections = st.builds(
     "{}.{} -> {}".format, names, st.sampled_from(["out", "true", "try", "failure", "catch", "first"]), names
@@ -72,7 +74,7 @@ cases = st.dictionaries(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(flows, subflows)
 def test_a_flow_is_loaded_and_compiled_or_its_mistakes_are_told(flow: dict[str, Any], subflow: dict[str, Any]) -> None:
     with TemporaryDirectory() as name:

@@ -16,11 +16,11 @@ from heliograph.flow.aggregation.store import Aggregate, AggregationStore, Match
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.exceptions import FlowException
 from heliograph.flow.engine.message import Message
-from heliograph.flow.engine.node import Node, Target
+from heliograph.flow.engine.node import Node
 from heliograph.flow.engine.outcome import Outcome, Result
 from heliograph.flow.engine.reading import TreeReading
 from heliograph.flow.engine.resources import Resources
-from heliograph.flow.engine.run import Assembly, Run
+from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.engine.timers import Timekeeper, Timer
 from heliograph.flow.envelope import Envelope
 from heliograph.flow.formats.messages import MessageSettings
