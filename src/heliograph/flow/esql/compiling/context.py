@@ -9,7 +9,7 @@ from heliograph.errors import Problem
 from heliograph.flow.esql import syntax
 from heliograph.flow.esql.compiled import Place
 from heliograph.flow.esql.compiling.code import Code, Shape
-from heliograph.flow.esql.compiling.names import RESERVED, Binding, Names, Scope
+from heliograph.flow.esql.compiling.names import Binding, Names, Scope
 from heliograph.flow.esql.compiling.prefixes import Prefixes
 from heliograph.flow.values.types import Type
 
@@ -29,7 +29,7 @@ class Unit:
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self.names = Names(RESERVED)
+        self.names = Names(local=False)
         self.imports: set[str] = set()
         self.constants: dict[str, str] = {}
         self.body: list[str] = []
@@ -173,6 +173,8 @@ class Context:
         lines, places, names = written
         del self.unit.body[lines:], self.unit.places[places:]
         self.frame.names.restore(names)
+        if self.frame.scratch not in names:
+            self.frame.scratch = ""
 
     def use(self, name: str) -> str:
         """A name from outside."""

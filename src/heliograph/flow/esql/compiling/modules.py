@@ -7,12 +7,10 @@ from heliograph.flow.esql import syntax
 from heliograph.flow.esql.compiling.assignments import converted
 from heliograph.flow.esql.compiling.code import NULL
 from heliograph.flow.esql.compiling.context import Context, Environment, Frame, KnownRoutine, Unit
-from heliograph.flow.esql.compiling.names import RESERVED, Binding, Kind, Names, Scope
-from heliograph.flow.esql.compiling.paths import ROOTS
+from heliograph.flow.esql.compiling.names import Binding, Kind, Names, Scope
+from heliograph.flow.esql.compiling.paths import local_names
 from heliograph.flow.esql.compiling.routines import check_declared, gives_back, kind_of, scalar_type
 from heliograph.flow.esql.compiling.statements import literal_name, one
-
-_LOCAL = RESERVED | {name for name, _ in ROOTS.values()}
 
 
 class ProgramWriter:
@@ -22,6 +20,8 @@ class ProgramWriter:
         self._unit = unit
         self._generators = generators
         self._programs = programs
+        self._variables = Names()
+        """Attributes of what holds the variables of modules and schemas."""
         self._scopes: dict[str, Scope] = {}
         """The variables of each schema."""
         self._known: dict[str, dict[str, KnownRoutine]] = {}
@@ -119,7 +119,7 @@ class ProgramWriter:
         initial = context.value(node.initial) if node.initial is not None and kind is Kind.SCALAR else NULL
         binding = Binding(name, "", kind, scalar_type(node.type))
         first = f"{context.use('Element')}({name!r})" if kind is Kind.ROW else converted(context, initial, binding.type)
-        binding.python = f"ev.shared.values[{key!r}]" if node.shared else f"own.{self._unit.names.new(name)}"
+        binding.python = f"ev.shared.values[{key!r}]" if node.shared else f"own.{self._variables.new(name)}"
         if node.shared:
             context.emit(f"if {key!r} not in ev.shared.values:")
             with context.indented():
@@ -167,8 +167,7 @@ class ProgramWriter:
         self._finish(context, at, f"def {known.python}({', '.join(['ev', 'own', *parameters])}):")
 
     def _context(self, environment: Environment, scope: Scope) -> Context:
-        names = Names(frozenset(_LOCAL) | frozenset(self._unit.names.taken()))
-        return Context(self._unit, environment, Frame(names), scope, self._generators)
+        return Context(self._unit, environment, Frame(local_names()), scope, self._generators)
 
     def _finish(self, context: Context, at: int, head: str) -> None:
         """Put the head of the function, and the trees it uses, before its lines."""

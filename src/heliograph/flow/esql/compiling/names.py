@@ -3,26 +3,33 @@
 import builtins
 import keyword
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from heliograph.flow.esql.compiling.imports import MODULE_OF
 from heliograph.flow.values.types import Type
 
-RESERVED = frozenset(keyword.kwlist) | frozenset(dir(builtins)) | frozenset(MODULE_OF) | {"ev", "own"}
+_RESERVED = frozenset(keyword.kwlist) | frozenset(dir(builtins)) | frozenset(MODULE_OF) | {"ev", "own"}
 
 
 class Names:
-    """The names of one Python function (and those inside it): gives out each once."""
+    """The names of one Python function (and those inside it), or of the text around all functions: each given once.
 
-    def __init__(self, taken: frozenset[str] = RESERVED) -> None:
-        self._taken = set(taken)
+    Names around the functions begin with an underscore, and local ones never do: a local variable cannot hide what a
+    function needs from outside, even if that is named later.
+    """
+
+    def __init__(self, reserved: Iterable[str] = (), *, local: bool = True) -> None:
+        self._taken = {*_RESERVED, *reserved}
+        self._start = "" if local else "_"
 
     def new(self, like: str) -> str:
         """A name that nobody has yet, and that looks like this."""
         word = re.sub(r"\W", "_", like, flags=re.ASCII).lstrip("_") or "x"
         if word[0].isdigit():
             word = f"x{word}"
+        word = self._start + word
         name, number = word, 1
         while name in self._taken:
             number += 1

@@ -3,7 +3,7 @@
 from heliograph.flow.esql import syntax
 from heliograph.flow.esql.compiling.code import Code, Shape
 from heliograph.flow.esql.compiling.context import Context
-from heliograph.flow.esql.compiling.names import Binding, Kind
+from heliograph.flow.esql.compiling.names import Binding, Kind, Names
 from heliograph.flow.esql.compiling.prefixes import ANY_TREE, Known, Route
 from heliograph.flow.esql.compiling.steps import Base, StepCode, steps_of
 from heliograph.flow.esql.names import BROKER_PROPERTIES, constant_of
@@ -33,6 +33,11 @@ ROOTS = {
 _BODIES = frozenset({"INPUTBODY", "BODY"})
 _PROPERTIES = frozenset({"INPUTPROPERTIES", "PROPERTIES"})
 _BROKER_PROPERTIES = {name.upper(): name for name in BROKER_PROPERTIES}
+
+
+def local_names() -> Names:
+    """Names for the variables of a new function, which may also have those of the trees."""
+    return Names(python for python, _ in ROOTS.values())
 
 
 def is_path(context: Context, node: syntax.Expression) -> bool:

@@ -127,7 +127,7 @@ def _compile_text(standing: Standing, text: str) -> Callable[..., Any]:
     unit = Unit("EVAL")
     environment = standing.environment
     own = Environment(environment.kind, "EVAL", "EVAL", environment.routines, text, environment.schema)
-    frame = Frame(unit.names)
+    frame = Frame(paths.local_names())
     scope = Scope()
     for binding in standing.visible:
         scope.declare(binding)
@@ -166,7 +166,7 @@ class FilterExpression:
         self.text = text
         self.file = file
         unit = Unit(file or "expression")
-        frame = Frame(unit.names)
+        frame = Frame(paths.local_names())
         environment = Environment("FILTER", "expression", file or "expression", {}, text)
         context = Context(unit, environment, frame, Scope(), GENERATORS)
         node = parse_expression(text, file)
