@@ -7,6 +7,7 @@ from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.flow.esql.compiled import StatementError
+from heliograph.flow.esql.evaluation import FailureBehind
 from heliograph.flow.formats.problem import FormatProblem
 from heliograph.flow.tree import Element
 from heliograph.flow.tree.types import NAME, NAME_VALUE
@@ -108,15 +109,14 @@ def _insert(value: Any) -> Element:
     return insert
 
 
-class FlowException(Exception):
-    """An exception on its way back through the flow, to the nearest node that catches."""
+class FlowException(FailureBehind):
+    """An exception on its way back through the flow, to the nearest node that catches: a TryCatch, an input, or the
+    handler around a PROPAGATE."""
 
-    def __init__(self, record: ExceptionRecord) -> None:
-        super().__init__(record)
+    def __init__(self, record: ExceptionRecord, reason: BaseException | None = None) -> None:
+        innermost = record.innermost()
+        super().__init__(innermost.text, innermost.number, reason)
         self.record = record
-
-    def __str__(self) -> str:
-        return self.record.innermost().text
 
 
 def record_of(error: Exception, flow: str, node: str, node_type: str) -> ExceptionRecord:

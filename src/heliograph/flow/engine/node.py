@@ -47,7 +47,7 @@ class Node:
             raise FlowException(self.too_deep()) from error
         record = record_of(error, self.flow, self.name, self.type)
         if self.failure is None:
-            raise FlowException(record) from error
+            raise FlowException(record, error) from error
         self.failure(assembly.with_exception(record), run)
 
     def too_deep(self) -> ExceptionRecord:

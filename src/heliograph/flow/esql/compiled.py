@@ -10,10 +10,14 @@ from types import TracebackType
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.esql.evaluation import Evaluation
+from heliograph.flow.esql.evaluation import Evaluation, FailureBehind
+from heliograph.flow.esql.runtime.signals import TOO_DEEP
 from heliograph.flow.values.errors import EsqlError
 
 STATEMENT_FAILED = 2488
+
+_DEEP = 20
+"""Routines that call each other without end are inside each other more often than this."""
 
 
 class StatementError(EsqlError):
@@ -66,11 +70,21 @@ class Places:
             traceback = traceback.tb_next
         return place
 
+    def _depth(self, traceback: TracebackType | None) -> int:
+        """How many functions of the program were inside each other."""
+        depth = 0
+        while traceback is not None:
+            depth += traceback.tb_frame.f_code.co_filename == self.name
+            traceback = traceback.tb_next
+        return depth
+
     def explain(self, error: Exception) -> EsqlError | None:
         """The error with the statement that failed; None if it is no error of the program."""
         if isinstance(error, RecursionError):
-            reason: Problem = EsqlError(STATEMENT_FAILED, "routines call each other too deep")
-        elif isinstance(error, Problem) and not isinstance(error, StatementError):
+            if self._depth(error.__traceback__) < _DEEP:
+                return None  # it is not this program that goes too deep, but what is around it
+            reason: Problem = EsqlError(TOO_DEEP, "routines call each other too deep")
+        elif isinstance(error, Problem) and not isinstance(error, StatementError | FailureBehind):
             reason = error
         else:
             return None

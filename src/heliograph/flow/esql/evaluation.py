@@ -18,7 +18,8 @@ class Propagation:
     """What a PROPAGATE statement asks for.
 
     Trees that are None are those of the node: the output trees of the evaluation, or the input's, by the node's mode.
-    The callback has to be done with the output trees when it returns: DELETE DEFAULT empties them then.
+    The callback has to be done with the output trees when it returns: DELETE DEFAULT empties them then. What goes wrong
+    behind it is a `FailureBehind`.
     """
 
     terminal: str | None = "out"
@@ -29,6 +30,21 @@ class Propagation:
     exception_list: Element | None = None
     finalize: bool = True
     """Whether headers are to be chained before."""
+
+
+class FailureBehind(Problem):
+    """What went wrong behind a PROPAGATE, in other nodes: raised by the callback.
+
+    A handler of the program sees it as what it was there. Without one it goes on as it came: it is no failure of this
+    program.
+    """
+
+    def __init__(self, text: str, number: int, reason: BaseException | None) -> None:
+        super().__init__(text)
+        self.text = text
+        self.number = number
+        self.reason = reason
+        """What happened in the node that failed, if it is known."""
 
 
 @dataclass(frozen=True, slots=True)

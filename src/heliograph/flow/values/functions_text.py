@@ -5,6 +5,8 @@ Where a function takes several strings they are of one type. Positions count fro
 Policy:
 - An argument that is no string, or a count that is no INTEGER, is an error; so is a count below 0 (LEFT, RIGHT,
   SPACE, REPLICATE), but not in SUBSTRING, which takes what overlaps with the string.
+- SPACE and REPLICATE make no more than a fixed amount at once: a wrong count is to be an error of the program, and not
+  the end of the process.
 - POSITION is 0 if there is nothing to be found, and 1 for an empty string. Backwards it finds what begins at or before
   FROM. Occurrences may overlap.
 - SUBSTRING BEFORE and AFTER give an empty string if there is nothing to be found.
@@ -20,6 +22,10 @@ from heliograph.flow.values.types import type_of
 
 # What TRIM takes off if it is not told.
 _BLANKS: dict[type, Any] = {str: " ", bytes: b"\0", Bits: Bits("0")}
+
+
+MOST_MADE = 100_000_000
+"""As long as a message can be; SPACE and REPLICATE make nothing longer."""
 
 
 @propagates_null
@@ -59,14 +65,14 @@ def right(text: Any, count: Any) -> Any:
 
 @propagates_null
 def space(count: Any) -> str:
-    return " " * _count("SPACE", count)
+    return " " * _made("SPACE", 1, count)
 
 
 @propagates_null
 def replicate(text: Any, count: Any) -> Any:
     if type(text) is not str:
         _strings("REPLICATE", text)
-    return text * _count("REPLICATE", count)
+    return text * _made("REPLICATE", len(text), count)
 
 
 @propagates_null
@@ -250,6 +256,15 @@ def _count(name: str, count: Any) -> int:
     _whole(name, count)
     if count < 0:
         raise ExpressionError(BAD_ARGUMENT, f"{name} does not take a count of {count}", (name, count))
+    return count  # type: ignore[no-any-return]
+
+
+def _made(name: str, size: int, count: Any) -> int:
+    """The count of a function that makes so many of something of this size."""
+    if size * _count(name, count) > MOST_MADE:
+        raise ExpressionError(
+            BAD_ARGUMENT, f"{name} makes strings of up to {MOST_MADE}, not of {size * count}", (name, count)
+        )
     return count  # type: ignore[no-any-return]
 
 

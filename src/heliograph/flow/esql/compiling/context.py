@@ -263,7 +263,7 @@ _LONGEST = 100
 
 def _statement_text(text: str, node: syntax.Node) -> str:
     """The beginning of a statement, on one line."""
-    lines = text.splitlines()[node.at.line - 1 : node.at.line + 20]
+    lines = text.split("\n")[node.at.line - 1 : node.at.line + 20]
     if not lines:
         return ""
     lines[0] = lines[0][node.at.column - 1 :]

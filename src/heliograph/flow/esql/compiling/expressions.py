@@ -108,18 +108,27 @@ def _result(operator: str, left: Type | None, right: Type | None) -> Type | None
 
 
 def _logic(context: Context, node: syntax.Binary) -> Code:
-    left = truth(context, node.left)
+    first, *others = _operands(node)
+    codes = [truth(context, first)]
     with context.conditionally():
-        right = truth(context, node.right)
+        codes += [truth(context, other) for other in others]
     deciding = "False" if node.operator == "AND" else "True"
-    if not left.nullable and not right.nullable:
-        return Code(f"({left.text} {node.operator.lower()} {right.text})", Type.BOOLEAN, False)
-    one, other = context.temporary("left"), context.temporary("right")
-    return Code(
-        f"({deciding} if ({one} := {left.text}) is {deciding} or ({other} := {right.text}) is {deciding}"
-        f" else None if {one} is None or {other} is None else {deciding == 'False'})",
-        Type.BOOLEAN,
-    )
+    if not any(code.nullable for code in codes):
+        return Code(f"({f' {node.operator.lower()} '.join(code.text for code in codes)})", Type.BOOLEAN, False)
+    names = [context.temporary("truth") for _ in codes]
+    decided = " or ".join(f"({name} := {code.text}) is {deciding}" for name, code in zip(names, codes, strict=True))
+    unknown = " or ".join(f"{name} is None" for name in names)
+    return Code(f"({deciding} if {decided} else None if {unknown} else {deciding == 'False'})", Type.BOOLEAN)
+
+
+def _operands(node: syntax.Binary) -> list[syntax.Expression]:
+    """All operands of one operator in a row: what they become stands side by side, as Python nests only so deep."""
+    operands = [node.right]
+    left = node.left
+    while isinstance(left, syntax.Binary) and left.operator == node.operator:
+        operands.append(left.right)
+        left = left.left
+    return [left, *reversed(operands)]
 
 
 def truth(context: Context, node: syntax.Expression) -> Code:
@@ -196,10 +205,11 @@ def _children(context: Context, node: syntax.FieldReference) -> str:
 def condition(context: Context, node: syntax.Expression) -> str:
     """Python that is true just if the expression is TRUE: what IF, WHILE and WHERE ask."""
     if isinstance(node, syntax.Binary) and node.operator in ("AND", "OR"):
-        left = condition(context, node.left)
+        first, *others = _operands(node)
+        tests = [condition(context, first)]
         with context.conditionally():
-            right = condition(context, node.right)
-        return f"({left} {node.operator.lower()} {right})"
+            tests += [condition(context, other) for other in others]
+        return f"({f' {node.operator.lower()} '.join(tests)})"
     if isinstance(node, syntax.Unary) and node.operator == "NOT":
         return f"({truth(context, node.operand).text} is False)"
     if isinstance(node, syntax.Binary) and node.operator in _COMPARISON and _compare_kind(node):
@@ -329,10 +339,10 @@ def _cast_clauses(context: Context, node: syntax.Cast) -> list[str]:
 def row(context: Context, node: syntax.Row) -> Code:
     """ROW(...): a new element with a field for each item."""
     if not context.hoisting:
-        name = context.temporary("row")
-        with context.function(f"make_{name}"):
+        name = context.temporary("make_row")
+        with context.function(name):
             context.emit(f"return {row(context, node).text}")
-        return Code(f"make_{name}()", None, False, Shape.ROW)
+        return Code(f"{name}()", None, False, Shape.ROW)
     python = context.temporary("row")
     context.emit(f"{python} = {context.use('Element')}()")
     for item in node.items:

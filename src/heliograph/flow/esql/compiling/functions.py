@@ -73,7 +73,7 @@ def _flat(node: syntax.Call) -> tuple[str, list[syntax.Expression | str]]:
         return f"SUBSTRING_{kind}" if kind else "SUBSTRING", [*arguments, start, *_given(clauses, "FOR")]
     if node.name == "POSITION":
         if clauses:
-            arguments += [*(_given(clauses, "FROM") or ["1"]), *_given(clauses, "REPEAT")]
+            arguments += [*(_given(clauses, "FROM") or ["0"]), *_given(clauses, "REPEAT")]
         return "POSITION", arguments
     if node.name == "OVERLAY":
         return "OVERLAY", [*arguments, clauses["FROM"], *_given(clauses, "FOR")]
@@ -123,12 +123,12 @@ def _coalesce(context: Context, node: syntax.Call) -> Code:
     codes = [context.value(first)]
     with context.conditionally():
         codes += [context.value(other) for other in others]
-    text = codes[-1].text
-    for code in reversed(codes[:-1]):
+    text = ""
+    for code in codes[:-1]:
         value = context.temporary("value")
-        text = f"({value} if ({value} := {code.text}) is not None else {text})"
+        text += f"{value} if ({value} := {code.text}) is not None else "
     types = {code.type for code in codes} - {Type.NULL}
-    return Code(text, types.pop() if len(types) == 1 else None, codes[-1].nullable)
+    return Code(f"({text}{codes[-1].text})", types.pop() if len(types) == 1 else None, codes[-1].nullable)
 
 
 def _nullif(context: Context, node: syntax.Call) -> Code:

@@ -38,7 +38,7 @@ def _exits(context: Context, handlers: list[syntax.HandlerDeclaration]) -> None:
     error, outer = context.temporary("error"), context.error
     context.error = error
     context.prefixes.clear()
-    context.emit(f"except {context.use('Problem')} as {error}:")
+    context.emit(f"except {context.use('FAILURES')} as {error}:")
     with context.indented():
         state = context.temporary("state")
         context.emit(f"{state} = {context.use('caught')}(ev, {error})")
@@ -109,7 +109,7 @@ def resumed(context: Context) -> Iterator[None]:
     for resume in reversed(context.resumes):
         context.dedent()
         error, outcome = context.temporary("error"), context.temporary("outcome")
-        context.emit(f"except {context.use('Problem')} as {error}:")
+        context.emit(f"except {context.use('FAILURES')} as {error}:")
         with context.indented():
             context.emit(f"{outcome} = {resume}({error})")
             context.emit(f"if {outcome} is not None:")

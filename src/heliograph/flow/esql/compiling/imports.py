@@ -19,7 +19,7 @@ _MODULES: Mapping[str, str] = {
     f"{_ESQL}.runtime.rows": "equal_lists equal_rows negated row_item scalar_of the values_of",
     f"{_ESQL}.runtime.selecting": "copy_of count greatest insert_fields smallest total",
     f"{_ESQL}.runtime.bitstreams": "as_bit_stream new_field parse",
-    f"{_ESQL}.runtime.signals": "caught log state_like thrown",
+    f"{_ESQL}.runtime.signals": "FAILURES caught log state_like thrown",
     f"{_ESQL}.runtime.databases": "call change commit passthru query quoted rollback",
     f"{_ESQL}.runtime.sending": "label_of send terminal_of",
     f"{_ESQL}.runtime.variables": "Variables external truth",

@@ -115,8 +115,19 @@ def _load(unit: Unit) -> tuple[str, Places, dict[str, Any]]:
     namespace: dict[str, Any] = {
         python: Surroundings(partial(_compile_text, standing)) for python, standing in unit.standings.items()
     }
-    exec(compile(source, name, "exec"), namespace)  # noqa: S102 - it is what this module made
+    try:
+        code = compile(source, name, "exec")
+    except (SyntaxError, RecursionError, MemoryError) as error:
+        raise _too_deep(unit, places, getattr(error, "lineno", None)) from error
+    exec(code, namespace)  # noqa: S102 - it is what this module made
     return source, Places(name, places), namespace
+
+
+def _too_deep(unit: Unit, places: Sequence[Place], line: int | None) -> Problem:
+    """What Python cannot take of what this module makes: the depth of things inside each other."""
+    before = [place for place in places if line is not None and place.python_line <= line]
+    where = f"{before[-1].file}:{before[-1].line}" if before else unit.file
+    return Problem(f"{where}: statements or expressions are nested too deep here: move the inner part to a routine")
 
 
 # EVAL

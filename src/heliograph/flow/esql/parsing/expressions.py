@@ -30,6 +30,7 @@ from heliograph.flow.esql.syntax import (
     Unary,
     When,
 )
+from heliograph.flow.values.literals import MIN_INTEGER
 
 MOST_HEIGHT = 150
 """How high the tree of an expression may be: operators in a row count too. Whoever walks the tree may recurse."""
@@ -170,6 +171,9 @@ class ExpressionParser(CallParser):
             self.expect(")", f"for the ( of {_place(token, self.token)}")
             return self._with_qualifier(inner)
         if self.takes("-"):
+            if self.token.kind is Kind.INTEGER and int(self.token.text) == -MIN_INTEGER:
+                self.advance()  # which is no INTEGER without its sign
+                return Literal("INTEGER", MIN_INTEGER, at=token.at)
             return Unary("-", self._signed(), at=token.at)
         if self.takes("+"):
             return self._signed()

@@ -6,7 +6,7 @@ from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.flow.esql.database_access import DatabaseError
-from heliograph.flow.esql.evaluation import Evaluation, LogEntry
+from heliograph.flow.esql.evaluation import Evaluation, FailureBehind, LogEntry
 from heliograph.flow.values.errors import (
     CAST_FAILED,
     DIVIDE_BY_ZERO,
@@ -15,10 +15,15 @@ from heliograph.flow.values.errors import (
     NOT_AN_INTEGER,
     OVERFLOW,
     USER_EXCEPTION,
+    EsqlError,
     UserError,
 )
 
 BROKER_CATALOG = "BIPmsgs"
+TOO_DEEP = 2489
+
+FAILURES = (Problem, RecursionError)
+"""What handlers can handle."""
 
 # SQL's own states, for errors that SQL knows too.
 _STATES = {
@@ -47,30 +52,43 @@ def thrown(severity: Any = None, catalog: Any = None, number: Any = None, values
     return error
 
 
-def state_of(error: Problem) -> str:
+def reason_of(error: Problem | RecursionError) -> BaseException:
+    """What really happened: without the statement it happened in, or the node behind a PROPAGATE."""
+    if isinstance(error, RecursionError):
+        return EsqlError(TOO_DEEP, "routines call each other too deep")
+    reason = getattr(error, "reason", None)
+    return error if reason is None else getattr(reason, "reason", None) or reason
+
+
+def state_of(error: Problem | RecursionError) -> str:
     """The SQLSTATE of an exception.
 
     D and five characters if a database raised it, U and a number if the program did, S and SQL's own state or a number
     for the rest.
     """
-    reason = getattr(error, "reason", error)
+    reason = reason_of(error)
     if isinstance(reason, DatabaseError):
         return f"D{reason.state}"
-    number = getattr(reason, "number", 0)
+    number = _number(error, reason)
     if isinstance(reason, UserError):
         return f"U{number:05d}"
     return _STATES.get(number, f"S{number:05d}")
 
 
-def caught(evaluation: Evaluation, error: Problem) -> str:
+def _number(error: BaseException, reason: BaseException) -> int:
+    number: int = getattr(error if isinstance(error, FailureBehind) else reason, "number", 0)
+    return number
+
+
+def caught(evaluation: Evaluation, error: Problem | RecursionError) -> str:
     """Let the program see an exception in SQLSTATE and its like; gives the state."""
-    reason = getattr(error, "reason", error)
+    reason = reason_of(error)
     evaluation.sqlstate = state_of(error)
-    evaluation.sqlerrortext = str(reason)
+    evaluation.sqlerrortext = str(error if isinstance(error, FailureBehind) else reason)
     if isinstance(reason, DatabaseError):
         evaluation.sqlcode, evaluation.sqlnativeerror = reason.code, reason.native
     else:
-        evaluation.sqlcode, evaluation.sqlnativeerror = -getattr(reason, "number", 1), 0
+        evaluation.sqlcode, evaluation.sqlnativeerror = -(_number(error, reason) or 1), 0
     return evaluation.sqlstate
 
 
