@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.esql.compiled import StatementError
+from heliograph.flow.esql.compiled import StatementError, place_of
 from heliograph.flow.esql.evaluation import FailureBehind
 from heliograph.flow.formats.problem import FormatProblem
 from heliograph.flow.tree import Element
 from heliograph.flow.tree.types import NAME, NAME_VALUE
 from heliograph.flow.values.errors import EsqlError
+from heliograph.flow.values.text import character
 
 CATALOG = "heliograph"
 
@@ -105,8 +106,15 @@ def _insert(value: Any) -> Element:
     is_integer = type(value) is int
     insert = Element("Insert", None, NAME)
     insert.append(Element("Type", INSERT_INTEGER if is_integer else INSERT_CHARACTER, NAME_VALUE))
-    insert.append(Element("Text", str(value), NAME_VALUE))
+    insert.append(Element("Text", _shown(value), NAME_VALUE))
     return insert
+
+
+def _shown(value: Any) -> str:
+    try:
+        return "NULL" if value is None else character(value)
+    except EsqlError:
+        return str(value)  # no value of ESQL: of a Python node, say
 
 
 class FlowException(FailureBehind):
@@ -136,7 +144,7 @@ def _specific(error: Exception, label: str, node: str, node_type: str) -> Except
     record = ExceptionRecord(str(error), NOT_MENDABLE, type=node_type, name=node, label=label)
     if isinstance(error, StatementError):
         _tell_esql(record, error)
-        record.text = f"{error.file}:{error.line}: in {error.routine}: {error.statement}"
+        record.text = f"{place_of(error.file, error.line, error.routine)}: {error.statement}"
         record.cause = _specific(error.reason, label, node, node_type)
     elif isinstance(error, EsqlError):
         _tell_esql(record, error)

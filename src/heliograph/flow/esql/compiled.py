@@ -20,13 +20,18 @@ _DEEP = 20
 """Routines that call each other without end are inside each other more often than this."""
 
 
+def place_of(file: str, line: int, routine: str) -> str:
+    """Where a statement stands, for people; declarations outside of routines are in none."""
+    return f"{file}:{line}: in {routine}" if routine else f"{file}:{line}"
+
+
 class StatementError(EsqlError):
     """A statement that failed: says where it stands; why is its `__cause__` (and `reason`)."""
 
     def __init__(self, file: str, line: int, routine: str, statement: str, reason: Problem) -> None:
         super().__init__(
             STATEMENT_FAILED,
-            f"{file}:{line}: in {routine}: {statement}: {reason}",
+            f"{place_of(file, line, routine)}: {statement}: {reason}",
             (routine, f"{line}", statement),
         )
         self.file = file

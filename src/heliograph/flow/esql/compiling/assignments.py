@@ -192,7 +192,7 @@ def set_path(context: Context, node: syntax.Node, start: Base, path: tuple[StepC
 
 def _set_value(context: Context, parent: str, last: StepCode, code: Code) -> None:
     if last.from_end:
-        context.emit(f"{paths.make(context, parent, (last,))}.set_value({code.text})")
+        context.emit(f"{context.use('set_here')}({paths.make(context, parent, (last,))}, {code.text})")
     elif last.simple:
         context.emit(f"{context.use('set_field')}({parent}, {last.name}, {code.text})")
     elif last.name is not None:

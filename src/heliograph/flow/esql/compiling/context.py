@@ -1,8 +1,8 @@
 """Where the generator is: the function and block it writes, the names in scope, and what it has learnt on the way."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from heliograph.errors import Problem
@@ -27,9 +27,10 @@ class KnownRoutine:
 class Unit:
     """One text of Python: what several functions of it share."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, around: Iterable[str] = ()) -> None:
+        """`around`: names that it may use and must not take."""
         self.file = file
-        self.names = Names(local=False)
+        self.names = Names(around, local=False)
         self.imports: set[str] = set()
         self.constants: dict[str, str] = {}
         self.body: list[str] = []
@@ -136,7 +137,11 @@ class Context:
 
     def emit(self, line: str) -> None:
         """Write a line."""
-        self.unit.body.append("    " * self._indent + line)
+        self.unit.body.append(self.margin() + line)
+
+    def margin(self) -> str:
+        """What lines begin with here."""
+        return "    " * self._indent
 
     @contextmanager
     def indented(self) -> Iterator[None]:
@@ -230,8 +235,32 @@ class Context:
         generator = self._generators.get(type(node))
         if generator is None:
             raise self.problem(node, f"{type(node).__name__} cannot stand here")
-        code: Code = generator(self, node)
+        with self.in_order(node):
+            code: Code = generator(self, node)
         return code
+
+    @contextmanager
+    def in_order(self, node: syntax.Expression) -> Iterator[None]:
+        """For an expression whose parts are to be evaluated one after the other, as it calls routines: they may change
+        what other parts look at. No lines are written before it then."""
+        if not self.hoisting or not self._calls_inside(node):
+            yield
+            return
+        with self.conditionally():
+            yield
+
+    def _calls_inside(self, node: object) -> bool:
+        """Whether there is a call of a routine below this part of an expression."""
+        if isinstance(node, tuple):
+            return any(self._calls(item) for item in node)
+        return isinstance(node, syntax.Node) and any(self._calls(getattr(node, item.name)) for item in fields(node))
+
+    def _calls(self, node: object) -> bool:
+        if isinstance(node, syntax.Call) and not node.built_in:
+            known = self.environment.routines.get(".".join([*node.schema, node.name]).upper())
+            if known is not None and known.routine.language != "DATABASE":
+                return True
+        return self._calls_inside(node)
 
     def value(self, node: syntax.Expression) -> Code:
         """An expression as a scalar."""

@@ -204,6 +204,11 @@ def _children(context: Context, node: syntax.FieldReference) -> str:
 
 def condition(context: Context, node: syntax.Expression) -> str:
     """Python that is true just if the expression is TRUE: what IF, WHILE and WHERE ask."""
+    with context.in_order(node):
+        return _condition(context, node)
+
+
+def _condition(context: Context, node: syntax.Expression) -> str:
     if isinstance(node, syntax.Binary) and node.operator in ("AND", "OR"):
         first, *others = _operands(node)
         tests = [condition(context, first)]

@@ -102,8 +102,11 @@ def _kind(program: syntax.Program) -> str:
     return next((module.kind for module in program.modules if not module.name), "COMPUTE")
 
 
-def _load(unit: Unit) -> tuple[str, Places, dict[str, Any]]:
-    """Compile the Python of a unit: its text, where its lines come from, and what it defines."""
+def _load(unit: Unit, around: Mapping[str, Any] | None = None) -> tuple[str, Places, dict[str, Any]]:
+    """Compile the Python of a unit: its text, where its lines come from, and what it defines.
+
+    It can use what is defined `around` it.
+    """
     head = import_lines(unit.imports)
     head += ["", *(f"{name} = {text}" for text, name in unit.constants.items()), "", ""]
     source = "\n".join([*head, *unit.body])
@@ -112,9 +115,9 @@ def _load(unit: Unit) -> tuple[str, Places, dict[str, Any]]:
         Place(place.python_line + len(head), place.file, place.line, place.routine, place.statement)
         for place in unit.places
     ]
-    namespace: dict[str, Any] = {
-        python: Surroundings(partial(_compile_text, standing)) for python, standing in unit.standings.items()
-    }
+    namespace: dict[str, Any] = dict(around or {})
+    for python, standing in unit.standings.items():
+        namespace[python] = Surroundings(partial(_compile_text, standing, namespace))
     try:
         code = compile(source, name, "exec")
     except (SyntaxError, RecursionError, MemoryError) as error:
@@ -133,9 +136,9 @@ def _too_deep(unit: Unit, places: Sequence[Place], line: int | None) -> Problem:
 # EVAL
 
 
-def _compile_text(standing: Standing, text: str) -> Callable[..., Any]:
+def _compile_text(standing: Standing, around: Mapping[str, Any], text: str) -> Callable[..., Any]:
     """The function for a text of EVAL: of the evaluation, the module's variables, and the local ones."""
-    unit = Unit("EVAL")
+    unit = Unit("EVAL", around)
     environment = standing.environment
     own = Environment(environment.kind, "EVAL", "EVAL", environment.routines, text, environment.schema)
     frame = Frame(paths.local_names())
@@ -158,7 +161,7 @@ def _compile_text(standing: Standing, text: str) -> Callable[..., Any]:
     else:
         context.emit(f"return {context.value(parse_expression(text, 'EVAL')).text}")
     unit.insert(0, ["def evaluated(ev, own, " + ", ".join(parameters) + "):", *_roots(frame)])
-    namespace = _load(unit)[2]
+    namespace = _load(unit, around)[2]
     function: Callable[..., Any] = namespace["evaluated"]
     return function
 

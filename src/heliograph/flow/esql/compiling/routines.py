@@ -149,7 +149,8 @@ def call_statement(context: Context, node: syntax.CallStatement) -> None:
             context, node.call, find(context, node.call).routine, node.field, node.external_schema
         )
     else:
-        code = call(context, node.call)
+        with context.in_order(node.call):
+            code = call(context, node.call)
     if node.into is not None:
         put(context, node.into, code)
     elif not code.is_name and not code.text.endswith("[0]"):

@@ -43,11 +43,30 @@ def one(context: Context, node: syntax.Statement) -> None:
     """A statement, with what says where it stands, and what resumes behind it after an exception."""
     if not isinstance(node, syntax.Block):
         context.place(node)
-    if not context.resumes or isinstance(node, syntax.Declaration | syntax.Block):
+    if not context.resumes or isinstance(node, syntax.Block):
         context.statement(node)
-        return
+    elif isinstance(node, syntax.Declaration):
+        _resumed_declaration(context, node)
+    else:
+        with handlers.resumed(context):
+            context.statement(node)
+
+
+def _resumed_declaration(context: Context, node: syntax.Declaration) -> None:
+    """DECLARE under a CONTINUE handler: if the first value fails, the variable has none."""
+    declared, at, indent = set(context.scope.bindings), len(context.unit.body), context.margin()
     with handlers.resumed(context):
         context.statement(node)
+    new = [context.scope.bindings[name.upper()] for name in node.names if name.upper() not in declared]
+    context.unit.insert(at, [f"{indent}{binding.python} = {_nothing(context, binding)}" for binding in new])
+
+
+def _nothing(context: Context, binding: Binding) -> str:
+    if binding.kind is Kind.ROW:
+        return f"{context.use('Element')}({binding.name!r})"
+    if binding.kind is Kind.REFERENCE:
+        return f"{context.use('Reference')}({context.use('ABSENT')}, False)"
+    return "None"
 
 
 def block(context: Context, node: syntax.Block) -> None:

@@ -53,11 +53,11 @@ def set_match(parent: Element, step: Step, number: Any, value: Any) -> None:
 
 
 def set_here(target: Element, value: Any) -> None:
-    """Set the field that a reference points to."""
-    if value is not None:
-        target.set_value(value)
-    else:
+    """Set the field that a reference points to; nothing happens if it was deleted."""
+    if value is None:
         discard(target)
+    elif not target.deleted:
+        target.set_value(value)
 
 
 def copy_field(parent: Element, name: str, source: Element | None) -> None:

@@ -8,6 +8,7 @@ from heliograph.errors import Problem
 from heliograph.flow.esql.database_access import DatabaseError
 from heliograph.flow.esql.evaluation import Evaluation, FailureBehind, LogEntry
 from heliograph.flow.values.errors import (
+    BAD_ARGUMENT,
     CAST_FAILED,
     DIVIDE_BY_ZERO,
     NOT_A_DECIMAL,
@@ -16,8 +17,11 @@ from heliograph.flow.values.errors import (
     OVERFLOW,
     USER_EXCEPTION,
     EsqlError,
+    ExpressionError,
     UserError,
 )
+from heliograph.flow.values.text import character
+from heliograph.flow.values.types import type_of
 
 BROKER_CATALOG = "BIPmsgs"
 TOO_DEEP = 2489
@@ -45,11 +49,20 @@ class Thrown(UserError):
 
 def thrown(severity: Any = None, catalog: Any = None, number: Any = None, values: tuple[Any, ...] = ()) -> Thrown:
     """The exception of a THROW statement."""
-    shown = ", ".join("NULL" if value is None else str(value) for value in values)
-    error = Thrown(USER_EXCEPTION if number is None else number, shown or "the program threw an exception", values)
-    error.severity = 1 if severity is None else severity
-    error.catalog = BROKER_CATALOG if catalog is None else catalog
+    shown = ", ".join("NULL" if value is None else character(value) for value in values)
+    number = _of_type(int, "MESSAGE", number, USER_EXCEPTION)
+    error = Thrown(number, shown or "the program threw an exception", values)
+    error.severity = _of_type(int, "SEVERITY", severity, 1)
+    error.catalog = _of_type(str, "CATALOG", catalog, BROKER_CATALOG)
     return error
+
+
+def _of_type(wanted: type, clause: str, value: Any, default: Any) -> Any:
+    """The value of a clause of THROW or LOG."""
+    if value is not None and type(value) is not wanted:
+        needed = "an INTEGER" if wanted is int else "CHARACTER"
+        raise ExpressionError(BAD_ARGUMENT, f"{clause} is {needed}, not {type_of(value).value}", (clause, value))
+    return default if value is None else value
 
 
 def reason_of(error: Problem | RecursionError) -> BaseException:
@@ -122,9 +135,9 @@ def log(
     evaluation.log(
         LogEntry(
             trace,
-            0 if severity is None else severity,
-            BROKER_CATALOG if catalog is None else catalog,
-            USER_EXCEPTION if number is None else number,
+            _of_type(int, "SEVERITY", severity, 0),
+            _of_type(str, "CATALOG", catalog, BROKER_CATALOG),
+            _of_type(int, "MESSAGE", number, USER_EXCEPTION),
             values,
             exception,
             full,
