@@ -29,7 +29,7 @@ class Propagation:
     local_environment: Element | None = None
     exception_list: Element | None = None
     finalize: bool = True
-    """Whether headers are to be chained before."""
+    """Whether headers are to be chained before. Whoever writes a message chains them anyway, so nodes need not."""
 
 
 class FailureBehind(Problem):

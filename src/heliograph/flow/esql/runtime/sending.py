@@ -40,7 +40,9 @@ def send(
     delete: bool = True,
 ) -> None:
     """Hand the message on, and come back when everything behind is done with it."""
-    if terminal != "nowhere":
-        evaluation.propagate(Propagation(terminal, label, message, local_environment, exception_list, finalize))
-    if delete:
-        evaluation.clear_outputs()
+    try:
+        if terminal != "nowhere":
+            evaluation.propagate(Propagation(terminal, label, message, local_environment, exception_list, finalize))
+    finally:
+        if delete:
+            evaluation.clear_outputs()
