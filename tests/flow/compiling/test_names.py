@@ -9,8 +9,8 @@ from heliograph.flow.esql.compiling.paths import ROOTS
 from heliograph.flow.values.types import Type
 
 _PYTHON = [*keyword.kwlist, "match", "len", "bool", "list", "type", "print", "Exception", "__import__", "self"]
-_GENERATED = """ev own run start evaluated expression rows row values value f made found error state resume outcome select
-    quantified result one left right subject Body Properties LEAVE_again ITERATE_again STEP_ANY FIELDS SURROUNDINGS
+_GENERATED = """ev own run start evaluated expression rows row values value f made found error state resume outcome
+    select quantified result one left right subject Body Properties LEAVE_again ITERATE_again STEP_ANY FIELDS SURROUNDINGS
     run_statements Main _Main _BLOB BITS CONSTANT call_f"""
 NAMES = sorted(
     {
@@ -36,7 +36,8 @@ CREATE COMPUTE MODULE "<name>"
     DECLARE i INTEGER 0;
     WHILE i < 2 DO
       SET i = i + 1;
-      SET Environment."<name>".Seen[i] = InputRoot.XML.a."<name>" || COALESCE(InputRoot.XML.a.none, CAST(i AS CHARACTER));
+      SET Environment."<name>".Seen[i] = InputRoot.XML.a."<name>"
+        || COALESCE(InputRoot.XML.a.none, CAST(i AS CHARACTER));
     END WHILE;
     DECLARE "<name>" CHARACTER 'mine';
     SET Environment."<name>".Own = "<name>" || InputRoot.XML.a."<name>";

@@ -184,3 +184,21 @@ def test_null_in_a_concatenation_gives_null(value):
 
 def test_the_result_of_a_difference_is_an_interval(value):
     assert isinstance(value("(DATE '2000-01-03' - DATE '2000-01-01') DAY"), Interval)
+
+
+def test_null_removes_a_field_that_is_counted_from_the_end(run):
+    outcome = run("SET OutputRoot = InputRoot; SET OutputRoot.XML.a.b[<] = NULL;", "<a><b>1</b><b>2</b></a>")
+
+    assert outcome.xml == "<a><b>1</b></a>"
+
+
+def test_what_is_set_through_a_reference_to_a_deleted_field_is_not_there_afterwards(run):
+    outcome = run(
+        """SET Environment.a.b = 1;
+        DECLARE r REFERENCE TO Environment.a.b;
+        DELETE FIELD Environment.a;
+        SET r = 2;
+        SET Environment.seen = COALESCE(r, 'nothing');"""
+    )
+
+    assert outcome.value("seen") == "nothing"

@@ -53,11 +53,12 @@ def _fill(context: Context, node: syntax.Create, made: str) -> None:
 
 def _new(context: Context, node: syntax.Create, target: str) -> str:
     domain = "None" if node.domain is None else context.value(node.domain).text
+    kind, namespace, name = _identity(context, node)
     if node.parse is not None:
         parsed = node.parse
-        texts = ["ev", domain, target, context.value(parsed.source).text, *bit_stream_clauses(context, parsed.clauses)]
+        source = context.value(parsed.source).text
+        texts = ["ev", domain, target, repr(node.where), name, source, *bit_stream_clauses(context, parsed.clauses)]
         return f"{context.use('parse')}({', '.join(texts)})"
-    kind, namespace, name = _identity(context, node)
     if node.repeat:
         kind, namespace, name = f"{target}.type", f"{target}.namespace", f"{target}.name"
     value = "None" if node.value is None else context.value(node.value).text

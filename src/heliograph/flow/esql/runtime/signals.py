@@ -112,12 +112,12 @@ def state_like(state: str, pattern: str, escape: str = "\\") -> bool:
 
 @lru_cache(maxsize=256)
 def _pattern(pattern: str, escape: str) -> re.Pattern[str]:
-    parts, characters = [], iter(pattern)
-    for character in characters:
-        if character == escape:
-            parts.append(re.escape(next(characters, "")))
+    parts, letters = [], iter(pattern)
+    for letter in letters:
+        if letter == escape:
+            parts.append(re.escape(next(letters, "")))
         else:
-            parts.append({"%": ".*", "_": "."}.get(character) or re.escape(character))
+            parts.append({"%": ".*", "_": "."}.get(letter) or re.escape(letter))
     return re.compile("".join(parts), re.DOTALL)
 
 
