@@ -10,8 +10,8 @@ from heliograph.flow.values.types import Type
 
 _PYTHON = [*keyword.kwlist, "match", "len", "bool", "list", "type", "print", "Exception", "__import__", "self"]
 _GENERATED = """ev own run start evaluated expression rows row values value f made found error state resume outcome
-    select quantified result one left right subject Body Properties LEAVE_again ITERATE_again STEP_ANY FIELDS SURROUNDINGS
-    run_statements Main _Main _BLOB BITS CONSTANT call_f"""
+    select quantified result one left right subject Body Properties LEAVE_again ITERATE_again STEP_ANY FIELDS
+    SURROUNDINGS run_statements Main _Main _BLOB BITS CONSTANT call_f"""
 NAMES = sorted(
     {
         *_PYTHON,

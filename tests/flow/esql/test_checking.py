@@ -234,6 +234,26 @@ def test_a_second_declaration_of_a_name_is_a_warning() -> None:
     assert "warning: Style" in str(warning)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('SET Environment.a = "abc";', "there is no variable abc here; a string stands in single quotes: 'abc'"),
+        (
+            "SET OutputRoot.XMLNSC.(Attribute)a = 1;",
+            "there is no variable Attribute here; did you mean XMLNSC.Attribute or XML.Attribute?",
+        ),
+        ("IF Environment.a = NULL THEN LOG EVENT; END IF;", "= NULL is never TRUE: use IS NULL"),
+        ("IF NULL <> Environment.a THEN LOG EVENT; END IF;", "<> NULL is never TRUE: use IS NOT NULL"),
+        (
+            "PROPAGATE TO TERMINAL 'out9';",
+            "there is no terminal 'out9'; there are: nowhere, failure, out, out1, out2, out3, out4, -2, -1, 0, 1, 2, 3, 4",
+        ),
+    ],
+)
+def test_what_is_most_likely_meant_is_said(text: str, message: str) -> None:
+    assert found(text) == [message]
+
+
 def test_a_declaration_in_an_inner_block_hides_the_outer_one() -> None:
     assert found("DECLARE a INTEGER; BEGIN DECLARE a ROW; SET a.b = 1; END; SET a = 1;") == []
 

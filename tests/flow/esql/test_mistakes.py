@@ -50,7 +50,7 @@ def test_every_mistake_of_a_text_is_told() -> None:
         (5, "expected an expression, found ;"),
         (6, "expected a type (CHARACTER, INTEGER, ...), found STRING; did you mean CHARACTER?"),
         (7, "expected an expression, found THEN"),
-        (9, "expected ; after the SET statement, found END"),
+        (9, "expected ; after the SET statement in line 8, found END"),
         (10, "expected an expression, found DO"),
         (11, "expected an expression, found ;"),
         (13, "expected an expression, found ;"),
@@ -62,8 +62,17 @@ def test_every_mistake_of_a_text_is_told() -> None:
 @pytest.mark.parametrize(
     ("text", "place", "message"),
     [
-        ("SET a = 1\nSET b = 2;", (2, 1), "expected ; after the SET statement, found SET"),
-        ("BEGIN\nSET a = 1\nEND;", (3, 1), "expected ; after the SET statement, found END"),
+        ("SET a = 1\nSET b = 2;", (2, 1), "expected ; after the SET statement in line 1, found SET"),
+        ("BEGIN\nSET a = 1\nEND;", (3, 1), "expected ; after the SET statement in line 2, found END"),
+        ("SET a := 1;", (1, 7), "SET is written with = alone"),
+        ("IF a == 1 THEN SET b = 2; END IF;", (1, 7), "ESQL writes = once, for setting and for comparing"),
+        ("IF a = 1 && b = 2 THEN SET b = 2; END IF;", (1, 10), "ESQL writes AND for and"),
+        ("# note\nSET a = 1;", (1, 1), "comments stand behind --, or between /* and */"),
+        (
+            "DECLARE a NUMBER;",
+            (1, 11),
+            "expected a type (CHARACTER, INTEGER, ...), found NUMBER; did you mean DECIMAL?",
+        ),
         ("SET a = 1", (1, 10), "expected ; after the SET statement, found the end of the text"),
         ("SET a = 1 2;", (1, 11), "expected ; after the SET statement, found 2"),
         ("a = 1;", (1, 1), "expected a statement, found a; is SET missing before it?"),
@@ -160,3 +169,15 @@ def test_one_mistake_is_told_once_and_nothing_follows_from_it(text: str, place: 
 
 def test_a_text_that_is_not_esql_at_all_gives_a_bounded_number_of_mistakes() -> None:
     assert len(mistakes("?" * 1000)) == 100
+
+
+def test_of_a_long_line_only_what_is_near_is_shown() -> None:
+    text = "SET a = 'x'" + " || 'x'" * 50 + " ||" + " || 'y'" * 50 + ";"
+    with pytest.raises(EsqlProblem) as caught:
+        parse_program(text, "long.esql")
+
+    _, line, caret = str(caught.value).splitlines()
+    assert len(line) < 180
+    assert line.startswith("  ... ")
+    assert line.endswith(" ...")
+    assert line[caret.index("^") - 3 : caret.index("^") + 2] == "|| ||"

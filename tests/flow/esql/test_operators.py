@@ -93,7 +93,7 @@ def test_a_routine_may_be_called_by_its_schema() -> None:
         ("CAST(a AS ROW)", "CAST cannot make a ROW"),
         ("CAST(a AS CHARACTER CSSID 1208)", "expected ) at the end of CAST(..., found CSSID; did you mean CCSID?"),
         ("CAST(a AS CHARACTER CCSID 1 CCSID 2)", "CAST has CCSID twice"),
-        ("SUBSTRING(a, 1)", "expected FROM, BEFORE or AFTER in SUBSTRING, found ,"),
+        ("SUBSTRING(a, 1)", "SUBSTRING has no commas: SUBSTRING(text FROM start FOR length)"),
         ("TRIM(LEADING a)", "expected FROM in TRIM(LEADING ..., found )"),
         ("EXTRACT(YEARS FROM a)", "found YEARS; did you mean YEAR?"),
         ("ROUND(a, 2 MODE HALF_UP)", "did you mean ROUND_HALF_UP?"),

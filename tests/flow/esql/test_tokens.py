@@ -83,7 +83,7 @@ def test_intervals_have_a_qualifier(text: str, value: str, qualifier: Qualifier)
         ("a /* open", "this comment has no end"),
         ("a }!*/", "none has begun"),
         ("a != b", "ESQL writes <> for not equal"),
-        ("a == b", "expected an expression, found ="),
+        ("a == b", "ESQL writes = once, for setting and for comparing"),
         ("a ? b", "'?' has no meaning here"),
     ],
 )

@@ -51,6 +51,18 @@ def is_changeable(tree: str) -> bool:
     return tree.upper() in _CHANGEABLE
 
 
+TERMINALS: Mapping[int, str] = {
+    -2: "nowhere",
+    -1: "failure",
+    0: "out",
+    1: "out1",
+    2: "out2",
+    3: "out3",
+    4: "out4",
+}
+"""Where PROPAGATE can send a message: the numbers and the names of terminals."""
+
+
 BROKER_PROPERTIES = (
     "BrokerDataSource",
     "BrokerDataSourceUserId",

@@ -21,9 +21,25 @@ class Mistake:
 
     def __str__(self) -> str:
         # A tab stays a tab under a tab, so that the caret is where the eye looks for it.
-        before = "".join("\t" if character == "\t" else " " for character in self.source_line[: self.column - 1])
+        line, column = _around(self.source_line, self.column)
+        before = "".join("\t" if character == "\t" else " " for character in line[: column - 1])
         kind = "warning: " if self.warning else ""
-        return f"{self.file or 'ESQL'}:{self.line}:{self.column}: {kind}{self.text}\n  {self.source_line}\n  {before}^"
+        return f"{self.file or 'ESQL'}:{self.line}:{self.column}: {kind}{self.text}\n  {line}\n  {before}^"
+
+
+_LONGEST = 160
+_GAP = "... "
+
+
+def _around(line: str, column: int) -> tuple[str, int]:
+    """As much of a line as fits on a screen, and the column in that."""
+    if len(line) <= _LONGEST:
+        return line, column
+    start = max(0, min(column - _LONGEST // 2, len(line) - _LONGEST))
+    shown = line[start : start + _LONGEST]
+    if start + _LONGEST < len(line):
+        shown = f"{shown} ..."
+    return (_GAP + shown, column - start + len(_GAP)) if start else (shown, column)
 
 
 class EsqlProblem(Problem):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from heliograph.flow.esql.checking.scopes import Library, Scope, Variable
+from heliograph.flow.esql.field_types import field_type
 from heliograph.flow.esql.functions import FUNCTIONS
 from heliograph.flow.esql.names import BROKER_PROPERTIES, CONSTANTS, TREES, constant_of, is_changeable
 from heliograph.flow.esql.problem import Mistake, Source
@@ -44,6 +45,8 @@ _KNOWN_EVERYWHERE = (*BROKER_PROPERTIES, *CONSTANTS)
 _TREES = {kind: frozenset(name.upper() for name in names) for kind, names in TREES.items()}
 _NO_BODY = "; the body for output is OutputRoot with the name of a domain: OutputRoot.XMLNSC"
 
+_COMPARISONS = frozenset(["=", "<>", "<", "<=", ">", ">="])
+
 
 class ExpressionChecker:
     """Checks expressions in one module (of this kind), or outside of modules (kind "")."""
@@ -57,7 +60,7 @@ class ExpressionChecker:
             Literal: lambda node, scope: None,
             FieldReference: self.reading,
             Unary: lambda node, scope: self.expression(node.operand, scope),
-            Binary: lambda node, scope: self.expressions((node.left, node.right), scope),
+            Binary: self._binary,
             Difference: lambda node, scope: self.expressions((node.later, node.earlier), scope),
             Is: lambda node, scope: self.expression(node.operand, scope),
             Between: lambda node, scope: self.expressions((node.operand, node.low, node.high), scope),
@@ -85,6 +88,13 @@ class ExpressionChecker:
         """Check an expression, if there is one."""
         if node is not None:
             self._by_type[type(node)](node, scope)
+
+    def _binary(self, node: Binary, scope: Scope) -> None:
+        sides = (node.left, node.right)
+        if node.operator in _COMPARISONS and any(isinstance(side, Literal) and side.value is None for side in sides):
+            test = "IS NOT NULL" if node.operator == "<>" else "IS NULL"
+            self.warn(node.at, f"{node.operator} NULL is never TRUE: use {test}")
+        self.expressions(sides, scope)
 
     def expressions(self, nodes: tuple[Expression | None, ...], scope: Scope) -> None:
         """Check some expressions."""
@@ -189,7 +199,13 @@ class ExpressionChecker:
         known = [*scope.names(), *self._library.variable_names(), *TREES[self._kind]]
         if reference.steps:
             return f"{name} is not known here{suggestion(name, known)}"
-        return f"there is no variable {name} here{suggestion(name, [*known, *_KNOWN_EVERYWHERE])}"
+        if self._source.lines[reference.at.line - 1][reference.at.column - 1 :].startswith('"'):
+            return f"there is no variable {name} here; a string stands in single quotes: '{name}'"
+        hint = suggestion(name, [*known, *_KNOWN_EVERYWHERE])
+        domains = [domain for domain in ("XMLNSC", "XML") if field_type(domain, name) is not None]
+        if not hint and domains:
+            hint = f"; did you mean {' or '.join(f'{domain}.{name}' for domain in domains)}?"
+        return f"there is no variable {name} here{hint}"
 
     def _counterpart(self, name: str) -> str:
         """What the tree of another kind of module is called in this one."""

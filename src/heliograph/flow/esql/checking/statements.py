@@ -7,6 +7,7 @@ from typing import Any
 from heliograph.flow.esql.checking.expressions import ExpressionChecker, correlation_name
 from heliograph.flow.esql.checking.scopes import Library, Scope, Variable, variables_of
 from heliograph.flow.esql.functions import WITHOUT_PARENTHESES
+from heliograph.flow.esql.names import TERMINALS
 from heliograph.flow.esql.problem import Source
 from heliograph.flow.esql.suggestions import suggestion
 from heliograph.flow.esql.syntax import (
@@ -285,6 +286,10 @@ class StatementChecker(ExpressionChecker):
     def _propagate(self, node: Propagate, place: Place) -> None:
         if self._kind == "FILTER":
             self.report(node.at, "PROPAGATE is not there in a FILTER module: it returns TRUE, FALSE or UNKNOWN")
+        terminal = node.terminal
+        if isinstance(terminal, Literal) and terminal.value not in (*TERMINALS, *TERMINALS.values()):
+            known = ", ".join([*TERMINALS.values(), *map(str, TERMINALS)])
+            self.report(terminal.at, f"there is no terminal {terminal.value!r}; there are: {known}")
         self.expressions((node.terminal, node.label, node.environment, node.message, node.exception), place.scope)
 
     # Databases

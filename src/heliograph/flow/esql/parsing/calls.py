@@ -38,7 +38,13 @@ _OTHER_LANGUAGES = {
     "DOUBLE": "FLOAT",
     "REAL": "FLOAT",
 }
-_OTHER_LANGUAGES |= {"BOOL": "BOOLEAN", "LONG": "INTEGER", "NUMERIC": "DECIMAL", "DATETIME": "TIMESTAMP"}
+_OTHER_LANGUAGES |= {
+    "BOOL": "BOOLEAN",
+    "LONG": "INTEGER",
+    "NUMERIC": "DECIMAL",
+    "NUMBER": "DECIMAL",
+    "DATETIME": "TIMESTAMP",
+}
 _CAST_CLAUSES = ("CCSID", "ENCODING", "FORMAT", "DEFAULT")
 
 
@@ -174,6 +180,8 @@ class CallParser(PathParser):
 
     def _substring(self, start: Token) -> Call:
         source = self.expression()
+        if self.sees(","):
+            raise self.failure("SUBSTRING has no commas: SUBSTRING(text FROM start FOR length)")
         word = self.expect_one_of(("FROM", "BEFORE", "AFTER"), "FROM, BEFORE or AFTER in SUBSTRING")
         clauses = [(word, self.expression())]
         if self.takes("FOR"):

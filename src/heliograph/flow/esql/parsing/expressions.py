@@ -124,6 +124,8 @@ class ExpressionParser(CallParser):
                 pattern = self.operand()
                 escape = self.operand() if self.takes("ESCAPE") else None
                 return Like(left, pattern, escape, negated, at=operator.at)
+        if word == "=" and self.takes("="):
+            self.report("ESQL writes = once, for setting and for comparing", self.previous())
         return Binary(word, left, self._operators(strength + 1), at=operator.at)
 
     def _is(self, left: Expression, operator: Token) -> Is:

@@ -90,6 +90,7 @@ _ADVICE = {
     "!": "ESQL writes <> for not equal, and NOT for not",
     "|": "ESQL writes || to join strings, and OR for or",
     "&": "ESQL writes AND for and",
+    "#": "comments stand behind --, or between /* and */",
     "'": "this string has no end: a ' is missing",
     '"': 'this name has no end: a " is missing',
     "\u2018": "strings stand in straight quotes: '",
@@ -198,6 +199,12 @@ class Lexer:
             stop = at + 1 + len(self._text[at + 1 : end].rstrip("\r ;"))
             self.tokens.append(Token(kind, self._text[at + 1 : stop], "", self.position(at)))
             return stop
+        if self._text.startswith("&&", at):
+            self.tokens.append(Token(Kind.WORD, "AND", "AND", self.position(at)))
+            return at + 2
+        if character == "#":
+            end = self._text.find("\n", at)
+            return len(self._text) if end < 0 else end
         if self._text.startswith("!=", at):
             self.tokens.append(Token(Kind.SYMBOL, "<>", "<>", self.position(at)))
             return at + 2

@@ -135,6 +135,8 @@ class SimpleStatementParser(ExpressionParser):
     def _set(self, start: Token) -> Set:
         target = self.field_reference("a variable or field behind SET")
         aspect = self.takes_one_of(_ASPECTS)
+        if self.sees(":", "="):
+            self.report("SET is written with = alone", self.advance())
         self.expect("=", "behind the target of SET")
         if self.takes("="):
             self.report("ESQL writes = once, for setting and for comparing", self.previous())

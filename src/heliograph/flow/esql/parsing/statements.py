@@ -123,7 +123,9 @@ class StatementParser(TreeStatementParser):
         """The `;` behind a statement: if it is missing and another statement follows, go on as if it were there."""
         if self.takes(";") or self.token is self._end_missing_at:
             return
-        self.report(f"expected ; after {_called(start)}, found {self.token}")
+        before = self.previous()
+        place = f" in line {before.at.line}" if before.at.line != self.token.at.line else ""
+        self.report(f"expected ; after {_called(start)}{place}, found {self.token}")
         if not self.at_statement():
             self.skip_statement(start)
 

@@ -3,19 +3,19 @@
 from typing import Any
 
 from heliograph.flow.esql.evaluation import Evaluation, Propagation
+from heliograph.flow.esql.names import TERMINALS
 from heliograph.flow.tree import Element
 from heliograph.flow.values.errors import ExpressionError
 
 BAD_TERMINAL = 2442
 
-_BY_NUMBER = {-2: "nowhere", -1: "failure", 0: "out", 1: "out1", 2: "out2", 3: "out3", 4: "out4"}
-_TERMINALS = frozenset(_BY_NUMBER.values())
+_NAMES = frozenset(TERMINALS.values())
 
 
 def terminal_of(value: Any) -> str:
     """The terminal that PROPAGATE TO TERMINAL names, by word or by number."""
-    found = _BY_NUMBER.get(value) if type(value) is int else value
-    if type(found) is str and found in _TERMINALS:
+    found = TERMINALS.get(value) if type(value) is int else value
+    if type(found) is str and found in _NAMES:
         return found
     raise ExpressionError(
         BAD_TERMINAL, f"{value!r} is no terminal: use out, out1 to out4, failure or nowhere, or -2 to 4", (value,)
