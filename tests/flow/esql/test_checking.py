@@ -246,7 +246,7 @@ def test_a_second_declaration_of_a_name_is_a_warning() -> None:
         ("IF NULL <> Environment.a THEN LOG EVENT; END IF;", "<> NULL is never TRUE: use IS NOT NULL"),
         (
             "PROPAGATE TO TERMINAL 'out9';",
-            "there is no terminal 'out9'; there are: nowhere, failure, out, out1, out2, out3, out4, -2, -1, 0, 1, 2, 3, 4",
+            "there is no terminal 'out9'; there are: nowhere, failure, out, out1, out2, out3, out4, -2, -1, 0, 1, 2, 3, 4",  # noqa: E501
         ),
     ],
 )

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 from heliograph.flow.esql import syntax
 from heliograph.flow.esql.compiling import routines
-from heliograph.flow.esql.compiling.assignments import set_target
+from heliograph.flow.esql.compiling.assignments import converted, set_target
 from heliograph.flow.esql.compiling.code import LISTS, Code, Shape
 from heliograph.flow.esql.compiling.context import Context
 from heliograph.flow.esql.compiling.names import Binding, Kind
@@ -22,6 +22,7 @@ from heliograph.flow.esql.compiling.sql import (
     identifier,
     references,
 )
+from heliograph.flow.esql.runtime.databases import NEXT_TABLE
 
 _ROOT = "DATABASE"
 
@@ -89,10 +90,8 @@ def open_tables(context: Context, node: syntax.Select, stack: ExitStack) -> synt
     sql = Sql({table.name.upper(): table.alias for table in tables}, hidden)
     tests, left = _pushed(context, sql, node.where)
     groups = [_columns(node, table) for table in tables]
-    columns = [
-        f"{table.alias}.{column}" for table, names in zip(tables, groups, strict=True) for column in _quoted(names)
-    ]
-    text = f"SELECT {', '.join(columns) or '1'} FROM {', '.join(f'{table.sql} AS {table.alias}' for table in tables)}"
+    places = ", ".join(f"{table.sql} AS {table.alias}" for table in tables)
+    text = f"SELECT {', '.join(_selected(tables, groups)) or '1'} FROM {places}"
     if tests:
         text += f" WHERE {' AND '.join(tests)}"
     rows = (
@@ -107,8 +106,14 @@ def open_tables(context: Context, node: syntax.Select, stack: ExitStack) -> synt
     return left
 
 
-def _quoted(names: list[str] | None) -> list[str]:
-    return ["*"] if names is None else [identifier(name) for name in names]
+def _selected(tables: "list[_Table]", groups: list[list[str] | None]) -> list[str]:
+    """The columns of all tables; where the database says which there are, with a mark between two tables."""
+    columns: list[str] = []
+    for at, (table, names) in enumerate(zip(tables, groups, strict=True)):
+        if at and None in groups:
+            columns.append(f'1 AS "{NEXT_TABLE}"')
+        columns += [f"{table.alias}.*"] if names is None else [f"{table.alias}.{identifier(name)}" for name in names]
+    return columns
 
 
 def _name(node: syntax.FieldReference) -> str:
@@ -237,7 +242,9 @@ def call_routine(
             node, f"{node.name} takes {count + routine.result_sets} arguments, not {len(node.arguments)}"
         )
     arguments = [
-        "None" if parameter.mode == "OUT" else context.value(argument).text
+        "None"
+        if parameter.mode == "OUT"
+        else converted(context, context.value(argument), routines.scalar_type(parameter.type))
         for argument, parameter in zip(node.arguments, routine.parameters, strict=False)
     ]
     name = repr(routine.external_name or routine.name)

@@ -10,6 +10,18 @@ from heliograph.flow.esql.compiling.context import Context
 _FUNCTIONS = {"UPPER": "UPPER", "UCASE": "UPPER", "LOWER": "LOWER", "LCASE": "LOWER", "LENGTH": "LENGTH", "ABS": "ABS"}
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
+# Words that are no names in SQL of one kind or another, unless they stand in quotes.
+_WORDS = """
+    ADD ALL ALTER ANALYSE ANALYZE AND ANY ARRAY AS ASC ASYMMETRIC AUTOINCREMENT BETWEEN BOTH CASE CAST CHECK COLLATE
+    COLUMN COMMIT CONSTRAINT CREATE CROSS CURRENT_DATE CURRENT_ROLE CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER DEFAULT
+    DEFERRABLE DELETE DESC DISTINCT DO DROP ELSE END ESCAPE EXCEPT EXISTS FALSE FETCH FOR FOREIGN FROM FULL GRANT GROUP
+    HAVING IN INDEX INITIALLY INNER INSERT INTERSECT INTO IS ISNULL JOIN LATERAL LEADING LEFT LIKE LIMIT LOCALTIME
+    LOCALTIMESTAMP NATURAL NOT NOTHING NOTNULL NULL OFFSET ON ONLY OR ORDER OUTER OVERLAPS PLACING PRIMARY REFERENCES
+    RETURNING RIGHT SELECT SESSION_USER SET SIMILAR SOME SYMMETRIC TABLE THEN TO TRAILING TRANSACTION TRUE UNION UNIQUE
+    UPDATE USER USING VALUES VARIADIC VERBOSE WHEN WHERE WINDOW WITH
+"""
+_RESERVED = frozenset(_WORDS.split())
+
 
 class Untranslatable(Exception):
     """Something that SQL cannot say: it is done in Python then."""
@@ -24,7 +36,7 @@ class Sql:
     hidden: frozenset[str] = frozenset()
     """Correlation names in upper case whose fields are not known when the SQL is run."""
     parameters: list[str] = field(default_factory=list)
-    """Python of the parameters."""
+    """Python of the parameters, in the order of their marks: parts of the SQL are made from left to right."""
 
     def expression(self, context: Context, node: syntax.Expression) -> str:
         """An expression in SQL; raises `Untranslatable`."""
@@ -46,13 +58,14 @@ class Sql:
 
     def _other(self, context: Context, node: syntax.Expression) -> str:
         if isinstance(node, syntax.In):
-            choices = ", ".join(self.expression(context, choice) for choice in node.choices)
             if any(isinstance(choice, syntax.Select) for choice in node.choices):
                 raise Untranslatable
-            return f"({self.expression(context, node.operand)} {_not(node)}IN ({choices}))"
+            operand = self.expression(context, node.operand)
+            choices = ", ".join(self.expression(context, choice) for choice in node.choices)
+            return f"({operand} {_not(node)}IN ({choices}))"
         if isinstance(node, syntax.Like):
-            escape = self.expression(context, node.escape) if node.escape is not None else "'\\'"
             left, right = self.expression(context, node.operand), self.expression(context, node.pattern)
+            escape = self.expression(context, node.escape) if node.escape is not None else "'\\'"
             return f"({left} {_not(node)}LIKE {right} ESCAPE {escape})"
         if isinstance(node, syntax.Call) and node.built_in and not node.clauses and node.word is None:
             name = _FUNCTIONS.get(node.name) or ("COALESCE" if node.name == "COALESCE" else None)
@@ -74,7 +87,7 @@ def _not(node: syntax.Is | syntax.Between | syntax.In | syntax.Like) -> str:
 
 def identifier(name: str) -> str:
     """A name in SQL: as it is if it can be, so that the database's rules of case hold; else in quotes."""
-    return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+    return name if _PLAIN.fullmatch(name) and name.upper() not in _RESERVED else '"' + name.replace('"', '""') + '"'
 
 
 def mentions(node: object, names: "frozenset[str] | set[str]") -> bool:

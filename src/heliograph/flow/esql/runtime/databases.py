@@ -14,6 +14,9 @@ from heliograph.flow.values.errors import EsqlError
 NO_DATABASE = 2440
 BAD_NAME = 2441
 
+NEXT_TABLE = "next table"
+"""What a column is called that stands between the columns of two tables."""
+
 
 def query(
     evaluation: Evaluation, source: str, sql: str, parameters: Sequence[Any], groups: Sequence[Sequence[str] | None]
@@ -26,17 +29,30 @@ def query(
     if found is None:
         return []
     if None in groups:
-        # With `*` the database says which columns there are, not whose they are: all go to the first such table.
-        return [tuple(row if group is None else Element() for group in groups) for row in _rows(found, ())]
+        groups = _groups(found.columns, groups)
     return [tuple(_split(values, groups)) for values in found.rows]
 
 
-def _split(values: Sequence[Any], groups: Sequence[Sequence[str] | None]) -> Iterator[Element]:
+def _groups(columns: Sequence[str], groups: Sequence[Sequence[str] | None]) -> list[Sequence[str | None]]:
+    """The columns of each table: as the program writes them, or as the database says them; None for marks between."""
+    result: list[list[str | None]] = [[]]
+    for name in columns:
+        if name == NEXT_TABLE:
+            result.append([None])
+        else:
+            result[-1].append(name)
+    return [
+        found if written is None else [*found[: len(found) - len(written)], *written]
+        for found, written in zip(result, groups, strict=True)
+    ]
+
+
+def _split(values: Sequence[Any], groups: Sequence[Sequence[str | None] | None]) -> Iterator[Element]:
     at = 0
     for names in groups:
         row = Element()
         for name in names or ():
-            if values[at] is not None:
+            if name is not None and values[at] is not None:
                 row.append(Element(name, values[at]))
             at += 1
         yield row
