@@ -28,9 +28,10 @@ def query(
     found: Rows | None = _run(evaluation, lambda access: access.query(_source(evaluation, source), sql, parameters))
     if found is None:
         return []
+    names: Sequence[Sequence[str | None] | None] = groups
     if None in groups:
-        groups = _groups(found.columns, groups)
-    return [tuple(_split(values, groups)) for values in found.rows]
+        names = _groups(found.columns, groups)
+    return [tuple(_split(values, names)) for values in found.rows]
 
 
 def _groups(columns: Sequence[str], groups: Sequence[Sequence[str] | None]) -> list[Sequence[str | None]]:
