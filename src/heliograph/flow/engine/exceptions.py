@@ -70,7 +70,8 @@ class ExceptionRecord:
         return "\n".join(record._line() for record in self.chain())
 
     def _line(self) -> str:
-        place = f" ({self.file}:{self.line})" if self.file and self.line else ""
+        place = f"{self.file}:{self.line}" if self.file and self.line else ""
+        place = f" ({place})" if place and not self.text.startswith(f"{place}:") else ""
         return f"{self.kind} {self.number} in {self.label}: {self.text}{place}"
 
     def tree(self) -> Element:

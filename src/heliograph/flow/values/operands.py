@@ -9,8 +9,12 @@ from heliograph.flow.values.types import type_of
 
 def refuse(operator: str, left: Any, right: Any) -> NoReturn:
     one, other = type_of(left).value, type_of(right).value
+    hint = ""
+    if "CHARACTER" in (one, other) and operator in ("+", "-", "*", "/", "||"):
+        # Comparison casts by itself, and these do not: what everybody stumbles over.
+        hint = "; CAST the other to CHARACTER" if operator == "||" else "; CAST CHARACTER to a number"
     raise ExpressionError(
-        INCOMPATIBLE_TYPES, f"{operator} does not go with {one} and {other}", (operator, one, other, left, right)
+        INCOMPATIBLE_TYPES, f"{operator} does not go with {one} and {other}{hint}", (operator, one, other, left, right)
     )
 
 

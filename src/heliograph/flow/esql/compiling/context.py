@@ -1,5 +1,6 @@
 """Where the generator is: the function and block it writes, the names in scope, and what it has learnt on the way."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -288,6 +289,8 @@ class Context:
 
 
 _LONGEST = 100
+# Notes, strings and names in quotes; a semicolon; everything else.
+_PIECE = re.compile(r"""--[^\n]*|/\*.*?\*/|'[^']*'|"[^"]*"|;|[^-/'";]+|.""", re.DOTALL)
 
 
 def _statement_text(text: str, node: syntax.Node) -> str:
@@ -296,5 +299,7 @@ def _statement_text(text: str, node: syntax.Node) -> str:
     if not lines:
         return ""
     lines[0] = lines[0][node.at.column - 1 :]
-    shown = " ".join(" ".join(lines).split(";")[0].split())
+    pieces = _PIECE.findall("\n".join(lines))
+    end = pieces.index(";") if ";" in pieces else len(pieces)
+    shown = " ".join("".join(" " if piece.startswith(("--", "/*")) else piece for piece in pieces[:end]).split())
     return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]} ..."

@@ -148,7 +148,7 @@ def if_statement(context: Context, node: syntax.If) -> None:
     tests = [condition(context, node.branches[0].condition)]
     with context.conditionally():
         tests += [condition(context, branch.condition) for branch in node.branches[1:]]
-    _branches(context, list(zip(tests, (branch.body for branch in node.branches), strict=True)), node.otherwise)
+    _branches(context, list(zip(tests, node.branches, strict=True)), node.otherwise)
 
 
 def case_statement(context: Context, node: syntax.CaseStatement) -> None:
@@ -163,15 +163,17 @@ def case_statement(context: Context, node: syntax.CaseStatement) -> None:
             tests = [
                 f"{context.use('equal')}({subject}, {context.value(branch.condition).text})" for branch in node.branches
             ]
-    _branches(context, list(zip(tests, (branch.body for branch in node.branches), strict=True)), node.otherwise or ())
+    _branches(context, list(zip(tests, node.branches, strict=True)), node.otherwise or ())
 
 
-def _branches(context: Context, branches: list[tuple[str, syntax.Body]], otherwise: syntax.Body) -> None:
+def _branches(context: Context, branches: list[tuple[str, syntax.Branch]], otherwise: syntax.Body) -> None:
     before = context.prefixes
     ends: list[Prefixes] = []
-    for at, (test, statements) in enumerate(branches):
+    for at, (test, branch) in enumerate(branches):
+        if at:
+            context.place(branch)  # else its condition would be taken for the end of the branch before
         context.emit(f"{'if' if at == 0 else 'elif'} {test}:")
-        ends.append(_branch(context, before, statements))
+        ends.append(_branch(context, before, branch.body))
     if otherwise:
         context.emit("else:")
         ends.append(_branch(context, before, otherwise))
@@ -254,6 +256,7 @@ def _write_loop(
         with _iterable(context, node):
             body(context, node.body)
         if until is not None:
+            context.place(node)
             context.emit(f"if {condition(context, until)}:")
             with context.indented():
                 context.emit("break")
