@@ -153,23 +153,17 @@ def write_message(root: Element, catalogue: Catalogue) -> Envelope:
 
 def _unchanged(parts: list[Part]) -> Envelope | None:
     """The envelope that the message came in, if it has just the parts that it came with."""
-    if len(parts) < 3:
+    came: list[Any] = [part.data for part in parts]
+    if len(came) < 3 or not isinstance(came[0], Envelope) or came[1] is not came[0]:
         return None
-    envelope: Any = parts[0].data
-    of_mqmd: Any = parts[1].data
-    if not isinstance(envelope, Envelope) or of_mqmd is not envelope:
+    envelope = came[0]
+    rest = came[2:]
+    if envelope.properties and rest.pop(0) is not envelope.properties:
         return None
-    at = 2
-    if envelope.properties:
-        if parts[2].data is not envelope.properties:
-            return None
-        at = 3
-    if len(parts) == at + 1:
-        return envelope if parts[at].data is envelope.body else None
-    bodies = [part.data for part in parts[at:]]
-    if None in bodies or not all(isinstance(data, bytes) for data in bodies):
-        return None
-    return envelope if b"".join(bodies) == envelope.body else None
+    if len(rest) == 1:
+        return envelope if rest[0] is envelope.body else None
+    whole = all(isinstance(data, bytes) for data in rest) and b"".join(rest) == envelope.body
+    return envelope if whole else None
 
 
 def _envelope(properties: Part | None, mqmd: Part | None) -> Envelope:
