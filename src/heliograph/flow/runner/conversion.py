@@ -144,8 +144,11 @@ def amqp_identifier(value: bytes) -> Any:
     return text if text.isprintable() else value
 
 
-def payload_of(effect: Put | Publish | DeadLetter, now: int) -> bytes:
-    """The bytes of a message to be put or published; `now` is milliseconds since 1970."""
+def payload_of(effect: Put | Publish | DeadLetter, now: int, origins: Mapping[str, str]) -> bytes:
+    """The bytes of a message to be put or published; `now` is milliseconds since 1970.
+
+    `origins` has the queue of each input node, which a dead letter is to name.
+    """
     if type(effect) is Put:
         envelope = effect.envelope
         if type(envelope) is ServerEnvelope and envelope.payload is not None:
@@ -157,11 +160,12 @@ def payload_of(effect: Put | Publish | DeadLetter, now: int) -> bytes:
         annotations = {_RETAIN: True} if effect.retain else None
         return _encode(effect.envelope, _TOPIC + effect.topic, now, annotations)
     assert isinstance(effect, DeadLetter)
-    return _encode(effect.envelope, effect.queue, now, _reasons(effect, now))
+    return _encode(effect.envelope, effect.queue, now, _reasons(effect, now, origins.get(effect.node, "")))
 
 
-def _reasons(letter: DeadLetter, now: int) -> Mapping[str, Any]:
+def _reasons(letter: DeadLetter, now: int, origin: str) -> Mapping[str, Any]:
     return {
+        "x-opt-dead-letter-queue": origin,
         "x-opt-dead-letter-reason": letter.reason,
         "x-opt-dead-letter-time": now,
         "x-opt-dead-letter-count": letter.envelope.backout_count,

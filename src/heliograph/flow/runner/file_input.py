@@ -149,7 +149,8 @@ class FileTaker:
         if verdict is Verdict.DONE:
             return all(outcome.result is Result.DONE for outcome in outcomes)
         if len(batch) > 1:
-            return all([self._process([envelope]) for envelope in batch])  # every one of them, not up to the first
+            results = [self._process([envelope]) for envelope in batch]
+            return all(results)
         return any(self._units.process(self._node.name, batch)[0] is Verdict.DONE for _ in range(_ATTEMPTS))
 
     def _put_away(self, path: Path, where: str) -> None:

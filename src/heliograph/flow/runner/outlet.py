@@ -1,7 +1,7 @@
 """The way out to the server: messages are put in runs, within the unit of work or outside of it."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from heliograph.client import Topic
 from heliograph.client.blocking import Connection, Producer, RunReceipt, Session
@@ -22,8 +22,10 @@ def place_of(effect: Message) -> str:
 class Outlet:
     """Puts messages for one instance."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, origins: Mapping[str, str]) -> None:
+        """`origins` has the queue of each input node."""
         self._connection = connection
+        self._origins = origins
         self.work: Session = connection.session("transacted")
         """What is taken and put in the unit of work."""
         self._plain: Session | None = None
@@ -40,7 +42,7 @@ class Outlet:
             if run is None:
                 run = runs[place] = ([], [])
             try:
-                run[0].append(payload_of(effect, now))
+                run[0].append(payload_of(effect, now, self._origins))
                 run[1].append(at)
             except MessageFormat as problem:
                 refused[at] = str(problem)
@@ -58,8 +60,7 @@ class Outlet:
                 refused.update(dict.fromkeys(numbers, str(problem)))
         for place, numbers, receipt in receipts:
             failures = receipt.refused()
-            for at, problem in failures.items():
-                refused[numbers[at]] = str(problem)
+            refused.update({numbers[at]: str(why) for at, why in failures.items()})
             if failures:
                 self._forget(place, transactional)
 

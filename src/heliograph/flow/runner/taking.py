@@ -5,8 +5,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from heliograph.client import Topic
-from heliograph.client import Message
+from heliograph.client import Message, Topic
 from heliograph.client.blocking import Consumer, Session
 from heliograph.client.problems import MessageFormat
 from heliograph.flow.definition.flow import NodeDefinition
@@ -78,14 +77,24 @@ class Taker:
             self._gather(messages, most)
         now = time.time()
         envelopes: list[Envelope] = [ServerEnvelope.of(message.encoded or b"", now) for message in messages]
-        if self._singly:
-            envelopes = [self._counted(envelope) for envelope in envelopes]
         try:
-            verdict, outcomes = self._units.process(self._node.name, envelopes)
+            if self._singly:
+                envelopes = [self._counted(envelope) for envelope in envelopes]
+            spare = len(envelopes) == 1 and self._spared(envelopes[0])
+            verdict, outcomes = self._units.process(self._node.name, envelopes, spare=spare)
         except MessageFormat as problem:
             self._unreadable(envelopes, problem)
             return
+        if spare and verdict is Verdict.BACKED_OUT:
+            self._attempts.failed(envelopes[0].message_id)
         self._settle(verdict, envelopes, outcomes)
+
+    def _spared(self, envelope: Envelope) -> bool:
+        """Whether the server would put it away if it failed once more, though the flow has a path for that."""
+        if not self._threshold or not envelope.message_id:
+            return False
+        failed = envelope.backout_count - self._attempts.of(envelope.message_id)
+        return failed + 1 >= self._threshold
 
     def _gather(self, messages: list[Message], most: int) -> None:
         """Wait for the rest of a unit of work."""

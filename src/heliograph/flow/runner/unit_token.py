@@ -1,7 +1,7 @@
 """The token of an instance: a message that says which unit of work was the last one that the server committed.
 
-Each coordinated unit of work takes the token with the number before it and puts one with its own. So there is always one
-token, and whoever holds it knows what became of every unit: none can be committed any more but the one it belongs to.
+Each coordinated unit of work takes the token with the number before it and puts one with its own. So there is always
+one token, and whoever holds it knows what became of every unit: none can be committed any more but the one that has it.
 """
 
 import re

@@ -2,8 +2,8 @@
 
 The order is: what does not belong to the unit of work; then puts (whose answers are waited for) and files; then the
 databases are committed, or prepared if the flow is coordinated; then the server commits. What fails before undoes all.
-A message that fails in a batch does not take the others with it: the batch is undone without blame, and its messages are
-taken one by one.
+A message that fails in a batch does not take the others with it: the batch is undone without blame, and its messages
+are taken one by one.
 """
 
 import time
@@ -63,7 +63,7 @@ class Units:
         log: Callable[[LogEvent], None],
     ) -> None:
         self._flow = flow
-        self._resources = resources
+        self.resources = resources
         self._databases = databases
         self.outlet = outlet
         self._coordination = coordination
@@ -73,20 +73,30 @@ class Units:
         """By message: what was refused when it was tried before."""
         self.statistics = FlowStatistics(nodes=resources.statistics) if resources.statistics else FlowStatistics()
 
-    def process(self, node: str, envelopes: Sequence[Envelope]) -> tuple[Verdict, list[Outcome]]:
-        """Send a batch through the flow and carry out what came of it. The caller takes messages in `outlet.work`."""
+    def process(
+        self, node: str, envelopes: Sequence[Envelope], *, spare: bool = False
+    ) -> tuple[Verdict, list[Outcome]]:
+        """Send a batch through the flow and carry out what came of it. The caller takes messages in `outlet.work`.
+
+        With `spare`, the server is not told that the message has failed, if it has.
+        """
         alone = len(envelopes) == 1
         refusals = self._refusals.pop(_key(envelopes[0]), None) if alone and self._refusals else None
         before = time.thread_time()
-        outcomes = self._flow.process(node, envelopes, self._resources, datetime.now(), refusals)  # noqa: DTZ005
+        outcomes = self._flow.process(node, envelopes, self.resources, datetime.now(), refusals)
         self.statistics.cpu += time.thread_time() - before
-        verdict = self.complete(outcomes, lambda again: self._remember(envelopes, refusals or {}, again))
+        verdict = self.complete(outcomes, lambda again: self._remember(envelopes, refusals or {}, again), spare=spare)
         if verdict is Verdict.DONE:
             self._count(outcomes)
         return verdict, outcomes
 
-    def complete(self, outcomes: list[Outcome], refused: Callable[[dict[int, Refusals]], bool]) -> Verdict:
-        """Carry out what came of a batch; `refused` is told what was not possible, and says if another try makes sense."""
+    def complete(
+        self, outcomes: list[Outcome], refused: Callable[[dict[int, Refusals]], bool], *, spare: bool = False
+    ) -> Verdict:
+        """Carry out what came of a batch.
+
+        `refused` is told what was not possible, and says if another attempt makes sense.
+        """
         alone = len(outcomes) == 1
         failed = [outcome for outcome in outcomes if outcome.result is not Result.DONE]
         if failed:
@@ -98,17 +108,17 @@ class Units:
             self._send(outcomes, transactional=False)
             if alone and outcomes[0].result is Result.BACKOUT:
                 self._tell(outcomes)
-                return self.undo(Verdict.BACKED_OUT)
+                return self.undo(Verdict.BACKED_OUT, spare=spare)
             self._send(outcomes, transactional=True)
             self._commit()
         except _Refused as refusal:
             sensible = refused(refusal.refusals) or not alone
-            return self.undo(Verdict.SINGLY if sensible else Verdict.BACKED_OUT)
+            return self.undo(Verdict.SINGLY if sensible else Verdict.BACKED_OUT, spare=spare)
         except (TransactionRolledBack, DatabaseError) as problem:
             self.log(LogEvent("", f"the unit of work was rolled back: {problem}"))
             # A lost connection is nobody's fault.
             lost = isinstance(problem.__cause__, MessagingProblem)
-            return self.undo(Verdict.BACKED_OUT if alone and not lost else Verdict.SINGLY)
+            return self.undo(Verdict.BACKED_OUT if alone and not lost else Verdict.SINGLY, spare=spare)
         self._tell(outcomes)
         return Verdict.DONE
 
@@ -152,8 +162,8 @@ class Units:
             lost = ConnectionLost("the connection to the server was lost")
             raise TransactionRolledBack(str(lost)) from lost
         self.statistics.units += 1
-        if self._resources.aggregation is not None:
-            self._resources.aggregation.commit()
+        if self.resources.aggregation is not None:
+            self.resources.aggregation.commit()
         if not self._databases.open_sources():
             self._commit_messages()
         elif self._coordination is not None:
@@ -181,19 +191,18 @@ class Units:
     # Undoing
 
     def _changed(self) -> bool:
-        aggregation = self._resources.aggregation
-        return bool(self._databases.open_sources()) or (aggregation is not None and aggregation.changed)
+        return bool(self._databases.open_sources()) or self.resources.aggregation is not None
 
     def _undo_changes(self) -> None:
         self._databases.rollback_all()
-        if self._resources.aggregation is not None:
-            self._resources.aggregation.rollback()
+        if self.resources.aggregation is not None:
+            self.resources.aggregation.rollback()
 
-    def undo(self, verdict: Verdict) -> Verdict:
-        """Give everything back, with or without blame."""
+    def undo(self, verdict: Verdict, *, spare: bool = False) -> Verdict:
+        """Give everything back."""
         self._undo_changes()
-        blame = verdict is Verdict.BACKED_OUT
-        if blame:
+        blame = verdict is Verdict.BACKED_OUT and not spare
+        if verdict is Verdict.BACKED_OUT:
             self.statistics.backed_out += 1
         else:
             self.statistics.singly += 1
