@@ -10,13 +10,15 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class NodeStatistics:
-    """Of one node; times are in nanoseconds and without the nodes behind it."""
+    """Of one node; times are in nanoseconds, and without the nodes behind it unless they say so."""
 
     messages: int = 0
     failures: int = 0
     """Times that it, or something behind it, raised an exception through it."""
     cpu: int = 0
     elapsed: int = 0
+    cpu_with_behind: int = 0
+    """With the nodes behind it; in a loop, each turn has the next ones inside."""
 
 
 @dataclass(slots=True)
@@ -35,6 +37,7 @@ class Statistics:
             total.failures += done.failures
             total.cpu += done.cpu
             total.elapsed += done.elapsed
+            total.cpu_with_behind += done.cpu_with_behind
 
 
 def measured(node: str, target: "Target") -> "Target":
@@ -61,6 +64,7 @@ def measured(node: str, target: "Target") -> "Target":
             mine.messages += 1
             mine.cpu += cpu - statistics._behind_cpu
             mine.elapsed += elapsed - statistics._behind_elapsed
+            mine.cpu_with_behind += cpu
             statistics._behind_cpu = before_cpu + cpu
             statistics._behind_elapsed = before_elapsed + elapsed
 

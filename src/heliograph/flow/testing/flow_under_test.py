@@ -14,7 +14,7 @@ from heliograph.flow.aggregation.sqlite_store import SqliteAggregationStore
 from heliograph.flow.database import Databases, DataSources
 from heliograph.flow.definition.flow import FlowDefinition
 from heliograph.flow.definition.loading import load_flow
-from heliograph.flow.engine.compiled import compile_flow
+from heliograph.flow.engine.compiled import Observer, compile_flow
 from heliograph.flow.engine.effects import DeadLetter, Effect, Publish, Put, Respond, WriteFile
 from heliograph.flow.engine.outcome import LogEvent, Outcome, Result
 from heliograph.flow.engine.resources import Resources
@@ -56,11 +56,12 @@ class FlowUnderTest:
         parameters: Mapping[str, Any] | None = None,
         now: datetime = NOON,
         refuse: Mapping[tuple[str, str], str] | None = None,
+        observer: Observer | None = None,
     ) -> None:
-        """`refuse`: what the server does not take, (node, queue or topic) -> why."""
+        """`refuse`: what the server does not take, (node, queue or topic) -> why. `observer` sees every step."""
         loaded = folder if isinstance(folder, FlowDefinition) else load_flow(folder, environment, parameters)
         self.definition: FlowDefinition = loaded
-        self.flow = compile_flow(self.definition, measured=True)
+        self.flow = compile_flow(self.definition, measured=True, observer=observer)
         self.now = now
         self._refuse = dict(refuse or {})
         self._stack = ExitStack()
