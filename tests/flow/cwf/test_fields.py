@@ -5,8 +5,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from flow.cwf.structures import BIG, LITTLE, S390, field, model_of, read, written
 
+from flow.cwf.structures import BIG, LITTLE, S390, field, model_of, read, written
 from heliograph.flow.formats import FormatProblem
 
 EBCDIC, LATIN, UTF_8, UTF_16 = 500, 819, 1208, 1200
@@ -25,7 +25,14 @@ FIELDS: dict[str, tuple[str, str, Any, str, int, int]] = {
     "text by characters of UTF-8": ("string", "length: 3, lengthUnits: characters", "äö", "c3a4c3b620", UTF_8, BIG),
     "a model can name the character set": ("string", "length: 2, encoding: cp037", "a", "8140", UTF_8, BIG),
     "a model can name a CCSID": ("string", "length: 2, encoding: 37", "a", "8140", UTF_8, BIG),
-    "text with its length in 1 byte": ("string", "lengthKind: prefixed, prefixLength: 1", "abc", "03616263", UTF_8, BIG),
+    "text with its length in 1 byte": (
+        "string",
+        "lengthKind: prefixed, prefixLength: 1",
+        "abc",
+        "03616263",
+        UTF_8,
+        BIG,
+    ),
     "text with its length in 2 bytes": ("string", "lengthKind: prefixed", "abc", "0003616263", UTF_8, BIG),
     "a length is in the order of integers": ("string", "lengthKind: prefixed", "abc", "0300616263", UTF_8, LITTLE),
     "text that a NUL ends": ("string", "lengthKind: delimited", "abc", "61626300", UTF_8, BIG),
@@ -38,7 +45,14 @@ FIELDS: dict[str, tuple[str, str, Any, str, int, int]] = {
     "integer the other way round": ("integer", "length: 4", 258, "02010000", UTF_8, LITTLE),
     "integer without a sign": ("integer", "length: 2, decimalSigned: false", 65534, "fffe", UTF_8, BIG),
     "byte order of the model": ("integer", "length: 2, byteOrder: littleEndian", 1, "0100", UTF_8, BIG),
-    "binary with an implied point": ("decimal", "length: 2, virtualDecimalPoint: 2", Decimal("1.25"), "007d", UTF_8, BIG),
+    "binary with an implied point": (
+        "decimal",
+        "length: 2, virtualDecimalPoint: 2",
+        Decimal("1.25"),
+        "007d",
+        UTF_8,
+        BIG,
+    ),
     "packed": ("integer", f"length: 3, {PACKED}", 12345, "12345c", UTF_8, BIG),
     "packed below zero": ("integer", f"length: 3, {PACKED}", -42, "00042d", UTF_8, BIG),
     "packed without a sign": ("integer", f"length: 2, decimalSigned: false, {PACKED}", 42, "042f", UTF_8, BIG),
@@ -64,8 +78,22 @@ FIELDS: dict[str, tuple[str, str, Any, str, int, int]] = {
     "zoned below zero in EBCDIC": ("integer", f"length: 3, {ZONED}", -120, "f1f2d0", EBCDIC, BIG),
     "zoned without a sign": ("integer", f"length: 3, decimalSigned: false, {ZONED}", 7, "f0f0f7", EBCDIC, BIG),
     "zoned, sign leading": ("integer", f"length: 3, signOrientation: leading, {ZONED}", -123, "d1f2f3", EBCDIC, BIG),
-    "zoned, sign before": ("integer", f"length: 4, signOrientation: leadingSeparate, {ZONED}", -123, "60f1f2f3", 37, BIG),
-    "zoned, sign behind": ("integer", f"length: 4, signOrientation: trailingSeparate, {ZONED}", 123, "f1f2f34e", 37, BIG),
+    "zoned, sign before": (
+        "integer",
+        f"length: 4, signOrientation: leadingSeparate, {ZONED}",
+        -123,
+        "60f1f2f3",
+        37,
+        BIG,
+    ),
+    "zoned, sign behind": (
+        "integer",
+        f"length: 4, signOrientation: trailingSeparate, {ZONED}",
+        123,
+        "f1f2f34e",
+        37,
+        BIG,
+    ),
     "zoned in ASCII": ("integer", f"length: 3, {ZONED}", -123, "313273", LATIN, BIG),
     "zoned in ASCII with EBCDIC's signs": (
         "integer",
@@ -166,7 +194,7 @@ def test_a_value_is_written_as_these_bytes_and_read_from_them(name: str) -> None
 def test_bytes_that_do_not_fit_are_named(kind: str, properties: str, data: str, expected: str, found: str) -> None:
     models = model_of(f"- {{name: A, type: binary, CWF1: {{length: 3}}}}\n{field(kind, properties)}")
     with pytest.raises(FormatProblem) as problem:
-        read(models, b"...." [:3] + bytes.fromhex(data))
+        read(models, b"...."[:3] + bytes.fromhex(data))
     assert (problem.value.offset, problem.value.path, problem.value.format) == (3, "F", "CWF1")
     assert expected in problem.value.expected
     assert found in problem.value.found

@@ -249,8 +249,16 @@ def test_encoding_is_found(data: bytes, text: Text) -> None:
 
 def test_encoding_of_the_declaration_is_written() -> None:
     read = part('<?xml version="1.0" encoding="ISO-8859-1"?><a>é</a>'.encode("latin-1"))
-    read.ensure("a").set_value("ü€")
+    read.ensure("a").set_value("üΩ")
     assert read.bytes() == '<?xml version="1.0" encoding="ISO-8859-1"?><a>ü&#8364;</a>'.encode("latin-1")
+
+
+@pytest.mark.parametrize("content", ["<Ω/>", "<!--Ω-->", "<b><![CDATA[Ω]]></b>", '<b Ω="1"/>'])
+def test_character_that_the_encoding_has_not_is_refused_where_no_number_can_stand(content: str) -> None:
+    read = part(f"<a>{content}</a>", text=Text(ccsid=1208))
+    read.become(read.format, Text(ccsid=819))
+    with pytest.raises(FormatProblem, match="names, comments and CDATA sections, found 'Ω'"):
+        read.bytes()
 
 
 @pytest.mark.parametrize(
@@ -356,3 +364,18 @@ def test_formats_and_problems_can_be_pickled() -> None:
     assert catalogue.format("XML").domain == "XML"
     again = pickle.loads(pickle.dumps(FormatProblem("XML", "x", "y", path="a.b", line=1, column=2)))
     assert str(again) == "XML, line 1, column 2, field a.b: expected x, found y"
+
+
+@pytest.mark.parametrize("domain", ["XML", "XMLNS", "XMLNSC"])
+def test_documents_with_the_same_tags_have_trees_of_their_own(domain: str) -> None:
+    trees = [part(f'<same:a xmlns:same="urn:s"><b x="1">{n}</b> <c>&lt;{n}</c></same:a>', domain) for n in range(5)]
+    for tree in trees:
+        tree.children[0].ensure("b").append(Element("new"))
+    for number, tree in enumerate(trees):
+        b = tree.children[0].first("b")
+        c = tree.children[0].first("c")
+        assert b is not None
+        assert c is not None
+        assert (b.value, c.value) == (str(number), f"<{number}")
+        assert [child.name for child in b.children] == ["x", "new"]
+        assert c.parent is tree.children[0]

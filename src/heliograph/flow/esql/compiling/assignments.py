@@ -36,7 +36,11 @@ def batch(context: Context, statements: Sequence[syntax.Statement]) -> int:
     first = statements[0]
     run: list[syntax.Set] = []
     for node in statements:
-        if not isinstance(node, syntax.Set) or not isinstance(first, syntax.Set) or not _neighbours(context, first, node):
+        if (
+            not isinstance(node, syntax.Set)
+            or not isinstance(first, syntax.Set)
+            or not _neighbours(context, first, node)
+        ):
             break
         run.append(node)
     if len(run) < 2 or not isinstance(first, syntax.Set):
@@ -122,7 +126,7 @@ def converted(context: Context, code: Code, target: Type | None) -> str:
     if target is None or code.type in (target, Type.NULL):
         return code.text
     now = "" if target in (Type.INTEGER, Type.FLOAT, Type.DECIMAL, Type.CHARACTER, Type.BOOLEAN) else ", ev.now"
-    return f"{context.use('convert')}({code.text}, {context.use('Type')}.{target.name}{now})"
+    return f"{context.use('convert')}({code.text}, {context.type_name(target)}{now})"
 
 
 def set_target(context: Context, target: syntax.FieldReference, code: Code, aspect: str | None = None) -> None:

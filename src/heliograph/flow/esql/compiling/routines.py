@@ -7,7 +7,7 @@ parameters gives a tuple: what it returns, and then those parameters.
 from heliograph.flow.esql import syntax
 from heliograph.flow.esql.compiling import assignments, databases, paths
 from heliograph.flow.esql.compiling.code import Code, Shape
-from heliograph.flow.esql.compiling.context import Context, Known
+from heliograph.flow.esql.compiling.context import Context, KnownRoutine
 from heliograph.flow.esql.compiling.names import Binding, Kind
 from heliograph.flow.esql.compiling.prefixes import ANY_TREE
 from heliograph.flow.values.types import Type
@@ -25,6 +25,12 @@ def scalar_type(data_type: syntax.DataType) -> Type | None:
     if data_type.name in ("NAME", "NAMESPACE"):
         return Type.CHARACTER
     return None if data_type.name in _KINDS else Type[data_type.name]
+
+
+def check_declared(context: Context, data_type: syntax.DataType) -> None:
+    """Variables have no precision of their own: that is for CAST."""
+    if data_type.precision is not None:
+        raise context.problem(data_type, "DECIMAL has a precision in CAST only, not in a declaration")
 
 
 def call(context: Context, node: syntax.Call) -> Code:
@@ -61,7 +67,7 @@ def call(context: Context, node: syntax.Call) -> Code:
     return _result(f"{python}[0]", known.routine)
 
 
-def find(context: Context, node: syntax.Call) -> Known:
+def find(context: Context, node: syntax.Call) -> KnownRoutine:
     """The routine that a call means."""
     name = ".".join([*node.schema, node.name]).upper()
     known = context.environment.routines.get(name)

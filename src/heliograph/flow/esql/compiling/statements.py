@@ -1,6 +1,6 @@
 """Statements that say what is done in which order: blocks, branches, loops, RETURN; and DECLARE."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 
@@ -12,7 +12,7 @@ from heliograph.flow.esql.compiling.context import Context
 from heliograph.flow.esql.compiling.expressions import condition
 from heliograph.flow.esql.compiling.names import Binding, Kind
 from heliograph.flow.esql.compiling.prefixes import Prefixes
-from heliograph.flow.esql.compiling.routines import kind_of, scalar_type
+from heliograph.flow.esql.compiling.routines import check_declared, kind_of, scalar_type
 
 _LOOPS = (syntax.While, syntax.Repeat, syntax.Loop, syntax.For)
 
@@ -20,14 +20,23 @@ _LOOPS = (syntax.While, syntax.Repeat, syntax.Loop, syntax.For)
 def body(context: Context, statements: syntax.Body) -> None:
     """Statements one after the other; handlers declared among them guard the rest."""
     guards = [statement for statement in statements if isinstance(statement, syntax.HandlerDeclaration)]
-    rest = [statement for statement in statements if not isinstance(statement, syntax.HandlerDeclaration)]
+    if not guards:
+        _run(context, statements)
+        return
+    first = statements.index(guards[0])
+    _run(context, statements[:first])
     with handlers.guarded(context, guards):
-        at = 0
-        while at < len(rest):
-            done = 0 if context.resumes else batch(context, rest[at:])
-            if not done:
-                one(context, rest[at])
-            at += done or 1
+        rest = [node for node in statements[first:] if not isinstance(node, syntax.HandlerDeclaration)]
+        _run(context, rest)
+
+
+def _run(context: Context, statements: Sequence[syntax.Statement]) -> None:
+    at = 0
+    while at < len(statements):
+        done = 0 if context.resumes else batch(context, statements[at:])
+        if not done:
+            one(context, statements[at])
+        at += done or 1
 
 
 def one(context: Context, node: syntax.Statement) -> None:
@@ -55,6 +64,7 @@ def block(context: Context, node: syntax.Block) -> None:
 
 def declaration(context: Context, node: syntax.Declaration) -> None:
     """DECLARE inside a routine."""
+    check_declared(context, node.type)
     kind = kind_of(node.type)
     for name in node.names:
         if kind is Kind.REFERENCE:

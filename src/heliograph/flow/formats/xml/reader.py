@@ -85,7 +85,10 @@ def _read_usual(builder: Builder, text: str) -> Generator[None, None, int | None
         window = text[at:stop]
         if not _is_sound(window):
             return at
-        pieces = window.split("<")
+        # A long text at the end of the window is not split: that would look at each character, which `find` does not.
+        last = window.rfind("<", 0, _WINDOW)
+        pieces = window[:last].split("<")
+        pieces.append(window[last + 1 :])
         done = _read_pieces(builder, pieces, closings, "&" in window)
         if done < len(pieces):
             return at + sum(map(len, pieces[:done])) + done - 1

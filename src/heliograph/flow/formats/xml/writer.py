@@ -28,6 +28,9 @@ _NEEDS_CARE = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]").search
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]").search
 _CARE_ASCII = bytes((*range(9), *range(11, 32)))
 _ASIDE = frozenset((Role.ATTRIBUTE, Role.NAMESPACE))
+_ASIDE_TYPES = {
+    domain: frozenset(kind for kind, role in roles.items() if role in _ASIDE) for domain, roles in ROLES.items()
+}
 
 
 def write_document(part: Part, dialect: Dialect) -> tuple[str, str | None]:
@@ -58,8 +61,8 @@ class _Writer:
         self._roles = ROLES[dialect.domain]
         self._careful = careful
         # Types of leaves that need no second look; there are none for a careful writer.
-        self._plain = frozenset(() if careful else (dialect.folder, dialect.leaf))
-        self._asides = frozenset(kind for kind, role in self._roles.items() if role in _ASIDE)
+        self._plain = () if careful else (dialect.folder, dialect.leaf)
+        self._asides = _ASIDE_TYPES[dialect.domain]
         self._made = 0
 
     def write_top(self, part: Part) -> str | None:
