@@ -20,6 +20,10 @@ def to_scaled(value: object, scale: int) -> int:
         raise ValueError(f"{value!r}") from None
 
 
-def from_scaled(number: int, scale: int) -> Decimal:
-    """The number whose last `scale` digits stand behind the point."""
-    return Decimal(number).scaleb(-scale, EXACT)
+def point(scale: int) -> Decimal:
+    """What a number is multiplied with to have its last `scale` digits behind the point."""
+    return Decimal(1).scaleb(-scale, EXACT)
+
+
+from_scaled = EXACT.multiply
+"""The number of an integer and a `point`."""

@@ -1,5 +1,6 @@
 """External (zoned) decimals: one digit in a character, the sign in a byte of its own or in the zone of a digit."""
 
+from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple
 
@@ -54,22 +55,42 @@ ASCII_TRANSLATED = _zones(0x30, b"{ABCDEFGHI", b"}JKLMNOPQR", b"", "+-")
 """The overpunched characters of EBCDIC, translated to ASCII."""
 
 
-def read_zoned(data: bytes, zones: Zones, orientation: SignOrientation) -> int:
-    """The number. Raises ValueError if a byte is no digit or sign."""
-    try:
-        if orientation is SignOrientation.NONE:
-            return int(data.translate(zones.digits))
-        if orientation is SignOrientation.TRAILING:
-            digit, sign = zones.signed[data[-1]]
-            return sign * (int(data[:-1].translate(zones.digits) or b"0") * 10 + digit)
-        if orientation is SignOrientation.LEADING:
-            digit, sign = zones.signed[data[0]]
-            return sign * int(b"%d%b" % (digit, data[1:].translate(zones.digits)))
-        leading = orientation is SignOrientation.LEADING_SEPARATE
-        sign = {zones.plus: 1, zones.minus: -1}[data[0] if leading else data[-1]]
-        return sign * int((data[1:] if leading else data[:-1]).translate(zones.digits))
-    except (ValueError, KeyError):
-        raise ValueError(data.hex()) from None
+def zoned_reader(zones: Zones, orientation: SignOrientation) -> Callable[[bytes], int]:
+    """What reads a number whose sign is there. It raises ValueError if a byte is no digit or sign."""
+    digits, signed, separate = zones.digits, zones.signed, {zones.plus: 1, zones.minus: -1}
+
+    def unsigned(data: bytes) -> int:
+        return int(data.translate(digits))
+
+    def trailing(data: bytes) -> int:
+        digit, sign = signed[data[-1]]
+        return sign * (int(data[:-1].translate(digits) or b"0") * 10 + digit)
+
+    def leading(data: bytes) -> int:
+        digit, sign = signed[data[0]]
+        return sign * int(b"%d%b" % (digit, data[1:].translate(digits)))
+
+    def trailing_separate(data: bytes) -> int:
+        return separate[data[-1]] * int(data[:-1].translate(digits))
+
+    def leading_separate(data: bytes) -> int:
+        return separate[data[0]] * int(data[1:].translate(digits))
+
+    chosen = {
+        SignOrientation.NONE: unsigned,
+        SignOrientation.TRAILING: trailing,
+        SignOrientation.LEADING: leading,
+        SignOrientation.TRAILING_SEPARATE: trailing_separate,
+        SignOrientation.LEADING_SEPARATE: leading_separate,
+    }[orientation]
+
+    def read(data: bytes) -> int:
+        try:
+            return chosen(data)
+        except (ValueError, KeyError):
+            raise ValueError(data.hex()) from None
+
+    return read
 
 
 def write_zoned(number: int, size: int, zones: Zones, orientation: SignOrientation) -> bytes:
