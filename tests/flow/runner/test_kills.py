@@ -11,7 +11,7 @@ from flow_hands import CONFIG, Desk, queues
 from heliograph.flow.runner.management import management
 from running import servers
 
-COUNT = 3000
+COUNT = 1000
 NODES = "in: {type: QueueInput, queue: IN}\nout: {type: QueueOutput, queue: OUT}"
 SETTINGS = "commit_count: 20\nadditional_instances: %d"
 
@@ -32,7 +32,7 @@ def test_a_flow_that_is_killed_again_and_again_passes_on_every_message_once(flow
     desk.put("IN", *map(str, range(COUNT)))
     for _ in range(2):
         process = flow_process(url, NODES, "in.out -> out", SETTINGS % (instances - 1))
-        wait_for_progress(desk, 200)
+        wait_for_progress(desk, 100)
         process.kill()
     flow_process(url, NODES, "in.out -> out", SETTINGS % (instances - 1))
     assert sorted(map(int, desk.bodies("OUT", COUNT))) == list(range(COUNT))
@@ -62,7 +62,7 @@ def test_a_server_that_is_killed_again_and_again_loses_and_doubles_nothing(flow_
         desk.put("IN", *map(str, range(COUNT)))
         flow_process(url, NODES, "in.out -> out", SETTINGS % 0)
         for _ in range(2):
-            wait_for_progress(desk, 200)
+            wait_for_progress(desk, 100)
             server.kill()
             desk.close()
             server = serve(config)
