@@ -235,3 +235,30 @@ def test_mistakes_in_a_case(tmp_path: Path, case: str, expected: str) -> None:
 def test_a_folder_without_cases(tmp_path: Path) -> None:
     with pytest.raises(Problem, match="there are no test cases"):
         run_tests(write_flow(tmp_path, FLOW, store__esql=STORE, work__esql=WORK))
+
+
+PRICES = "CREATE TABLE STOCK (ID VARCHAR, LEFT_OVER DECIMAL(5,2), SEEN DATE); INSERT INTO STOCK VALUES ('2', 7.25, '2026-01-31')"
+
+
+def test_rows_are_compared_by_what_a_case_can_say(tmp_path):
+    head = HEAD.replace("tables: {STOCK: [{ID: '2', LEFT_OVER: 7}]}", f'sql: "{PRICES}"')
+    rows = "{SHOP: {STOCK: [{ID: '2', LEFT_OVER: 6.25, SEEN: 2026-01-31}]}}"
+    assert differences(tmp_path, f"{head}expect: {{queues: {{OUT: {GOOD}}}, database: {rows}}}") == []
+
+
+def test_rows_that_differ_are_shown_as_a_case_says_them(tmp_path):
+    head = HEAD.replace("tables: {STOCK: [{ID: '2', LEFT_OVER: 7}]}", f'sql: "{PRICES}"')
+    rows = "{SHOP: {STOCK: [{ID: '2', LEFT_OVER: 7.25, SEEN: 2026-01-31}]}}"
+    (told,) = differences(tmp_path, f"{head}expect: {{queues: {{OUT: {GOOD}}}, database: {rows}}}")
+    assert "+ID: '2', LEFT_OVER: 6.25, SEEN: '2026-01-31'" in told
+
+
+def test_sql_can_be_a_file(tmp_path):
+    head = HEAD.replace("tables: {STOCK: [{ID: '2', LEFT_OVER: 7}]}", "sql: {file: ../stock.sql}")
+    assert differences(tmp_path, f"{head}expect: {{queues: {{OUT: {GOOD}}}}}", stock__sql=PRICES) == []
+
+
+def test_a_file_of_sql_that_is_not_there_is_told(tmp_path):
+    head = HEAD.replace("tables: {STOCK: [{ID: '2', LEFT_OVER: 7}]}", "sql: {file: stock.sql}")
+    with pytest.raises(DefinitionProblem, match=r"there is no file stock\.sql beside the case"):
+        run(tmp_path, f"{head}expect: {{}}")

@@ -6,7 +6,7 @@
     now: 2026-11-16T12:00:00
     database:                             # data source, tables, rows
       ORDERS:
-        sql: CREATE UNIQUE INDEX ...      # after the tables, if there is something special
+        sql: CREATE UNIQUE INDEX ...      # after the tables, if there is something special; or {file: NAME}
         tables:
           CUSTOMER: [{ID: 1, ORDERS: 0}]
     refuse: {out: {BIG: queue is full}}   # node, queue, reason
@@ -184,7 +184,15 @@ class _Reader:
             name = _source(source)
             case.tables[name] = self._tables(content.get("tables") or {}, *path, "tables")
             if "sql" in content:
-                case.sql[name] = str(content["sql"])
+                case.sql[name] = self._sql(content["sql"], *path, "sql")
+
+    def _sql(self, value: Any, *path: str | int) -> str:
+        if isinstance(value, str):
+            return value
+        if not isinstance(value, dict) or list(value) != ["file"]:
+            self._wrong("SQL, or {file: NAME}", value, *path)
+            return ""
+        return self._file(str(value["file"]), *path).decode()
 
     def _tables(self, value: Any, *path: str | int) -> Tables:
         if not isinstance(value, dict):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -17,6 +18,7 @@ from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.testing.case import Case, ExpectedMessage, read_cases
 from heliograph.flow.testing.comparing import body_difference, message_differences
 from heliograph.flow.testing.flow_under_test import FlowUnderTest
+from heliograph.flow.testing.tables import comparable
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,14 +191,17 @@ class _Comparison:
         except Problem as problem:
             yield f"{place}: table {table}: {problem}"
             return
-        if found != expected:
+        if [comparable(row) for row in found] != [comparable(row) for row in expected]:
             lines = _row_lines(expected), _row_lines(found)
             picture = body_difference(lines[0].encode(), lines[1].encode())
             yield f"{place}: table {table}: the rows differ\n{picture}"
 
 
 def _row_lines(rows: list[dict[str, Any]]) -> str:
-    return "\n".join(", ".join(f"{name}: {value!r}" for name, value in row.items()) for row in rows)
+    def shown(value: Any) -> str:
+        return str(value) if isinstance(value, Decimal) else repr(value)
+
+    return "\n".join(", ".join(f"{name}: {shown(value)}" for name, value in comparable(row).items()) for row in rows)
 
 
 def _counted(number: int) -> str:
