@@ -262,3 +262,20 @@ def test_a_file_of_sql_that_is_not_there_is_told(tmp_path):
     head = HEAD.replace("tables: {STOCK: [{ID: '2', LEFT_OVER: 7}]}", "sql: {file: stock.sql}")
     with pytest.raises(DefinitionProblem, match=r"there is no file stock\.sql beside the case"):
         run(tmp_path, f"{head}expect: {{}}")
+
+
+ECHO = """nodes:
+  in: {type: QueueInput, queue: Q}
+  out: {type: QueueOutput, queue: OUT}
+connections: [in.out -> out]
+"""
+
+
+def test_a_line_end_in_quotes_is_part_of_the_body(tmp_path):
+    case = 'input: "a\\r\\n"\nexpect: {queues: {OUT: {hex: 610d0a}}}\n'
+    assert run_tests(write_flow(tmp_path, ECHO, tests___case__yaml=case)).passed
+
+
+def test_the_line_end_of_a_block_is_not(tmp_path):
+    case = "input: |\n  a\nexpect: {queues: {OUT: {hex: '61'}}}\n"
+    assert run_tests(write_flow(tmp_path, ECHO, tests___case__yaml=case)).passed

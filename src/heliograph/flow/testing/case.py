@@ -333,7 +333,8 @@ class _Reader:
 
 
 def _inline(text: str) -> bytes:
-    return text.removesuffix("\n").encode()
+    # No block of YAML ends with a carriage return: who writes one in quotes means it.
+    return (text if text.endswith("\r\n") else text.removesuffix("\n")).encode()
 
 
 def _source(name: str) -> str:
