@@ -223,6 +223,7 @@ def test_cases_can_be_chosen_by_name(tmp_path: Path) -> None:
         ("input: {hex: 0g}\nexpect: {}", "tests/case.yaml:1:9: expected pairs of hexadecimal digits, found '0g'"),
         ("input: m\nnow: later\nexpect: {}", "tests/case.yaml:2:1: expected a time such as"),
         ("input: m\nexpect: {queues: {A: {as: treee}}}", "expected bytes or tree, found 'treee'"),
+        ("input: {body: m, message_id: 0x0a}\nexpect: {}", "expected a text, or pairs of hexadecimal digits behind 0x"),
         ("input: m\ndatabase: {S: {tables: {T: 5}}}\nexpect: {}", "expected a list of rows {COLUMN: value}, found 5"),
     ],
 )

@@ -226,7 +226,7 @@ class _Reader:
         self._keys(item, _INPUT_KEYS, *path)
         if "wait" in item:
             return Step(wait=float(item["wait"]))
-        return Step(self._body(item, *path) or b"", item.get("node"), self._envelope(item))
+        return Step(self._body(item, *path) or b"", item.get("node"), self._envelope(item, *path))
 
     # What comes out
 
@@ -266,7 +266,7 @@ class _Reader:
             {key: str(item[key]) for key in _MODEL_KEYS if key in item},
             self._mapping(item, "fields", *path),
             tuple(item.get("ignore") or ()),
-            self._envelope(item),
+            self._envelope(item, *path),
             item.get("status"),
             {str(key): str(text) for key, text in self._mapping(item, "headers", *path).items()},
         )
@@ -298,11 +298,14 @@ class _Reader:
         )
         return b""
 
-    def _envelope(self, item: Mapping[str, Any]) -> dict[str, Any]:
+    def _envelope(self, item: Mapping[str, Any], *path: str | int) -> dict[str, Any]:
         envelope = {key: item[key] for key in ENVELOPE_FIELDS if key in item}
         for key in ("message_id", "correlation_id"):
             if key in envelope:
-                text = str(envelope[key])
+                text = envelope[key]
+                if not isinstance(text, str):  # a number in hexadecimal would lose its leading zeros
+                    self._wrong("a text, or pairs of hexadecimal digits behind 0x, in quotes", text, *path, key)
+                    text = ""
                 envelope[key] = bytes.fromhex(text[2:]) if text.startswith("0x") else text.encode()
         if "persistent" in envelope:
             envelope["persistent"] = envelope["persistent"] in (True, "yes")
