@@ -38,7 +38,8 @@ class Zones(NamedTuple):
     """Byte with a sign: the digit and the sign."""
     plus: int
     minus: int
-    zone: int
+    written: bytes
+    """Translates ASCII digits to those of the character set."""
 
 
 def _zones(zone: int, positive: bytes, negative: bytes, accepted: bytes, plus: str) -> Zones:
@@ -46,7 +47,8 @@ def _zones(zone: int, positive: bytes, negative: bytes, accepted: bytes, plus: s
     signed |= {zone | digit: (digit, 1) for digit in range(10)}
     signed |= {byte: (digit, 1) for digit, byte in enumerate(positive)}
     signed |= {byte: (digit, -1) for digit, byte in enumerate(negative)}
-    return Zones(_digits_from(zone), positive, negative, signed, ord(plus[0]), ord(plus[1]), zone)
+    written = bytes.maketrans(b"0123456789", bytes(zone | digit for digit in range(10)))
+    return Zones(_digits_from(zone), positive, negative, signed, ord(plus[0]), ord(plus[1]), written)
 
 
 EBCDIC = _zones(0xF0, bytes(range(0xC0, 0xCA)), bytes(range(0xD0, 0xDA)), bytes(range(0xC0, 0xCA)), "\x4e\x60")
@@ -99,7 +101,7 @@ def write_zoned(number: int, size: int, zones: Zones, orientation: SignOrientati
     text = b"%0*d" % (size - separate, abs(number))
     if len(text) > size - separate or (number < 0 and orientation is SignOrientation.NONE):
         raise ValueError(str(number))
-    digits = text if zones.zone == ASCII.zone else bytes(byte | zones.zone for byte in text)
+    digits = text.translate(zones.written)
     if orientation is SignOrientation.NONE:
         return digits
     if separate:
