@@ -20,9 +20,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     """The flow, and what is sent to it."""
     add_flow(parser)
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "--input", nargs="+", metavar="FILE", help="files with one message each (- is standard input)"
-    )
+    what.add_argument("--input", nargs="+", metavar="FILE", help="files with one message each (- is standard input)")
     what.add_argument("--case", metavar="CASE", help="the messages of a test case, with its rows and its time")
     parser.add_argument("--into", metavar="NODE", help="the input node, if the flow has several")
 

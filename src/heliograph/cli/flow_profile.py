@@ -66,8 +66,13 @@ def run(args: argparse.Namespace) -> int:
         _check(flow, node, batch[: len(envelopes)])
         plain = _measured(compile_flow(flow.definition), node, batch, flow)
         detailed = _measured(flow.flow, node, batch, flow)
-        print(*table(("NODE", "TYPE", "CALLS", "FAILED", "OWN us", "WITH BEHIND us", "SHARE %"), _rows(
-            flow, node, plain, detailed, len(batch))), sep="\n")
+        print(
+            *table(
+                ("NODE", "TYPE", "CALLS", "FAILED", "OWN us", "WITH BEHIND us", "SHARE %"),
+                _rows(flow, node, plain, detailed, len(batch)),
+            ),
+            sep="\n",
+        )
         print()
         print(f"{len(batch)} messages, {plain.each:.1f} us of CPU each: {1e6 / plain.each:,.0f} messages a second")
         for line in _formats(flow, node, envelopes):
@@ -87,9 +92,7 @@ def _entry(flow: FlowUnderTest, node: str | None) -> str:
 def _repeated(envelopes: list[Envelope], count: int) -> list[Envelope]:
     if not envelopes:
         raise Problem("expected a case that sends messages, found one that only waits")
-    return [
-        replace(envelopes[number % len(envelopes)], message_id=b"message %d" % number) for number in range(count)
-    ]
+    return [replace(envelopes[number % len(envelopes)], message_id=b"message %d" % number) for number in range(count)]
 
 
 def _check(flow: FlowUnderTest, node: str, envelopes: list[Envelope]) -> None:
@@ -175,4 +178,5 @@ def _formats(flow: FlowUnderTest, node: str, envelopes: list[Envelope]) -> list[
     except Problem:
         return []  # messages that cannot be read, which has been told
     each = len(envelopes) * times * 1000
-    return [f"{', '.join(sorted(domains))} as a whole, for comparison: read {reads / each:.1f} us, write {writes / each:.1f} us"]
+    what = ", ".join(sorted(domains))
+    return [f"{what} as a whole, for comparison: read {reads / each:.1f} us, write {writes / each:.1f} us"]

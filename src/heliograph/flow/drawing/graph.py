@@ -11,7 +11,20 @@ from heliograph.flow.nodes.programs import MODULE_KINDS, labels_of, select_modul
 
 ERROR_TERMINALS = frozenset({"failure", "catch", "timeout", "unknown_message"})
 
-_DETAILS = ("queue", "topic", "directory", "path", "esql", "map", "file", "folder", "aggregate", "label", "flow", "text")
+_DETAILS = (
+    "queue",
+    "topic",
+    "directory",
+    "path",
+    "esql",
+    "map",
+    "file",
+    "folder",
+    "aggregate",
+    "label",
+    "flow",
+    "text",
+)
 """Properties that say most about a node; the first that it has is shown."""
 
 
@@ -122,9 +135,7 @@ def _to_labels(definition: FlowDefinition) -> Iterator[Arrow]:
 def _named(definition: FlowDefinition, node: NodeDefinition) -> Iterator[str]:
     file, kind = node.properties["esql"], MODULE_KINDS[node.type]
     try:
-        module = select_module(
-            parse_program(definition.sources[file], file, kind), node.properties["module"], kind
-        )
+        module = select_module(parse_program(definition.sources[file], file, kind), node.properties["module"], kind)
     except Problem:
         return
     for label in labels_of([module]):

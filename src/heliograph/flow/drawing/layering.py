@@ -10,6 +10,7 @@ back below the rest.
 from bisect import bisect_right, insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 Point = tuple[float, float]
 Size = tuple[float, float]
@@ -115,7 +116,7 @@ def _layers(
     for source, target in edges:
         before[target].append(source)
     layer_of: dict[str, int] = dict.fromkeys(first, 0)
-    open_ = [vertex for vertex in reversed(vertices) if vertex not in first and vertex not in last]
+    open_ = [vertex for vertex in reversed([*vertices]) if vertex not in first and vertex not in last]
     while open_:
         waits = [source for source in before[open_[-1]] if source not in layer_of]
         if waits:
@@ -149,7 +150,7 @@ def _with_places(
             layers[place[1]].append(place)
             neighbours[place] = ([], [])
         way: list[Vertex] = [source, *chain, target]
-        for one, other in zip(way, way[1:], strict=False):
+        for one, other in pairwise(way):
             neighbours[one][1].append(other)
             neighbours[other][0].append(one)
     return layers, chains, neighbours
@@ -158,9 +159,7 @@ def _with_places(
 # Order
 
 
-def _ordered(
-    layers: list[list[Vertex]], neighbours: Neighbours, layer_of: Mapping[str, int]
-) -> list[list[Vertex]]:
+def _ordered(layers: list[list[Vertex]], neighbours: Neighbours, layer_of: Mapping[str, int]) -> list[list[Vertex]]:
     order = _searched(layers, neighbours, layer_of)
     best, fewest = order, _crossings(order, neighbours)
     for sweep in range(_SWEEPS):
@@ -176,9 +175,7 @@ def _ordered(
     return best
 
 
-def _searched(
-    layers: list[list[Vertex]], neighbours: Neighbours, layer_of: Mapping[str, int]
-) -> list[list[Vertex]]:
+def _searched(layers: list[list[Vertex]], neighbours: Neighbours, layer_of: Mapping[str, int]) -> list[list[Vertex]]:
     """The order in which a search in depth comes by: what belongs together begins together."""
     order: list[list[Vertex]] = [[] for _ in layers]
     seen: set[Vertex] = set()
@@ -208,7 +205,7 @@ def _sort_by_barycentre(layer: list[Vertex], fixed: list[Vertex], neighbours: Ne
 
 def _crossings(order: list[list[Vertex]], neighbours: Neighbours) -> int:
     count = 0
-    for layer, following in zip(order, order[1:], strict=False):
+    for layer, following in pairwise(order):
         place = {vertex: at for at, vertex in enumerate(following)}
         passed: list[int] = []
         for vertex in layer:
@@ -240,9 +237,7 @@ def _centres(
         for layer in order if side == 0 else reversed(order):
             wanted = [_wanted(vertex, neighbours[vertex][side], centres) for vertex in layer]
             weights = [_STRAIGHT if isinstance(vertex, tuple) else 1.0 for vertex in layer]
-            distances = [
-                (heights[one] + heights[other]) / 2 + _ROW_GAP for one, other in zip(layer, layer[1:], strict=False)
-            ]
+            distances = [(heights[one] + heights[other]) / 2 + _ROW_GAP for one, other in pairwise(layer)]
             centres.update(zip(layer, _nearest(wanted, weights, distances), strict=True))
     top = min((centres[vertex] - heights[vertex] / 2 for vertex in centres), default=0.0)
     return {vertex: centre - top for vertex, centre in centres.items()}

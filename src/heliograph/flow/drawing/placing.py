@@ -120,7 +120,9 @@ class _Group:
         self._boxes = {box.name: box for box in graph.boxes if self._member(box.name) == box.name}
         inner = [self._member(box.name) for box in graph.boxes]
         self._groups = {
-            member: _Group(graph, member).scene() for member in dict.fromkeys(inner) if member and member not in self._boxes
+            member: _Group(graph, member).scene()
+            for member in dict.fromkeys(inner)
+            if member and member not in self._boxes
         }
         self._edges = dict(self._pieces())
 
@@ -251,7 +253,9 @@ class _Group:
             points = (*start, (right, start[-1][1]), (right, down), (left, down), (left, end[0][1]), *end)
             return Line(points, arrow.style, has_head, runs_back=True)
         # Level as far as the layer is wide and the terminal's name is long: nothing of the layer is crossed.
-        right = layout.columns[source][1] + offset[0] + (len(arrow.terminal) * MARK_WIDTH if source in self._boxes else 0)
+        right = (
+            layout.columns[source][1] + offset[0] + (len(arrow.terminal) * MARK_WIDTH if source in self._boxes else 0)
+        )
         left = layout.columns[target][0] + offset[0]
         between = [(x + offset[0], y + offset[1]) for x, y in layout.between[number]]
         points = (*start, (right, start[-1][1]), *between, (left, end[0][1]), *end)

@@ -28,9 +28,7 @@ it there is one with a target only."""
 class CompiledFlow:
     """A flow as a function on a batch of messages. Has no state; threads may share it. Pickles as its definition."""
 
-    def __init__(
-        self, definition: FlowDefinition, *, measured: bool = False, observer: Observer | None = None
-    ) -> None:
+    def __init__(self, definition: FlowDefinition, *, measured: bool = False, observer: Observer | None = None) -> None:
         self.definition = definition
         self.measured = measured
         self._observer = observer
