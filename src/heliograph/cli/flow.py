@@ -42,4 +42,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do what the arguments ask for."""
-    return _ACTIONS[args.action].run(args)
+    status: int = _ACTIONS[args.action].run(args)
+    return status

@@ -1,7 +1,7 @@
 """Compile a flow, and look at what it is compiled to.
 
-ESQL and mappings become Python functions, with the statement that each piece is made of as a comment before it. Messages
-of models become a reader and a writer for each physical format.
+ESQL and mappings become Python functions, with the statement that each piece is made of as a comment before it.
+Messages of models become a reader and a writer for each physical format.
 """
 
 import argparse

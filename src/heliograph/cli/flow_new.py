@@ -1,9 +1,9 @@
 """Begin a flow: a folder with a small one that is complete, with test cases, to be changed.
 
-  routing     a Filter sends orders to one of two queues; a parameter that differs between environments
-  transform   a Compute makes JSON of XML, with a loop
-  enrich      a Compute looks something up in a database, a Database node counts
-  http        requests with JSON, answers, and answers when something is wrong
+routing     a Filter sends orders to one of two queues; a parameter that differs between environments
+transform   a Compute makes JSON of XML, with a loop
+enrich      a Compute looks something up in a database, a Database node counts
+http        requests with JSON, answers, and answers when something is wrong
 """
 
 import argparse

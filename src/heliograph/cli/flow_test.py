@@ -65,7 +65,8 @@ def _junit(flow: str, report: Report) -> bytes:
     suite = ElementTree.Element("testsuite", name=flow, tests=str(len(report.results)), failures=str(failures))
     for result in report.results:
         _junit_case(suite, flow, result)
-    return ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
+    report_bytes: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
+    return report_bytes
 
 
 def _junit_case(suite: ElementTree.Element, flow: str, result: CaseResult) -> None:

@@ -8,9 +8,10 @@ from heliograph.errors import Problem
 from heliograph.flow.definition.flow import Connection, FlowDefinition, NodeDefinition
 from heliograph.flow.engine.building import Building
 from heliograph.flow.engine.entry import Entry
-from heliograph.flow.engine.node import Node, Target, joined
+from heliograph.flow.engine.node import Node, joined
 from heliograph.flow.engine.outcome import Outcome
 from heliograph.flow.engine.resources import Resources
+from heliograph.flow.engine.run import Target
 from heliograph.flow.engine.statistics import measured as measured_target
 from heliograph.flow.engine.timers import Timekeeper, Timer
 from heliograph.flow.envelope import Envelope
@@ -27,9 +28,7 @@ it there is one with a target only."""
 class CompiledFlow:
     """A flow as a function on a batch of messages. Has no state; threads may share it. Pickles as its definition."""
 
-    def __init__(
-        self, definition: FlowDefinition, *, measured: bool = False, observer: Observer | None = None
-    ) -> None:
+    def __init__(self, definition: FlowDefinition, *, measured: bool = False, observer: Observer | None = None) -> None:
         self.definition = definition
         self.measured = measured
         self._observer = observer
