@@ -88,8 +88,8 @@ def outcomes(flow: CompiledFlow, name: str, batch: int, folder: Path) -> list[st
     for node in flow.inputs:
         envelopes = [envelope for to, envelope in messages(name) if to == node]
         for begin in range(0, len(envelopes), batch):
-            for outcome in flow.process(node, envelopes[begin : begin + batch], resources, NOON):
-                found.append(f"{outcome.result} {outcome.effects}")
+            batched = flow.process(node, envelopes[begin : begin + batch], resources, NOON)
+            found += [f"{outcome.result} {outcome.effects}" for outcome in batched]
     databases.rollback_all()
     databases.close()
     store.close()

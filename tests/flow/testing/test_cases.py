@@ -239,7 +239,10 @@ def test_a_folder_without_cases(tmp_path: Path) -> None:
         run_tests(write_flow(tmp_path, FLOW, store__esql=STORE, work__esql=WORK))
 
 
-PRICES = "CREATE TABLE STOCK (ID VARCHAR, LEFT_OVER DECIMAL(5,2), SEEN DATE); INSERT INTO STOCK VALUES ('2', 7.25, '2026-01-31')"
+PRICES = (
+    "CREATE TABLE STOCK (ID VARCHAR, LEFT_OVER DECIMAL(5,2), SEEN DATE);"
+    "INSERT INTO STOCK VALUES ('2', 7.25, '2026-01-31')"
+)
 
 
 def test_rows_are_compared_by_what_a_case_can_say(tmp_path):
