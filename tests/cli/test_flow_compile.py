@@ -99,5 +99,11 @@ connections:
 
 
 def test_a_flow_without_any_of_it_says_so(tmp_path: Path) -> None:
-    text = "nodes:\n  in: {type: QueueInput, queue: Q}\n  out: {type: QueueOutput, queue: R}\nconnections: [in.out -> out]\n"
+    text = """
+nodes:
+  in: {type: QueueInput, queue: Q}
+  out: {type: QueueOutput, queue: R}
+connections:
+  - in.out -> out
+"""
     assert compiled(str(write_flow(tmp_path, text))) == "test has no ESQL, no mappings and no models\n"

@@ -11,6 +11,7 @@ from heliograph.flow.drawing.layering import layered
 from heliograph.flow.drawing.placing import Rectangle, placed
 
 SIZE = (100.0, 40.0)
+TINY = 0.001
 
 
 def layout(*edges: tuple[str, str], **more: frozenset[str]):
@@ -76,19 +77,19 @@ def graph(arrows: list[tuple[str, str, str]]) -> Graph:
 
 def overlap(one: Rectangle, other: Rectangle) -> bool:
     return (
-        one.x < other.x + other.width
-        and other.x < one.x + one.width
-        and one.y < other.y + other.height
-        and other.y < one.y + one.height
+        one.x + TINY < other.x + other.width
+        and other.x + TINY < one.x + one.width
+        and one.y + TINY < other.y + other.height
+        and other.y + TINY < one.y + one.height
     )
 
 
 def inside(one: Rectangle, other: Rectangle) -> bool:
     return (
-        other.x <= one.x
-        and one.x + one.width <= other.x + other.width
-        and other.y <= one.y
-        and one.y + one.height <= other.y + other.height
+        other.x - TINY <= one.x
+        and one.x + one.width <= other.x + other.width + TINY
+        and other.y - TINY <= one.y
+        and one.y + one.height <= other.y + other.height + TINY
     )
 
 
@@ -104,7 +105,7 @@ def test_boxes_do_not_overlap_and_frames_hold_their_own_boxes_only(arrows: list[
                 assert inside(box, around)
             else:
                 assert not overlap(box, around)
-    whole = Rectangle(0.0, 0.0, scene.width, scene.height + 1)
+    whole = Rectangle(0.0, 0.0, scene.width, scene.height)
     assert all(inside(box, whole) for box in scene.boxes.values())
 
 
