@@ -2,6 +2,7 @@
 
 import pickle
 from datetime import datetime
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -68,13 +69,13 @@ def _behind(start, connections):
 # One compiled flow, many messages
 
 
-def messages(name: str) -> list[tuple[str, Envelope]]:
-    """Everything that the cases of a flow send: the input, and the message."""
+def messages(name: str, count: int = 120) -> list[tuple[str, Envelope]]:
+    """What the cases of a flow send, again and again: the input, and the message."""
     (usual, *_) = compile_flow(load_flow(FLOWS / name)).inputs
     steps = [step for case in cases(name) for step in case.steps if step.wait is None]
     return [
         (step.node or usual, Envelope(step.body, **{"message_id": b"m%d" % number, **step.envelope}))
-        for number, step in enumerate(steps)
+        for number, step in zip(range(count), cycle(steps), strict=False)
     ]
 
 
@@ -85,8 +86,9 @@ def outcomes(flow: CompiledFlow, name: str, batch: int, folder: Path) -> list[st
     store = SqliteAggregationStore(":memory:")
     resources = Resources(database=databases, aggregation=store)
     found = []
+    sent = messages(name)
     for node in flow.inputs:
-        envelopes = [envelope for to, envelope in messages(name) if to == node]
+        envelopes = [envelope for to, envelope in sent if to == node]
         for begin in range(0, len(envelopes), batch):
             batched = flow.process(node, envelopes[begin : begin + batch], resources, NOON)
             found += [f"{outcome.result} {outcome.effects}" for outcome in batched]
