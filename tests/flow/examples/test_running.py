@@ -126,7 +126,7 @@ def test_when_the_time_is_over_the_replies_that_came_have_to_do(url, desk, tmp_p
     folder.mkdir()
     for file in ("flow.yaml", "aggregation.esql"):
         text = (FLOWS / "aggregation" / file).read_text()
-        (folder / file).write_text(text.replace("patience: 30 ", "patience: 2 "))
+        (folder / file).write_text(text.replace("patience: 30 ", "patience: 4 "))
     with running(str(folder), url, tmp_path / "state"):
         desk.put("QUOTES.WANTED", "<Wanted/>")
         (request,) = desk.get("SUPPLIER.WEST")
