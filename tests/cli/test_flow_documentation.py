@@ -1,18 +1,20 @@
 """docs/flows.md: what stands there can be pasted and works, and its tables name what there is."""
 
-import os
 import re
+import shlex
+import signal
 import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from cli.queue_server import helio
 from flow_nodes_table import PAGE, written
 from heliograph.flow.definition.written import SETTINGS
 from heliograph.flow.nodes.kinds import KINDS
 from running import PATIENCE, RunningServer, environment, servers
+from running import helio as command
 
 TEXT = PAGE.read_text()
 MAPPING = (PAGE.parent / "mapping.md").read_text()
@@ -30,30 +32,37 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
         yield start(f"{config}\n[http]\nport = 0\n")
 
 
-def test_the_commands_and_programs_of_the_page_can_be_pasted(server: RunningServer, tmp_path: Path) -> None:
-    helio = tmp_path / "helio"
-    helio.write_text(
-        "#!/bin/sh\n"
-        "# The page speaks of the default port; here the server has another one.\n"
-        'case "$1 $2" in queue*) set -- "$@" --url "$SERVER" ;; "flow run") set -- "$@" --server "$SERVER" ;; esac\n'
-        f'exec "{sys.executable}" -m heliograph.cli.main "$@"\n'
-    )
-    helio.chmod(0o755)
-    # What goes wrong must not leave the flow behind that the page starts: whatever ends the shell ends it, too.
-    commands = "\n".join(["trap 'kill $! 2> /dev/null || true' EXIT", *blocks("sh")])
-    with (tmp_path / "out").open("wb") as out, (tmp_path / "err").open("wb") as err:
-        done = subprocess.run(
-            ["sh", "-e", "-x"],
-            input=commands.encode(),
-            stdout=out,
-            stderr=err,
-            cwd=tmp_path,
-            env=environment(PATH=f"{tmp_path}:{os.environ['PATH']}", SERVER=server.url("amqp")),
-            timeout=4 * PATIENCE,
-            check=False,
-        )
-    assert done.returncode == 0, (tmp_path / "err").read_text()[-3000:]
-    printed = (tmp_path / "out").read_text()
+@pytest.fixture
+def pasted(server: RunningServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
+    """Runs a line as a shell would, within this process if it does not go to the background; what it prints."""
+    monkeypatch.chdir(tmp_path)
+    options = {"queue": ["--url", server.url("amqp")], "run": ["--server", server.url("amqp")]}
+    background: list[subprocess.Popen[bytes]] = []
+
+    def run(line: str) -> str:
+        program, *words = shlex.split(line, comments=True)
+        if [program, *words] == ["kill", "$!"]:
+            background[-1].send_signal(signal.SIGTERM)
+            assert background.pop().wait(PATIENCE) == 0
+            return ""
+        assert program == "helio"
+        # The page speaks of the default port; here the server has another one.
+        more = options.get(words[0]) or options.get(words[1]) or []
+        if words[-1] == "&":
+            background.append(subprocess.Popen(command(*words[:-1], *more), env=environment()))
+            return ""
+        status, out, err = helio(*words, *more)
+        assert (status, err) == (0, ""), line
+        return out
+
+    yield run
+    for process in background:
+        process.kill()
+        process.wait()
+
+
+def test_the_commands_and_programs_of_the_page_can_be_pasted(pasted: Callable[[str], str], tmp_path: Path) -> None:
+    printed = "".join(pasted(line) for line in "".join(blocks("sh")).splitlines())
     assert "5 passed, 0 failed" in printed
     assert "<Order><Id>7</Id><Amount>250</Amount></Order>" in printed
     assert "messages a second" in printed
@@ -61,7 +70,7 @@ def test_the_commands_and_programs_of_the_page_can_be_pasted(server: RunningServ
     for line in shown.splitlines():
         assert line.strip() == "..." or f"{line}\n" in printed
     program = next(block for block in blocks("python") if "FlowUnderTest" in block)
-    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment(), timeout=PATIENCE, check=True)
+    exec(compile(program, "the page", "exec"), {})
 
 
 def test_the_chapter_about_nodes_is_what_they_declare() -> None:
@@ -86,8 +95,6 @@ def test_what_is_mapped_to_is_there() -> None:
 
 
 def test_the_flow_file_of_the_page_is_right(tmp_path: Path) -> None:
-    from cli.queue_server import helio
-
     flow = next(block for block in blocks("yaml") if block.startswith("flow: orders"))
     mapping = next(block for block in blocks("yaml") if block.startswith("mapping: "))
     esql = "CREATE FILTER MODULE IsBig CREATE FUNCTION Main() RETURNS BOOLEAN BEGIN RETURN TRUE; END; END MODULE;"

@@ -1,14 +1,21 @@
 """`helio flow run`: a process that moves messages, tells how it is doing, and ends when it is asked to."""
 
 import json
+import logging
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from cli.queue_server import helio as run_here
 from flow_hands import CONFIG, Desk, queues, text_of
+from heliograph.cli import flow_run
+from heliograph.flow.definition.flow import FlowDefinition
+from heliograph.flow.runner.statistics import FlowStatistics
 from running import PATIENCE, Lines, RunningServer, environment, helio, servers
 from small_flows import write_flow
 
@@ -85,20 +92,40 @@ def test_environment_instances_and_json(tmp_path: Path, server: RunningServer) -
     assert (tmp_path / "kept").is_dir()
 
 
-def test_several_processes(tmp_path: Path, server: RunningServer) -> None:
-    mover = Mover(tmp_path, server, settings="execution_groups: 2")
-    mover.err.wait_for("flow mover is running")
-    desk = Desk(server.url("amqp"))
-    desk.put("IN", *(f"<a>{number}</a>" for number in range(10)))
-    assert len(desk.get("OUT", 10)) == 10
-    desk.close()
-    assert mover.end(signal.SIGTERM) == 0
-    assert ["messages", "10"] in [line.split() for line in mover.out.text().splitlines()]
+@pytest.fixture
+def log_as_before() -> Iterator[None]:
+    """What a command sets up for its process is not for the other tests in this one."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers[:], root.level = handlers, level
+
+
+@pytest.mark.usefixtures("log_as_before")
+def test_several_processes_are_told_of_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+
+    def two_groups(definition: FlowDefinition, *, report, on_ready, **others) -> FlowStatistics:
+        on_ready(0)
+        said.append(sys.stderr.buffer.getvalue().decode())
+        on_ready(0)
+        for group, count in ((0, 0), (1, 5)):
+            done = FlowStatistics(messages=count, done=count, dead_letters=count // 5)
+            report(done.line(definition.name, group, datetime(2026, 1, 1)))
+        return FlowStatistics(messages=5, done=5)
+
+    monkeypatch.setattr(flow_run, "run_groups", two_groups)
+    write_flow(tmp_path, FLOW.replace("SETTINGS", "execution_groups: 2"))
+    status, out, err = run_here("flow", "run", str(tmp_path))
+    assert said == [""]
+    assert err.splitlines() == [
+        "flow mover is running; stop it with Ctrl-C",
+        "mover group 1: 5 messages; 1 dead letters",
+    ]
+    assert (status, ["messages", "5"] in [line.split() for line in out.splitlines()]) == (0, True)
 
 
 def test_a_queue_that_is_not_there_is_told(tmp_path: Path, server: RunningServer) -> None:
-    mover = Mover(tmp_path, server)
-    mover.close()
     (tmp_path / "flow.yaml").write_text(FLOW.replace("SETTINGS", "").replace("queue: IN", "queue: GONE"))
     words = helio("flow", "run", str(tmp_path), "--server", server.url("amqp"))
     done = subprocess.run(words, capture_output=True, text=True, env=environment(), timeout=PATIENCE, check=False)

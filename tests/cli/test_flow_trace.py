@@ -165,6 +165,11 @@ def test_terminals_get_colours(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert "\x1b" not in screen.getvalue()
 
 
+def test_a_case_says_itself_where_its_messages_go(folder: Path) -> None:
+    status, _, err = helio("flow", "trace", str(folder), "--case", "c", "--into", "in")
+    assert (status, err.startswith("helio flow: --into goes with --input")) == (1, True)
+
+
 @pytest.mark.parametrize("action", ["trace", "profile"])
 def test_a_file_that_is_not_there(folder: Path, action: str) -> None:
     status, _, err = helio("flow", action, str(folder), "--input", "gone.xml")

@@ -4,7 +4,7 @@ import os
 from typing import TextIO
 
 _RESET = "\x1b[0m"
-RED, GREEN, YELLOW, CYAN, BOLD, DIM = (f"\x1b[{number}m" for number in (31, 32, 33, 36, 1, 2))
+RED, GREEN, YELLOW, CYAN, BOLD = (f"\x1b[{number}m" for number in (31, 32, 33, 36, 1))
 
 
 def wants_colour(stream: TextIO) -> bool:

@@ -36,6 +36,8 @@ def flow_and_steps(
         with FlowUnderTest(load(args), now=now, observer=observer) as flow:
             yield flow, steps
         return
+    if args.into is not None:
+        raise Problem("--into goes with --input; a test case says itself where its messages go")
     case = _case(args)
     with prepared(args.folder, case, observer) as flow:
         yield flow, [(f"{case.name}, {at}", step) for at, step in enumerate(case.steps, 1)]
