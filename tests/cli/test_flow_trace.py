@@ -212,3 +212,14 @@ def test_profile_tells_of_messages_that_fail(folder: Path) -> None:
     assert " ".join(lines[0]).startswith("message 2 fails (dead letter): ")
     rows = {line[0]: line[1:] for line in lines if len(line) == 7}
     assert rows["work"][1:3] == ["10", "5"]
+
+
+def test_profile_sends_messages_of_a_case_into_one_input(folder: Path) -> None:
+    (folder / "flow.yaml").write_text(
+        FLOW.replace("  work:", "  other: {type: QueueInput, queue: O}\n  work:") + "  - other.out -> out\n"
+    )
+    case = "input: [{body: x, node: other}, {body: <a><n>1</n></a>, node: in}]\nexpect: {queues: {R: x}}\n"
+    (folder / "tests" / "c.yaml").write_text(case)
+    lines = profiled(str(folder), "--case", "c", "--messages", "10")
+    assert " ".join(lines[0]) == "only messages into other are sent; the case has 1 for other inputs"
+    assert {line[0] for line in lines if len(line) == 7} == {"other", "out"}

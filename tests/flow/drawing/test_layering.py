@@ -124,6 +124,7 @@ def test_lines_begin_and_end_at_sides_of_boxes_and_frames_and_run_forward(arrows
             assert round(end, 3) in lefts
         if not line.runs_back:
             assert all(one[0] <= other[0] + 0.01 for one, other in zip(line.points, line.points[1:], strict=False))
+        assert all(-20 < x <= scene.width + TINY and -TINY <= y <= scene.height + TINY for x, y in line.points)
 
 
 @settings(max_examples=60, deadline=None)

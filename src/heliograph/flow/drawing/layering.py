@@ -76,6 +76,8 @@ def layered(
     for number in sorted(back, key=lambda number: layer_of[edges[number][0]] - layer_of[edges[number][1]]):
         layout.height += _TRACK
         layout.back[number] = layout.height
+        source = edges[number][0]
+        layout.width = max(layout.width, layout.columns[source][1] + gaps.get(source, _LEAST_GAP))
     return layout
 
 

@@ -246,17 +246,14 @@ class _Group:
         start = self._start(source, arrow, scene, ends, layout, offset)
         end = self._end(target, arrow, scene, ends, layout, offset)
         has_head = target in self._boxes
+        # Level as far as the layer is wide and the terminal's name is long: nothing of the layer is crossed.
+        named = len(arrow.terminal) * MARK_WIDTH if source in self._boxes else 0.0
+        right = layout.columns[source][1] + offset[0] + named
+        left = layout.columns[target][0] + offset[0]
         if number in layout.back:
-            down = layout.back[number] + offset[1]
-            right = layout.columns[source][1] + offset[0] + len(arrow.terminal) * MARK_WIDTH + _TURN
-            left = layout.columns[target][0] + offset[0] - _TURN
+            down, right, left = layout.back[number] + offset[1], right + _TURN, left - _TURN
             points = (*start, (right, start[-1][1]), (right, down), (left, down), (left, end[0][1]), *end)
             return Line(points, arrow.style, has_head, runs_back=True)
-        # Level as far as the layer is wide and the terminal's name is long: nothing of the layer is crossed.
-        right = (
-            layout.columns[source][1] + offset[0] + (len(arrow.terminal) * MARK_WIDTH if source in self._boxes else 0)
-        )
-        left = layout.columns[target][0] + offset[0]
         between = [(x + offset[0], y + offset[1]) for x, y in layout.between[number]]
         points = (*start, (right, start[-1][1]), *between, (left, end[0][1]), *end)
         return Line(points, arrow.style, has_head)
