@@ -81,9 +81,9 @@ def test_bytes_that_are_no_header_are_refused(data: bytes, said: str) -> None:
 
 
 def test_a_value_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(FormatProblem, match=r"field MQMD.MsgId: expected 24 bytes"):
+    with pytest.raises(FormatProblem, match=r"field MsgId: expected 24 bytes"):
         write_mqmd({"MsgId": bytes(25)}, BIG)
-    with pytest.raises(FormatProblem, match=r"field MQMD.Priority: expected an integer, found 'high'"):
+    with pytest.raises(FormatProblem, match=r"field Priority: expected an integer, found 'high'"):
         write_mqmd({"Priority": "high"}, BIG)
 
 

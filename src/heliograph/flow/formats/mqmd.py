@@ -154,7 +154,7 @@ def _as(kind: type, name: str, value: Any) -> Any:
     except (TypeError, ValueError):
         pass
     words = {int: "an integer", bytes: "a BLOB", str: "text"}
-    raise FormatProblem("MQMD", words[kind], repr(value), path=f"MQMD.{name}", number=CANNOT_WRITE)
+    raise FormatProblem("MQMD", words[kind], repr(value), path=name, number=CANNOT_WRITE)
 
 
 # Bytes
@@ -205,7 +205,7 @@ def write_mqmd(values: dict[str, Any], text: Text) -> bytes:
     encode = charset(text.ccsid).encode
     version = _as(int, "Version", values.get("Version") or 2)
     if version not in SIZES:
-        raise FormatProblem("MQMD", "version 1 or 2", str(version), path="MQMD.Version", number=CANNOT_WRITE)
+        raise FormatProblem("MQMD", "version 1 or 2", str(version), path="Version", number=CANNOT_WRITE)
     fields = FIELDS if version == 1 else ALL_FIELDS
     written = [encode(STRUCTURE)]
     for field in fields:
@@ -229,5 +229,5 @@ def _write_value(field: HeaderField, value: Any, encode: Any) -> Any:
     size = int(field.code[:-1])
     data = encode(_as(str, field.name, value).ljust(size)) if field.code[-1] == "c" else _as(bytes, field.name, value)
     if len(data) > size:
-        raise FormatProblem("MQMD", f"{size} bytes", repr(value), path=f"MQMD.{field.name}", number=CANNOT_WRITE)
+        raise FormatProblem("MQMD", f"{size} bytes", repr(value), path=field.name, number=CANNOT_WRITE)
     return data

@@ -6,7 +6,6 @@ from xml.parsers import expat
 
 from heliograph.flow.formats.mrm_xml.quick import QuickReader
 from heliograph.flow.formats.mrm_xml.shapes import XSI, Content, Document, Shape
-from heliograph.flow.formats.paths import path_of
 from heliograph.flow.formats.problem import FormatProblem
 from heliograph.flow.formats.xml.decoding import decode
 from heliograph.flow.formats.xml.dialect import XMLNSC
@@ -213,7 +212,7 @@ class _Typing:
         return FormatProblem(problem.format, problem.expected, problem.found, path=path, line=problem.line)
 
     def _problem(self, element: Element, expected: str, found: str) -> FormatProblem:
-        path = path_of(element).partition(".")[2]  # without the root, which is not in the tree
+        path = element.path().partition(".")[2]  # without the root, which is not in the tree
         return FormatProblem(self.document.title, expected, found, path=path, line=_line_of(self.text, element))
 
 

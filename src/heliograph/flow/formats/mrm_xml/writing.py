@@ -6,7 +6,6 @@ from typing import Any
 
 from heliograph.flow.formats.model import Field, Order, Type
 from heliograph.flow.formats.mrm_xml.shapes import XSI, Content, Document, Shape
-from heliograph.flow.formats.paths import path_of
 from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.xml.decoding import encode
 from heliograph.flow.tree import Element, Part
@@ -210,7 +209,7 @@ class Writer:
         return self._problem(child, shape.values.expected, f"{child.value!r} ({type(child.value).__name__})")
 
     def _problem(self, element: Element, expected: str, found: str) -> FormatProblem:
-        return FormatProblem(self.document.title, expected, found, path=path_of(element), number=CANNOT_WRITE)
+        return FormatProblem(self.document.title, expected, found, path=element.path(), number=CANNOT_WRITE)
 
 
 def _may_need_care(text: str) -> bool:

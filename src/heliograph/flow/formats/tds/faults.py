@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
-from heliograph.flow.formats.paths import path_of
 from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
 from heliograph.flow.tree import Element
 
@@ -51,7 +50,7 @@ class Faults:
             self.title,
             expected,
             found,
-            path=_joined(path_of(parent), name),
+            path=_joined(parent.path(), name),
             offset=len(text[:at].encode(self.codec)),
             line=line if "\n" in text else None,
             column=at - text.rfind("\n", 0, at) if "\n" in text else None,
@@ -59,7 +58,7 @@ class Faults:
 
     def unwritable(self, parent: Element, name: str, expected: str, found: str) -> FormatProblem:
         """The problem of a tree that cannot be written."""
-        return FormatProblem(self.title, expected, found, path=_joined(path_of(parent), name), number=CANNOT_WRITE)
+        return FormatProblem(self.title, expected, found, path=_joined(parent.path(), name), number=CANNOT_WRITE)
 
     def written(self, error: ValueError, parent: Element) -> Exception:
         """The problem of a value that could not be written, in the function that catches the error."""
