@@ -138,7 +138,7 @@ class TestSchemas:
             ("<Day>2026-01-31</Day>", "<Day>today</Day>", "Day", "a date like 2026-01-31"),
             ("<Day>2026-01-31</Day>", "", "", "element Day"),
             ("<Note>abc</Note>", "<Note>abcdef</Note>", "Note", "text (2 or more long, at most 5 long)"),
-            ("<Card>42</Card>", "<Card>0</Card>", "Card", "an integer (minInclusive 1)"),
+            ("<Card>42</Card>", "<Card>0</Card>", "Card", "an integer of 64 bits (minInclusive 1)"),
             ("<Card>42</Card>", "<Card>1</Card><Cash>1</Cash>", "", "elements in the order of"),
             ("<Card>42</Card>", "<Check>42</Check>", "Check", "one of Buyer, Day"),
             ('currency="USD"', 'currency="usd"', "Item[2].Price.currency", "text (like [A-Z]{3})"),

@@ -15,6 +15,10 @@ from heliograph.flow.formats.tds.plan import (
 from heliograph.flow.formats.tds.properties import Separation
 
 
+SAFE_DIGITS = 19
+"""With fewer digits, an integer has at most 64 bits."""
+
+
 class MemberReader:
     """Adds the code for members of groups to a source."""
 
@@ -244,7 +248,8 @@ class MemberReader:
             parse = self.source.constant("parse", one.values.parse)
             plain_integer = one.member.type is Type.INTEGER and not one.member.values
             value = (
-                f"int({variable}) if {variable}.isdecimal() else {parse}({variable})"
+                f"int({variable}) if {variable}.isdecimal() and len({variable}) < {SAFE_DIGITS} and {variable}.isascii()"
+                f" else {parse}({variable})"
                 if plain_integer
                 else f"{parse}({variable})"
             )
