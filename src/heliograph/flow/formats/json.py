@@ -7,9 +7,8 @@ Members of the same name are all kept.
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from decimal import Decimal, InvalidOperation
-from json.decoder import scanstring
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, NoReturn
 
@@ -89,16 +88,12 @@ def _refuse(constant: str) -> NoReturn:
 
 # Objects are tuples of members: that keeps members of the same name, and tells objects from arrays.
 _DECODER = json.JSONDecoder(object_pairs_hook=tuple, parse_float=Decimal, parse_constant=_refuse)
-_value_at = _DECODER.scan_once
-"""The value that begins at a place of a text, and where it ends; StopIteration if none does."""
 
 
 def _value(text: str, at: int) -> tuple[Any, int]:
-    """The same, with a problem that says what is wrong."""
+    """The value that begins at a place of a text, and where it ends."""
     try:
-        return _value_at(text, at)  # type: ignore[no-any-return]
-    except StopIteration as stop:
-        raise _problem(text, stop.value, "value") from None
+        return _DECODER.raw_decode(text, at)
     except json.JSONDecodeError as error:
         raise _problem(text, error.pos, _in_words(error.msg)) from None
     except RecursionError:
@@ -183,8 +178,7 @@ def _from_text(text: str, top: Element) -> Iterator[None]:
     if text.startswith(("{", "["), at):
         top.type = Json.OBJECT if text[at] == "{" else Json.ARRAY
         top._children = []
-        for at in _read_members(text, at + 1, top):  # noqa: B007 - the last one is where it ends
-            yield
+        at = yield from _read_members(text, at + 1, top)
     else:
         value, at = _value(text, at)
         top.type, top.value = Json.VALUE, _scalar(value)
@@ -193,16 +187,15 @@ def _from_text(text: str, top: Element) -> Iterator[None]:
         raise _problem(text, at, "valid JSON (extra data)")
 
 
-def _read_members(text: str, at: int, top: Element) -> Iterator[int]:
-    """Make the members at the top, from behind its first mark; yields the place behind what is done."""
+def _read_members(text: str, at: int, top: Element) -> Generator[None, None, int]:
+    """Make the members at the top, from behind its first mark; returns the place behind its last."""
     is_array = top.type == Json.ARRAY
     closing, name = "]" if is_array else "}", ITEM
     children = top._children
     assert children is not None
     at = _blanks(text, at).end()  # type: ignore[union-attr]
     if text.startswith(closing, at):
-        yield at + 1
-        return
+        return at + 1
     while True:
         if not is_array:
             name, at = _member_name(text, at)
@@ -213,20 +206,17 @@ def _read_members(text: str, at: int, top: Element) -> Iterator[int]:
         at = found.end()
         if found[1] != ",":
             break
-        yield at
+        yield
     if found[1] != closing:
         raise _problem(text, found.start(1), "',' delimiter")
-    yield at
+    return at
 
 
 def _member_name(text: str, at: int) -> tuple[str, int]:
     """The name of a member, and where its value begins."""
     if not text.startswith('"', at):
         raise _problem(text, at, "property name enclosed in double quotes")
-    try:
-        name, at = scanstring(text, at + 1)
-    except json.JSONDecodeError as error:
-        raise _problem(text, error.pos, _in_words(error.msg)) from None
+    name, at = _value(text, at)
     colon = _colon(text, at)
     if colon is None:
         raise _problem(text, at, "':' delimiter")

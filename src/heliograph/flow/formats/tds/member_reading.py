@@ -14,7 +14,6 @@ from heliograph.flow.formats.tds.plan import (
 )
 from heliograph.flow.formats.tds.properties import Separation
 
-
 SAFE_DIGITS = 19
 """With fewer digits, an integer has at most 64 bits."""
 
@@ -248,8 +247,8 @@ class MemberReader:
             parse = self.source.constant("parse", one.values.parse)
             plain_integer = one.member.type is Type.INTEGER and not one.member.values
             value = (
-                f"int({variable}) if {variable}.isdecimal() and len({variable}) < {SAFE_DIGITS} and {variable}.isascii()"
-                f" else {parse}({variable})"
+                f"int({variable}) if {variable}.isascii() and {variable}.isdecimal()"
+                f" and len({variable}) < {SAFE_DIGITS} else {parse}({variable})"
                 if plain_integer
                 else f"{parse}({variable})"
             )
