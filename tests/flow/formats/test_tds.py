@@ -239,7 +239,7 @@ class TestProblems:
         ],
     )
     def test_of_models_name_the_line(self, model: str, said: str) -> None:
-        with pytest.raises(ModelProblem, match=rf"m\.model\.yaml:[0-9]+: .*{said}"):
+        with pytest.raises(ModelProblem, match=rf"m\.model\.yaml:[0-9]+:[0-9]+: .*{said}"):
             Modelled(f"""
 formats:
   T: {model}

@@ -7,17 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where in a file something stands; lines and columns count from 1."""
-
-    file: str = ""
-    line: int = 0
-    column: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+from heliograph.flow.documents import NOWHERE, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +19,7 @@ class NodeDefinition:
     """QueueInput, Compute, ...: a key of `nodes.kinds.KINDS`."""
     properties: Mapping[str, Any]
     """Every property that the type has: checked, parameters put in, defaults filled in."""
-    place: Place = Place()
+    place: Place = NOWHERE
     places: Mapping[str, Place] = field(default_factory=dict)
     """Where each property that was given stands."""
 
@@ -42,7 +32,7 @@ class Connection:
     terminal: str
     target: str
     input: str = "in"
-    place: Place = Place()
+    place: Place = NOWHERE
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from xmlschema.validators import (
     XsdSimpleType,
 )
 
+from heliograph.flow.documents import Place
 from heliograph.flow.formats.model.conversion import CONVERSIONS
 from heliograph.flow.formats.model.kinds import Imported
 from heliograph.flow.formats.model.logical import (
@@ -29,7 +30,6 @@ from heliograph.flow.formats.model.logical import (
     Occurs,
     Order,
     PhysicalFormat,
-    Place,
     Properties,
     Type,
 )

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from heliograph.flow.documents import Place
 from heliograph.flow.formats.copybook.importing import import_items
 from heliograph.flow.formats.copybook.items import items
 from heliograph.flow.formats.copybook.sentences import sentences
-from heliograph.flow.formats.model import Place
 from heliograph.flow.formats.model.kinds import Imported
 
 

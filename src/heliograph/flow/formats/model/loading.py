@@ -31,7 +31,7 @@ from importlib import resources
 from pathlib import PurePath
 from typing import Any
 
-from heliograph.flow.formats.model.document import Entry, parse_yaml
+from heliograph.flow.documents import Entry, Place, read_entries
 from heliograph.flow.formats.model.kinds import import_for, kind_named
 from heliograph.flow.formats.model.logical import (
     ONCE,
@@ -43,7 +43,6 @@ from heliograph.flow.formats.model.logical import (
     Occurs,
     Order,
     PhysicalFormat,
-    Place,
     Properties,
     Type,
 )
@@ -84,7 +83,7 @@ class _ModelFile:
         self.name = file.removesuffix(MODEL_SUFFIX)
         self.imported: set[str] = set()
         self._sources = sources
-        self._root = parse_yaml(text, file)
+        self._root = read_entries(text, file, ModelProblem)
         self._formats: dict[str, PhysicalFormat] = {}
         self._types: dict[str, Entry] = {}
         self._within: list[str] = []
