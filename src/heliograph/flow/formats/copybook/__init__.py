@@ -10,6 +10,8 @@ from heliograph.flow.formats.copybook.sentences import sentences
 from heliograph.flow.formats.model.kinds import Imported
 
 
-def import_messages(text: str, file: str, options: Mapping[str, Any], place: Place) -> Imported:
+def import_messages(
+    text: str, file: str, options: Mapping[str, Any], place: Place, _others: Mapping[str, str]
+) -> Imported:
     """The records of a copybook."""
     return import_items(items(sentences(text, file)), file, options, place)

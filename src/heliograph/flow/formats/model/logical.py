@@ -82,6 +82,7 @@ class Group:
     occurs: Occurs = ONCE
     namespace: str = ""
     physical: Mapping[str, Properties] = field(default_factory=dict)
+    nillable: bool = False
 
     def fields(self) -> Iterator[Field]:
         """All fields below, in order."""

@@ -73,6 +73,7 @@ class _Typing:
         children = element._children or ()
         if known and element.type != NAME and not children and str(element.value or "").strip():
             raise self._problem(element, f"elements {', '.join(content.known())}", repr(element.value))
+        null = _is_null(element)
         for child in children:
             shape = known.get(child.name)
             if shape is None or child.type not in _ELEMENTS or child.namespace != shape.namespace:
@@ -98,7 +99,9 @@ class _Typing:
                     raise self._value_problem(child, shape) from None
             child.type = NAME_VALUE
             child.name = shape.name
-        if content.fits("".join(codes)) is None or content.counted:
+        if null:
+            self._check_null(element, content, codes)
+        elif content.fits("".join(codes)) is None or content.counted:
             self._check_order(element, content, codes)
         if content.attributes:
             self._check_attributes(element, content, kept)
@@ -125,7 +128,7 @@ class _Typing:
         """A child that is no element of the model: an attribute that is, or something to leave out; else a problem."""
         if child.type in _ATTRIBUTES:
             if child.namespace == XSI:
-                return child.name == "type" and element.parent is not self.part
+                return child.name in ("type", "nil") and element.parent is not self.part
             shape = content.attributes.get(child.name)
             if shape is None or child.namespace != shape.namespace:
                 known = ", ".join(content.attributes) or "no attribute"
@@ -178,6 +181,11 @@ class _Typing:
         child.type = NAME_VALUE
         child.name = shape.name
 
+    def _check_null(self, element: Element, content: Content, codes: list[str]) -> None:
+        if not content.group.nillable or codes:
+            expected = "no elements beside xsi:nil" if content.group.nillable else "an element that is not null"
+            raise self._problem(element, expected, "xsi:nil")
+
     def _check_order(self, element: Element, content: Content, codes: list[str]) -> None:
         counts = {shape.tag: codes.count(shape.code) for shape in content.elements.values()}
         for shape, least, most in content.counted:
@@ -225,6 +233,12 @@ def _expected(content: Content, codes: list[str]) -> str:
         if not count and occurs.least and shape.default is None and shape.member in content.group.members:
             return f"element {shape.tag}"
     return f"elements in the order of {', '.join(content.elements)}"
+
+
+def _is_null(element: Element) -> bool:
+    return any(
+        child.name == "nil" and child.namespace == XSI and child.value in _TRUE for child in element._children or ()
+    )
 
 
 def _named(name: str, namespace: str) -> str:

@@ -38,7 +38,9 @@ OCCURS = {"": Occurs(), "?": Occurs(0, 1), "+": Occurs(1, None), "*": Occurs(0, 
 KEYS = ("message", "release", "sequences", "fields")
 
 
-def import_messages(text: str, file: str, options: Mapping[str, Any], place: Place) -> Imported:
+def import_messages(
+    text: str, file: str, options: Mapping[str, Any], place: Place, _others: Mapping[str, str]
+) -> Imported:
     """The message of the file, and the message for all others."""
     if options:
         raise ModelProblem(place, f"unknown key {next(iter(options))}; a .mt file needs none")
