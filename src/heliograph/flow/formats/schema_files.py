@@ -63,10 +63,9 @@ class SchemaFiles:
             raise ModelProblem(place, f"expected xs:include or xs:import, found xs:{kind}")
         if kind == "import" and (location is None or given.get("namespace") == XML_NAMESPACE):
             return
-        if location not in self._others:
-            raise ModelProblem(
-                place, f"schemaLocation: expected the name of a file beside this one, found {location!r}"
-            )
+        if location is None or location not in self._others:
+            expected = "expected the name of a file beside this one"
+            raise ModelProblem(place, f"schemaLocation: {expected}, found {location!r}")
         if location not in self.texts:
             self._take(self._others[location], location, namespace if kind == "include" else "")
 
