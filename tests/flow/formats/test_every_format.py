@@ -71,6 +71,9 @@ def test_broken_bytes_are_a_problem_or_a_message_but_never_another_error(name: s
     try:
         read_everything(WAYS[name].part(bytes(message)))
     except FormatProblem as problem:
-        assert problem.expected
-        assert problem.found
-        assert problem.line is not None or problem.offset is not None, str(problem)
+        said = problem
+    else:
+        return
+    assert said.expected
+    assert said.found
+    assert said.line is not None or said.offset is not None, str(said)

@@ -70,6 +70,9 @@ def read_head(data: bytes, text: Text) -> Head:
     if not FIXED <= length <= len(data) or length % 4:
         expected = f"a multiple of 4 from {FIXED} to {len(data)}"
         raise FormatProblem("MQRFH2", expected, str(length), path="StrucLength", offset=8)
+    if name_value_ccsid not in NAME_VALUE_CCSIDS:
+        expected = f"one of {', '.join(map(str, NAME_VALUE_CCSIDS))}"
+        raise FormatProblem("MQRFH2", expected, str(name_value_ccsid), path="NameValueCCSID", offset=32)
     return Head(length, encoding, ccsid, decode(form).rstrip(" \0"), flags, name_value_ccsid)
 
 

@@ -88,8 +88,8 @@ class _Typing:
     def end(self, root: Element) -> None:
         """All members are there: see whether they are enough."""
         part, content = self.part, self.document.content
-        self._check_text(root, content, root.children)
         part.value, part.type = root.value, root.type
+        self._check_text(part, content, root.children)
         self._finish(part, content, self._codes, part._children or [], null=False)
 
     def _content(self, element: Element, content: Content) -> None:

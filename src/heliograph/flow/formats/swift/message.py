@@ -35,7 +35,9 @@ class MessageFormat:
             children.append(block)
             yield
         if not children:
-            raise FormatProblem(self.title, "a block such as {1:", repr(text[:20]), line=1, column=1)
+            raise FormatProblem(
+                self.title, "a block such as {1:", repr(text[:20]) if text else "nothing", line=1, column=1
+            )
         if at < len(text):
             children.append(new_value(TRAILER, text[at:], part))
         part._open = None

@@ -187,6 +187,9 @@ class MemberReader:
                 protection = self.plan.protection
                 take = self.source.constant("take", taking(stops, protection.quote, protection.escape))
                 add(f"s, at = {take}(text, at, limit)")
+                if protection.quote:
+                    expected = f"a text that is ended by {protection.quote}"
+                    add(f"if at < 0: fail(parent, text, -at - 1, {expected!r}, {one.name!r})")
             elif stops:
                 search = self.source.constant("stop", re.compile("|".join(map(re.escape, stops))).search)
                 add(f"found = {search}(text, at, limit)")
