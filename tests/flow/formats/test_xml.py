@@ -266,18 +266,18 @@ def test_character_that_the_encoding_has_not_is_refused_where_no_number_can_stan
     [
         (
             "<a>\n<b></c></a>",
-            "XMLNSC, line 2, column 6, field a.b: expected well-formed XML, found mismatched tag",
+            "XMLNSC, line 2, column 6, field a.b: expected well-formed XML, found 'c></a>' (mismatched tag)",
         ),
         (
             "<a><b>&unknown;</b></a>",
-            "line 1, column 7, field a.b: expected well-formed XML, found undefined entity",
+            "line 1, column 7, field a.b: expected well-formed XML, found '&unknown;</b></a>' (undefined entity)",
         ),
         ("<!DOCTYPE a [<!ENTITY e 'x'>]><a>&e;</a>", "expected a document without DOCTYPE"),
         ("<a><p:b/></a>", "line 1, column 4, field a: expected a declaration xmlns:p, found p:b"),
         ("<a/><b/>", "junk after document element"),
         ("<a>\x01</a>", "line 1, column 4, field a: expected well-formed XML"),
-        ("", "no element found"),
-        ("<a>", "no element found"),
+        ("", "found the end of the document"),
+        ("<a>", "found the end of the document"),
         ("text", "syntax error"),
         ("<a x='1' x='2'/>", "duplicate attribute"),
         ("<a xmlns:p='u' xmlns:q='u' p:x='1' q:x='2'/>", "expected every attribute once"),
