@@ -174,6 +174,8 @@ def test_a_path_with_a_variable_follows_the_variable(run):
         ("PREVIOUSSIBLING OF OutputRoot.XML.r.a NAME 'x'", "<r><x/><a/></r>"),
         ("NEXTSIBLING OF OutputRoot.XML.r.a REPEAT VALUE 2", "<r><a/><a>2</a></r>"),
         ("LASTCHILD OF OutputRoot.XML.r IDENTITY (XML.Attribute)x VALUE 1", '<r x="1"><a/></r>'),
+        ("FIELD OutputRoot.XML.r.x IDENTITY (XML.Attribute)x VALUE 1", '<r x="1"><a/></r>'),
+        ("FIELD OutputRoot.XML.r.x IDENTITY y", "<r><a/><y/></r>"),
         ("LASTCHILD OF OutputRoot.XML.r TYPE XML.Attribute NAME 'x' VALUE 1", '<r x="1"><a/></r>'),
         ("FIELD OutputRoot.XML.r.x FROM InputBody.i", "<r><a/><x><v>1</v></x></r>"),
     ],

@@ -84,3 +84,9 @@ END MODULE;
     with flow_under_test(tmp_path, text, work__esql=esql, options={"parameters": {"greeting": "good day"}}) as flow:
         flow.send("m")
         assert flow.queue("OUT")[0].body == b"<Greeting>good day</Greeting>"
+
+
+def test_a_parameter_in_braces_is_told(tmp_path: Path) -> None:
+    folder = write_flow(tmp_path, FLOW.replace("OUT.$(where).$(queue)", '"OUT.${where}"'))
+    (warning,) = load_flow(folder).warnings
+    assert "${where} is taken as it stands; the parameter is $(where)" in str(warning)

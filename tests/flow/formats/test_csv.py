@@ -53,6 +53,12 @@ def test_the_last_line_needs_no_end() -> None:
     assert len(MODELLED.read(b"a,1,x\r\nb,2,y", "PLAIN").children) == 2
 
 
+def test_a_header_without_a_line_end_is_a_header() -> None:
+    tree = MODELLED.read(b"Article;Price;Note", "HEADED")
+    assert tree.children == []
+    assert tree.bytes() == b"Article;Price;Note"
+
+
 def test_no_lines_are_no_records() -> None:
     assert MODELLED.read(b"", "PLAIN").children == []
     assert MODELLED.write([], "HEADED") == b"Article;Price;Note\n"

@@ -1,7 +1,7 @@
 """Domain JSON."""
 
 import json
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 
 import pytest
@@ -83,8 +83,9 @@ def test_number_that_is_too_large_for_an_integer_is_a_decimal() -> None:
         (Decimal("1.50"), "1.50"),
         (True, "true"),
         ("a/b", '"a/b"'),
-        (b"\x01", "\"X'01'\""),
-        (date(2003, 4, 1), "\"DATE '2003-04-01'\""),
+        (b"\x01", '"01"'),
+        (date(2003, 4, 1), '"2003-04-01"'),
+        (datetime(2003, 4, 1, 9, 30, 0, 500_000), '"2003-04-01 09:30:00.500"'),
     ],
 )
 def test_values_of_esql_are_written(value: object, text: str) -> None:

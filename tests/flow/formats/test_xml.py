@@ -1,7 +1,7 @@
 """The domains XML, XMLNS and XMLNSC."""
 
 import pickle
-from datetime import date
+from datetime import date, datetime, time
 from decimal import Decimal
 
 import pytest
@@ -9,6 +9,7 @@ import pytest
 from heliograph.flow.formats import Catalogue, FormatProblem
 from heliograph.flow.tree import Element, Part, Text, dump
 from heliograph.flow.tree.types import NAME, Xml, Xmlnsc
+from heliograph.flow.values.zone import GmtTimestamp
 
 CATALOGUE = Catalogue()
 
@@ -178,7 +179,6 @@ def test_blanks_between_elements_are_kept_but_in_xmlnsc() -> None:
         (12, "12"),
         (Decimal("1.50"), "1.50"),
         (True, "TRUE"),
-        (date(2003, 4, 1), "DATE '2003-04-01'"),
         (None, None),
         ("", None),
     ],
@@ -187,6 +187,27 @@ def test_values_are_written_in_their_text_form(value: object, text: str | None) 
     body = CATALOGUE.new_part("XMLNSC")
     body.ensure("a").ensure("b").set_value(value)
     assert body.bytes().decode() == ("<a><b/></a>" if text is None else f"<a><b>{text}</b></a>")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (date(2003, 4, 1), "2003-04-01"),
+        (time(9, 30, 0, 500_000), "09:30:00.500"),
+        (datetime(2003, 4, 1, 9, 30), "2003-04-01T09:30:00"),
+        (GmtTimestamp(datetime(2003, 4, 1, 9, 30)), "2003-04-01T09:30:00Z"),
+    ],
+)
+def test_dates_are_written_as_xml_schema_has_them_in_xmlnsc(value: object, text: str) -> None:
+    body = CATALOGUE.new_part("XMLNSC")
+    body.ensure("a").ensure("b").set_value(value)
+    assert body.bytes().decode() == f"<a><b>{text}</b></a>"
+
+
+def test_dates_are_written_as_cast_has_them_in_xml() -> None:
+    body = CATALOGUE.new_part("XML")
+    body.ensure("a").ensure("b").set_value(date(2003, 4, 1))
+    assert body.bytes().decode() == "<a><b>DATE '2003-04-01'</b></a>"
 
 
 def test_attribute_is_the_number_three_in_xml_and_a_field_in_xmlnsc() -> None:

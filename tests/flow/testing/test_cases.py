@@ -224,6 +224,7 @@ def test_cases_can_be_chosen_by_name(tmp_path: Path) -> None:
         ("input: {hex: 0g}\nexpect: {}", "tests/case.yaml:1:9: expected pairs of hexadecimal digits, found '0g'"),
         ("input: m\nnow: later\nexpect: {}", "tests/case.yaml:2:1: expected a time such as"),
         ("input: m\nexpect: {queues: {A: {as: treee}}}", "expected bytes or tree, found 'treee'"),
+        ("input: {body: m, message_id: 0x0a}\nexpect: {}", "expected a text, or pairs of hexadecimal digits behind 0x"),
         ("input: m\ndatabase: {S: {tables: {T: 5}}}\nexpect: {}", "expected a list of rows {COLUMN: value}, found 5"),
     ],
 )
@@ -236,3 +237,50 @@ def test_mistakes_in_a_case(tmp_path: Path, case: str, expected: str) -> None:
 def test_a_folder_without_cases(tmp_path: Path) -> None:
     with pytest.raises(Problem, match="there are no test cases"):
         run_tests(write_flow(tmp_path, FLOW, store__esql=STORE, work__esql=WORK))
+
+
+PRICES = (
+    "CREATE TABLE STOCK (ID VARCHAR, LEFT_OVER DECIMAL(5,2), SEEN DATE);"
+    "INSERT INTO STOCK VALUES ('2', 7.25, '2026-01-31')"
+)
+
+
+def test_rows_are_compared_by_what_a_case_can_say(tmp_path):
+    head = HEAD.replace("tables: {STOCK: [{ID: '2', LEFT_OVER: 7}]}", f'sql: "{PRICES}"')
+    rows = "{SHOP: {STOCK: [{ID: '2', LEFT_OVER: 6.25, SEEN: 2026-01-31}]}}"
+    assert differences(tmp_path, f"{head}expect: {{queues: {{OUT: {GOOD}}}, database: {rows}}}") == []
+
+
+def test_rows_that_differ_are_shown_as_a_case_says_them(tmp_path):
+    head = HEAD.replace("tables: {STOCK: [{ID: '2', LEFT_OVER: 7}]}", f'sql: "{PRICES}"')
+    rows = "{SHOP: {STOCK: [{ID: '2', LEFT_OVER: 7.25, SEEN: 2026-01-31}]}}"
+    (told,) = differences(tmp_path, f"{head}expect: {{queues: {{OUT: {GOOD}}}, database: {rows}}}")
+    assert "+ID: '2', LEFT_OVER: 6.25, SEEN: '2026-01-31'" in told
+
+
+def test_sql_can_be_a_file(tmp_path):
+    head = HEAD.replace("tables: {STOCK: [{ID: '2', LEFT_OVER: 7}]}", "sql: {file: ../stock.sql}")
+    assert differences(tmp_path, f"{head}expect: {{queues: {{OUT: {GOOD}}}}}", stock__sql=PRICES) == []
+
+
+def test_a_file_of_sql_that_is_not_there_is_told(tmp_path):
+    head = HEAD.replace("tables: {STOCK: [{ID: '2', LEFT_OVER: 7}]}", "sql: {file: stock.sql}")
+    with pytest.raises(DefinitionProblem, match=r"there is no file stock\.sql beside the case"):
+        run(tmp_path, f"{head}expect: {{}}")
+
+
+ECHO = """nodes:
+  in: {type: QueueInput, queue: Q}
+  out: {type: QueueOutput, queue: OUT}
+connections: [in.out -> out]
+"""
+
+
+def test_a_line_end_in_quotes_is_part_of_the_body(tmp_path):
+    case = 'input: "a\\r\\n"\nexpect: {queues: {OUT: {hex: 610d0a}}}\n'
+    assert run_tests(write_flow(tmp_path, ECHO, tests___case__yaml=case)).passed
+
+
+def test_the_line_end_of_a_block_is_not(tmp_path):
+    case = "input: |\n  a\nexpect: {queues: {OUT: {hex: '61'}}}\n"
+    assert run_tests(write_flow(tmp_path, ECHO, tests___case__yaml=case)).passed

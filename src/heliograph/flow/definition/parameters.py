@@ -8,6 +8,8 @@ from heliograph.flow.definition.mistakes import Findings, known, suggestion
 from heliograph.flow.documents import Place
 
 _USE = re.compile(r"\$\(([^()]*)\)")
+_NOT_A_USE = re.compile(r"\$\{(\w+)\}")
+"""How other tools write a parameter."""
 
 
 def overlaid(
@@ -38,6 +40,9 @@ def replaced(value: Any, parameters: Mapping[str, Any], place: Place, findings: 
 
 
 def _replaced_text(text: str, parameters: Mapping[str, Any], place: Place, findings: Findings) -> Any:
+    for name in _NOT_A_USE.findall(text):
+        if name in parameters:
+            findings.warning(place, f"${{{name}}} is taken as it stands; the parameter is $({name})")
     if "$(" not in text:
         return text
     for name in _USE.findall(text):

@@ -12,8 +12,9 @@
 Values with separators, quotes or line ends in them are quoted. Records are read one by one, as somebody looks for them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from heliograph.flow.formats.model import Field, Group, Message, ModelProblem, PhysicalFormat, Property, Source
 from heliograph.flow.formats.tds import KIND as TDS
@@ -51,7 +52,16 @@ class Csv:
         lines = {"separator": line_end, "separatorPosition": "postfix", "initiator": header.replace("<", "<LT>")}
         record = replace(record, physical={form.name: {"separator": separator}})
         content = replace(message.content, members=(record,), physical={form.name: lines})
-        return TDS.generate(replace(message, content=content), tds, text)
+        source = TDS.generate(replace(message, content=content), tds, text)
+        if header:
+            source.use(decode=partial(_decoded, source.names["decode"], header, characters(line_end)))
+        return source
+
+
+def _decoded(decode: Callable[[bytes], str], header: str, line_end: str, data: bytes) -> str:
+    """The text; a header that is all of it need not have a line end, as the last line need not."""
+    text = decode(data)
+    return header if text + line_end == header else text
 
 
 def _record(message: Message) -> Group:

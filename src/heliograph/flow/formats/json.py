@@ -1,7 +1,7 @@
 """JSON: `JSON.Data` is the value of the text; an object has its members as children, an array has children `Item`.
 
 Numbers without a fraction are INTEGER, others DECIMAL, so that every digit stays; null is a field whose value is NULL.
-Members of the same name are all kept.
+Members of the same name are all kept. Dates and times are written as strings such as 2003-04-01, BLOBs in hexadecimal.
 """
 
 import codecs
@@ -16,7 +16,7 @@ from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
 from heliograph.flow.tree import Element, Part, Text
 from heliograph.flow.tree.types import Json
 from heliograph.flow.values.ccsid import codec
-from heliograph.flow.values.text import character
+from heliograph.flow.values.text import bare_text
 
 DATA = "Data"
 ITEM = "Item"
@@ -291,7 +291,7 @@ class _Writer:
             if not Decimal(value).is_finite():
                 raise _cannot_write(element, "a number", str(value))
             return repr(value) if kind is float else str(value)
-        return self._quoted(character(value))  # type: ignore[no-any-return]
+        return self._quoted(bare_text(value))  # type: ignore[no-any-return]
 
 
 def _cannot_write(element: Element, expected: str, found: str) -> FormatProblem:

@@ -6,7 +6,7 @@
     now: 2026-11-16T12:00:00
     database:                             # data source, tables, rows
       ORDERS:
-        sql: CREATE UNIQUE INDEX ...      # after the tables, if there is something special
+        sql: CREATE UNIQUE INDEX ...      # after the tables, if there is something special; or {file: NAME}
         tables:
           CUSTOMER: [{ID: 1, ORDERS: 0}]
     refuse: {out: {BIG: queue is full}}   # node, queue, reason
@@ -183,7 +183,15 @@ class _Reader:
             name = _source(source)
             case.tables[name] = self._tables(content.get("tables") or {}, *path, "tables")
             if "sql" in content:
-                case.sql[name] = str(content["sql"])
+                case.sql[name] = self._sql(content["sql"], *path, "sql")
+
+    def _sql(self, value: Any, *path: str | int) -> str:
+        if isinstance(value, str):
+            return value
+        if not isinstance(value, dict) or list(value) != ["file"]:
+            self._wrong("SQL, or {file: NAME}", value, *path)
+            return ""
+        return self._file(str(value["file"]), *path).decode()
 
     def _tables(self, value: Any, *path: str | int) -> Tables:
         if not isinstance(value, dict):
@@ -217,7 +225,7 @@ class _Reader:
         self._keys(item, _INPUT_KEYS, *path)
         if "wait" in item:
             return Step(wait=float(item["wait"]))
-        return Step(self._body(item, *path) or b"", item.get("node"), self._envelope(item))
+        return Step(self._body(item, *path) or b"", item.get("node"), self._envelope(item, *path))
 
     # What comes out
 
@@ -257,7 +265,7 @@ class _Reader:
             {key: str(item[key]) for key in _MODEL_KEYS if key in item},
             self._mapping(item, "fields", *path),
             tuple(item.get("ignore") or ()),
-            self._envelope(item),
+            self._envelope(item, *path),
             item.get("status"),
             {str(key): str(text) for key, text in self._mapping(item, "headers", *path).items()},
         )
@@ -289,11 +297,14 @@ class _Reader:
         )
         return b""
 
-    def _envelope(self, item: Mapping[str, Any]) -> dict[str, Any]:
+    def _envelope(self, item: Mapping[str, Any], *path: str | int) -> dict[str, Any]:
         envelope = {key: item[key] for key in ENVELOPE_FIELDS if key in item}
         for key in ("message_id", "correlation_id"):
             if key in envelope:
-                text = str(envelope[key])
+                text = envelope[key]
+                if not isinstance(text, str):  # a number in hexadecimal would lose its leading zeros
+                    self._wrong("a text, or pairs of hexadecimal digits behind 0x, in quotes", text, *path, key)
+                    text = ""
                 envelope[key] = bytes.fromhex(text[2:]) if text.startswith("0x") else text.encode()
         if "persistent" in envelope:
             envelope["persistent"] = envelope["persistent"] in (True, "yes")
@@ -324,7 +335,8 @@ class _Reader:
 
 
 def _inline(text: str) -> bytes:
-    return text.removesuffix("\n").encode()
+    # No block of YAML ends with a carriage return: who writes one in quotes means it.
+    return (text if text.endswith("\r\n") else text.removesuffix("\n")).encode()
 
 
 def _source(name: str) -> str:

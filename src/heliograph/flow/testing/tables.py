@@ -1,6 +1,7 @@
 """Tables of test cases: made from rows, and read back as rows."""
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from heliograph.errors import Problem
@@ -47,6 +48,17 @@ class TestDatabase:
         """All rows of a table, in the order in which they were put in."""
         found = self._databases.query(self._source, f"SELECT * FROM {_quoted(table)}", ())  # noqa: S608
         return [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+
+
+def comparable(row: Row) -> dict[str, Any]:
+    """The row in values that a test case can say: numbers are equal whatever their type, dates and times are text."""
+    return {name: _comparable(value) for name, value in row.items()}
+
+
+def _comparable(value: Any) -> Any:
+    if value is None or isinstance(value, bool | str | bytes):
+        return value
+    return Decimal(str(value)) if isinstance(value, int | float | Decimal) else str(value)
 
 
 def _quoted(name: str) -> str:

@@ -76,3 +76,35 @@ _FORMS: dict[type, Callable[[Any], str]] = {
     GmtTimestamp: lambda value: f"GMTTIMESTAMP '{timestamp_text(value.moment)}'",
     Interval: lambda value: f"INTERVAL '{value.text()}' {value.qualifier.value}",
 }
+
+
+def bare_text(value: Any) -> str:
+    """The text form without the word and the quotes of a literal: `2003-04-01`, not `DATE '2003-04-01'`."""
+    form = _BARE_FORMS.get(type(value))
+    return form(value) if form is not None else character(value)
+
+
+_BARE_FORMS: dict[type, Callable[[Any], str]] = {
+    bytes: bytes.hex,
+    Bits: lambda value: value.digits,
+    date: date.isoformat,
+    time: time_text,
+    datetime: timestamp_text,
+    GmtTime: lambda value: time_text(value.time),
+    GmtTimestamp: lambda value: timestamp_text(value.moment),
+}
+
+
+def schema_text(value: Any) -> str:
+    """The text form, but for dates and times, which are written as XML Schema has them: `2003-04-01T09:30:00`."""
+    form = _SCHEMA_FORMS.get(type(value))
+    return form(value) if form is not None else character(value)
+
+
+_SCHEMA_FORMS: dict[type, Callable[[Any], str]] = {
+    date: date.isoformat,
+    time: time_text,
+    datetime: lambda value: timestamp_text(value).replace(" ", "T"),
+    GmtTime: lambda value: f"{time_text(value.time)}Z",
+    GmtTimestamp: lambda value: f"{timestamp_text(value.moment).replace(' ', 'T')}Z",
+}

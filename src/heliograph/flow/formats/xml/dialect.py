@@ -1,8 +1,11 @@
 """What the domains XML, XMLNS and XMLNSC have different: names and types."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from heliograph.flow.tree.types import Xml, Xmlnsc
+from heliograph.flow.values.text import character, schema_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class Dialect:
     version: int
     encoding: int
     standalone: int
+    text_of: Callable[[Any], str]
+    """How a value that is not text is written: as CAST has it, or dates and times as XML Schema has them."""
 
 
 def _generic(domain: str, *, namespaces: bool) -> Dialect:
@@ -53,6 +58,7 @@ def _generic(domain: str, *, namespaces: bool) -> Dialect:
         version=Xml.VERSION,
         encoding=Xml.ENCODING,
         standalone=Xml.STANDALONE,
+        text_of=character,
     )
 
 
@@ -77,4 +83,5 @@ XMLNSC = Dialect(
     version=Xmlnsc.ATTRIBUTE,
     encoding=Xmlnsc.ATTRIBUTE,
     standalone=Xmlnsc.ATTRIBUTE,
+    text_of=schema_text,
 )

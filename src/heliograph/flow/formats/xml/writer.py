@@ -8,7 +8,6 @@ from heliograph.flow.formats.xml.dialect import Dialect
 from heliograph.flow.formats.xml.names import NO_PREFIXES, ascii_name, writable
 from heliograph.flow.tree import Element, Part
 from heliograph.flow.tree.types import ROLES, Role, role_of
-from heliograph.flow.values.text import character
 
 _TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
 _ATTRIBUTE = str.maketrans(
@@ -63,6 +62,7 @@ class _Writer:
         # Types of leaves that need no second look; there are none for a careful writer.
         self._plain = () if careful else (dialect.folder, dialect.leaf)
         self._asides = _ASIDE_TYPES[dialect.domain]
+        self._text_of = dialect.text_of
         self._made = 0
 
     def write_top(self, part: Part) -> str | None:
@@ -101,7 +101,7 @@ class _Writer:
                         append(name.empty)
                         continue
                     if type(value) is not str:
-                        value = character(value)
+                        value = self._text_of(value)
                     if "&" in value or "<" in value or ">" in value:
                         value = value.translate(_TEXT)
                     append(f"{name.start}{value}{name.end}")
@@ -246,7 +246,7 @@ class _Writer:
         value = element.value
         if value is None:
             return ""
-        text = value if type(value) is str else character(value)
+        text = value if type(value) is str else self._text_of(value)
         if self._careful:
             bad = _FORBIDDEN(text)
             if bad is not None:

@@ -1,0 +1,11 @@
+-- The tables of the example, with a few rows:  sqlite3 STATE/SHOP.db < shop.sql
+
+CREATE TABLE CUSTOMER (
+  ID       VARCHAR(8) PRIMARY KEY,
+  NAME     VARCHAR(40) NOT NULL,
+  CITY     VARCHAR(40),
+  DISCOUNT DECIMAL(4,2) NOT NULL,
+  ORDERS   INTEGER NOT NULL
+);
+INSERT INTO CUSTOMER VALUES ('A7', 'Ada Lind', 'Gent', 0.10, 3);
+INSERT INTO CUSTOMER VALUES ('B2', 'Bea Roth', NULL, 0.00, 0);
