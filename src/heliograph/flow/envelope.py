@@ -25,9 +25,6 @@ class Envelope:
     message_type: int = 8
     """1 request, 2 reply, 4 report, 8 datagram."""
     user: str = ""
-    group_id: bytes = b""
-    sequence: int = 1
-    """Its number in its group, from 1."""
     created: float = 0.0
     """Seconds since 1970."""
     backout_count: int = 0
@@ -35,5 +32,8 @@ class Envelope:
     content_type: str = ""
     properties: Mapping[str, Any] = field(default_factory=dict)
     """The application's own properties."""
+    group_id: bytes = b""
+    sequence: int = 1
+    """Its number in its group, from 1."""
     mqmd: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of MQMD that are not what they usually are, by MQ's names: Report, Feedback, ReplyToQMgr, ..."""
