@@ -46,6 +46,8 @@ class Read(NamedTuple):
     content_type: str | None
     expires: int | None
     created: int | None
+    group_id: str | None
+    group_sequence: int | None
     properties: Mapping[str, Any]
     kind: str
     """`TEXT` and `BYTES` have bytes as their body; `OTHER` has a map, a list, a number or nothing."""
@@ -169,7 +171,9 @@ def read(payload: bytes) -> Read:
         came = reading.read(payload)
     except ProtocolError as error:
         raise MessageFormat(f"a message came that cannot be read: {error}") from error
-    message_id, user_id, to, subject, reply_to, correlation_id, content_type, _, expires, created, *_ = came.properties
+    message_id, user_id, to, subject, reply_to, correlation_id, content_type, _, expires, created, *group = (
+        came.properties
+    )
     kind, body = _body(came.body)
     return Read(
         Front(came.durable, came.priority, came.delivery_count, came.annotations),
@@ -182,6 +186,8 @@ def read(payload: bytes) -> Read:
         content_type,
         expires,
         created,
+        group[0],
+        group[1],
         came.application_properties,
         kind,
         body,
@@ -224,6 +230,8 @@ def write(
     correlation_id: Any = None,
     content_type: str | None = None,
     created: int | None = None,
+    group_id: str | None = None,
+    group_sequence: int | None = None,
 ) -> bytes:
     """The bytes of a message; with `text`, a text message whose body is in UTF-8.
 
@@ -240,6 +248,7 @@ def write(
     fields = writing.fields_of(
         message_id, user_id, to, subject, reply_to, correlation_id, content_type, expires, created
     )
+    fields += writing.group_of(group_id, group_sequence)
     size = len(body)
     if size < 256:
         beginning = bytes((0, 0x53, 0x77, 0xA1, size) if text else (0, 0x53, 0x75, 0xA0, size))

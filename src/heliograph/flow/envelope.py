@@ -32,3 +32,8 @@ class Envelope:
     content_type: str = ""
     properties: Mapping[str, Any] = field(default_factory=dict)
     """The application's own properties."""
+    group_id: bytes = b""
+    sequence: int = 1
+    """Its number in its group, from 1."""
+    mqmd: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of MQMD that are not what they usually are, by MQ's names: Report, Feedback, ReplyToQMgr, ..."""

@@ -195,7 +195,7 @@ def test_bytes_that_do_not_fit_are_named(kind: str, properties: str, data: str, 
     models = model_of(f"- {{name: A, type: binary, CWF1: {{length: 3}}}}\n{field(kind, properties)}")
     with pytest.raises(FormatProblem) as problem:
         read(models, b"...."[:3] + bytes.fromhex(data))
-    assert (problem.value.offset, problem.value.path, problem.value.format) == (3, "F", "CWF1")
+    assert (problem.value.offset, problem.value.path, problem.value.format) == (3, "F", "CWF CWF1 of M")
     assert expected in problem.value.expected
     assert found in problem.value.found
 

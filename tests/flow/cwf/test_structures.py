@@ -209,7 +209,7 @@ def test_children_may_stand_in_another_order() -> None:
 
 def test_a_message_that_is_too_short_names_the_first_field_that_is_not_there() -> None:
     models = model_of("\n".join(f"- {{name: F{n}, type: integer, CWF1: {{length: 4}}}}" for n in range(5)))
-    with pytest.raises(FormatProblem, match="field F2: expected 20 bytes, found 11 bytes"):
+    with pytest.raises(FormatProblem, match="offset 8, field F2: expected 4 bytes, found 3 bytes"):
         read(models, bytes(11))
 
 
@@ -284,5 +284,5 @@ def test_elements_that_were_read_know_their_parents() -> None:
 def test_what_cannot_be_is_said_with_file_and_line(members: str, text: str) -> None:
     with pytest.raises(ModelProblem) as problem:
         model_of(members).format(Text())
-    assert str(problem.value).startswith("M.model.yaml:6: A in CWF1: ")
+    assert str(problem.value).startswith("M.model.yaml:6:9: A in CWF1: ")
     assert text in str(problem.value)

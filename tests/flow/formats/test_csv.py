@@ -112,3 +112,10 @@ def test_what_python_writes_is_read_and_written_alike(rows: list[tuple[str, str]
     assert tree == [("R", [("A", first), ("B", second)]) for first, second in rows]
     written = PAIRS.write(tree).decode()
     assert list(csv.reader(io.StringIO(written, newline=""))) == [list(row) for row in rows]
+
+
+def test_a_quote_that_is_never_closed_is_a_problem() -> None:
+    with pytest.raises(
+        FormatProblem, match=r"line 2, column 3.*field Record\[2\]\.Price: expected a text that is ended"
+    ):
+        _ = MODELLED.read(b'a,1,x\r\nb,"2,y\r\n', "PLAIN").children

@@ -134,17 +134,17 @@ def test_members_at_the_top_are_made_as_far_as_somebody_looks() -> None:
     [
         (
             '{"a": {"b": [1,\n 2, x]}}',
-            "JSON, line 2, column 5, field JSON.Data.a.b.Item: expected value, found 'x]}}'",
+            "JSON, line 2, column 5, field Data.a.b.Item: expected value, found 'x]}}'",
         ),
-        ('{"a": 1', "line 1, column 8, field JSON.Data.a: expected ',' delimiter, found the end of the text"),
-        ('{"a": 1} 2', "line 1, column 10, field JSON.Data: expected valid JSON (extra data), found '2'"),
+        ('{"a": 1', "line 1, column 8, field Data.a: expected ',' delimiter, found the end of the text"),
+        ('{"a": 1} 2', "line 1, column 10, field Data: expected valid JSON (extra data), found '2'"),
         ("", "expected value, found the end of the text"),
-        ('{"a": NaN}', "expected a number, found NaN"),
+        ('{"a": NaN}', "expected a number that DECIMAL can hold, found NaN"),
         ('"\x01"', "expected valid JSON (invalid control character)"),
         ("[" * 300 + "]" * 300, "at most 256 values inside each other"),
         ("[" * 100_000, "at most 256 values inside each other"),
         ("1e" + "9" * 30, "expected a number that DECIMAL can hold"),
-        ("9" * 5000, "expected a number, found "),
+        ("9" * 5000, "expected a number that DECIMAL can hold, found "),
         (b'"\xff"', "JSON, offset 1: expected text in utf-8, found X'ff22'"),
     ],
     ids=range(11),
@@ -163,10 +163,10 @@ def _value_and_fields(body: Part) -> None:
 @pytest.mark.parametrize(
     ("build", "expected"),
     [
-        (lambda body: body.append(Element("Other")), "JSON, field JSON: expected one field Data, found Other"),
+        (lambda body: body.append(Element("Other")), "JSON: expected one field Data, found Other"),
         (lambda body: None, "expected one field Data, found none"),
-        (_value_and_fields, "field JSON.Data.a: expected a value or fields inside it, found both"),
-        (lambda body: body.ensure("Data").set_value(float("inf")), "field JSON.Data: expected a number, found inf"),
+        (_value_and_fields, "field Data.a: expected a value or fields inside it, found both"),
+        (lambda body: body.ensure("Data").set_value(float("inf")), "field Data: expected a number, found inf"),
     ],
     ids=["other", "none", "both", "infinite"],
 )

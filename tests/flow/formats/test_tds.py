@@ -92,10 +92,10 @@ class TestValues:
     @pytest.mark.parametrize(
         ("field", "text", "expected"),
         [
-            ("type: integer", "1_0", "an integer"),
-            ("type: integer", "1.0", "an integer"),
-            ("type: integer, T: {strictNumericChecking: true}", "+1", "an integer"),
-            ("type: integer, T: {strictNumericChecking: true}", " 1", "an integer"),
+            ("type: integer", "1_0", "an integer of 64 bits"),
+            ("type: integer", "1.0", "an integer of 64 bits"),
+            ("type: integer, T: {strictNumericChecking: true}", "+1", "an integer of 64 bits"),
+            ("type: integer, T: {strictNumericChecking: true}", " 1", "an integer of 64 bits"),
             ("type: decimal", "1,5", "a decimal number"),
             ("type: decimal", "NaN", "a decimal number"),
             ("type: decimal, T: {decimalSeparator: ','}", "1.5", "a decimal number"),
@@ -106,7 +106,7 @@ class TestValues:
             ("type: date", "31.01.2026", "a date of ISO 8601"),
             ("type: date, T: {calendarPattern: yyyyMMdd}", "20261301", "a date like yyyyMMdd"),
             ("type: string, values: [X, Y]", "Z", "one of X, Y"),
-            ("type: integer", "", "an integer"),
+            ("type: integer", "", "an integer of 64 bits"),
         ],
     )
     def test_that_do_not_fit_are_a_problem(self, field: str, text: str, expected: str) -> None:
@@ -133,7 +133,7 @@ class TestValues:
     @pytest.mark.parametrize(
         ("field", "value", "expected"),
         [
-            ("type: integer", "many", "an integer"),
+            ("type: integer", "many", "an integer of 64 bits"),
             ("type: date", "tomorrow", "a date of ISO 8601"),
             ("type: string, values: [X]", "Y", "one of X"),
             ("type: string", "a;b", "text without delimiters"),
@@ -239,7 +239,7 @@ class TestProblems:
         ],
     )
     def test_of_models_name_the_line(self, model: str, said: str) -> None:
-        with pytest.raises(ModelProblem, match=rf"m\.model\.yaml:[0-9]+: .*{said}"):
+        with pytest.raises(ModelProblem, match=rf"m\.model\.yaml:[0-9]+:[0-9]+: .*{said}"):
             Modelled(f"""
 formats:
   T: {model}
@@ -261,7 +261,7 @@ messages:
     @pytest.mark.parametrize(
         ("data", "path", "expected", "line", "column"),
         [
-            ("<a,1>\n<b,x>", "G[2].B", "an integer", 2, 4),
+            ("<a,1>\n<b,x>", "G[2].B", "an integer of 64 bits", 2, 4),
             ("<a,1>\n<b,2", "G[2]", "'>', the group's end", 2, 5),
             ("<a,1>\nb,2>", "G[2]", "'<', the group's beginning", 2, 1),
             ("<a,1,2>\n", "G", "2 elements (there are 3)", 1, 2),

@@ -1,7 +1,7 @@
 """MQMD, from bytes and from the envelope."""
 
 from datetime import date, time
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -81,9 +81,9 @@ def test_bytes_that_are_no_header_are_refused(data: bytes, said: str) -> None:
 
 
 def test_a_value_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(FormatProblem, match=r"field MQMD.MsgId: expected 24 bytes"):
+    with pytest.raises(FormatProblem, match=r"field MsgId: expected 24 bytes"):
         write_mqmd({"MsgId": bytes(25)}, BIG)
-    with pytest.raises(FormatProblem, match=r"field MQMD.Priority: expected an integer, found 'high'"):
+    with pytest.raises(FormatProblem, match=r"field Priority: expected an integer, found 'high'"):
         write_mqmd({"Priority": "high"}, BIG)
 
 
@@ -108,3 +108,61 @@ def test_a_changed_part_goes_to_the_envelope() -> None:
     to_envelope(part, envelope)
     assert (envelope.correlation_id, envelope.persistent, envelope.priority) == (b"m", True, 7)
     assert (envelope.message_id, envelope.created) == (b"m", 1096506123.5)
+
+
+EVERY_FIELD: dict[str, Any] = {
+    "Report": 0x0700,
+    "MsgType": 4,
+    "Expiry": 100,
+    "Feedback": 275,
+    "Priority": 7,
+    "Persistence": 1,
+    "MsgId": b"m" * 24,
+    "CorrelId": b"c" * 24,
+    "BackoutCount": 2,
+    "ReplyToQ": "REPLIES",
+    "ReplyToQMgr": "QM2",
+    "UserIdentifier": "me",
+    "AccountingToken": b"t" * 32,
+    "ApplIdentityData": "identity",
+    "PutApplType": 28,
+    "PutApplName": "some/program",
+    "PutDate": date(2004, 9, 30),
+    "PutTime": GmtTime(time(1, 2, 3, 450_000)),
+    "ApplOriginData": "orig",
+    "GroupId": b"g" * 24,
+    "MsgSeqNumber": 3,
+    "Offset": 12,
+    "MsgFlags": 8,
+    "OriginalLength": 99,
+}
+
+
+def header_from(envelope: Envelope) -> dict[str, Any]:
+    part = Part(MQMD, cast("bytes", envelope))
+    return {child.name: child.value for child in part.children}
+
+
+@pytest.mark.parametrize("name", EVERY_FIELD)
+def test_every_field_survives_from_the_tree_to_the_envelope_and_back(name: str) -> None:
+    envelope = Envelope(b"")
+    part = Part(MQMD, cast("bytes", envelope))
+    for needed in {name, "PutDate", "PutTime"}:
+        part.ensure(needed).set_value(EVERY_FIELD[needed])
+    to_envelope(part, envelope)
+    assert header_from(envelope)[name] == EVERY_FIELD[name]
+
+
+def test_every_field_survives_from_bytes_to_the_envelope_and_back() -> None:
+    data = write_mqmd(EVERY_FIELD, BIG)
+    envelope = Envelope(b"", encoding=BIG.encoding, ccsid=BIG.ccsid)
+    to_envelope(Part(MQMD, data, BIG), envelope)
+    assert write_mqmd(header_from(envelope), BIG) == write_mqmd(
+        {**EVERY_FIELD, "Encoding": BIG.encoding, "CodedCharSetId": BIG.ccsid}, BIG
+    )
+
+
+def test_an_envelope_carries_only_fields_that_are_not_as_usual() -> None:
+    envelope = Envelope(b"")
+    to_envelope(Part(MQMD, write_mqmd({"Feedback": 275}, BIG), BIG), envelope)
+    assert envelope.mqmd == {"Feedback": 275}

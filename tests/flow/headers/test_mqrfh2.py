@@ -119,5 +119,11 @@ def test_bytes_that_are_no_header_are_refused(data: bytes, said: str) -> None:
 def test_a_folder_that_is_no_xml_is_refused_with_its_place() -> None:
     folder = b"<usr><a></usr>  "
     data = struct.pack(">4s4i8s2ii", b"RFH ", 2, 40 + len(folder), 273, 1208, b"", 0, 1208, len(folder)) + folder
-    with pytest.raises(FormatProblem, match=r"offset 40, field MQRFH2.usr.a: expected a folder in XML"):
+    with pytest.raises(FormatProblem, match=r"offset 40, field usr.a: expected a folder in XML"):
         _ = Part(MQRFH2, data, BIG).children
+
+
+def test_folders_in_a_character_set_that_no_header_has_are_refused() -> None:
+    data = struct.pack(">4s4i8s2i", b"RFH ", 2, 36, 273, 1208, b"", 0, 37)
+    with pytest.raises(FormatProblem, match="offset 32, field NameValueCCSID: expected one of 1208, 1200"):
+        _ = Part(MQRFH2, data, Text(819, 273)).children

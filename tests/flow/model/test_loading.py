@@ -99,16 +99,16 @@ def test_mistakes_are_said_with_file_and_line(old: str, new: str, line: int, sai
     assert old in ORDER
     with pytest.raises(ModelProblem) as problem:
         loaded(ORDER.replace(old, new, 1))
-    assert str(problem.value).startswith(f"m.model.yaml:{line}: ")
+    assert str(problem.value).startswith(f"m.model.yaml:{line}:")
     assert said in str(problem.value)
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "m.model.yaml:1: expected a model, found an empty file"),
-        ("formats: {}", "m.model.yaml:1: expected messages, found none"),
-        ("import: [{file: other.cpy}]", "m.model.yaml:1: expected a file beside this one, found 'other.cpy'"),
+        ("", "m.model.yaml:1: this file is empty"),
+        ("formats: {}", "m.model.yaml:1:1: expected messages, found none"),
+        ("import: [{file: other.cpy}]", "m.model.yaml:1:10: expected a file beside this one, found 'other.cpy'"),
         ("types: {T: {sequence: [{name: A, type: T}]}}\nmessages: {M: {type: T}}", "type T contains itself"),
     ],
 )

@@ -31,6 +31,16 @@ envelopes = st.builds(
     message_type=st.sampled_from([1, 2, 4, 8]),
     user=st.sampled_from(["", "müller"]),
     content_type=st.sampled_from(["", "text/xml"]),
+    group_id=identifiers,
+    mqmd=st.fixed_dictionaries(
+        {},
+        optional={
+            "Report": st.integers(-(2**31), 2**31 - 1),
+            "Feedback": st.integers(0, 999),
+            "ReplyToQMgr": st.text("QM1", min_size=1, max_size=8),
+            "AccountingToken": st.binary(min_size=1, max_size=32),
+        },
+    ),
     properties=st.dictionaries(
         st.text("abc", min_size=1, max_size=5), st.one_of(st.integers(0, 9), st.text(max_size=5))
     ),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from heliograph.flow.tree import Assembly, Element, Part, Step, Text, dump
+from heliograph.flow.tree import Element, Part, Step, Text, dump
 
 
 class Words:
@@ -200,21 +200,6 @@ def test_part_that_becomes_another_format_keeps_its_elements() -> None:
     part.become(Words(), Text(ccsid=37))
     assert part.bytes() == b"a=1 b=2"
     assert part.text.ccsid == 37
-
-
-def test_branches_of_an_assembly_share_the_environment_only() -> None:
-    known = Words()
-    assembly = Assembly()
-    assembly.message.append(Part(known, b"a=1"))
-    assembly.local_environment.ensure("x").set_value(1)
-    branch = assembly.branch()
-    assert known.read_words == 0
-    branch.message.children[0].ensure("a").set_value(2)
-    branch.local_environment.ensure("x").set_value(2)
-    branch.environment.ensure("seen").set_value(True)
-    assert dump(assembly.message) == "(0x1000000)Root = (\n  (0x1000000)WORDS = (\n    (0x1000000)a = '1'\n  )\n)"
-    assert assembly.local_environment.ensure("x").value == 1
-    assert assembly.environment.ensure("seen").value is True
 
 
 def test_dump_shows_types_names_values_and_children() -> None:

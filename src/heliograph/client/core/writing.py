@@ -121,9 +121,7 @@ def write(message: Message, to: str, reply_to: str | None, ttl: int | None) -> b
         None if message.expiration is None else _ms(message.expiration),
         None if message.timestamp is None else _ms(message.timestamp),
     )
-    if message.group_id is not None or message.group_sequence is not None:
-        fields.append(_NULL if message.group_id is None else text_of(message.group_id))
-        fields.append(_NULL if message.group_sequence is None else encode(UInt(message.group_sequence)))
+    fields += group_of(message.group_id, message.group_sequence)
     return b"".join(
         (
             header_of(message.persistent, message.priority, ttl),
@@ -158,6 +156,16 @@ def fields_of(
         _NULL,  # content-encoding
         _NULL if expires is None else _timestamp(0x83, expires),
         _NULL if created is None else _timestamp(0x83, created),
+    ]
+
+
+def group_of(group_id: str | None, group_sequence: int | None) -> list[bytes]:
+    """The next two properties, or none if neither is there."""
+    if group_id is None and group_sequence is None:
+        return []
+    return [
+        _NULL if group_id is None else text_of(group_id),
+        _NULL if group_sequence is None else encode(UInt(group_sequence)),
     ]
 
 

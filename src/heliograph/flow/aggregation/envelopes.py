@@ -13,7 +13,7 @@ _BYTES = "base64"
 def head_of(envelope: Envelope) -> str:
     """Everything but the body."""
     head = {field.name: getattr(envelope, field.name) for field in fields(envelope) if field.name != "body"}
-    head["properties"] = dict(envelope.properties)
+    head["properties"], head["mqmd"] = dict(envelope.properties), dict(envelope.mqmd)
     return json.dumps(head, default=_plain)
 
 

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import NodeDefinition, Place
+from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
 from heliograph.flow.definition.programs import check_programs
+from heliograph.flow.documents import Place
 from heliograph.flow.engine.building import settings_of
 from heliograph.flow.formats.catalogue import MODELLED
 from heliograph.flow.formats.model.models import Models

@@ -10,17 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from heliograph.flow.definition.mistakes import Mistake
 
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where in a file something stands; lines and columns count from 1."""
-
-    file: str = ""
-    line: int = 0
-    column: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+from heliograph.flow.documents import NOWHERE, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +22,7 @@ class NodeDefinition:
     """QueueInput, Compute, ...: a key of `nodes.kinds.KINDS`."""
     properties: Mapping[str, Any]
     """Every property that the type has: checked, parameters put in, defaults filled in."""
-    place: Place = Place()
+    place: Place = NOWHERE
     places: Mapping[str, Place] = field(default_factory=dict)
     """Where each property that was given stands."""
 
@@ -45,7 +35,7 @@ class Connection:
     terminal: str
     target: str
     input: str = "in"
-    place: Place = Place()
+    place: Place = NOWHERE
 
 
 @dataclass(frozen=True, slots=True)

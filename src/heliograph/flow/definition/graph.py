@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from heliograph.flow.definition.flow import Connection, NodeDefinition, Place
+from heliograph.flow.definition.flow import Connection, NodeDefinition
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
+from heliograph.flow.documents import Place
 from heliograph.flow.nodes.properties import NodeKind
 
 _DECIDING = frozenset({"AggregateReply", "Compute", "Filter", "Python", "RouteToLabel", "Throw"})

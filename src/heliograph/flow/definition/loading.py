@@ -14,14 +14,14 @@ from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.flow.definition.checking import check_node
-from heliograph.flow.definition.document import read_document
 from heliograph.flow.definition.expanding import expanded
 from heliograph.flow.definition.files import check_files
-from heliograph.flow.definition.flow import Connection, FlowDefinition, NodeDefinition, Place
+from heliograph.flow.definition.flow import Connection, FlowDefinition, NodeDefinition
 from heliograph.flow.definition.graph import check_connections, check_inputs, check_loops
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
 from heliograph.flow.definition.parameters import overlaid, replaced
 from heliograph.flow.definition.written import Written, WrittenNode, read_flow, read_subflow
+from heliograph.flow.documents import Place, read_document
 from heliograph.flow.nodes.kinds import KINDS
 
 
@@ -59,7 +59,7 @@ class _Loading:
 
     def load(self, file: Path, environment: str | None, given: Mapping[str, Any]) -> FlowDefinition:
         findings = self._findings
-        written = read_flow(read_document(self._text(file), file.name, findings), findings)
+        written = read_flow(read_document(self._text(file), file.name, findings.mistake), findings)
         parameters = self._parameters(written, environment, given)
         raw_nodes, raw_connections = expanded(written, self._subflows(), findings)
         types = {name: node.type for name, node in raw_nodes.items()}
@@ -98,7 +98,7 @@ class _Loading:
             if not file.is_file():
                 there = known(found.stem for found in (self._folder / "parameters").glob("*.yaml"))
                 raise Problem(f"{file}: there is no environment {environment}; there are: {there}")
-            document = read_document(self._text(file), f"parameters/{file.name}", self._findings)
+            document = read_document(self._text(file), f"parameters/{file.name}", self._findings.mistake)
             values = document.value if isinstance(document.value, dict) else {}
             places = {name: document.place(name) for name in values}
             parameters = overlaid(parameters, values, places, self._findings)
@@ -107,7 +107,7 @@ class _Loading:
     def _subflows(self) -> dict[str, Written]:
         subflows = {}
         for file in sorted((self._folder / "subflows").glob("*.yaml")):
-            document = read_document(self._text(file), f"subflows/{file.name}", self._findings)
+            document = read_document(self._text(file), f"subflows/{file.name}", self._findings.mistake)
             subflows[file.stem] = read_subflow(document, self._findings)
         return subflows
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import Place
+from heliograph.flow.documents import Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import NodeDefinition, Place
+from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
+from heliograph.flow.documents import Place
 from heliograph.flow.esql import syntax
 from heliograph.flow.esql.checking import check_program
 from heliograph.flow.esql.parsing import parse_program

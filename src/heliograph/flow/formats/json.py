@@ -7,7 +7,7 @@ Members of the same name are all kept. Dates and times are written as strings su
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from decimal import Decimal, InvalidOperation
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, NoReturn
@@ -22,10 +22,17 @@ DATA = "Data"
 ITEM = "Item"
 
 _DEEPEST = 256
+_SMALL = 16_384
+"""Texts up to this length are taken whole: that is faster than to stop behind each member."""
 _STEP = 64
-"""So many members at the top are made in one step."""
+"""So many members of such a text are made in one step."""
 _MOST = 2**63
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_blanks = re.compile(r"[ \t\n\r]*").match
+_colon = re.compile(r"[ \t\n\r]*:[ \t\n\r]*").match
+_between = re.compile(r"[ \t\n\r]*([,}\]]?)[ \t\n\r]*").match
+_STRINGS_AND_WORDS = re.compile(r'"(?:[^"\\]|\\.)*"?|[-+.\w]+')
+_with_fraction = re.compile(r"[.eE]").search
 _MARKS_AND_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\],:]')
 
 
@@ -35,21 +42,16 @@ class JsonFormat:
     domain = "JSON"
 
     def read(self, part: Part, data: bytes) -> Iterator[None]:
-        """A parser: the text is looked through at once, elements are made as far as somebody looks."""
-        value = _parsed(_decoded(data, part.text))
+        """A parser: each step brings some members of the object or array at the top, with all that is in them."""
+        text = _decoded(data, part.text)
         top = Element(DATA)
         top.parent = part
         part._children = [top]
-        if isinstance(value, tuple | list):
-            top.type, members = _members(value)
-            top._children = children = []
+        steps = _from_text(text, top) if len(text) > _SMALL else _from_value(text, top)
+        for _ in steps:
             top._open = part
-            for begin in range(0, len(members), _STEP):
-                children.extend(_elements(members[begin : begin + _STEP], top, 2))
-                yield
-            top._open = None
-        else:
-            top.type, top.value = Json.VALUE, _scalar(value)
+            yield
+        top._open = None
         part._open = None
         yield
 
@@ -58,7 +60,7 @@ class JsonFormat:
         children = part.children
         if len(children) != 1 or children[0].name != DATA:
             found = ", ".join(child.name for child in children) or "none"
-            raise FormatProblem("JSON", "one field Data", found, path="JSON", number=CANNOT_WRITE)
+            raise FormatProblem("JSON", "one field Data", found, number=CANNOT_WRITE)
         name = codec(part.text.ccsid, part.text.encoding)
         try:
             return _Writer(encode_basestring).text(children[0]).encode(name)
@@ -81,27 +83,42 @@ def _decoded(data: bytes, text: Text) -> str:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"a number, found {constant}")
+    raise ValueError(constant)
 
 
 # Objects are tuples of members: that keeps members of the same name, and tells objects from arrays.
-_decode = json.JSONDecoder(object_pairs_hook=tuple, parse_float=Decimal, parse_constant=_refuse).decode
+_DECODER = json.JSONDecoder(object_pairs_hook=tuple, parse_float=Decimal, parse_constant=_refuse)
 
 
-def _parsed(text: str) -> Any:
+def _value(text: str, at: int) -> tuple[Any, int]:
+    """The value that begins at a place of a text, and where it ends."""
     try:
-        return _decode(text)
+        return _DECODER.raw_decode(text, at)
     except json.JSONDecodeError as error:
-        expected, path = _in_words(error.msg), _path_at(text, error.pos)
-        found = repr(text[error.pos : error.pos + 10]) if error.pos < len(text) else "the end of the text"
-        raise FormatProblem("JSON", expected, found, path=path, line=error.lineno, column=error.colno) from None
+        raise _problem(text, error.pos, _in_words(error.msg)) from None
     except RecursionError:
-        raise _too_deep() from None
-    except InvalidOperation:
-        raise FormatProblem("JSON", "a number that DECIMAL can hold", "one with a larger exponent") from None
-    except ValueError as error:
-        expected, _, found = str(error).partition(", found ")
-        raise FormatProblem("JSON", "a number", found or expected) from None
+        raise _too_deep(text) from None
+    except (InvalidOperation, ValueError):
+        raise _number_problem(text, at) from None
+
+
+def _problem(text: str, position: int, expected: str, found: str = "") -> FormatProblem:
+    if not found:
+        found = repr(text[position : position + 10]) if position < len(text) else "the end of the text"
+    line, column = text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
+    return FormatProblem("JSON", expected, found, path=_path_at(text, position), line=line, column=column)
+
+
+def _number_problem(text: str, at: int) -> FormatProblem:
+    """Of a number that is none, or too large: the parser does not say where it is, so it is looked for."""
+    for found in _STRINGS_AND_WORDS.finditer(text, at):
+        word = found[0]
+        try:
+            if word[0] != '"' and word not in ("true", "false", "null"):
+                Decimal(word) if _with_fraction(word) else int(word)
+        except (InvalidOperation, ValueError):
+            break
+    return _problem(text, found.start(), "a number that DECIMAL can hold", word)
 
 
 def _in_words(message: str) -> str:
@@ -122,11 +139,88 @@ def _path_at(text: str, position: int) -> str:
         elif mark == ":":
             path[-1] = last.strip('"')
         last = mark
-    return ".".join(["JSON", *filter(None, path)])
+    return ".".join(filter(None, path))
 
 
-def _too_deep() -> FormatProblem:
-    return FormatProblem("JSON", f"at most {_DEEPEST} values inside each other", "more")
+def _too_deep(text: str) -> FormatProblem:
+    """The first value that is too deep, which is looked for."""
+    depth = 0
+    for found in _MARKS_AND_STRINGS.finditer(text):
+        depth += 1 if found[0] in ("{", "[") else -1 if found[0] in ("}", "]") else 0
+        if depth > _DEEPEST:
+            break
+    return _problem(text, found.start(), f"at most {_DEEPEST} values inside each other", "more")
+
+
+def _from_value(text: str, top: Element) -> Iterator[None]:
+    """Let the parser, which is fast, take the whole text, and make elements as far as somebody looks.
+
+    A text with something wrong is read member by member: what stands before that can still be had.
+    """
+    try:
+        value = _DECODER.decode(text)
+    except (ValueError, RecursionError, InvalidOperation):
+        yield from _from_text(text, top)
+        return
+    if isinstance(value, tuple | list):
+        top.type, members = _members(value)
+        top._children = children = []
+        for begin in range(0, len(members), _STEP):
+            children += _elements(members[begin : begin + _STEP], top, 2, text)
+            yield
+    else:
+        top.type, top.value = Json.VALUE, _scalar(value)
+
+
+def _from_text(text: str, top: Element) -> Iterator[None]:
+    """Read one member at the top after the other."""
+    at = _blanks(text, 0).end()  # type: ignore[union-attr]
+    if text.startswith(("{", "["), at):
+        top.type = Json.OBJECT if text[at] == "{" else Json.ARRAY
+        top._children = []
+        at = yield from _read_members(text, at + 1, top)
+    else:
+        value, at = _value(text, at)
+        top.type, top.value = Json.VALUE, _scalar(value)
+    at = _blanks(text, at).end()  # type: ignore[union-attr]
+    if at < len(text):
+        raise _problem(text, at, "valid JSON (extra data)")
+
+
+def _read_members(text: str, at: int, top: Element) -> Generator[None, None, int]:
+    """Make the members at the top, from behind its first mark; returns the place behind its last."""
+    is_array = top.type == Json.ARRAY
+    closing, name = "]" if is_array else "}", ITEM
+    children = top._children
+    assert children is not None
+    at = _blanks(text, at).end()  # type: ignore[union-attr]
+    if text.startswith(closing, at):
+        return at + 1
+    while True:
+        if not is_array:
+            name, at = _member_name(text, at)
+        value, at = _value(text, at)
+        children += _elements(((name, value),), top, 2, text)
+        found = _between(text, at)
+        assert found is not None  # it may be empty
+        at = found.end()
+        if found[1] != ",":
+            break
+        yield
+    if found[1] != closing:
+        raise _problem(text, found.start(1), "',' delimiter")
+    return at
+
+
+def _member_name(text: str, at: int) -> tuple[str, int]:
+    """The name of a member, and where its value begins."""
+    if not text.startswith('"', at):
+        raise _problem(text, at, "property name enclosed in double quotes")
+    name, at = _value(text, at)
+    colon = _colon(text, at)
+    if colon is None:
+        raise _problem(text, at, "':' delimiter")
+    return name, colon.end()
 
 
 def _members(value: Any) -> tuple[int, Any]:
@@ -136,16 +230,16 @@ def _members(value: Any) -> tuple[int, Any]:
     return Json.ARRAY, [(ITEM, item) for item in value]
 
 
-def _elements(members: Any, parent: Element, depth: int) -> list[Element]:
+def _elements(members: Any, parent: Element, depth: int, text: str) -> list[Element]:
     if depth > _DEEPEST:
-        raise _too_deep()
+        raise _too_deep(text)
     elements = []
     for name, value in members:
         kind = type(value)
         if kind is tuple or kind is list:
             element = Element(name)
             element.type, below = _members(value)
-            element._children = _elements(below, element, depth + 1)
+            element._children = _elements(below, element, depth + 1, text)
         else:
             element = Element(name, value if kind is str else _scalar(value), Json.VALUE)
         element.parent = parent

@@ -110,6 +110,9 @@ def _from_envelope(envelope: Envelope) -> dict[str, Any]:
         "BackoutCount": envelope.backout_count,
         "ReplyToQ": envelope.reply_to,
         "UserIdentifier": envelope.user,
+        "GroupId": envelope.group_id,
+        "MsgSeqNumber": envelope.sequence,
+        **envelope.mqmd,
         "PutDate": created.date() if created is not None else None,
         "PutTime": GmtTime(created.time()) if created is not None else None,
     }
@@ -124,22 +127,42 @@ ENVELOPE_FIELDS = {
     "BackoutCount": "backout_count",
     "ReplyToQ": "reply_to",
     "UserIdentifier": "user",
+    "GroupId": "group_id",
+    "MsgSeqNumber": "sequence",
 }
 """Fields of MQMD that an envelope has under another name, and with the same value."""
+CHAINED = ("Encoding", "CodedCharSetId", "Format")
+"""Fields that say what follows the header."""
+CARRIED = {
+    field.name: field
+    for field in ALL_FIELDS
+    if field.name not in (*ENVELOPE_FIELDS, *CHAINED, "Persistence", "PutDate", "PutTime")
+}
+"""Fields that an envelope carries as they are."""
 
 
 def to_envelope(part: Part, envelope: Envelope) -> None:
     """Give an envelope what a changed MQMD says; character set, encoding and format are chained by the message."""
+    carried: dict[str, Any] = {}
     for child in part.children:
         attribute = ENVELOPE_FIELDS.get(child.name)
+        if child.name in CARRIED and child.value is not None:
+            carried[child.name] = _as(type(CARRIED[child.name].default), child.name, child.value)
         if attribute is not None and child.value is not None:
             setattr(envelope, attribute, _as(type(getattr(envelope, attribute)), child.name, child.value))
+    envelope.mqmd = {name: value for name, value in carried.items() if not _is_usual(CARRIED[name], value)}
     persistence = value_of(part, "Persistence")
     if persistence is not None:
         envelope.persistent = _as(int, "Persistence", persistence) == 1
     put_date, put_time = value_of(part, "PutDate"), value_of(part, "PutTime")
     if isinstance(put_date, date) and isinstance(put_time, GmtTime):
         envelope.created = datetime.combine(put_date, put_time.time, UTC).timestamp()
+
+
+def _is_usual(field: HeaderField, value: Any) -> bool:
+    if isinstance(value, bytes):
+        return not value.strip(b"\0")
+    return bool(value == field.default)
 
 
 def _as(kind: type, name: str, value: Any) -> Any:
@@ -154,7 +177,7 @@ def _as(kind: type, name: str, value: Any) -> Any:
     except (TypeError, ValueError):
         pass
     words = {int: "an integer", bytes: "a BLOB", str: "text"}
-    raise FormatProblem("MQMD", words[kind], repr(value), path=f"MQMD.{name}", number=CANNOT_WRITE)
+    raise FormatProblem("MQMD", words[kind], repr(value), path=name, number=CANNOT_WRITE)
 
 
 # Bytes
@@ -205,7 +228,7 @@ def write_mqmd(values: dict[str, Any], text: Text) -> bytes:
     encode = charset(text.ccsid).encode
     version = _as(int, "Version", values.get("Version") or 2)
     if version not in SIZES:
-        raise FormatProblem("MQMD", "version 1 or 2", str(version), path="MQMD.Version", number=CANNOT_WRITE)
+        raise FormatProblem("MQMD", "version 1 or 2", str(version), path="Version", number=CANNOT_WRITE)
     fields = FIELDS if version == 1 else ALL_FIELDS
     written = [encode(STRUCTURE)]
     for field in fields:
@@ -229,5 +252,5 @@ def _write_value(field: HeaderField, value: Any, encode: Any) -> Any:
     size = int(field.code[:-1])
     data = encode(_as(str, field.name, value).ljust(size)) if field.code[-1] == "c" else _as(bytes, field.name, value)
     if len(data) > size:
-        raise FormatProblem("MQMD", f"{size} bytes", repr(value), path=f"MQMD.{field.name}", number=CANNOT_WRITE)
+        raise FormatProblem("MQMD", f"{size} bytes", repr(value), path=field.name, number=CANNOT_WRITE)
     return data

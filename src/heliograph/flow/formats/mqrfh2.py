@@ -24,6 +24,8 @@ NAME_VALUE_CCSIDS = (1208, 1200, 13488, 17584)
 INHERIT = -2
 """CodedCharSetId of a body that has the same character set as the header."""
 REVERSED = 2
+DEEPEST = 32
+"""Elements of a folder inside each other."""
 FORMAT = "MQHRF2"
 """The Format of the header before."""
 
@@ -64,10 +66,13 @@ def read_head(data: bytes, text: Text) -> Head:
     if letters not in (STRUCTURE.encode(), charset(500).encode(STRUCTURE)):
         raise FormatProblem("MQRFH2", f"the letters {STRUCTURE!r}", repr(letters), offset=0)
     if version != VERSION:
-        raise FormatProblem("MQRFH2", f"version {VERSION}", str(version), path="MQRFH2.Version", offset=4)
+        raise FormatProblem("MQRFH2", f"version {VERSION}", str(version), path="Version", offset=4)
     if not FIXED <= length <= len(data) or length % 4:
         expected = f"a multiple of 4 from {FIXED} to {len(data)}"
-        raise FormatProblem("MQRFH2", expected, str(length), path="MQRFH2.StrucLength", offset=8)
+        raise FormatProblem("MQRFH2", expected, str(length), path="StrucLength", offset=8)
+    if name_value_ccsid not in NAME_VALUE_CCSIDS:
+        expected = f"one of {', '.join(map(str, NAME_VALUE_CCSIDS))}"
+        raise FormatProblem("MQRFH2", expected, str(name_value_ccsid), path="NameValueCCSID", offset=32)
     return Head(length, encoding, ccsid, decode(form).rstrip(" \0"), flags, name_value_ccsid)
 
 
@@ -124,7 +129,7 @@ def _read_folder(part: Part, folder: str, offset: int) -> None:
     try:
         reader.parser.Parse(f"<_>{folder}</_>", True)
     except (expat.ExpatError, ValueError) as error:
-        path = ".".join(["MQRFH2", *reader.path])
+        path = ".".join(reader.path)
         raise FormatProblem("MQRFH2", "a folder in XML", f"{folder!r} ({error})", path=path, offset=offset) from None
 
 
@@ -150,6 +155,8 @@ class _FolderReader:
         if not self._stack:
             self._stack.append((self._part, {}))
             return
+        if len(self._stack) > DEEPEST:
+            raise ValueError(f"more than {DEEPEST} elements inside each other")
         parent = self._stack[-1][0]
         element = Element(name)
         element.parent = parent
@@ -188,7 +195,7 @@ def _write(values: dict[str, Any], written: list[Element], text: Text) -> bytes:
     name_value_ccsid = values["NameValueCCSID"]
     if name_value_ccsid not in NAME_VALUE_CCSIDS:
         known = ", ".join(str(each) for each in NAME_VALUE_CCSIDS)
-        path = "MQRFH2.NameValueCCSID"
+        path = "NameValueCCSID"
         raise FormatProblem("MQRFH2", f"one of {known}", str(name_value_ccsid), path=path, number=CANNOT_WRITE)
     order, kind, outer = _order(text), charset(name_value_ccsid, text.encoding), charset(text.ccsid)
     body = bytearray()
@@ -210,7 +217,7 @@ def _write(values: dict[str, Any], written: list[Element], text: Text) -> bytes:
             name_value_ccsid,
         )
     except struct.error as error:
-        raise FormatProblem("MQRFH2", "integers of 4 bytes", str(error), path="MQRFH2", number=CANNOT_WRITE) from None
+        raise FormatProblem("MQRFH2", "integers of 4 bytes", str(error), number=CANNOT_WRITE) from None
     return fixed + bytes(body)
 
 

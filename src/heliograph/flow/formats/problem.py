@@ -8,6 +8,18 @@ CANNOT_READ = 5009
 CANNOT_WRITE = 5010
 
 
+LONGEST = 200
+"""Characters of what was found, or of a path: a message can be large, what is said about it is for a log."""
+
+
+def shortened(text: str) -> str:
+    """The text, without its middle if it is long."""
+    if len(text) <= LONGEST:
+        return text
+    half = LONGEST // 2
+    return f"{text[:half]} ... {text[-half:]}"
+
+
 class FormatProblem(Problem):
     """Bytes that a format cannot read, or elements that it cannot write; says what was expected, what came, and where.
 
@@ -35,7 +47,7 @@ class FormatProblem(Problem):
         self.line = line
         self.column = column
         self.number = number
-        super().__init__(f"{self._where()}: expected {expected}, found {found}")
+        super().__init__(f"{self._where()}: expected {expected}, found {shortened(found)}")
 
     def _where(self) -> str:
         where = [self.format]
@@ -44,7 +56,7 @@ class FormatProblem(Problem):
         if self.offset is not None:
             where.append(f"offset {self.offset}")
         if self.path:
-            where.append(f"field {self.path}")
+            where.append(f"field {shortened(self.path)}")
         return ", ".join(where)
 
     def __reduce__(self) -> tuple[object, ...]:

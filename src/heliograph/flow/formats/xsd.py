@@ -2,11 +2,14 @@
 
 Types, occurrences, choices, defaults, nillable elements, namespaces and facets (enumerations, lengths, patterns,
 limits) come from the schema. A type that others extend may have what they add, as `xsi:type` allows. `format:` beside
-`file:` in a model file says what the physical format is called; it is XML1 otherwise.
+`file:` in a model file says what the physical format is called; it is XML1 otherwise. Files beside the schema can be
+included and imported. Types that contain themselves, mixed content, xs:any and xs:anyAttribute are refused: fields of a
+model have names, and its groups an end.
 """
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import xmlschema
@@ -19,6 +22,7 @@ from xmlschema.validators import (
     XsdSimpleType,
 )
 
+from heliograph.flow.documents import Place
 from heliograph.flow.formats.model.conversion import CONVERSIONS
 from heliograph.flow.formats.model.kinds import Imported
 from heliograph.flow.formats.model.logical import (
@@ -29,11 +33,11 @@ from heliograph.flow.formats.model.logical import (
     Occurs,
     Order,
     PhysicalFormat,
-    Place,
     Properties,
     Type,
 )
 from heliograph.flow.formats.model.problem import ModelProblem
+from heliograph.flow.formats.schema_files import SchemaFiles
 
 Component = Any
 """A component of the library's: told apart by isinstance, for its declared types are wider than what schemas have."""
@@ -59,31 +63,33 @@ LIMITS = ("minInclusive", "maxInclusive", "minExclusive", "maxExclusive")
 ORDERS = {"sequence": Order.SEQUENCE, "choice": Order.CHOICE, "all": Order.ALL}
 
 
-def import_messages(text: str, file: str, options: Mapping[str, Any], place: Place) -> Imported:
+def import_messages(
+    text: str, file: str, options: Mapping[str, Any], place: Place, others: Mapping[str, str]
+) -> Imported:
     """The messages of a schema."""
     for name in options:
         if name not in OPTIONS:
             raise ModelProblem(place, f"unknown key {name}; known are {', '.join(OPTIONS)}")
     form = str(options.get("format", DEFAULT_FORMAT))
+    files = SchemaFiles(text, file, others)
     try:
-        schema = xmlschema.XMLSchema(text, allow="none")
+        schema = files.schema()
     except (xmlschema.XMLSchemaException, SyntaxError) as error:
         line = getattr(error, "sourceline", None) or getattr(error, "lineno", None) or 1
         said = getattr(error, "message", None) or str(error)
         raise ModelProblem(Place(file, line), f"cannot use this XML schema: {str(said).splitlines()[0]}") from None
-    reader = _Schema(schema, text, file, form)
+    reader = _Schema(schema, files, form)
     messages = {element.local_name: reader.message(element) for element in reader.roots()}
     if not messages:
         raise ModelProblem(Place(file, 1), "expected global elements of complex types, found none")
     properties = {"xmlDeclaration": bool(options["xmlDeclaration"])} if "xmlDeclaration" in options else {}
-    return Imported(messages, {form: PhysicalFormat(form, "XML", place, properties)})
+    return Imported(messages, {form: PhysicalFormat(form, "XML", place, properties)}, frozenset(files.texts) - {file})
 
 
 class _Schema:
-    def __init__(self, schema: Component, text: str, file: str, form: str) -> None:
+    def __init__(self, schema: Component, files: SchemaFiles, form: str) -> None:
         self.schema = schema
-        self.text = text
-        self.file = file
+        self._place = files.place
         self.form = form
         self._within: list[Component] = []
 
@@ -97,11 +103,6 @@ class _Schema:
         """The message whose root is this element."""
         group = self._group(element, element.type)
         return Message(element.local_name, group)
-
-    def _place(self, name: str) -> Place:
-        """Where a name first stands: the library does not keep lines."""
-        found = re.search(rf"""\bname\s*=\s*["']{re.escape(name)}["']""", self.text)
-        return Place(self.file, self.text.count("\n", 0, found.start()) + 1 if found else 1)
 
     def _element(self, element: Component) -> Member:
         if isinstance(element.type, XsdComplexType):
@@ -131,7 +132,14 @@ class _Schema:
             members += inside
         self._within.pop()
         return Group(
-            element.local_name, order, tuple(members), place, _occurs(element), _namespace(element), {self.form: {}}
+            element.local_name,
+            order,
+            tuple(members),
+            place,
+            _occurs(element),
+            _namespace(element),
+            {self.form: {}},
+            bool(element.nillable),
         )
 
     def _members(self, group: Component, place: Place) -> Iterator[Member]:
@@ -223,17 +231,4 @@ def _occurs(one: Component) -> Occurs:
 
 
 def _optional(member: Member) -> Member:
-    occurs = Occurs(0, member.occurs.most)
-    if isinstance(member, Field):
-        return Field(
-            member.name,
-            member.type,
-            member.place,
-            occurs,
-            member.default,
-            member.nillable,
-            member.values,
-            member.namespace,
-            member.physical,
-        )
-    return Group(member.name, member.order, member.members, member.place, occurs, member.namespace, member.physical)
+    return replace(member, occurs=Occurs(0, member.occurs.most))

@@ -26,8 +26,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from heliograph.flow.definition.document import Document, read_document
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
+from heliograph.flow.documents import Document, read_document
 
 _TREES = frozenset(
     {
@@ -93,7 +93,7 @@ class _Scope:
 
 def mapping_text(text: str, file: str, findings: Findings) -> tuple[str, str]:
     """The name of the mapping and its ESQL; what is wrong are findings."""
-    document = read_document(text, file, findings)
+    document = read_document(text, file, findings.mistake)
     return _Generation(document, findings).text()
 
 

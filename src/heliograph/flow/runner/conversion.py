@@ -7,6 +7,8 @@
 | anything else | JSON, format MQSTR |
 | message and correlation id | bytes: of a text in UTF-8, of a number or a UUID as JMS writes them, else as they are |
 | delivery count | backout count |
+| group id and sequence | the same; a group id that is no text is `JMS_IBM_MQMD_GroupId` |
+| `JMS_IBM_MQMD_Report` and so on | the other fields of MQMD |
 
 The other way, identifiers that can be read are texts, and others bytes.
 """
@@ -20,12 +22,17 @@ from heliograph.client import Topic, encoded
 from heliograph.client.problems import MessageFormat
 from heliograph.flow.engine.effects import DeadLetter, Publish, Put
 from heliograph.flow.envelope import Envelope
+from heliograph.flow.formats.mqmd import CARRIED
 
 TEXT = "MQSTR"
 REQUEST, DATAGRAM = 1, 8
 DEFAULT_CCSID, DEFAULT_ENCODING = 1208, 546
 FORMAT, CCSID, ENCODING, TYPE = "JMS_IBM_Format", "JMS_IBM_Character_Set", "JMS_IBM_Encoding", "JMS_IBM_MsgType"
-_OURS = frozenset({FORMAT, CCSID, ENCODING, TYPE})
+HEADER = "JMS_IBM_MQMD_"
+"""Before the names of further fields of MQMD."""
+GROUP = HEADER + "GroupId"
+"""For groups that no text can name."""
+_OURS = frozenset({FORMAT, CCSID, ENCODING, TYPE, GROUP, *(HEADER + name for name in CARRIED)})
 _SPECIAL = b"ID:AMQP_U"
 _NUMBER, _UUID = b"ID:AMQP_ULONG:", b"ID:AMQP_UUID:"
 _QUEUE, _TOPIC = "queue://", "topic://"
@@ -90,11 +97,16 @@ class ServerEnvelope(Envelope):
         self.content_type = read.content_type or ""
         self.ccsid, self.encoding = DEFAULT_CCSID, DEFAULT_ENCODING
         self.message_type = REQUEST if self.reply_to else DATAGRAM
+        self.group_id = (read.group_id or "").encode()
+        self.sequence = 1 if read.group_sequence is None else read.group_sequence
+        self.mqmd = {}
         if properties and not _OURS.isdisjoint(properties):
             self.format = str(properties.get(FORMAT, self.format))
             self.ccsid = _number(properties.get(CCSID), DEFAULT_CCSID)
             self.encoding = _number(properties.get(ENCODING), DEFAULT_ENCODING)
             self.message_type = _number(properties.get(TYPE), self.message_type)
+            self.group_id = _identifier(properties.get(GROUP)) or self.group_id
+            self.mqmd = {name: properties[HEADER + name] for name in CARRIED if HEADER + name in properties}
             properties = {name: value for name, value in properties.items() if name not in _OURS}
         self.properties = properties
 
@@ -196,6 +208,7 @@ def _encode(envelope: Envelope, place: str, now: int, annotations: Mapping[str, 
     body = envelope.body
     text = envelope.format.rstrip() == TEXT and envelope.ccsid == DEFAULT_CCSID and _is_text(body)
     reply_to = envelope.reply_to
+    group = amqp_identifier(envelope.group_id)
     try:
         return encoded.write(
             body,
@@ -213,6 +226,8 @@ def _encode(envelope: Envelope, place: str, now: int, annotations: Mapping[str, 
             correlation_id=amqp_identifier(envelope.correlation_id),
             content_type=envelope.content_type or None,
             created=now,
+            group_id=group if type(group) is str else None,
+            group_sequence=None if group is None else envelope.sequence,
         )
     except (TypeError, ValueError, OverflowError, AttributeError) as error:
         raise MessageFormat(f"this message cannot be put: {error}") from error
@@ -238,4 +253,8 @@ def _properties(envelope: Envelope, text: bool) -> Mapping[str, Any]:
         more[ENCODING] = envelope.encoding
     if envelope.message_type != (REQUEST if envelope.reply_to else DATAGRAM):
         more[TYPE] = envelope.message_type
+    if envelope.group_id and type(amqp_identifier(envelope.group_id)) is not str:
+        more[GROUP] = envelope.group_id
+    for name, value in envelope.mqmd.items():
+        more[HEADER + name] = value
     return {**envelope.properties, **more} if more else envelope.properties

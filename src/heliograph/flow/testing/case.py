@@ -36,9 +36,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from heliograph.flow.definition.document import Document, read_document
-from heliograph.flow.definition.flow import Place
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
+from heliograph.flow.documents import Document, Place, read_document
 from heliograph.flow.envelope import Envelope
 from heliograph.flow.testing.flow_under_test import NOON
 
@@ -113,7 +112,7 @@ class Case:
 def read_cases(file: Path, shown: str) -> list[Case]:
     """The cases of a file; `shown` is what the file is called in messages. A `DefinitionProblem` has all mistakes."""
     findings = Findings()
-    document = read_document(file.read_text("utf-8"), shown, findings)
+    document = read_document(file.read_text("utf-8"), shown, findings.mistake)
     value = document.value
     cases: list[Case] = []
     if isinstance(value, dict) and "cases" in value:

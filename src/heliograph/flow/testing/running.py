@@ -9,8 +9,8 @@ from time import perf_counter
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import Place
 from heliograph.flow.definition.loading import load_flow
+from heliograph.flow.documents import Place
 from heliograph.flow.engine.building import Building
 from heliograph.flow.engine.compiled import Observer
 from heliograph.flow.envelope import Envelope

@@ -48,6 +48,9 @@ class Element:
     Change it through its methods: they tell the part it belongs to, and keep what makes look-ups fast.
     """
 
+    is_part = False
+    """Whether it is a child of a message's root, with bytes of its own."""
+
     # With slots that are all set, making an element is as fast as with defaults in the class, and reading is faster.
     __slots__ = ("_at", "_children", "_index", "_open", "name", "namespace", "parent", "type", "value")
 
@@ -170,12 +173,17 @@ class Element:
         return element
 
     def path(self) -> str:
-        """The names from its part (or the topmost element) down to it, for people."""
-        names = [self.name]
+        """Where it stands in its part (or under the topmost element), for people: `Order.Item[2].Price`.
+
+        The first of several with the same name has no number.
+        """
+        names: list[str] = []
         element = self
-        while type(element) is Element and element.parent is not None:
+        while element.parent is not None and not element.is_part:
+            same = [one for one in element.parent._children or () if one.name == element.name]
+            number = next((at for at, one in enumerate(same, 1) if one is element), 1)
+            names.append(element.name if number == 1 else f"{element.name}[{number}]")
             element = element.parent
-            names.append(element.name)
         return ".".join(reversed(names))
 
     def part(self) -> "Part | None":

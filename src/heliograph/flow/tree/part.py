@@ -55,6 +55,8 @@ _NO_TEXT = Text()
 class Part(Element):
     """A child of the message's root."""
 
+    is_part = True
+
     def __init__(self, format: Format, data: bytes | None = None, text: Text = _NO_TEXT) -> None:  # noqa: A002
         super().__init__(format.domain, None, NAME)
         self.format = format

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from heliograph.flow.documents import Place
 from heliograph.flow.formats.copybook.items import Item
 from heliograph.flow.formats.copybook.slack import boundary, slack_of
 from heliograph.flow.formats.cwf.properties import PROPERTIES
@@ -27,7 +28,6 @@ from heliograph.flow.formats.model import (
     Occurs,
     Order,
     PhysicalFormat,
-    Place,
     Type,
 )
 from heliograph.flow.formats.model.kinds import Imported
@@ -35,6 +35,8 @@ from heliograph.flow.formats.model.kinds import Imported
 OPTIONS = {"format", "encoding", "binaryFloatRep", "byteOrder", "occursPadding", "choices"}
 FIGURATIVE = {"SPACE": "", "SPACES": "", "ZERO": 0, "ZEROS": 0, "ZEROES": 0}
 MOST_IN_A_RANGE = 1000
+INTEGER_DIGITS = 18
+"""More do not fit an INTEGER of ESQL, so such numbers are decimals."""
 FLOATS = {"SINGLE": 4, "DOUBLE": 8}
 
 
@@ -202,7 +204,8 @@ class _Record:
             return Type.BINARY, {"length": size}
         if pic.kind != "numeric":
             return Type.STRING, {"length": size, **_justified(item)}
-        kind = Type.DECIMAL if pic.scale > 0 else Type.INTEGER
+        digits = pic.size - min(pic.scale, 0)
+        kind = Type.DECIMAL if pic.scale > 0 or digits > INTEGER_DIGITS else Type.INTEGER
         own: dict[str, Any] = {"length": size, "decimalSigned": pic.signed}
         if pic.scale:
             own["virtualDecimalPoint"] = pic.scale

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from heliograph.flow.documents import Place
 from heliograph.flow.formats.copybook.picture import Picture, picture
 from heliograph.flow.formats.copybook.sentences import Sentence, Token
-from heliograph.flow.formats.model import ModelProblem, Place
+from heliograph.flow.formats.model import ModelProblem
 
 USAGES = {
     "DISPLAY": "DISPLAY",

@@ -17,8 +17,9 @@ class Cwf:
         """Source of the reader and the writer."""
         source = Source(f"{message.name} as {form.name}, CCSID {text.ccsid}, encoding {text.encoding}")
         root = plan(message, form, text)
-        generate_reader(source, root, form.name)
-        generate_writer(source, root, form.name)
+        title = f"{form.kind} {form.name} of {message.name}"
+        generate_reader(source, root, title)
+        generate_writer(source, root, title)
         return source
 
 

@@ -151,6 +151,9 @@ class _Reader:
             site = Site(op.path, "o", expected)
             add(f"n = int({op.target.variable})", site)
             add(f"if not 0 <= n{high}: raise ValueError(n)", site)
+            # fields can have a length of 0, but a count that is larger than the whole message is no count
+            limit = Site(op.path, "o", f"a count in {op.target.path} that the message has room for")
+            add("if n > len(data): raise ValueError(n)", limit)
             opening = f"for {op.index} in range(n):"
         if start:
             add(f"{start} = o")

@@ -24,7 +24,7 @@ from heliograph.flow.formats.cwf.shapes import (
 )
 from heliograph.flow.formats.cwf.zoned import ASCII, ASCII_TRANSLATED, EBCDIC, SignOrientation, Zones
 from heliograph.flow.formats.model import Field, ModelProblem, PhysicalFormat, Type, reference
-from heliograph.flow.formats.model.conversion import CLASSES
+from heliograph.flow.formats.model.conversion import CLASSES, integer
 from heliograph.flow.tree import Text
 
 INTEGERS, DECIMALS, FLOATS = 0xF, 0xF0, 0xF00
@@ -33,6 +33,7 @@ REVERSED_INTEGERS, REVERSED_DECIMALS, REVERSED_FLOATS, HEXADECIMAL_FLOATS = 0x2,
 NUMBERS = (Type.INTEGER, Type.DECIMAL)
 CALENDARS = (Type.DATE, Type.TIME, Type.DATETIME)
 PATTERNS = {Type.DATE: "yyyy-MM-dd", Type.TIME: "HH:mm:ss", Type.DATETIME: "yyyy-MM-dd'T'HH:mm:ss"}
+INTEGER = re.compile(r"[+-]?[0-9]+").fullmatch
 ENTITY = re.compile(r"%(?:#x([0-9A-Fa-f]+)|(NUL|SP));")
 
 
@@ -183,9 +184,9 @@ def _zero_filled(form: Any, width: int, value: Any) -> str:
 
 
 def _parse_integer(text: str) -> int:
-    if not text.lstrip("+-").isdigit():
+    if INTEGER(text) is None:
         raise ValueError(repr(text))
-    return int(text)
+    return integer(text)
 
 
 def _parse_decimal(text: str) -> Decimal:

@@ -9,7 +9,6 @@ from heliograph.flow.formats.model.logical import (
     Occurs,
     Order,
     PhysicalFormat,
-    Place,
     Type,
 )
 from heliograph.flow.formats.model.models import ModelFormat, Models
@@ -30,7 +29,6 @@ __all__ = [
     "Occurs",
     "Order",
     "PhysicalFormat",
-    "Place",
     "Property",
     "Reference",
     "Site",

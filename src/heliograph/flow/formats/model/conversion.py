@@ -13,6 +13,7 @@ from typing import Any
 from heliograph.flow.formats.model.logical import Type
 from heliograph.flow.values.conversions import convert
 from heliograph.flow.values.errors import EsqlError
+from heliograph.flow.values.literals import MAX_INTEGER, MIN_INTEGER
 from heliograph.flow.values.types import Type as EsqlType
 
 MIDNIGHT = datetime(1970, 1, 1)
@@ -22,6 +23,14 @@ MIDNIGHT = datetime(1970, 1, 1)
 def shown(value: object) -> str:
     """A value as a problem shows it."""
     return "nothing" if value is None else f"{value!r} ({type(value).__name__})"
+
+
+def integer(text: str) -> int:
+    """The integer in digits, with a sign or without, if ESQL's integers can hold it."""
+    number = int(text)
+    if MIN_INTEGER <= number <= MAX_INTEGER:
+        return number
+    raise ValueError(text)
 
 
 def _converted(target: EsqlType, value: Any) -> Any:

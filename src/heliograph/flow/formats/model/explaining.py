@@ -20,16 +20,19 @@ def read_problem(error: Exception, sites: Mapping[int, Site], form: str, data: b
     """The problem of a reader; the error was caught in the generated function itself."""
     site, local = _site(error, sites)
     offset = eval(site.at, {}, local) if site.at else None  # noqa: S307 - we generated it
-    found, path = _found(error), site.path
+    found, path, expected = _found(error), site.path, site.expected
     if isinstance(error, struct.error) and offset is not None:
         left = max(len(data) - offset, 0)
         found = f"{left} bytes"
-        for end, part_path in site.parts:
+        start = 0
+        for end, part_path in site.parts:  # several fields are read at once: this is the first that is not all there
             if end > left:
-                path = part_path
+                path, offset = part_path, offset + start
+                expected, found = f"{end - start} bytes", f"{max(left - start, 0)} bytes"
                 break
+            start = end
     return FormatProblem(
-        form, site.expected or "other bytes", found, path=_numbered(path, local), offset=offset, number=CANNOT_READ
+        form, expected or "other bytes", found, path=_numbered(path, local), offset=offset, number=CANNOT_READ
     )
 
 

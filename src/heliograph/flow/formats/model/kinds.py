@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
-from heliograph.flow.formats.model.logical import Message, PhysicalFormat, Place
+from heliograph.flow.documents import Place
+from heliograph.flow.formats.model.logical import Message, PhysicalFormat
 from heliograph.flow.formats.model.problem import ModelProblem
 from heliograph.flow.formats.model.properties import Property
 from heliograph.flow.formats.model.source import Source
@@ -46,13 +47,20 @@ class Imported(NamedTuple):
 
     messages: Mapping[str, Message]
     formats: Mapping[str, PhysicalFormat]
+    files: frozenset[str] = frozenset()
+    """Further files that it has taken in: they are no models of their own."""
 
 
 class Import(Protocol):
     """Reads messages from a file that is not a model file."""
 
-    def __call__(self, text: str, file: str, options: Mapping[str, Any], place: Place) -> Imported:
-        """The messages; options are those beside `file:` in the model file, at this place."""
+    def __call__(
+        self, text: str, file: str, options: Mapping[str, Any], place: Place, others: Mapping[str, str]
+    ) -> Imported:
+        """The messages; options are those beside `file:` in the model file, at this place.
+
+        `others` has the texts of all files in the folder, by name.
+        """
 
 
 def kind_named(name: str, place: Place) -> Kind:

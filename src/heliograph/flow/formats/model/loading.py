@@ -31,8 +31,8 @@ from importlib import resources
 from pathlib import PurePath
 from typing import Any
 
-from heliograph.flow.formats.model.document import Entry, parse_yaml
-from heliograph.flow.formats.model.kinds import import_for, kind_named
+from heliograph.flow.documents import Entry, Place, read_entries
+from heliograph.flow.formats.model.kinds import Imported, import_for, kind_named
 from heliograph.flow.formats.model.logical import (
     ONCE,
     Field,
@@ -43,7 +43,6 @@ from heliograph.flow.formats.model.logical import (
     Occurs,
     Order,
     PhysicalFormat,
-    Place,
     Properties,
     Type,
 )
@@ -66,13 +65,24 @@ def load_models(sources: Mapping[str, str]) -> dict[str, Model]:
             loader = _ModelFile(file, text, sources)
             models[loader.name] = loader.model()
             imported |= loader.imported
+    problems: dict[str, ModelProblem] = {}
+    alone: dict[str, Imported] = {}
     for file, text in sources.items():
         if not file.endswith(MODEL_SUFFIX) and file not in imported:
-            name, place = PurePath(file).stem, Place(file, 1)
+            place = Place(file, 1)
+            try:
+                alone[file] = import_for(PurePath(file).suffix, place)(text, file, {}, place, sources)
+            except ModelProblem as problem:
+                problems[file] = problem  # perhaps it is only a piece of another file
+    pieces = imported.union(*(brought.files for brought in alone.values()))
+    for file in sources:
+        if file in problems and file not in pieces:
+            raise problems[file]
+        if file in alone and file not in pieces:
+            name = PurePath(file).stem
             if name in models:
-                raise ModelProblem(place, f"there is a model {name} already, in {models[name].file}")
-            messages, formats = import_for(PurePath(file).suffix, place)(text, file, {}, place)
-            models[name] = Model(name, messages, formats, file)
+                raise ModelProblem(Place(file, 1), f"there is a model {name} already, in {models[name].file}")
+            models[name] = Model(name, alone[file].messages, alone[file].formats, file)
     return models
 
 
@@ -84,7 +94,7 @@ class _ModelFile:
         self.name = file.removesuffix(MODEL_SUFFIX)
         self.imported: set[str] = set()
         self._sources = sources
-        self._root = parse_yaml(text, file)
+        self._root = read_entries(text, file, ModelProblem)
         self._formats: dict[str, PhysicalFormat] = {}
         self._types: dict[str, Entry] = {}
         self._within: list[str] = []
@@ -122,7 +132,8 @@ class _ModelFile:
         if text is None:
             raise ModelProblem(entry.place, f"expected a file beside this one, found {file!r}")
         self.imported.add(file)
-        brought = import_for(PurePath(file).suffix, entry.place)(text, file, options, entry.place)
+        brought = import_for(PurePath(file).suffix, entry.place)(text, file, options, entry.place, self._sources)
+        self.imported |= brought.files
         for name, message in brought.messages.items():
             if name in messages:
                 raise ModelProblem(entry.place, f"there is a message {name} already")

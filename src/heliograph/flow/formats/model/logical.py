@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from heliograph.flow.documents import Place
+
 Properties = Mapping[str, Any]
 """Physical properties by name: str, int or bool, checked by the kind of format that they are for."""
 
@@ -33,17 +35,6 @@ class Order(Enum):
     SEQUENCE = "sequence"
     CHOICE = "choice"
     ALL = "all"
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where something is written."""
-
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +82,7 @@ class Group:
     occurs: Occurs = ONCE
     namespace: str = ""
     physical: Mapping[str, Properties] = field(default_factory=dict)
+    nillable: bool = False
 
     def fields(self) -> Iterator[Field]:
         """All fields below, in order."""

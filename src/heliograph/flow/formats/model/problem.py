@@ -1,7 +1,7 @@
 """What is wrong with a model."""
 
 from heliograph.errors import Problem
-from heliograph.flow.formats.model.logical import Place
+from heliograph.flow.documents import Place
 
 
 class ModelProblem(Problem):

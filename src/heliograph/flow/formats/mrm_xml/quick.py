@@ -5,7 +5,7 @@ other way reads the document from its beginning and says what is wrong.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
 from heliograph.flow.formats.mrm_xml.shapes import Content, Document
@@ -18,6 +18,10 @@ _DECLARATION = re.compile(
     r"""<\?xml version=(["'])1\.[0-9]+\1(?: encoding=(["'])[A-Za-z][A-Za-z0-9._-]*\2)?"""
     r"""(?: standalone=(["'])(?:yes|no)\3)?\s*\?>\s*"""
 ).match
+
+
+PAUSE = 8
+"""Members of the message after which the reader stops, if nobody wants more."""
 
 
 class _Unusual(Exception):
@@ -41,37 +45,52 @@ class QuickReader:
         declared = f' xmlns="{document.namespace}"' if document.namespace else ""
         self._opening = f"{document.tag}{declared}"
 
-    def read(self, text: str, parent: Element) -> list[Element] | None:
-        """The members of the message; None if the document is not usual."""
+    def read(self, text: str, parent: Element, children: list[Element]) -> Generator[None, None, bool]:
+        """Add the members of the message, some with each step; False if something is not usual."""
         if self._table is None or "&" in text or "]]>" in text or not text.isascii():
-            return None
+            return False
         data = text.encode()
         if len(data.translate(None, _FORBIDDEN)) != len(data):
-            return None
+            return False
         declaration = _DECLARATION(text)
         before, *pieces = (text[declaration.end() :] if declaration is not None else text).split("<")
         try:
             opening, _, blank = pieces[0].partition(">")
             if before or opening != self._opening or blank.strip(_BLANKS):
-                return None
-            children, at = _members(pieces, 1, self._table, parent, self._closing)
+                return False
+            at, codes = 1, ""
+            while True:
+                at, codes, ended = _members(pieces, at, self._table, parent, self._closing, children, codes, PAUSE)
+                if ended:
+                    return at == len(pieces)
+                yield
         except (_Unusual, ValueError, IndexError):
-            return None
-        return children if at == len(pieces) else None
+            return False
 
 
-def _members(pieces: list[str], at: int, table: _Table, parent: Element, closing: str) -> tuple[list[Element], int]:
-    """The members of an element whose start tag was at the piece before, and the place behind its end tag."""
+def _members(
+    pieces: list[str],
+    at: int,
+    table: _Table,
+    parent: Element,
+    closing: str,
+    children: list[Element],
+    codes: str,
+    most: int,
+) -> tuple[int, str, bool]:
+    """Add the next members of an element; the place behind them, the codes of all so far, and whether it has ended.
+
+    At most so many in one go; a most of 0 is for all.
+    """
     known, fits = table
-    children: list[Element] = []
-    codes = ""
+    count = 0
     while True:
         tag, _, text = pieces[at].partition(">")
         entry = known.get(tag)
         if entry is None:
             if not pieces[at].startswith(closing) or text.strip(_BLANKS) or fits(codes) is None:
                 raise _Unusual
-            return children, at + 1
+            return at + 1, codes, True
         end, name, parse, inner, code, namespace = entry
         if inner is None:
             following = pieces[at + 1]
@@ -85,10 +104,15 @@ def _members(pieces: list[str], at: int, table: _Table, parent: Element, closing
             if text.strip(_BLANKS):
                 raise _Unusual
             child = Element(name, None, NAME, namespace)
-            child._children, at = _members(pieces, at + 1, inner, child, end)
+            inside: list[Element] = []
+            child._children = inside
+            at, _, _ = _members(pieces, at + 1, inner, child, end, inside, "", 0)
         child.parent = parent
         children.append(child)
         codes += code
+        count += 1
+        if count == most:
+            return at, codes, False
 
 
 def _table(content: Content, namespace: str) -> _Table | None:

@@ -6,7 +6,6 @@ from xml.parsers import expat
 
 from heliograph.flow.formats.mrm_xml.quick import QuickReader
 from heliograph.flow.formats.mrm_xml.shapes import XSI, Content, Document, Shape
-from heliograph.flow.formats.paths import path_of
 from heliograph.flow.formats.problem import FormatProblem
 from heliograph.flow.formats.xml.decoding import decode
 from heliograph.flow.formats.xml.dialect import XMLNSC
@@ -28,20 +27,28 @@ class Reader:
         self._quick = QuickReader(document)
 
     def read(self, part: Part, data: bytes) -> Iterator[None]:
-        """See Format. One step: whether an element is right depends on those behind it."""
-        self._read(part, data)
+        """See Format: members one by one. Whether none is missing is known only at the end."""
+        text = decode(data, part.text, self.document.title)
+        children: list[Element] = []
+        part._children = children
+        whole = yield from self._quick.read(text, part, children)
+        if not whole:
+            yield from self._read(part, text, len(children))
+        part._open = None
         yield
 
-    def _read(self, part: Part, data: bytes) -> None:
-        text = decode(data, part.text, self.document.title)
-        children = self._quick.read(text, part)
-        if children is not None:
-            part._children = children
-            part._open = None
-            return
-        for _ in read_document(part, self.dialect, text):
-            pass
-        _Typing(self.document, part, text).document_element()
+    def _read(self, part: Part, text: str, known: int) -> Iterator[None]:
+        """Read on behind so many members, the other way."""
+        apart = Part(part.format, None, part.text)
+        typing = _Typing(self.document, part, text)
+        for _ in read_document(apart, self.dialect, text):
+            root = _root_of(apart)
+            if root is not None and root._children:
+                yield from typing.members(root, root._children[:-1], known)  # the last may not be complete
+        root = _root_of(apart)
+        assert root is not None
+        yield from typing.members(root, root.children, known)
+        typing.end(root)
 
 
 class _Typing:
@@ -51,47 +58,69 @@ class _Typing:
         self.document = document
         self.part = part
         self.text = text
+        self._attributes: set[int] = set()
+        """Which elements of the tree are no elements of the document."""
+        self._seen = 0
+        self._codes: list[str] = []
 
-    def document_element(self) -> None:
-        """The root, whose members become those of the part."""
+    def members(self, root: Element, children: list[Element], known: int) -> Iterator[None]:
+        """Give the part those members that it does not have yet; so many have been read in another way."""
         document, part = self.document, self.part
-        root = next(child for child in part._children or () if child.type in _ELEMENTS)
         if root.name != document.tag or root.namespace != document.namespace:
-            raise self._problem(root, f"element {_named(document.tag, document.namespace)}", _found(root))
-        self._content(root, document.content)
-        children = root._children or []
-        for child in children:
+            raise self._problem(part, f"element {_named(document.tag, document.namespace)}", _found(root))
+        kept = part._children
+        assert kept is not None
+        for child in children[self._seen :]:
+            self._seen += 1
+            if len(self._codes) < known and child.type in _ELEMENTS:
+                self._codes.append(document.content.elements[child.name].code)
+                continue
             child.parent = part
-        part.value = root.value
-        part._children = children
-        part._index = None
+            kept.append(child)
+            stays = False
+            try:
+                stays = self._member(part, document.content, child, self._codes)
+            finally:
+                if not stays:
+                    kept.pop()
+            yield
+
+    def end(self, root: Element) -> None:
+        """All members are there: see whether they are enough."""
+        part, content = self.part, self.document.content
+        part.value, part.type = root.value, root.type
+        self._check_text(part, content, root.children)
+        self._finish(part, content, self._codes, part._children or [], null=False)
 
     def _content(self, element: Element, content: Content) -> None:
-        known = content.elements
         codes: list[str] = []
-        kept: list[Element] = []
-        attributes: list[Element] = []
-        children = element._children or ()
-        if known and element.type != NAME and not children and str(element.value or "").strip():
+        children = element.children
+        self._check_text(element, content, children)
+        null = _is_null(element)
+        kept = [child for child in children if self._member(element, content, child, codes)]
+        self._finish(element, content, codes, kept, null)
+
+    def _check_text(self, element: Element, content: Content, children: list[Element]) -> None:
+        if content.elements and element.type != NAME and not children and str(element.value or "").strip():
             raise self._problem(element, f"elements {', '.join(content.known())}", repr(element.value))
-        for child in children:
-            shape = known.get(child.name)
-            if shape is None or child.type not in _ELEMENTS or child.namespace != shape.namespace:
-                if self._other(element, content, child):
-                    kept.append(child)
-                    attributes.append(child)
-                continue
-            codes.append(shape.code)
-            kept.append(child)
-            if shape.inner is not None:
-                child.name = shape.name
-                self._content(child, shape.inner)
-                continue
-            if child._children is not None or child.value == "":
-                self._unusual(child, shape)
-                continue
-            values = shape.values
-            parse = values.parse  # type: ignore[union-attr]
+
+    def _member(self, element: Element, content: Content, child: Element, codes: list[str]) -> bool:
+        """Give a member its type; whether it stays in the tree."""
+        shape = content.elements.get(child.name)
+        if shape is None or child.type not in _ELEMENTS or child.namespace != shape.namespace:
+            if not self._other(element, content, child):
+                return False
+            self._attributes.add(id(child))
+            child.type = NAME_VALUE
+            return True
+        codes.append(shape.code)
+        if shape.inner is not None:
+            child.name = shape.name
+            self._content(child, shape.inner)
+        elif child._children is not None or child._open is not None or child.value == "":
+            self._unusual(child, shape)
+        else:
+            parse = shape.values.parse  # type: ignore[union-attr]
             if parse is not None:
                 try:
                     child.value = parse(child.value)  # type: ignore[arg-type]
@@ -99,7 +128,13 @@ class _Typing:
                     raise self._value_problem(child, shape) from None
             child.type = NAME_VALUE
             child.name = shape.name
-        if content.fits("".join(codes)) is None or content.counted:
+        return True
+
+    def _finish(self, element: Element, content: Content, codes: list[str], kept: list[Element], null: bool) -> None:
+        """All members of an element are typed."""
+        if null:
+            self._check_null(element, content, codes)
+        elif content.fits("".join(codes)) is None or content.counted:
             self._check_order(element, content, codes)
         if content.attributes:
             self._check_attributes(element, content, kept)
@@ -108,8 +143,6 @@ class _Typing:
         else:
             element.type = NAME
             element.value = None
-        for child in attributes:
-            child.type = NAME_VALUE  # not before: until here the type tells them from elements
         element._children = kept or None
         element._index = None
 
@@ -126,7 +159,7 @@ class _Typing:
         """A child that is no element of the model: an attribute that is, or something to leave out; else a problem."""
         if child.type in _ATTRIBUTES:
             if child.namespace == XSI:
-                return child.name == "type" and element.parent is not self.part
+                return child.name in ("type", "nil") and element is not self.part
             shape = content.attributes.get(child.name)
             if shape is None or child.namespace != shape.namespace:
                 known = ", ".join(content.attributes) or "no attribute"
@@ -152,7 +185,7 @@ class _Typing:
         assert values is not None
         null = False
         kept: list[Element] = []
-        for aside in child._children or ():
+        for aside in child.children:
             if aside.type in _ATTRIBUTES and aside.namespace == XSI:
                 null = null or (aside.name == "nil" and aside.value in _TRUE)
                 if aside.name == "type":
@@ -179,6 +212,11 @@ class _Typing:
         child.type = NAME_VALUE
         child.name = shape.name
 
+    def _check_null(self, element: Element, content: Content, codes: list[str]) -> None:
+        if not content.group.nillable or codes:
+            expected = "no elements beside xsi:nil" if content.group.nillable else "an element that is not null"
+            raise self._problem(element, expected, "xsi:nil")
+
     def _check_order(self, element: Element, content: Content, codes: list[str]) -> None:
         counts = {shape.tag: codes.count(shape.code) for shape in content.elements.values()}
         for shape, least, most in content.counted:
@@ -201,6 +239,7 @@ class _Typing:
                     made = Element(shape.name, shape.default, NAME_VALUE, shape.namespace)
                     made.parent = element
                     kept.insert(0, made)
+                    self._attributes.add(id(made))
                 elif shape.member.occurs.least:
                     raise self._problem(element, f"attribute {shape.tag}", "none")
 
@@ -213,8 +252,8 @@ class _Typing:
         return FormatProblem(problem.format, problem.expected, problem.found, path=path, line=problem.line)
 
     def _problem(self, element: Element, expected: str, found: str) -> FormatProblem:
-        path = path_of(element).partition(".")[2]  # without the root, which is not in the tree
-        return FormatProblem(self.document.title, expected, found, path=path, line=_line_of(self.text, element))
+        line = _line_of(self.text, element, self._attributes)
+        return FormatProblem(self.document.title, expected, found, path=element.path(), line=line)
 
 
 def _expected(content: Content, codes: list[str]) -> str:
@@ -228,6 +267,14 @@ def _expected(content: Content, codes: list[str]) -> str:
     return f"elements in the order of {', '.join(content.elements)}"
 
 
+def _root_of(part: Part) -> Element | None:
+    return next((child for child in part._children or () if child.type in _ELEMENTS), None)
+
+
+def _is_null(element: Element) -> bool:
+    return any(child.name == "nil" and child.namespace == XSI and child.value in _TRUE for child in element.children)
+
+
 def _named(name: str, namespace: str) -> str:
     return f"{name} of namespace {namespace}" if namespace else name
 
@@ -236,14 +283,15 @@ def _found(element: Element) -> str:
     return f"element {_named(element.name, element.namespace)}"
 
 
-def _line_of(text: str, element: Element) -> int:
+def _line_of(text: str, element: Element, attributes: set[int]) -> int:
     """The line in which the start tag of an element is: counted in the document, for only problems need it."""
     places: list[int] = []
-    while element.parent is not None and not isinstance(element, Part):
-        siblings = [one for one in element.parent._children or () if one.type & 0x03000000 != VALUE]
+    while element.parent is not None and not element.is_part:
+        siblings = element.parent._children or []
         before = siblings[: next((at for at, one in enumerate(siblings) if one is element), 0)]
-        places.append(sum(1 for one in before if one.type in _ELEMENTS))
+        places.append(sum(1 for one in before if one.type in _ELEMENTS and id(one) not in attributes))
         element = element.parent
+    places.append(0)  # the root, which the part stands for
     places.reverse()
     counts = [0]
     line = 1

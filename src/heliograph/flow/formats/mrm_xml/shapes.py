@@ -54,7 +54,7 @@ class Shape:
     @property
     def nillable(self) -> bool:
         """Whether it may be null."""
-        return isinstance(self.member, Field) and self.member.nillable
+        return self.member.nillable
 
 
 @dataclass(slots=True)

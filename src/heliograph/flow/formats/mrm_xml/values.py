@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from heliograph.flow.formats.model import Field, ModelProblem, Type
-from heliograph.flow.formats.model.conversion import CLASSES, CONVERSIONS
+from heliograph.flow.formats.model.conversion import CLASSES, CONVERSIONS, integer
 
 INTEGER = re.compile(r"[+-]?[0-9]+").fullmatch
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)").fullmatch
@@ -28,7 +28,7 @@ LIMITS: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 WORDS = {
     Type.STRING: "text",
-    Type.INTEGER: "an integer",
+    Type.INTEGER: "an integer of 64 bits",
     Type.DECIMAL: "a decimal number",
     Type.FLOAT: "a number",
     Type.BOOLEAN: "true or false",
@@ -202,7 +202,7 @@ def _show_float(value: float) -> str:
 
 _PARSERS: Mapping[Type, Callable[[str], Any] | None] = {
     Type.STRING: None,
-    Type.INTEGER: _parser(INTEGER, int),
+    Type.INTEGER: _parser(INTEGER, integer),
     Type.DECIMAL: _parser(NUMBER, Decimal),
     Type.FLOAT: _parser(FLOAT, _float),
     Type.BOOLEAN: _boolean,

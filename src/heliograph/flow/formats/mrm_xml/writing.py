@@ -6,7 +6,6 @@ from typing import Any
 
 from heliograph.flow.formats.model import Field, Order, Type
 from heliograph.flow.formats.mrm_xml.shapes import XSI, Content, Document, Shape
-from heliograph.flow.formats.paths import path_of
 from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.xml.decoding import encode
 from heliograph.flow.tree import Element, Part
@@ -118,6 +117,8 @@ class Writer:
 
     def _in_order(self, element: Element, content: Content, codes: list[str], out: list[str]) -> list[str]:
         """The texts in the model's order, with defaults for what is missing; a problem if that is not enough."""
+        if content.group.nillable and not codes and _is_null(element):
+            return []
         pairs = list(zip(codes, out, strict=True))
         for shape in content.elements.values():
             member = shape.member
@@ -146,9 +147,9 @@ class Writer:
 
     def _attributes(self, element: Element, attributes: dict[str, Shape]) -> str:
         texts = [
-            f' xsi:type="{str(child.value).translate(_ATTRIBUTE)}"'
+            f' xsi:{child.name}="{str(child.value).translate(_ATTRIBUTE)}"'
             for child in element.children
-            if child.namespace == XSI and child.name == "type"
+            if child.namespace == XSI and child.name in ("type", "nil")
         ]
         for name, shape in attributes.items():
             assert shape.values is not None
@@ -210,7 +211,11 @@ class Writer:
         return self._problem(child, shape.values.expected, f"{child.value!r} ({type(child.value).__name__})")
 
     def _problem(self, element: Element, expected: str, found: str) -> FormatProblem:
-        return FormatProblem(self.document.title, expected, found, path=path_of(element), number=CANNOT_WRITE)
+        return FormatProblem(self.document.title, expected, found, path=element.path(), number=CANNOT_WRITE)
+
+
+def _is_null(element: Element) -> bool:
+    return any(child.namespace == XSI and child.name == "nil" for child in element.children)
 
 
 def _may_need_care(text: str) -> bool:

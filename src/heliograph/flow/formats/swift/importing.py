@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.formats.model.document import Entry, parse_yaml
+from heliograph.flow.documents import Entry, Place, read_entries
 from heliograph.flow.formats.model.kinds import Imported
 from heliograph.flow.formats.model.logical import (
     Field,
@@ -25,7 +25,6 @@ from heliograph.flow.formats.model.logical import (
     Occurs,
     Order,
     PhysicalFormat,
-    Place,
     Type,
 )
 from heliograph.flow.formats.model.problem import ModelProblem
@@ -39,7 +38,9 @@ OCCURS = {"": Occurs(), "?": Occurs(0, 1), "+": Occurs(1, None), "*": Occurs(0, 
 KEYS = ("message", "release", "sequences", "fields")
 
 
-def import_messages(text: str, file: str, options: Mapping[str, Any], place: Place) -> Imported:
+def import_messages(
+    text: str, file: str, options: Mapping[str, Any], place: Place, _others: Mapping[str, str]
+) -> Imported:
     """The message of the file, and the message for all others."""
     if options:
         raise ModelProblem(place, f"unknown key {next(iter(options))}; a .mt file needs none")
@@ -51,7 +52,7 @@ def import_messages(text: str, file: str, options: Mapping[str, Any], place: Pla
 
 class _File:
     def __init__(self, file: str, text: str) -> None:
-        root = parse_yaml(text, file)
+        root = read_entries(text, file, ModelProblem)
         self._keys = root.mapping()
         for key, entry in self._keys.items():
             if key not in KEYS:

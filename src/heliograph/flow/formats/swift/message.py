@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from heliograph.flow.formats.paths import path_of
 from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.swift.blocks import BLOCK, TAGGED, TEXT_BLOCK, header_format
 from heliograph.flow.formats.swift.elements import Field, Sequence
@@ -36,7 +35,9 @@ class MessageFormat:
             children.append(block)
             yield
         if not children:
-            raise FormatProblem(self.title, "a block such as {1:", repr(text[:20]), line=1, column=1)
+            raise FormatProblem(
+                self.title, "a block such as {1:", repr(text[:20]) if text else "nothing", line=1, column=1
+            )
         if at < len(text):
             children.append(new_value(TRAILER, text[at:], part))
         part._open = None
@@ -108,7 +109,7 @@ class MessageFormat:
         text = form.write(values, "")
         if form.fits(text) is None:
             expected = f"{form.notation} of {', '.join(form.names)}"
-            raise FormatProblem(self.title, expected, repr(text), path=path_of(block), number=CANNOT_WRITE)
+            raise FormatProblem(self.title, expected, repr(text), path=block.path(), number=CANNOT_WRITE)
         return text
 
 
@@ -131,7 +132,7 @@ class _BlockReader:
         )
         if children is None:
             expected = form.notation if form is not None else "fields such as {108:...}"
-            raise FormatProblem(self.title, expected, repr(text), path=path_of(element), line=1)
+            raise FormatProblem(self.title, expected, repr(text), path=element.path(), line=1)
         element._children = children
         element._open = None
 

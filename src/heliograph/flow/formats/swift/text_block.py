@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from heliograph.flow.formats.paths import path_of
 from heliograph.flow.formats.problem import CANNOT_READ, CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.swift.content import FIELD_TAG, Content
 from heliograph.flow.formats.swift.elements import Field, Sequence
@@ -16,6 +15,8 @@ START, END = "16R", "16S"
 GENERIC = FieldFormat("", ":4!c/[8c]/~", ("Qualifier", "Issuer", "Value"))
 """What most fields look like; for messages without a model."""
 ONE_VALUE = FieldFormat("", "~")
+DEEPEST = 32
+"""Sequences inside each other: real messages have four, and each level is looked through again."""
 
 
 @dataclass(slots=True)
@@ -66,6 +67,7 @@ class TextReader:
         element._open = None
 
     def _members(self, sequence: Sequence) -> None:
+        self._check_depth(sequence)
         pieces, at, last, model = sequence.pieces or [], sequence.begin, sequence.end, sequence.model
         fields = model.fields
         is_generic = GENERIC.fits
@@ -99,6 +101,17 @@ class TextReader:
         sequence._children = children
         sequence._open = None
 
+    def _check_depth(self, sequence: Sequence) -> None:
+        depth, above = 0, sequence.parent
+        while type(above) is Sequence:
+            depth, above = depth + 1, above.parent
+        if depth > DEEPEST:
+            raise self._too_deep(sequence, sequence.begin)
+
+    def _too_deep(self, sequence: Sequence, place: int) -> FormatProblem:
+        expected = f"at most {DEEPEST} sequences inside each other"
+        return FormatProblem(self.title, expected, "more", path=sequence.path(), line=self.line(place))
+
     def _check_tag(self, sequence: Sequence, piece: str) -> None:
         tag, colon, _ = piece.partition(":")
         if not colon or FIELD_TAG.fullmatch(tag) is None:
@@ -119,6 +132,8 @@ class TextReader:
             depth += pieces[at + 1 : end].count(opening)  # hardly ever one inside itself
             if depth == 0:
                 return end
+            if depth > DEEPEST:
+                raise self._too_deep(sequence, start)
             depth -= 1
             at = end
 
@@ -126,11 +141,11 @@ class TextReader:
         at = sequence.begin
         for child in children[:place]:
             at = child.end + 1 if type(child) is Sequence else at + 1
-        raise FormatProblem(self.title, expected, found, path=path_of(sequence), line=self.line(at))
+        raise FormatProblem(self.title, expected, found, path=sequence.path(), line=self.line(at))
 
     def _fail(self, element: Element, piece: str, expected: str, found: str) -> NoReturn:
         line = self.line_of(piece, element if type(element) is Sequence else None)
-        raise FormatProblem(self.title, expected, found, path=path_of(element), line=line, number=CANNOT_READ)
+        raise FormatProblem(self.title, expected, found, path=element.path(), line=line, number=CANNOT_READ)
 
     def line_of(self, piece: str | None, within: Sequence | None) -> int:
         """The line that a piece begins in."""
@@ -184,7 +199,7 @@ class TextWriter:
                 out.append(f"{END}:{name}")
         if model.content is not None and not model.content.fits(names):
             expected, found, _ = model.content.misfit(names)
-            raise FormatProblem(self.title, expected, found, path=path_of(sequence), number=CANNOT_WRITE)
+            raise FormatProblem(self.title, expected, found, path=sequence.path(), number=CANNOT_WRITE)
 
     def _field(self, element: Element, form: FieldFormat | None) -> str:
         children = element.children
@@ -195,5 +210,5 @@ class TextWriter:
         checked = form or (GENERIC if children else None)
         if checked is not None and checked.fits(text) is None:
             expected = checked.notation + (f" of {', '.join(checked.names)}" if checked.names else "")
-            raise FormatProblem(self.title, expected, repr(text), path=path_of(element), number=CANNOT_WRITE)
+            raise FormatProblem(self.title, expected, repr(text), path=element.path(), number=CANNOT_WRITE)
         return text

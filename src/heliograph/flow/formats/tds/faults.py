@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
-from heliograph.flow.formats.paths import path_of
 from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
 from heliograph.flow.tree import Element
 
@@ -33,7 +32,7 @@ class Faults:
     def fail(self, parent: Element, text: str, at: int, expected: str, name: str = "") -> NoReturn:
         """The text at this place is not what was expected."""
         found = "the end of data" if at >= len(text) else repr(text[at : at + SHOWN])
-        raise self._reading(parent, text, at, expected, found, name)
+        raise self.reading(parent, text, at, expected, found, name)
 
     def value(self, error: ValueError, parent: Element, text: str) -> Exception:
         """The problem of a value that could not be read, in the function that catches the error."""
@@ -43,15 +42,16 @@ class Faults:
             return error
         names = trace.tb_frame.f_locals
         at = eval(spot.offset, {"sum": sum, "len": len, "map": map}, names)  # noqa: S307 - generated with the code
-        return self._reading(parent, text, at, spot.expected, repr(names[spot.variable]), spot.name)
+        return self.reading(parent, text, at, spot.expected, repr(names[spot.variable]), spot.name)
 
-    def _reading(self, parent: Element, text: str, at: int, expected: str, found: str, name: str) -> FormatProblem:
+    def reading(self, parent: Element, text: str, at: int, expected: str, found: str, name: str) -> FormatProblem:
+        """The problem of a text that was found at a place."""
         line = text.count("\n", 0, at) + 1
         return FormatProblem(
             self.title,
             expected,
             found,
-            path=_joined(path_of(parent), name),
+            path=_joined(parent.path(), name),
             offset=len(text[:at].encode(self.codec)),
             line=line if "\n" in text else None,
             column=at - text.rfind("\n", 0, at) if "\n" in text else None,
@@ -59,7 +59,7 @@ class Faults:
 
     def unwritable(self, parent: Element, name: str, expected: str, found: str) -> FormatProblem:
         """The problem of a tree that cannot be written."""
-        return FormatProblem(self.title, expected, found, path=_joined(path_of(parent), name), number=CANNOT_WRITE)
+        return FormatProblem(self.title, expected, found, path=_joined(parent.path(), name), number=CANNOT_WRITE)
 
     def written(self, error: ValueError, parent: Element) -> Exception:
         """The problem of a value that could not be written, in the function that catches the error."""
@@ -99,7 +99,8 @@ def _joined(path: str, name: str) -> str:
 def taking(stops: tuple[str, ...], quote: str, escape: str) -> Callable[[str, int, int], tuple[str, int]]:
     """A function that takes a field's text at a place, up to the next delimiter that is none of its data.
 
-    It returns the text without quotes and escape characters, and where the field ends.
+    It returns the text without quotes and escape characters, and where the field ends; or `-at - 1` if it has a quote
+    that is never closed.
     """
     ends = "|".join(map(re.escape, stops)) or r"(?!)"
     one = rf"(?!{ends})[\s\S]"
@@ -116,8 +117,9 @@ def taking(stops: tuple[str, ...], quote: str, escape: str) -> Callable[[str, in
     def take(text: str, at: int, limit: int) -> tuple[str, int]:
         if quoted is not None and text.startswith(quote, at):
             found = quoted(text, at, limit)
-            if found is not None:
-                return found[1].replace(quote * 2, quote), found.end()
+            if found is None:
+                return "", -at - 1
+            return found[1].replace(quote * 2, quote), found.end()
         found = plain(text, at, limit)
         assert found is not None  # it may be empty
         taken = found[0]
@@ -168,7 +170,7 @@ def check_tagged(
                 added.append(made)
                 (parent._children or []).append(made)
         elif most is not None and count > most:
-            faults.fail(parent, text, at, f"at most {most} of {name}", name)
+            raise faults.reading(parent, text, at, f"at most {most} of {name}", str(count), name)
 
 
 def choose(

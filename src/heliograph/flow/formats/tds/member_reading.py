@@ -14,6 +14,9 @@ from heliograph.flow.formats.tds.plan import (
 )
 from heliograph.flow.formats.tds.properties import Separation
 
+SAFE_DIGITS = 19
+"""With fewer digits, an integer has at most 64 bits."""
+
 
 class MemberReader:
     """Adds the code for members of groups to a source."""
@@ -184,6 +187,9 @@ class MemberReader:
                 protection = self.plan.protection
                 take = self.source.constant("take", taking(stops, protection.quote, protection.escape))
                 add(f"s, at = {take}(text, at, limit)")
+                if protection.quote:
+                    expected = f"a text that is ended by {protection.quote}"
+                    add(f"if at < 0: fail(parent, text, -at - 1, {expected!r}, {one.name!r})")
             elif stops:
                 search = self.source.constant("stop", re.compile("|".join(map(re.escape, stops))).search)
                 add(f"found = {search}(text, at, limit)")
@@ -244,7 +250,8 @@ class MemberReader:
             parse = self.source.constant("parse", one.values.parse)
             plain_integer = one.member.type is Type.INTEGER and not one.member.values
             value = (
-                f"int({variable}) if {variable}.isdecimal() else {parse}({variable})"
+                f"int({variable}) if {variable}.isascii() and {variable}.isdecimal()"
+                f" and len({variable}) < {SAFE_DIGITS} else {parse}({variable})"
                 if plain_integer
                 else f"{parse}({variable})"
             )

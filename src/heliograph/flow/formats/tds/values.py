@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from heliograph.flow.formats.cwf.calendar import calendar
 from heliograph.flow.formats.model import Field, ModelProblem, Type
-from heliograph.flow.formats.model.conversion import CLASSES, CONVERSIONS
+from heliograph.flow.formats.model.conversion import CLASSES, CONVERSIONS, integer
 
 Parse = Callable[[str], Any]
 Show = Callable[[Any], str]
@@ -71,14 +71,14 @@ def _limited(field: Field, values: Values) -> Values:
 def _numbers(kind: Type, strict: bool, separator: str) -> Values:
     if kind is Type.INTEGER:
         fits = STRICT_INTEGER if strict else INTEGER
-        expected = "an integer"
+        expected = "an integer of 64 bits"
     elif kind is Type.DECIMAL:
         fits = STRICT_NUMBER if strict else NUMBER
         expected = "a decimal number"
     else:
         fits = FLOAT
         expected = "a number"
-    make = CLASSES[kind]
+    make = integer if kind is Type.INTEGER else CLASSES[kind]
     convert = CONVERSIONS[kind]
     usual = separator == "."
 

@@ -48,8 +48,8 @@ class Builder:
         return not self.leaf
 
     def path(self) -> str:
-        """The path of the innermost element."""
-        return ".".join(element.name for element in self.stack)
+        """The path of the innermost element, in its part."""
+        return ".".join(element.name for element in self.stack[1:])
 
     def start(self, name: str, attributes: list[tuple[str, str]]) -> None:
         """An element begins."""

@@ -10,6 +10,8 @@ from xml.parsers import expat
 from heliograph.flow.formats.problem import FormatProblem
 from heliograph.flow.formats.xml.builder import Builder, Fault
 
+_SHOWN = 20
+"""Bytes of what is wrong that a problem shows."""
 _CHUNK = 4096
 
 
@@ -29,7 +31,9 @@ def read_with_expat(builder: Builder, text: str, begin: int) -> Iterator[None]:
                 yield
         parse(b"", True)
     except expat.ExpatError as error:
-        events.fail("well-formed XML", expat.ErrorString(error.code), error.lineno, error.offset)
+        there = data[events.parser.ErrorByteIndex :][:_SHOWN].decode(errors="replace")
+        found = f"{there!r} ({expat.ErrorString(error.code)})" if there else "the end of the document"
+        events.fail("well-formed XML", found, error.lineno, error.offset)
     except Fault as fault:
         events.fail(fault.expected, fault.found, *events.fault_at)
     builder.part._open = None

@@ -1,0 +1,83 @@
+"""The files that an XML schema is made of: `xs:include` and `xs:import` of files beside it, and of no others."""
+
+import re
+from collections.abc import Mapping
+
+import xmlschema
+
+from heliograph.flow.documents import Place
+from heliograph.flow.formats.model.problem import ModelProblem
+
+XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
+"""Of xml:lang and the like: every schema may import it, from wherever it says."""
+
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_REFERENCE = re.compile(r"<((?:[\w.-]+:)?)(include|import|redefine|override)\b([^>]*?)(?:/>|>.*?</\1\2\s*>)", re.DOTALL)
+_ATTRIBUTE = re.compile(r"""([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_NAMESPACE = re.compile(r"""<(?:[\w.-]+:)?schema\b[^>]*?\btargetNamespace\s*=\s*["']([^"']*)["']""", re.DOTALL)
+
+
+class SchemaFiles:
+    """A schema and all that it takes in."""
+
+    def __init__(self, text: str, file: str, others: Mapping[str, str]) -> None:
+        self._others = others
+        self.texts: dict[str, str] = {}
+        """By file, the schema itself first; without their references to each other."""
+        self._namespaces: dict[str, str] = {}
+        self._take(text, file, "")
+
+    def schema(self) -> xmlschema.XMLSchema:
+        """The schema. Nothing is looked for outside these texts."""
+        (_, first), *rest = self.texts.items()
+        schema = xmlschema.XMLSchema(first, allow="none", build=False)
+        for file, text in rest:
+            schema.add_schema(text, namespace=self._namespaces[file] or None)
+        schema.build()
+        return schema
+
+    def place(self, name: str) -> Place:
+        """Where a name is first given to something: the library does not keep lines."""
+        for file, text in self.texts.items():
+            found = re.search(rf"""\bname\s*=\s*["']{re.escape(name)}["']""", text)
+            if found is not None:
+                return Place(file, text.count("\n", 0, found.start()) + 1)
+        return Place(next(iter(self.texts)), 1)
+
+    def _take(self, text: str, file: str, around: str) -> None:
+        """Take a file in; `around` is the namespace of the file that includes it."""
+        text = _COMMENT.sub(_lines_of, text)
+        found = _NAMESPACE.search(text)
+        namespace = found[1] if found is not None else around
+        self.texts[file] = _REFERENCE.sub(_without_location, text)
+        self._namespaces[file] = namespace
+        for reference in _REFERENCE.finditer(text):
+            place = Place(file, text.count("\n", 0, reference.start()) + 1)
+            self._follow(reference, place, namespace)
+
+    def _follow(self, reference: re.Match[str], place: Place, namespace: str) -> None:
+        kind = reference[2]
+        given = {name: first or second for name, first, second in _ATTRIBUTE.findall(reference[3])}
+        location = given.get("schemaLocation")
+        if kind not in ("include", "import"):
+            raise ModelProblem(place, f"expected xs:include or xs:import, found xs:{kind}")
+        if kind == "import" and (location is None or given.get("namespace") == XML_NAMESPACE):
+            return
+        if location is None or location not in self._others:
+            expected = "expected the name of a file beside this one"
+            raise ModelProblem(place, f"schemaLocation: {expected}, found {location!r}")
+        if location not in self.texts:
+            self._take(self._others[location], location, namespace if kind == "include" else "")
+
+
+def _lines_of(found: re.Match[str]) -> str:
+    """Nothing, but as many lines."""
+    return "\n" * found[0].count("\n")
+
+
+def _without_location(found: re.Match[str]) -> str:
+    """What is left of a reference: which namespaces a schema imports, in as many lines."""
+    given = {name: first or second for name, first, second in _ATTRIBUTE.findall(found[3])}
+    if found[2] != "import" or "namespace" not in given:
+        return _lines_of(found)
+    return f'<{found[1]}import namespace="{given["namespace"]}"/>{_lines_of(found)}'
