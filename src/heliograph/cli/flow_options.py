@@ -6,10 +6,10 @@ from typing import Any
 
 from heliograph.cli.flow_findings import counted, finding
 from heliograph.errors import Problem
-from heliograph.flow.definition.document import read_document
 from heliograph.flow.definition.flow import FlowDefinition
 from heliograph.flow.definition.loading import load_flow
 from heliograph.flow.definition.mistakes import DefinitionProblem, Findings
+from heliograph.flow.documents import read_document
 
 
 def add_flow(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +57,7 @@ def _parameter(text: str) -> tuple[str, Any]:
     if not name or not equals:
         raise argparse.ArgumentTypeError(f"expected NAME=VALUE, found {text!r}")
     findings = Findings()
-    read = read_document(value, name, findings).value
+    read = read_document(value, name, findings.mistake).value
     try:
         findings.raise_mistakes()
     except DefinitionProblem as problem:

@@ -11,8 +11,8 @@ from typing import Any
 import yaml
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.document import read_document
 from heliograph.flow.definition.mistakes import Findings
+from heliograph.flow.documents import read_document
 from heliograph.flow.engine.building import Building
 from heliograph.flow.engine.effects import Respond
 from heliograph.flow.envelope import Envelope
@@ -30,7 +30,7 @@ def update_case(folder: Path, case: Case) -> list[Path]:
     file = folder / case.place.file
     text = file.read_text("utf-8")
     base = () if case.name == file.stem else ("cases", case.name.removeprefix(f"{file.stem}: "))
-    value: Any = read_document(text, case.place.file, Findings()).value
+    value: Any = read_document(text, case.place.file, Findings().mistake).value
     for key in base:
         value = value[key]
     with prepared(folder, case) as flow:
