@@ -10,12 +10,16 @@ from typing import Protocol
 from heliograph.errors import Problem
 from heliograph.flow.formats.blob import Blob
 from heliograph.flow.formats.json import JsonFormat
+from heliograph.flow.formats.message_properties import PROPERTIES, USER_PROPERTIES
+from heliograph.flow.formats.mqmd import MQMD
+from heliograph.flow.formats.mqrfh2 import MQRFH2
 from heliograph.flow.formats.xml import XML, XMLNS, XMLNSC
 from heliograph.flow.tree import Format, Part, Text
 
 MODELLED = "MRM"
 
-FORMATS: Mapping[str, Format] = {known.domain: known for known in (Blob(), JsonFormat(), XML, XMLNS, XMLNSC)}
+HEADERS = (PROPERTIES, MQMD, USER_PROPERTIES, MQRFH2)
+FORMATS: Mapping[str, Format] = {known.domain: known for known in (*HEADERS, Blob(), JsonFormat(), XML, XMLNS, XMLNSC)}
 """Formats that need no model, by domain."""
 
 

@@ -173,10 +173,13 @@ class Part(Element):
 
     def bytes(self) -> bytes:
         """The part as bytes: those that came, if nothing has changed."""
-        if self.data is None:
+        data = self.data
+        if data is None:
             source = self._source
-            self.data = source.bytes() if source is not None else self.format.write(self)
-        return self.data
+            data = self.data = source.bytes() if source is not None else self.format.write(self)
+        elif data.__class__ is not bytes:  # a header that is read from what the transport says of the message
+            return self.format.write(self)
+        return data
 
     def copy(self) -> "Part":
         """A copy without a parent, made in constant time: nothing is read before somebody looks into it."""
