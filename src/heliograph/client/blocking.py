@@ -6,15 +6,16 @@ thread, but each from one at a time.
 
 import ssl
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from heliograph.client.core.acknowledging import Acknowledge
 from heliograph.client.core.pending import Pending, resolved, start
 from heliograph.client.core.producing import WINDOW, Manner, ProducerCore
 from heliograph.client.core.receiving import ReceiverEnd
+from heliograph.client.core.sending import Run
 from heliograph.client.core.servers import Servers
 from heliograph.client.core.session import SessionCore
 from heliograph.client.core.settings import settings_of
@@ -24,6 +25,7 @@ from heliograph.client.message import Message
 from heliograph.client.network import LOG, run_callback, tls_context
 from heliograph.client.problems import MessagingProblem
 
+T = TypeVar("T")
 Listener = Callable[[Message], object]
 
 
@@ -219,9 +221,17 @@ class Session(_Closing):
         """Make permanent what was sent and received since the last commit; `TransactionRolledBack` if it cannot be."""
         self._io.wait(lambda: start(self._core.commit()))
 
-    def rollback(self) -> None:
-        """Undo what was sent and received since the last commit."""
-        self._io.wait(lambda: start(self._core.roll_back()))
+    @property
+    def is_lost(self) -> bool:
+        """Whether the unit of work was lost with its connection, so that it can only be rolled back."""
+        return self._core.transaction is not None and self._core.transaction.doomed
+
+    def rollback(self, *, blame: bool = True) -> None:
+        """Undo what was sent and received since the last commit.
+
+        What was received counts as a failed delivery, unless the messages are not to `blame`.
+        """
+        self._io.wait(lambda: start(self._core.roll_back(blame=blame)))
 
     def recover(self) -> None:
         """Have all messages again that were received and not acknowledged."""
@@ -272,6 +282,26 @@ class Receipt:
         self._io.post(self._pending.when_done, lambda _: run_callback(callback, self))
 
 
+class RunReceipt:
+    """The fate of messages that were sent together."""
+
+    __slots__ = ("_io", "_run")
+
+    def __init__(self, io: IoThread, run: Pending[Run]) -> None:
+        self._io = io
+        self._run = run
+
+    def refused(self, timeout: float | None = None) -> dict[int, BaseException]:
+        """Wait until the server has answered for all; the problems of those that it did not take, by their places."""
+
+        async def answered() -> Run:
+            run = await self._run
+            await run.done
+            return run
+
+        return self._io.wait(lambda: start(answered()), timeout).refused
+
+
 class Producer(_Closing):
     """Sends messages."""
 
@@ -305,6 +335,15 @@ class Producer(_Closing):
         if core.on_the_way >= WINDOW:
             self._io.wait(core.room)
         return Receipt(self._io, sending.done)
+
+    def send_encoded(self, payloads: Sequence[bytes], to: Destination | str | None = None) -> "RunReceipt":
+        """Send a run of messages that `client.encoded` has made, all to one place, without waiting for the answer.
+
+        This is for programs that move many messages: nothing is set, and the run has one receipt.
+        """
+        core = self._core
+        place = core.place_of(to)
+        return RunReceipt(self._io, self._io.call(lambda: core.submit_run(place, payloads)))
 
     def close(self) -> None:
         """Wait for messages on their way, and end it."""
@@ -350,19 +389,31 @@ class Consumer(_Fetching):
         core = self._core
         message = core.next()
         if message is None:
-            message = self._wait(timeout)
+            message = self._wait(timeout, core.next)
         if message is not None:
             self._nudge()
         return message
 
-    def _wait(self, timeout: float | None) -> Message | None:
+    def receive_many(self, most: int, timeout: float | None = None) -> list[Message]:
+        """Wait for messages as `receive` does, and take all that have arrived, but not more than `most`.
+
+        Their bytes are read when an attribute is first looked at. One that expired after it was fetched is among them.
+        """
+        core = self._core
+        messages = core.next_run(most) or self._wait(timeout, lambda: core.next_run(most)) or []
+        if messages:
+            self._nudge()
+        return messages
+
+    def _wait(self, timeout: float | None, take: Callable[[], T | None]) -> T | None:
+        """What `take` finds when something has arrived; None if nothing has."""
         core = self._core
         deadline = None if timeout is None else time.monotonic() + timeout
-        while (message := core.next()) is None:
+        while not (taken := take()):
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             if not self._io.wait(lambda left=left: core.arrival(left)) and left is not None:  # type: ignore[misc]
                 return None
-        return message
+        return taken
 
     def receive_nowait(self) -> Message | None:
         """A message if the server has one, else None."""

@@ -98,6 +98,19 @@ class IoThread:
         self._posted.append((call, arguments))
         self._call_thread()
 
+    def call(self, begin: Callable[[], T]) -> Pending[T]:
+        """Have this called in the thread, soon; its result is to be waited for there."""
+        outcome: Pending[T] = Pending()
+
+        def run() -> None:
+            try:
+                outcome.resolve(begin())
+            except Exception as error:
+                outcome.fail(error)
+
+        self._post_now(run)
+        return outcome
+
     def _call_thread(self) -> None:
         if self._stopped:
             raise IllegalState("the connection is closed")

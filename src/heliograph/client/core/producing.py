@@ -1,6 +1,7 @@
 """Producers: messages get their headers here, and find their way to a link."""
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from itertools import count
@@ -11,7 +12,7 @@ from heliograph.amqp.performatives import SenderSettleMode
 from heliograph.client.core.mapping import encode_outgoing
 from heliograph.client.core.pending import Pending, start
 from heliograph.client.core.reaching import Interrupted
-from heliograph.client.core.sending import SenderEnd, Sending
+from heliograph.client.core.sending import AnySending, Run, SenderEnd, Sending, SendingInRun
 from heliograph.client.core.transaction import OUTCOMES
 from heliograph.client.destination import Destination, destination_of
 from heliograph.client.message import Message
@@ -84,7 +85,7 @@ class ProducerLink(SenderEnd):
         offered = self.connection.capabilities.union(self.link.remote.offered_capabilities)
         self.delays = "DELAYED_DELIVERY" in offered
 
-    def outcome(self, sending: Sending, state: Any) -> None:
+    def outcome(self, sending: AnySending, state: Any) -> None:
         if type(state) is TransactionalState:
             state = state.outcome
         if type(state) is Accepted:
@@ -202,17 +203,8 @@ class ProducerCore:
 
     def submit(self, place: Destination, sending: Sending) -> None:
         """Send a prepared message."""
-        problem = self._closed_by()
-        if problem is not None:
-            sending.done.fail(problem)
+        if not self._may_submit([sending]):
             return
-        transaction = self.session.transaction
-        if transaction is not None:
-            transaction.used = True
-            if transaction.doomed:
-                # Nothing of this unit will arrive, and the commit will say so.
-                sending.done.resolve(None)
-                return
         self.on_the_way += 1
         sending.done.when_done(self._arrived)
         link = self._links.get("") or self._links.get(place.name)
@@ -220,6 +212,36 @@ class ProducerCore:
             link.put(sending)
         else:
             self._fall_back(place, sending)
+
+    def submit_run(self, place: Destination, payloads: Sequence[bytes]) -> Run:
+        """Send messages that are encoded already, all to one place."""
+        run = Run(len(payloads))
+        sendings = [SendingInRun(payload, run, at) for at, payload in enumerate(payloads)]
+        if not self._may_submit(sendings):
+            return run
+        link = self._links.get("") or self._links.get(place.name)
+        if link is not None:
+            link.put_run(sendings)
+        else:
+            self._fall_back(place, *sendings)
+        return run
+
+    def _may_submit(self, sendings: Sequence[AnySending]) -> bool:
+        """Whether messages can be sent at all; if not, they are told."""
+        problem = self._closed_by()
+        if problem is not None:
+            for sending in sendings:
+                sending.done.fail(problem)
+            return False
+        transaction = self.session.transaction
+        if transaction is not None:
+            transaction.used = True
+            if transaction.doomed:
+                # Nothing of this unit will arrive, and the commit will say so.
+                for sending in sendings:
+                    sending.done.resolve(None)
+                return False
+        return True
 
     def _closed_by(self) -> MessagingProblem | None:
         if self.closed:
@@ -232,7 +254,7 @@ class ProducerCore:
             return problem
         return None
 
-    def _fall_back(self, place: Destination, sending: Sending) -> None:
+    def _fall_back(self, place: Destination, *sendings: AnySending) -> None:
         """For servers that do not route by message: a link for each destination."""
         coming = self._coming.get(place.name)
         if coming is None:
@@ -241,10 +263,11 @@ class ProducerCore:
             self._limit_links()
 
         def attached(outcome: Pending[ProducerLink]) -> None:
-            if isinstance(outcome.error, BaseException):
-                sending.done.fail(outcome.error)
-            else:
-                outcome.result().put(sending)
+            for sending in sendings:
+                if isinstance(outcome.error, BaseException):
+                    sending.done.fail(outcome.error)
+                else:
+                    outcome.result().put(sending)
 
         coming.when_done(attached)
 

@@ -70,12 +70,8 @@ def _thoroughly(payload: bytes) -> Read:
 
 def _quickly(payload: bytes) -> Read | None:
     """None if anything is unusual."""
-    at = 0
-    if payload[:4] == b"\x00\x53\x70\xc0":
-        at = 5 + payload[4]
-    if payload[at : at + 4] == b"\x00\x53\x72\xc1":
-        at += 5 + payload[at + 4]
-    front = _front(payload[:at])
+    at = front_length(payload)
+    durable, priority, delivery_count, annotations = front(payload[:at])
     properties = _NOTHING
     if payload[at : at + 3] == b"\x00\x53\x73":
         if payload[at + 3] != 0xC0:
@@ -93,18 +89,30 @@ def _quickly(payload: bytes) -> Read | None:
         if type(application_properties) is not dict:
             return None
     body = _body(payload, at)
-    return None if body is None else Read(*front, properties, application_properties, body)
+    if body is None:
+        return None
+    return Read(durable, priority, delivery_count, annotations.copy(), properties, application_properties, body)
 
 
-def _front(front: bytes) -> tuple[bool, int, int, dict[Any, Any]]:
-    known = _fronts.get(front)
+def front_length(payload: bytes) -> int:
+    """Where header and annotations end, if they have their usual forms; an unusual one is not counted."""
+    at = 0
+    if payload[:4] == b"\x00\x53\x70\xc0":
+        at = 5 + payload[4]
+    if payload[at : at + 4] == b"\x00\x53\x72\xc1":
+        at += 5 + payload[at + 4]
+    return at
+
+
+def front(data: bytes) -> tuple[bool, int, int, dict[Any, Any]]:
+    """What header and annotations say: durable, priority, delivery count, annotations. The last must not be changed."""
+    known = _fronts.get(data)
     if known is None:
-        message = decode_message(front) if front else Message()
+        message = decode_message(data) if data else Message()
         known = (message.durable, message.priority, message.delivery_count, message.message_annotations or {})
         if len(_fronts) < _MOST_REMEMBERED:
-            _fronts[front] = known
-    durable, priority, delivery_count, annotations = known
-    return durable, priority, delivery_count, annotations.copy()
+            _fronts[data] = known
+    return known
 
 
 def _fields(payload: bytes, at: int, count: int) -> tuple[tuple[Any, ...], int] | None:

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from heliograph.amqp import Delivery, Error, Receiver, Released, Target
@@ -53,6 +54,17 @@ class ReceiverEnd(LinkEnd[Receiver]):
         message, delivery = found
         fetched.taken.append(delivery)
         return message
+
+    def next_run(self, most: int) -> list[Message]:
+        """The same for as many messages as are here, and not more than `most`. Their bytes are not looked at."""
+        fetched = self.fetched
+        popleft = fetched.ready.popleft
+        deliveries: list[Delivery] = []
+        with suppress(IndexError):
+            for _ in range(most):
+                deliveries.append(popleft())  # noqa: PERF401 - what was taken must not be lost with the exception
+        fetched.taken.extend(deliveries)
+        return [self.message(fetched, delivery) for delivery in deliveries]
 
     def next_for_listener(self) -> tuple[Message, Callable[[bool], None]] | None:
         """The same, with what is to be called when the listener is through: True if it went well."""

@@ -1,7 +1,8 @@
 """The sending end of a link: messages wait for credit, leave in runs, and are kept until the peer settles them."""
 
 from collections import deque
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Self
 
 from heliograph.amqp import Sender
 from heliograph.client.core.link_end import LinkEnd
@@ -18,6 +19,64 @@ class Sending:
         self.payload = payload
         self.done: Pending[Any] = Pending()
 
+    @property
+    def whole(self) -> Pending[Any]:
+        """Done with the message: it travels alone."""
+        return self.done
+
+
+class Run:
+    """Messages that were sent together. `done` comes when the peer has answered for each; it never fails."""
+
+    __slots__ = ("_left", "done", "refused")
+
+    def __init__(self, count: int) -> None:
+        self._left = count
+        self.done: Pending[None] = Pending()
+        self.refused: dict[int, BaseException] = {}
+        """Why messages did not arrive, by their place in the run."""
+        if not count:
+            self.done.resolve(None)
+
+    def settled(self) -> None:
+        """One more is answered for."""
+        self._left -= 1
+        if not self._left:
+            self.done.resolve(None)
+
+
+class SendingInRun:
+    """One message of a run on its way. It is its own `done`: a result for each would cost more than all the rest."""
+
+    __slots__ = ("_place", "_run", "payload")
+
+    def __init__(self, payload: bytes, run: Run, place: int) -> None:
+        self.payload = payload
+        self._run = run
+        self._place = place
+
+    @property
+    def done(self) -> Self:
+        """Where the outcome is to be told."""
+        return self
+
+    @property
+    def whole(self) -> Pending[None]:
+        """Done with all of the run."""
+        return self._run.done
+
+    def resolve(self, _: object) -> None:
+        """It has arrived, or nobody wants to know."""
+        self._run.settled()
+
+    def fail(self, error: BaseException) -> None:
+        """It has not arrived."""
+        self._run.refused[self._place] = error
+        self._run.settled()
+
+
+AnySending = Sending | SendingInRun
+
 
 class SenderEnd(LinkEnd[Sender]):
     """A link that we send on. Subclasses say how it is attached and what an outcome means."""
@@ -26,19 +85,24 @@ class SenderEnd(LinkEnd[Sender]):
 
     def __init__(self, *what: Any) -> None:
         super().__init__(*what)
-        self._waiting: deque[Sending] = deque()
-        self._unsettled: dict[int, Sending] = {}
+        self._waiting: deque[AnySending] = deque()
+        self._unsettled: dict[int, AnySending] = {}
 
     def is_refusal(self, link: Sender) -> bool:
         return link.remote is None or link.remote.target is None
 
-    def put(self, sending: Sending) -> None:
+    def put(self, sending: AnySending) -> None:
         """Send as soon as there is credit. What is put in one turn leaves as one run."""
         self._waiting.append(sending)
         self.connection.touch(self)
 
+    def put_run(self, run: Iterable[SendingInRun]) -> None:
+        """Send all of these as soon as there is credit."""
+        self._waiting.extend(run)
+        self.connection.touch(self)
+
     @property
-    def outstanding(self) -> list[Sending]:
+    def outstanding(self) -> list[AnySending]:
         """What is not yet settled, in the order in which it was put."""
         return [*self._unsettled.values(), *self._waiting]
 
@@ -57,7 +121,7 @@ class SenderEnd(LinkEnd[Sender]):
         run = [waiting.popleft() for _ in range(count)]
         self.send_run(link, run)
 
-    def send_run(self, link: Sender, run: list[Sending]) -> None:
+    def send_run(self, link: Sender, run: list[AnySending]) -> None:
         """Hand a run, for which there is credit, to the link."""
         state = self.session.work_state()
         numbers = link.send([sending.payload for sending in run], settled=self.presettled, state=state)
@@ -83,7 +147,7 @@ class SenderEnd(LinkEnd[Sender]):
         if not settled and self.link is not None:
             self.link.settle(first, last)
 
-    def outcome(self, sending: Sending, state: Any) -> None:
+    def outcome(self, sending: AnySending, state: Any) -> None:
         """The peer's word on one delivery."""
         sending.done.resolve(state)
 
@@ -95,7 +159,7 @@ class SenderEnd(LinkEnd[Sender]):
 
     async def finish(self) -> None:
         """Wait for what is on its way; whether it arrived, those who sent it are told."""
-        outstanding = [sending.done for sending in self.outstanding]
+        outstanding = list(dict.fromkeys(sending.whole for sending in self.outstanding))
         if outstanding and self.link is not None:
             done: Pending[None] = Pending()
             all_of(outstanding).when_done(lambda _: done.resolve(None))
@@ -106,7 +170,7 @@ class SenderEnd(LinkEnd[Sender]):
         while self._waiting:
             self._waiting.popleft().done.resolve(None)
 
-    def drop(self) -> list[Sending]:
+    def drop(self) -> list[AnySending]:
         """Forget everything that is on its way, and hand it over."""
         dropped = self.outstanding
         self._waiting.clear()

@@ -328,8 +328,8 @@ class SessionCore:
         await self.finish_sending()
         return None if self.transaction is None else self.transaction.failure
 
-    async def roll_back(self) -> None:
-        """Undo everything since the last commit."""
+    async def roll_back(self, *, blame: bool = True) -> None:
+        """Undo everything since the last commit; with `blame`, what was received counts as failed."""
         transaction = self._unit_of_work()
         for sender in self._senders:
             sender.drop_waiting()
@@ -337,11 +337,11 @@ class SessionCore:
         try:
             # A unit of work that lost its connection is undone by the server.
             with suppress(Interrupted):
-                await self._undo(transaction)
+                await self._undo(transaction, blame=blame)
         finally:
             self._new_unit()
 
-    async def _undo(self, transaction: Transaction) -> None:
+    async def _undo(self, transaction: Transaction, *, blame: bool = True) -> None:
         self._absorb()
         # What was fetched ahead goes back first, or it would overtake what is rolled back.
         consumers = [consumer for consumer in self.consumers if transaction.holds(consumer.fetched)]
@@ -349,7 +349,7 @@ class SessionCore:
             await consumer.pause()
         self._absorb()
         try:
-            await transaction.roll_back()
+            await transaction.roll_back(blame=blame)
         finally:
             for consumer in consumers:
                 consumer.resume()

@@ -12,6 +12,7 @@ from heliograph.amqp import (
     DeliveryState,
     Discharge,
     Rejected,
+    Released,
     Sender,
     Source,
     TransactionalState,
@@ -20,7 +21,7 @@ from heliograph.amqp.message import Message, Value, encode_message
 from heliograph.amqp.performatives import SenderSettleMode
 from heliograph.client.core.fetched import FAILED, Fetched, settle
 from heliograph.client.core.pending import Pending
-from heliograph.client.core.sending import SenderEnd, Sending
+from heliograph.client.core.sending import AnySending, SenderEnd, Sending
 from heliograph.client.problems import (
     MessagingProblem,
     TransactionInDoubt,
@@ -53,9 +54,8 @@ class Transaction(SenderEnd):
         """Whether anything was sent or received in it."""
         self.failure: BaseException | None = None
         """Why a message that was sent in it did not arrive."""
-        self._parties: set[Fetched] = set()
-        self._orphans: list[tuple[Fetched, list[Delivery]]] = []
-        """What was received in a unit that was lost already."""
+        self._received: dict[Fetched, list[Delivery]] = {}
+        """What was received in it. The server is told at its end: until then, each message could still be spared."""
 
     def make_link(self) -> Sender:
         return self.session.engine.attach_sender(
@@ -82,16 +82,12 @@ class Transaction(SenderEnd):
 
     def holds(self, fetched: Fetched) -> bool:
         """Whether messages of that link were received in it."""
-        return fetched in self._parties
+        return fetched in self._received
 
     def received(self, fetched: Fetched, deliveries: list[Delivery]) -> None:
         """The application received these: they are gone when the unit is committed, and come again if not."""
         self.used = True
-        self._parties.add(fetched)
-        if self.active:
-            settle(fetched, deliveries, self.state(Accepted()))
-        else:
-            self._orphans.append((fetched, deliveries))
+        self._received.setdefault(fetched, []).extend(deliveries)
 
     def state(self, outcome: Accepted | None = None) -> DeliveryState:
         """What marks a delivery, or its outcome, as part of this unit of work."""
@@ -102,7 +98,7 @@ class Transaction(SenderEnd):
         if self._phase is _Phase.ACTIVE and self.used:
             self._phase = _Phase.DOOMED
             self._reason = reason
-            self._parties.clear()
+            self._received.clear()
 
     async def begin(self) -> None:
         """Attach to the coordinator and declare a transaction, unless a lost one must be reported first."""
@@ -114,10 +110,10 @@ class Transaction(SenderEnd):
         """Make the work in it permanent, and go on with the next unit."""
         if self.doomed:
             reason = self._reason
-            await self._renew()
+            await self._renew(FAILED)
             raise TransactionRolledBack(f"the unit of work was rolled back: {reason}") from reason
         try:
-            await self._discharge(fail=False)
+            await self._discharge(self.state(Accepted()))
         except TransactionRolledBack:
             raise
         except MessagingProblem as problem:
@@ -127,26 +123,31 @@ class Transaction(SenderEnd):
                 raise TransactionInDoubt(f"whether the unit of work was committed is not known: {problem}") from problem
             raise
 
-    async def roll_back(self) -> None:
-        """Undo the work in it, and go on with the next unit."""
+    async def roll_back(self, *, blame: bool = True) -> None:
+        """Undo the work in it, and go on with the next unit. With `blame`, what was received counts as failed."""
+        outcome = FAILED if blame else Released()
         if self.doomed:
-            await self._renew()
+            await self._renew(outcome)
         else:
-            await self._discharge(fail=True)
+            await self._discharge(outcome, fail=True)
 
-    async def _renew(self) -> None:
-        for fetched, deliveries in self._orphans:
-            settle(fetched, deliveries, FAILED)
+    async def _renew(self, outcome: DeliveryState) -> None:
+        self._settle(outcome)
         self._clear()
         if self.link is not None:
             await self._declared(self._ask(Declare()))
 
-    async def _discharge(self, *, fail: bool) -> None:
+    def _settle(self, outcome: DeliveryState) -> None:
+        for fetched, deliveries in self._received.items():
+            settle(fetched, deliveries, outcome)
+
+    async def _discharge(self, outcome: DeliveryState, *, fail: bool = False) -> None:
         """End the transaction and begin the next, in one go: the server need not be waited for in between."""
         if self._phase is not _Phase.ACTIVE:
             # Nothing was done in it, and the next begins with the next connection.
             self._clear()
             return
+        self._settle(outcome)
         ended = self._ask(Discharge(self._id, fail))
         declared = self._ask(Declare())
         self._clear()
@@ -164,8 +165,7 @@ class Transaction(SenderEnd):
         self._phase = _Phase.NONE
         self.used = False
         self.failure = None
-        self._parties.clear()
-        self._orphans.clear()
+        self._received.clear()
 
     def _ask(self, question: Declare | Discharge) -> Pending[Any]:
         sending = Sending(encode_message(Message(body=Value(question))))
@@ -184,7 +184,7 @@ class Transaction(SenderEnd):
     def may_send(self) -> bool:
         return True
 
-    def send_run(self, link: Sender, run: list[Sending]) -> None:
+    def send_run(self, link: Sender, run: list[AnySending]) -> None:
         # Acknowledgements that belong to the unit must be on the wire before its end.
         self.connection.settle_now()
         # What goes to the coordinator is not itself part of a transaction.

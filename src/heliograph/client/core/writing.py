@@ -28,7 +28,7 @@ _long_text = Struct(">BI").pack
 
 
 @lru_cache(1024)
-def _header(durable: bool, priority: int, ttl: int | None) -> bytes:
+def header_of(durable: bool, priority: int, ttl: int | None) -> bytes:
     """The header section, with no more fields than needed; empty if all have their defaults."""
     fields = [encode(durable), encode(UByte(priority)), _NULL if ttl is None else encode(UInt(ttl))]
     count = 3 if ttl is not None else 2 if priority != 4 else 1 if durable else 0
@@ -37,7 +37,12 @@ def _header(durable: bool, priority: int, ttl: int | None) -> bytes:
 
 @lru_cache(256)
 def _annotations(kind: int, to: int | None, reply_to: int | None) -> bytes:
-    return b"\x00\x53\x72" + encode(_annotation_map(kind, to, reply_to))
+    return annotations_of(kind, to, reply_to, {})
+
+
+def annotations_of(kind: int, to: int | None, reply_to: int | None, more: dict[Symbol, Any]) -> bytes:
+    """The annotations by which JMS clients know the kinds of a message and of its destinations, and some more."""
+    return b"\x00\x53\x72" + encode(_annotation_map(kind, to, reply_to) | more)
 
 
 def _annotation_map(kind: int, to: int | None, reply_to: int | None) -> dict[Symbol, Any]:
@@ -50,7 +55,7 @@ def _annotation_map(kind: int, to: int | None, reply_to: int | None) -> dict[Sym
 
 
 @lru_cache(1024)
-def _repeated(text: str) -> bytes:
+def text_of(text: str) -> bytes:
     """A string that comes up again and again: an address, a type."""
     return _text(text)
 
@@ -101,35 +106,64 @@ def write(message: Message, to: str, reply_to: str | None, ttl: int | None) -> b
         annotations = _annotations(kind, to_kind, reply_kind)
     else:
         delivery_time = {DELIVERY_TIME: Timestamp(_ms(message.delivery_time))}
-        annotations = b"\x00\x53\x72" + encode(_annotation_map(kind, to_kind, reply_kind) | delivery_time)
+        annotations = annotations_of(kind, to_kind, reply_kind, delivery_time)
     content_type = message.content_type
     if content_type is None and kind == BYTES:
         content_type = _OCTETS
-    fields = [
-        _NULL if message.message_id is None else _identifier(message.message_id),
-        _NULL if message.user_id is None else encode(message.user_id.encode()),
-        _repeated(to),
-        _NULL if message.type is None else _repeated(message.type),
-        _NULL if reply_to is None else _repeated(reply_to),
-        _NULL if message.correlation_id is None else _identifier(message.correlation_id),
-        _NULL if content_type is None else _symbol(content_type),
-        _NULL,  # content-encoding
-        _NULL if message.expiration is None else _timestamp(0x83, _ms(message.expiration)),
-        _NULL if message.timestamp is None else _timestamp(0x83, _ms(message.timestamp)),
-    ]
+    fields = fields_of(
+        message.message_id,
+        None if message.user_id is None else message.user_id.encode(),
+        to,
+        message.type,
+        reply_to,
+        message.correlation_id,
+        content_type,
+        None if message.expiration is None else _ms(message.expiration),
+        None if message.timestamp is None else _ms(message.timestamp),
+    )
     if message.group_id is not None or message.group_sequence is not None:
-        fields.append(_NULL if message.group_id is None else _repeated(message.group_id))
+        fields.append(_NULL if message.group_id is None else text_of(message.group_id))
         fields.append(_NULL if message.group_sequence is None else encode(UInt(message.group_sequence)))
     return b"".join(
         (
-            _header(message.persistent, message.priority, ttl),
+            header_of(message.persistent, message.priority, ttl),
             annotations,
-            b"\x00\x53\x73",
-            _list(b"".join(fields), len(fields)),
+            properties_of(fields),
             b"\x00\x53\x74" + encode(message.properties) if message.properties else b"",
             body,
         )
     )
+
+
+def fields_of(
+    message_id: Any,
+    user_id: bytes | None,
+    to: str,
+    subject: str | None,
+    reply_to: str | None,
+    correlation_id: Any,
+    content_type: str | None,
+    expires: int | None,
+    created: int | None,
+) -> list[bytes]:
+    """The first ten properties, each encoded; times are milliseconds."""
+    return [
+        _NULL if message_id is None else _identifier(message_id),
+        _NULL if user_id is None else encode(user_id),
+        text_of(to),
+        _NULL if subject is None else text_of(subject),
+        _NULL if reply_to is None else text_of(reply_to),
+        _NULL if correlation_id is None else _identifier(correlation_id),
+        _NULL if content_type is None else _symbol(content_type),
+        _NULL,  # content-encoding
+        _NULL if expires is None else _timestamp(0x83, expires),
+        _NULL if created is None else _timestamp(0x83, created),
+    ]
+
+
+def properties_of(fields: list[bytes]) -> bytes:
+    """The section of these properties."""
+    return b"\x00\x53\x73" + _list(b"".join(fields), len(fields))
 
 
 def _number(place: Destination | None) -> int | None:

@@ -1,7 +1,11 @@
 """Elements: a type, a namespace, a name, a value, and children in order.
 
 Children may still be in the message's bytes: an element whose format has not read all of them yet is *open*, and reads
-on when somebody looks for a child that it does not have. A caller never sees the difference.
+on when somebody looks for a child that it does not have, only until that child is there. A caller never sees the
+difference.
+
+Speed: a look-up among a few children scans them; among many it goes through an index (`index.py`). `Name[i]` in a loop
+and steps from sibling to sibling take the same time for the first and the thousandth.
 """
 
 from collections.abc import Iterator
@@ -9,13 +13,17 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from heliograph.flow.tree.types import NAME
+from heliograph.flow.tree.index import ChildIndex
+from heliograph.flow.tree.types import NAME, type_matches
 
 if TYPE_CHECKING:
     from heliograph.flow.tree.part import Part
 
 Value = bool | int | float | Decimal | str | bytes | date | time | datetime | Any | None
 """What an element can hold: the values of ESQL (`flow.values`); None is NULL."""
+
+_FEW = 8
+"""So many children are scanned faster than indexed."""
 
 
 class Step(NamedTuple):
@@ -30,37 +38,31 @@ class Step(NamedTuple):
         return (
             (self.name is None or self.name == element.name)
             and (self.namespace is None or self.namespace == element.namespace)
-            and (self.type is None or self.type == element.type)
+            and (self.type is None or type_matches(self.type, element.type))
         )
 
 
 class Element:
     """One node of the tree.
 
-    Attributes that most elements do not need have their defaults in the class and are set only where they differ:
-    making elements is the larger part of parsing.
+    Change it through its methods: they tell the part it belongs to, and keep what makes look-ups fast.
     """
 
-    type: int = NAME
-    namespace: str = ""
-    name: str = ""
-    value: Value = None
-    parent: "Element | None" = None
-
-    _children: "list[Element] | None" = None
-    _open: "Part | None" = None
-    """The part whose parser may still bring children."""
-    _index: "dict[str, list[Element]] | None" = None
-    """Children by name, in order; made when a name is first looked up among many."""
+    # With slots that are all set, making an element is as fast as with defaults in the class, and reading is faster.
+    __slots__ = ("_at", "_children", "_index", "_open", "name", "namespace", "parent", "type", "value")
 
     def __init__(self, name: str = "", value: Value = None, type: int = NAME, namespace: str = "") -> None:  # noqa: A002
         self.name = name
-        if value is not None:
-            self.value = value
-        if type != NAME:
-            self.type = type
-        if namespace:
-            self.namespace = namespace
+        self.value = value
+        self.type = type
+        self.namespace = namespace
+        self.parent: Element | None = None
+        self._children: list[Element] | None = None
+        self._open: Part | None = None
+        """The part whose parser may still bring children."""
+        self._index: ChildIndex | None = None
+        self._at = 0
+        """Where it was among its siblings when somebody last asked."""
 
     # Looking
 
@@ -74,21 +76,44 @@ class Element:
 
     def first(self, name: str) -> "Element | None":
         """The first child of this name without a namespace."""
-        return self.nth(name, 1)
+        children = self._children
+        if children is not None:
+            if self._index is None:
+                for child in children if len(children) <= _FEW else children[:_FEW]:
+                    if child.name == name and not child.namespace:
+                        return child
+            if len(children) > _FEW:
+                found = self._named(name)
+                if found:
+                    return found[0]
+        return None if self._open is None else self.nth(name, 1)
 
     def nth(self, name: str, number: int) -> "Element | None":
         """The child that is the number-th (from 1) of this name without a namespace."""
-        found = self.all(name)
-        return found[number - 1] if 1 <= number <= len(found) else None
+        if number < 1:
+            return None
+        found = self._named(name)
+        while len(found) < number:
+            if not self._read_more():
+                return None
+            found = self._named(name)
+        return found[number - 1]
 
     def last(self, name: str, number: int = 1) -> "Element | None":
         """The child that is the number-th from the end (1 is the last) of this name without a namespace."""
-        found = self.all(name)
+        _ = self.children
+        found = self._named(name)
         return found[-number] if 1 <= number <= len(found) else None
 
     def all(self, name: str) -> "list[Element]":
-        """All children of this name without a namespace. Not to be changed by the caller."""
-        return [child for child in self.children if child.name == name and not child.namespace]
+        """All children of this name without a namespace: a new list, that later changes do not change."""
+        _ = self.children
+        return self._named(name).copy()
+
+    def count(self, name: str) -> int:
+        """How many children of this name without a namespace there are."""
+        _ = self.children
+        return len(self._named(name))
 
     def match_first(self, step: Step) -> "Element | None":
         """The first child that the step looks for."""
@@ -96,17 +121,30 @@ class Element:
 
     def match_nth(self, step: Step, number: int) -> "Element | None":
         """The number-th child (from 1) of those that the step looks for."""
-        found = self.match_all(step)
-        return found[number - 1] if 1 <= number <= len(found) else None
+        if number < 1:
+            return None
+        found = self._matching(step)
+        while len(found) < number:
+            if not self._read_more():
+                return None
+            found = self._matching(step)
+        return found[number - 1]
 
     def match_last(self, step: Step, number: int = 1) -> "Element | None":
         """The number-th child from the end (1 is the last) of those that the step looks for."""
-        found = self.match_all(step)
+        _ = self.children
+        found = self._matching(step)
         return found[-number] if 1 <= number <= len(found) else None
 
     def match_all(self, step: Step) -> "list[Element]":
-        """All children that the step looks for. Not to be changed by the caller."""
-        return [child for child in self.children if step.matches(child)]
+        """All children that the step looks for: a new list, that later changes do not change."""
+        _ = self.children
+        return self._matching(step).copy()
+
+    def match_count(self, step: Step) -> int:
+        """How many children the step looks for."""
+        _ = self.children
+        return len(self._matching(step))
 
     def descendants(self) -> "Iterator[Element]":
         """Everything below, in document order."""
@@ -121,22 +159,151 @@ class Element:
             element = element.parent
         return element
 
-    # Changing: whatever changes tells the part it belongs to, whose bytes are then out of date
+    def path(self) -> str:
+        """The names from its part (or the topmost element) down to it, for people."""
+        names = [self.name]
+        element = self
+        while type(element) is Element and element.parent is not None:
+            element = element.parent
+            names.append(element.name)
+        return ".".join(reversed(names))
 
-    def touch(self) -> None:
-        """Say that this element has changed."""
+    def part(self) -> "Part | None":
+        """The part it belongs to, or is."""
         element: Element | None = self
         while element is not None:
-            element.changed()
+            if type(element) is not Element:
+                return element._as_part()
+            element = element.parent
+        return None
+
+    @property
+    def deleted(self) -> bool:
+        """Whether it, or something above it, has been deleted: what still refers to it is to do nothing."""
+        return self.root() is _DELETED
+
+    def next_sibling(self, step: Step | None = None) -> "Element | None":
+        """The nearest sibling behind it (that the step looks for).
+
+        Every element that was stepped to remembers where it is, so a walk over all siblings takes linear time.
+        """
+        parent = self.parent
+        if parent is None:
+            return None
+        at = self.position() + 1
+        while True:
+            siblings = parent._children or ()
+            for position in range(at, len(siblings)):
+                sibling = siblings[position]
+                if step is None or step.matches(sibling):
+                    sibling._at = position
+                    return sibling
+            at = max(at, len(siblings))
+            if not parent._read_more():
+                return None
+
+    def previous_sibling(self, step: Step | None = None) -> "Element | None":
+        """The nearest sibling before it (that the step looks for); as fast as `next_sibling`."""
+        if self.parent is None or self.parent._children is None:
+            return None
+        siblings = self.parent._children
+        for position in range(self.position() - 1, -1, -1):
+            sibling = siblings[position]
+            if step is None or step.matches(sibling):
+                sibling._at = position
+                return sibling
+        return None
+
+    def position(self) -> int:
+        """Its place among its parent's children, from 0."""
+        siblings = self.parent._children if self.parent is not None else None
+        if siblings is None:
+            return 0
+        at = self._at
+        if at >= len(siblings) or siblings[at] is not self:
+            at = self._at = siblings.index(self)
+        return at
+
+    def _named(self, name: str) -> "list[Element]":
+        children = self._children
+        if children is None:
+            return []
+        if len(children) <= _FEW:
+            return [child for child in children if child.name == name and not child.namespace]
+        index = self._index
+        if index is None:
+            index = self._index = ChildIndex()
+        return index.named(name, children)
+
+    def _matching(self, step: Step) -> "list[Element]":
+        children = self._children
+        if children is None:
+            return []
+        name, namespace, kind = step
+        if kind is None and namespace is None and name is None:
+            return children
+        if len(children) <= _FEW:
+            return [child for child in children if step.matches(child)]
+        index = self._index
+        if index is None:
+            index = self._index = ChildIndex()
+        if name is None or namespace is None:
+            return index.matching(step, children)
+        if kind is None:
+            return index.named((namespace, name) if namespace else name, children)
+        return index.matching(step, children)
+
+    def _read_more(self) -> bool:
+        """Read on until there is another child; False if there is none."""
+        part = self._open
+        if part is None:
+            return False
+        before = len(self._children) if self._children is not None else 0
+        while self._open is not None and part.read_on():
+            if self._children is not None and len(self._children) > before:
+                return True
+        return self._children is not None and len(self._children) > before
+
+    def _as_part(self) -> "Part | None":
+        return None
+
+    # Changing: whatever is about to change tells the part it belongs to, whose bytes are then out of date
+
+    def touch(self) -> None:
+        """Say that this element is about to change."""
+        element: Element | None = self
+        while element is not None:
+            if type(element) is not Element:
+                element.changed()
             element = element.parent
 
     def changed(self) -> None:
-        """Called when this element or one below has changed; parts forget their bytes here."""
+        """Called before this element or one below changes; parts forget their bytes here."""
 
     def set_value(self, value: Value) -> None:
         """Give it another value; children stay."""
-        self.value = value
         self.touch()
+        self.value = value
+
+    def set_name(self, name: str) -> None:
+        """Give it another name."""
+        self._rename()
+        self.name = name
+
+    def set_namespace(self, namespace: str) -> None:
+        """Put its name into another namespace; an empty one is none."""
+        self._rename()
+        self.namespace = namespace
+
+    def set_type(self, type: int) -> None:  # noqa: A002
+        """Give it another type."""
+        self._rename()
+        self.type = type
+
+    def _rename(self) -> None:
+        self.touch()
+        if self.parent is not None:
+            self.parent._index = None
 
     def ensure(self, name: str) -> "Element":
         """The first child of this name, made as the last child if there is none."""
@@ -144,76 +311,119 @@ class Element:
 
     def ensure_nth(self, name: str, number: int) -> "Element | None":
         """The number-th child of this name, made if just one is missing; None if more are."""
-        return self.ensure_match(Step(name), number)
+        found = self.nth(name, number)
+        if found is not None:
+            return found
+        return self.append(Element(name)) if number == len(self._named(name)) + 1 else None
 
     def ensure_match(self, step: Step, number: int = 1) -> "Element | None":
         """The number-th child that the step looks for, made if just one is missing; None if more are."""
-        found = self.match_all(step)
-        if 1 <= number <= len(found):
-            return found[number - 1]
-        if number != len(found) + 1:
+        found = self.match_nth(step, number)
+        if found is not None:
+            return found
+        if number != len(self._matching(step)) + 1:
             return None
         return self.append(
             Element(step.name or "", None, NAME if step.type is None else step.type, step.namespace or "")
         )
 
     def append(self, child: "Element") -> "Element":
-        """Put a new child behind the others, and return it."""
-        return self.insert(len(self.children), child)
+        """Put a new child (that has no parent) behind the others, and return it."""
+        if self._open is not None:
+            self._open.read_all_of(self)
+        self.touch()
+        children = self._children
+        if children is None:
+            self._children = [child]
+        else:
+            child._at = len(children)
+            children.append(child)
+        child.parent = self
+        return child
 
     def insert(self, position: int, child: "Element") -> "Element":
         """Put a new child (that has no parent) at this position, and return it."""
-        _ = self.children  # reads what is still in the bytes
-        if self._children is None:
-            self._children = []
-        self._children.insert(position, child)
+        if position >= len(self.children):
+            return self.append(child)
+        self.touch()
+        if self._children is not None:
+            self._children.insert(position, child)
+        child._at = position
         child.parent = self
         self._index = None
-        self.touch()
         return child
 
     def detach(self) -> Self:
-        """Take it out of its parent, with everything below."""
-        if self.parent is not None:
-            self.parent.touch()
-            siblings = self.parent.children
-            del siblings[self.position()]
-            self.parent._index = None
-            self.parent = None
+        """Take it out of its parent, with everything below; it can be put elsewhere."""
+        self._leave(None)
         return self
 
-    def position(self) -> int:
-        """Its place among its parent's children, from 0."""
-        if self.parent is None:
-            return 0
-        return next(at for at, sibling in enumerate(self.parent.children) if sibling is self)
+    def delete(self) -> None:
+        """Take it out of its parent for good: it, and everything below, is `deleted` from now on."""
+        self._leave(_DELETED)
+
+    def _leave(self, parent: "Element | None") -> None:
+        old = self.parent
+        if old is not None and old._children is not None:
+            old.touch()
+            if old._index is not None:
+                old._index.remove(self)
+            del old._children[self.position()]
+        self.parent = parent
 
     def clear(self) -> None:
-        """Remove all children."""
-        for child in self.children:
-            child.parent = None
+        """Delete all children."""
+        children = self.children
+        self.touch()
+        self._drop(children)
+
+    def _drop(self, children: "list[Element]") -> None:
+        for child in children:
+            child.parent = _DELETED
         self._children = None
         self._index = None
-        self.touch()
 
     def copy(self) -> "Element":
         """A copy with everything below, without a parent."""
         copy = Element(self.name, self.value, self.type, self.namespace)
-        children = [child.copy() for child in self.children]
-        for child in children:
-            child.parent = copy
+        children = self.children
         if children:
-            copy._children = children
+            copy._children = copies(children, copy)
         return copy
 
     def take_content(self, source: "Element") -> None:
-        """Become a copy of the source, value and children, but keep the own name (and type)."""
-        children = [child.copy() for child in source.children]
+        """Become a copy of the source, value and children, but keep the own name (and type).
+
+        Between parts of different domains, every element gets the type that says the same in the domain of this one.
+        """
+        value = source.value
+        children = copies(source.children, self)
+        ours, theirs = self.part(), source.part()
+        if ours is not None and theirs is not None and ours.format.domain != theirs.format.domain:
+            ours.adopt(children, theirs.format.domain)
         self.clear()
-        self.value = source.value
-        for child in children:
-            self.append(child)
-        self.touch()
+        self.value = value
+        self._children = children or None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name} = {self.value!r}>"
+
+
+_DELETED = Element("deleted")
+"""Stands above everything that was deleted. Has no children, and never changes."""
+
+
+def copies(children: list[Element], parent: Element) -> list[Element]:
+    """Copies of these elements with everything below, for another parent."""
+    result = []
+    for child in children:
+        if type(child) is not Element:
+            copy = child.copy()
+        else:
+            copy = Element(child.name, child.value, child.type, child.namespace)
+            below = child._children if child._open is None else child.children
+            if below:
+                copy._children = copies(below, copy)
+        copy.parent = parent
+        result.append(copy)
+    return result

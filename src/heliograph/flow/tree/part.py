@@ -1,15 +1,18 @@
 """Parts: the children of a message's root (properties, headers, body), each with bytes and a format of its own.
 
-A part is read only as far as somebody looks into it, and written only if it has changed. That makes a copy cheap: a
-part that still has its bytes is copied without being read.
+A part is read only as far as somebody looks into it, and written only if it has changed. A copy is cheap, whatever the
+state of the original: it is *read from* the original (its bytes, or its elements if those are all there) when somebody
+looks into it. The original may change at any time afterwards: a part that is about to change first lets its unread
+copies take what they need. So a copy behaves as if it had been made at once.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
+from weakref import WeakSet
 
-from heliograph.flow.tree.element import Element
-from heliograph.flow.tree.types import NAME
+from heliograph.flow.tree.element import Element, copies
+from heliograph.flow.tree.types import NAME, role_of, type_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,30 +41,38 @@ class Format(Protocol):
     def read(self, part: "Part", data: bytes) -> Iterator[None]:
         """A parser of these bytes: each step brings at least one element under the part, the last ends it.
 
-        Elements that may get more children are open (`_open` is the part); the parser closes each when its end is seen.
+        It appends to `_children` itself (no `append`, which is for changes). Elements that may get more children are
+        open (`_open` is the part); the parser closes each when its end is seen, the part last.
         """
 
     def write(self, part: "Part") -> bytes:
         """The bytes of the elements under the part."""
 
 
+_NO_TEXT = Text()
+
+
 class Part(Element):
     """A child of the message's root."""
 
-    def __init__(self, format: Format, data: bytes | None = None, text: Text = Text()) -> None:  # noqa: A002, B008
+    def __init__(self, format: Format, data: bytes | None = None, text: Text = _NO_TEXT) -> None:  # noqa: A002
         super().__init__(format.domain, None, NAME)
         self.format = format
         self.text = text
         self.data = data
         """The bytes, as long as they say the same as the elements."""
+        self._reads_back = data is not None
+        """Whether reading these bytes gives these elements; bytes that we wrote may have lost types of values."""
         self._parser: Iterator[None] | None = None
+        self._problem: Exception | None = None
+        self._source: Part | None = None
+        """What this is an unread copy of."""
+        self._copies: WeakSet[Part] | None = None
+        """Unread copies of this."""
         if data is not None:
-            self._parser = format.read(self, data)
             self._open = self
 
-    def changed(self) -> None:
-        """The bytes are out of date from now on."""
-        self.data = None
+    # Reading
 
     def read_all_of(self, element: Element) -> None:
         """Read on until this element has all its children."""
@@ -69,23 +80,128 @@ class Part(Element):
             pass
 
     def read_on(self) -> bool:
-        """Read one step further; False at the end."""
-        if self._parser is not None:
-            for _ in self._parser:
+        """Read one step further; False at the end. Bytes that cannot be read raise the same problem every time."""
+        parser = self._parser
+        if parser is None:
+            if self._open is None:
+                return False
+            parser = self._parser = self._begin()
+        try:
+            for _ in parser:
                 return True
-            self._parser = None
+        except Exception as problem:
+            self._problem = problem
+            raise
+        if self._problem is not None:
+            raise self._problem
+        self._parser = None
+        self._open = None
         return False
+
+    def _begin(self) -> Iterator[None]:
+        source = self._source
+        if source is not None:
+            return self._read_source(source)
+        assert self.data is not None
+        return self.format.read(self, self.data)
+
+    def _read_source(self, source: "Part") -> Iterator[None]:
+        self._forget_source(source)
+        children = copies(source.children, self)
+        self._children = children or None
+        self._open = None
+        yield
+
+    def _forget_source(self, source: "Part") -> None:
+        self._source = None
+        if source._copies is not None:
+            source._copies.discard(self)
+
+    # Changing
+
+    def changed(self) -> None:
+        """The bytes are out of date from now on."""
+        if self._copies:
+            for copy in list(self._copies):
+                copy._part_company()
+        if self._source is not None:
+            self.read_on()
+        self.data = None
+        self._reads_back = False
+
+    def _part_company(self) -> None:
+        """The original is about to change."""
+        source = self._source
+        if source is not None:
+            if self._reads_back:
+                self._forget_source(source)
+            else:
+                self.read_on()
+
+    def clear(self) -> None:
+        """Delete all children; what has not been read never will be."""
+        if self._source is not None:
+            self._forget_source(self._source)
+        self.touch()
+        self._drop(self._children or [])
+        self._parser = self._problem = self._open = None
+
+    def adopt(self, elements: list[Element], domain: str) -> None:
+        """Give elements that came from another domain the types that say the same in this one."""
+        for element in elements:
+            if type(element) is Element:
+                role = role_of(element.type, domain)
+                element.type = type_in(self.format.domain, role, has_value=element.value is not None)
+                if element._children is not None:
+                    self.adopt(element._children, domain)
+
+    def become(self, format: Format, text: Text) -> None:  # noqa: A002
+        """From now on be read and written in another way: the elements stay, the bytes do not."""
+        if format is not self.format or text != self.text:
+            _ = self.children
+            self.touch()
+            self.format = format
+            self.text = text
+
+    # Writing and copying
 
     def bytes(self) -> bytes:
         """The part as bytes: those that came, if nothing has changed."""
-        if self.data is None:
-            self.data = self.format.write(self)
-        return self.data
+        data = self.data
+        if data is None:
+            source = self._source
+            data = self.data = source.bytes() if source is not None else self.format.write(self)
+        elif data.__class__ is not bytes:  # a header that is read from what the transport says of the message
+            return self.format.write(self)
+        return data
 
     def copy(self) -> "Part":
-        """A copy; the bytes are shared, and read again only if somebody looks into it."""
-        if self.data is not None:
-            return Part(self.format, self.data, self.text)
-        copy = Part(self.format, None, self.text)
-        copy.take_content(self)
+        """A copy without a parent, made in constant time: nothing is read before somebody looks into it."""
+        copy = Part(self.format, self.data if self._reads_back else None, self.text)
+        copy.value = self.value
+        source = self._source or self
+        if source._open is None or not self._reads_back:
+            copy._source = source
+            copy._open = copy
+            if source._copies is None:
+                source._copies = WeakSet()
+            source._copies.add(copy)
         return copy
+
+    def take_content(self, source: Element) -> None:
+        """Become a copy of the source, but keep the own name and format; of a part like this one, an unread copy."""
+        if not isinstance(source, Part) or source.format is not self.format or source.text != self.text:
+            super().take_content(source)
+            return
+        if source is self:
+            return
+        self.clear()  # before the copy: the source may itself be an unread copy of this part
+        copy = source.copy()
+        self.value = copy.value
+        self.data, self._reads_back = copy.data, copy._reads_back
+        self._source, self._parser, self._open = copy._source, None, self
+        if self._source is not None and self._source._copies is not None:
+            self._source._copies.add(self)
+
+    def _as_part(self) -> "Part":
+        return self

@@ -1,0 +1,1 @@
+"""Aggregation: what was asked of whom, which replies have come, and what is still awaited."""

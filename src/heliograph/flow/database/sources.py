@@ -1,0 +1,90 @@
+"""Data sources: where the databases are that a flow knows by name."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, create_engine, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+
+from heliograph.errors import Problem
+from heliograph.flow.database import postgresql, sqlite
+from heliograph.flow.database.connection import NO_CONNECTION, Connection
+from heliograph.flow.esql.database_access import DatabaseError
+
+EMBEDDED = "flow"
+"""The file of the data source without a name."""
+
+_ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
+    "sqlite": sqlite.CONNECT_ARGUMENTS,
+    "postgresql": postgresql.CONNECT_ARGUMENTS,
+}
+
+
+class DataSources:
+    """The data sources of a flow by name; threads may share it.
+
+    A source is a URL (`postgresql://user:password@host/database`, `sqlite:///file.db`), or nothing: then it is a file
+    of SQLite. Files are inside the flow's state folder, unless their path is absolute.
+    """
+
+    def __init__(self, sources: Mapping[str, str | None], state: Path) -> None:
+        self._state = state
+        self._urls = {"": self._url("", None)} | {name: self._url(name, url) for name, url in sources.items()}
+
+    def _url(self, name: str, text: str | None) -> URL:
+        if not text:
+            return URL.create("sqlite", database=str(self._state / f"{name or EMBEDDED}.db"))
+        try:
+            url = make_url(text)
+        except ArgumentError as error:
+            raise Problem(
+                f"data source {name}: expected a URL such as postgresql://host/database, found {text!r}"
+            ) from error
+        kind = url.get_backend_name()
+        if kind == "postgresql":
+            return url.set(drivername="postgresql+psycopg")
+        if kind != "sqlite":
+            raise Problem(f"data source {name}: expected sqlite or postgresql, found {kind!r}")
+        if url.database and url.database != ":memory:":
+            return url.set(database=str(self._state / url.database))
+        return url
+
+    def names(self) -> list[str]:
+        """All that are declared."""
+        return [name for name in self._urls if name]
+
+    def is_coordinated(self, name: str) -> bool:
+        """Whether it can take part in a coordinated unit of work."""
+        return self._find(name).get_backend_name() == "postgresql"
+
+    def _find(self, name: str) -> URL:
+        url = self._urls.get(name)
+        if url is None:
+            close = get_close_matches(name, self._urls, 1)
+            hint = f"; did you mean {close[0]}?" if close else f"; there are {', '.join(self.names()) or 'none'}"
+            raise DatabaseError(f"the flow has no data source {name}{hint}", NO_CONNECTION)
+        return url
+
+    def connect(self, name: str) -> Connection:
+        """A new connection."""
+        url = self._find(name)
+        kind = url.get_backend_name()
+        if kind == "sqlite" and url.database and url.database != ":memory:":
+            Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            dialect = create_engine(url).dialect
+        except (NoSuchModuleError, ModuleNotFoundError) as error:
+            raise Problem(f"data source {name}: the driver for {kind} is not installed: {error}") from error
+        words, options = dialect.create_connect_args(url)
+        try:
+            # The driver's own connection, without a pool: an instance keeps it, and a statement costs nothing more.
+            driver: Any = dialect.connect(*words, **{**options, **_ARGUMENTS[kind]})
+        except (dialect.loaded_dbapi.Error, OSError) as error:
+            shown = url.render_as_string(hide_password=True)
+            text = str(error).strip()
+            raise DatabaseError(f"data source {name}: cannot connect to {shown}: {text}", NO_CONNECTION) from error
+        return (
+            sqlite.SqliteConnection(name, driver) if kind == "sqlite" else postgresql.PostgresqlConnection(name, driver)
+        )

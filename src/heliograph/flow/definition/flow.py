@@ -1,0 +1,65 @@
+"""What a flow consists of: nodes with properties, connections between terminals, and the files it was read from.
+
+A definition is plain data without any behaviour, so that it can be pickled, drawn, compared and compiled.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a file something stands; lines and columns count from 1."""
+
+    file: str = ""
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDefinition:
+    """One node: `name` is unique in the flow (nodes of a subflow are named `subflow.node`)."""
+
+    name: str
+    type: str
+    """QueueInput, Compute, ...: a key of `nodes.kinds.KINDS`."""
+    properties: Mapping[str, Any]
+    """Every property that the type has: checked, parameters put in, defaults filled in."""
+    place: Place = Place()
+    places: Mapping[str, Place] = field(default_factory=dict)
+    """Where each property that was given stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """From a node's output terminal to another node's input terminal."""
+
+    source: str
+    terminal: str
+    target: str
+    input: str = "in"
+    place: Place = Place()
+
+
+@dataclass(frozen=True, slots=True)
+class FlowDefinition:
+    """A flow as it runs: subflows are put in, parameters are replaced."""
+
+    name: str
+    folder: str
+    """Where its files are; only for messages and for models' and programs' own paths."""
+    nodes: Mapping[str, NodeDefinition]
+    connections: Sequence[Connection]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Of the environment that was asked for; ESQL's EXTERNAL variables take their values from here."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """How the flow is run (additional_instances, coordinated, data_sources, ...): read by the runner."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """The text of every .esql, .map.yaml and .py file that a node names, by path inside the folder."""
+    models: Mapping[str, str] = field(default_factory=dict)
+    """The text of every file in models/, by name."""
+    warnings: Sequence[str] = ()

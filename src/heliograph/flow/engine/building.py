@@ -1,0 +1,92 @@
+"""What nodes need while a flow is compiled: its formats, its programs, and its labels."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from heliograph.errors import Problem
+from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
+from heliograph.flow.definition.mistakes import Findings
+from heliograph.flow.engine.reading import TreeReading
+from heliograph.flow.esql.compiled import Compiled, CompiledModule
+from heliograph.flow.esql.compiling import compile_program
+from heliograph.flow.esql.parsing import parse_program
+from heliograph.flow.esql.syntax import Program
+from heliograph.flow.formats.catalogue import Catalogue
+from heliograph.flow.formats.model.models import Models
+from heliograph.flow.nodes.changes import Changes, changes_of
+from heliograph.flow.nodes.mapping_text import mapping_text
+from heliograph.flow.nodes.programs import parse_others, select_module
+from heliograph.flow.tree import Text
+
+if TYPE_CHECKING:
+    from heliograph.flow.engine.node import Target
+
+
+class Building:
+    """The flow that is being compiled."""
+
+    def __init__(self, definition: FlowDefinition) -> None:
+        self.definition = definition
+        self.flow = definition.name
+        self.catalogue = Catalogue(Models(definition.models))
+        self.labels: dict[str, Target] = {}
+        """What is behind each label; filled in when nodes are linked, so look only when a message is there."""
+        self._programs: dict[tuple[str, str], tuple[Compiled, Changes]] = {}
+
+    def reading(self, definition: NodeDefinition) -> TreeReading:
+        """How the node's properties say that messages are read."""
+        return TreeReading(self.catalogue, definition.properties.get("domain", ""), text_of(definition.properties))
+
+    def reading_before(self, definition: NodeDefinition) -> TreeReading:
+        """How messages are read that reach the node; by its own properties, if they say something."""
+        ahead, seen = [definition], {definition.name}
+        while ahead:
+            node = ahead.pop(0)
+            if node.properties.get("domain"):
+                return self.reading(node)
+            for connection in self.definition.connections:
+                if connection.target == node.name and connection.source not in seen:
+                    seen.add(connection.source)
+                    ahead.append(self.definition.nodes[connection.source])
+        return TreeReading(self.catalogue)
+
+    def module(self, definition: NodeDefinition, kind: str) -> tuple[CompiledModule, Changes]:
+        """The ESQL module that a node names, and which input trees it may change."""
+        file, text = self.source(definition, "esql")
+        program = parse_program(text, file, kind)
+        name = select_module(program, definition.properties["module"], kind).name
+        return self._compiled_with_changes(program, kind, name)
+
+    def mapping(self, definition: NodeDefinition) -> tuple[CompiledModule, Changes]:
+        """The module that a mapping file becomes."""
+        file, text = self.source(definition, "map")
+        findings = Findings()
+        name, esql = mapping_text(text, file, findings)
+        findings.raise_mistakes()
+        return self._compiled_with_changes(parse_program(esql, file), "COMPUTE", name)
+
+    def _compiled_with_changes(self, program: Program, kind: str, name: str) -> tuple[CompiledModule, Changes]:
+        known = self._programs.get((program.file, kind))
+        if known is None:
+            others = parse_others(self.definition.sources, program.file)
+            known = compile_program(program, others), changes_of([program, *others])
+            self._programs[program.file, kind] = known
+        compiled, changes = known
+        return compiled.modules[name], changes
+
+    def source(self, definition: NodeDefinition, name: str) -> tuple[str, str]:
+        """The file that a property names, and its text."""
+        path: str = definition.properties[name]
+        text = self.definition.sources.get(path)
+        if text is None:
+            raise Problem(f"{definition.places.get(name, definition.place)}: there is no file {path}")
+        return path, text
+
+
+def text_of(properties: Mapping[str, Any]) -> Text:
+    """How bytes are to be understood, by a node's properties."""
+    return Text(
+        message_set=properties.get("message_set", ""),
+        message_type=properties.get("message_type", ""),
+        message_format=properties.get("message_format", ""),
+    )

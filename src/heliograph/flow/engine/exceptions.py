@@ -1,0 +1,165 @@
+"""Exceptions inside a flow: what they say, and the exception list that nodes see of them."""
+
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from heliograph.errors import Problem
+from heliograph.flow.esql.compiled import StatementError
+from heliograph.flow.formats.problem import FormatProblem
+from heliograph.flow.tree import Element
+from heliograph.flow.tree.types import NAME, NAME_VALUE
+from heliograph.flow.values.errors import EsqlError
+
+CATALOG = "heliograph"
+
+NODE_FAILED = 2230
+BACKED_OUT = 2631
+TO_DEAD_LETTERS = 2648
+FAILURE_PATH_FAILED = 2650
+EXPRESSION_FAILED = 2439
+REFUSED = 2666
+FLOW_TOO_DEEP = 2560
+NOT_MENDABLE = 2111
+
+SEVERITY = 3
+
+INSERT_INTEGER = 2
+INSERT_CHARACTER = 5
+
+
+@dataclass(slots=True)
+class ExceptionRecord:
+    """One exception of a list; the one that it wraps is its `cause`, and the innermost is the specific one."""
+
+    text: str
+    number: int
+    kind: str = "RecoverableException"
+    """RecoverableException; innermost also Parser-, Conversion-, User-, Database- or MessageException."""
+    type: str = ""
+    """The type of the node."""
+    name: str = ""
+    """The node."""
+    label: str = ""
+    """The flow and the node: `flow.node`."""
+    file: str = ""
+    line: int = 0
+    function: str = ""
+    severity: int = SEVERITY
+    catalog: str = CATALOG
+    inserts: tuple[Any, ...] = ()
+    cause: "ExceptionRecord | None" = None
+
+    def chain(self) -> Iterator["ExceptionRecord"]:
+        """This one and its causes, outermost first."""
+        record: ExceptionRecord | None = self
+        while record is not None:
+            yield record
+            record = record.cause
+
+    def innermost(self) -> "ExceptionRecord":
+        """The one that says what really happened."""
+        *_, last = self.chain()
+        return last
+
+    def describe(self) -> str:
+        """All of them, one in a line, outermost first."""
+        return "\n".join(record._line() for record in self.chain())
+
+    def _line(self) -> str:
+        place = f" ({self.file}:{self.line})" if self.file and self.line else ""
+        return f"{self.kind} {self.number} in {self.label}: {self.text}{place}"
+
+    def tree(self) -> Element:
+        """The exception list that nodes see."""
+        top = Element("ExceptionList")
+        folder = top
+        for record in self.chain():
+            folder = folder.append(record._folder())
+        return top
+
+    def _folder(self) -> Element:
+        folder = Element(self.kind)
+        fields = (
+            ("File", self.file),
+            ("Line", self.line),
+            ("Function", self.function),
+            ("Type", self.type),
+            ("Name", self.name),
+            ("Label", self.label),
+            ("Text", self.text),
+            ("Catalog", self.catalog),
+            ("Severity", self.severity),
+            ("Number", self.number),
+        )
+        for name, value in fields:
+            folder.append(Element(name, value, NAME_VALUE))
+        for insert in self.inserts:
+            folder.append(_insert(insert))
+        return folder
+
+
+def _insert(value: Any) -> Element:
+    is_integer = type(value) is int
+    insert = Element("Insert", None, NAME)
+    insert.append(Element("Type", INSERT_INTEGER if is_integer else INSERT_CHARACTER, NAME_VALUE))
+    insert.append(Element("Text", str(value), NAME_VALUE))
+    return insert
+
+
+class FlowException(Exception):
+    """An exception on its way back through the flow, to the nearest node that catches."""
+
+    def __init__(self, record: ExceptionRecord) -> None:
+        super().__init__(record)
+        self.record = record
+
+    def __str__(self) -> str:
+        return self.record.innermost().text
+
+
+def record_of(error: Exception, flow: str, node: str, node_type: str) -> ExceptionRecord:
+    """What the exception list says when this node fails with this error."""
+    label = f"{flow}.{node}"
+    return ExceptionRecord(
+        f"Node {node} failed.",
+        NODE_FAILED,
+        type=node_type,
+        name=node,
+        label=label,
+        cause=_specific(error, label, node, node_type),
+    )
+
+
+def _specific(error: Exception, label: str, node: str, node_type: str) -> ExceptionRecord:
+    record = ExceptionRecord(str(error), NOT_MENDABLE, type=node_type, name=node, label=label)
+    if isinstance(error, StatementError):
+        _tell_esql(record, error)
+        record.text = f"{error.file}:{error.line}: in {error.routine}: {error.statement}"
+        record.cause = _specific(error.reason, label, node, node_type)
+    elif isinstance(error, EsqlError):
+        _tell_esql(record, error)
+    elif isinstance(error, FormatProblem):
+        record.kind, record.number = "ParserException", error.number
+    elif isinstance(error, Problem):
+        record.number = getattr(error, "number", EXPRESSION_FAILED)
+    else:
+        _tell_python(record, error)
+    return record
+
+
+def _tell_esql(record: ExceptionRecord, error: EsqlError) -> None:
+    record.kind, record.number, record.inserts = error.folder, error.number, error.inserts
+    record.file, record.line = getattr(error, "file", ""), getattr(error, "line", 0)
+    record.severity = getattr(error, "severity", SEVERITY)
+    record.catalog = getattr(error, "catalog", CATALOG)
+    record.function = getattr(error, "routine", "")
+
+
+def _tell_python(record: ExceptionRecord, error: Exception) -> None:
+    """Errors that are nobody's `Problem`: of Python nodes, or mistakes of this program; say where."""
+    record.text = f"{type(error).__name__}: {error}"
+    frames = traceback.extract_tb(error.__traceback__)
+    if frames:
+        record.file, record.line, record.function = frames[-1].filename, frames[-1].lineno or 0, frames[-1].name

@@ -1,0 +1,65 @@
+"""Messages inside a flow: an envelope that becomes a tree when somebody looks, or a tree that becomes an envelope.
+
+Messages are shared between the branches of a flow. Nobody changes one in place: a node that may change its input works
+on a `copy`, which costs nothing for parts that still have their bytes.
+"""
+
+from typing import Protocol
+
+from heliograph.flow.envelope import Envelope
+from heliograph.flow.tree import Element
+
+
+class Reading(Protocol):
+    """How envelopes become trees and trees become envelopes (`engine.reading`)."""
+
+    def parse(self, envelope: Envelope) -> Element:
+        """The tree of this envelope; its parts are read when somebody looks into them."""
+
+    def write(self, root: Element) -> Envelope:
+        """The envelope of this tree."""
+
+
+class Message:
+    """One message. Give it either an envelope or a tree."""
+
+    __slots__ = ("_envelope", "_root", "reading")
+
+    def __init__(self, reading: Reading, envelope: Envelope | None = None, root: Element | None = None) -> None:
+        self.reading = reading
+        self._envelope = envelope
+        self._root = root
+
+    @property
+    def root(self) -> Element:
+        """The tree. Not to be changed: see `copy`."""
+        root = self._root
+        if root is None:
+            assert self._envelope is not None
+            root = self._root = self.reading.parse(self._envelope)
+        return root
+
+    @property
+    def envelope(self) -> Envelope:
+        """The envelope; the one that came in, if this is the message that came in. Not to be changed."""
+        envelope = self._envelope
+        if envelope is None:
+            assert self._root is not None
+            envelope = self._envelope = self.reading.write(self._root)
+        return envelope
+
+    def copy(self) -> "Message":
+        """A message of its own, for somebody who may change its tree."""
+        return Message(self.reading, None, copy_root(self.root))
+
+    def read_as(self, reading: Reading) -> "Message":
+        """The same bytes, understood in another way."""
+        return Message(reading, self.envelope)
+
+
+def copy_root(root: Element) -> Element:
+    """A copy of a message's tree; parts stay parts, and those that still have their bytes are not read."""
+    copy = Element(root.name)
+    for part in root.children:
+        copy.append(part.copy())
+    return copy

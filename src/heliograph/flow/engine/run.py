@@ -1,0 +1,101 @@
+"""One message on its way through a flow: the assembly that nodes hand on, and what belongs to the whole run."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from heliograph.flow.engine.effects import Effect
+from heliograph.flow.engine.message import Message
+from heliograph.flow.engine.outcome import LogEvent
+from heliograph.flow.engine.resources import Resources
+from heliograph.flow.envelope import Envelope
+from heliograph.flow.tree import Element
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from heliograph.flow.engine.exceptions import ExceptionRecord
+
+    Target = Callable[["Assembly", "Run"], None]
+    """Takes an assembly: the input terminal of a node, or of several."""
+
+IDENTIFIER_LENGTH = 24
+
+
+class Assembly:
+    """What travels along a connection. Never changed in place: branches share it."""
+
+    __slots__ = ("exception_list", "local_environment", "message")
+
+    def __init__(self, message: Message, local_environment: Element, exception_list: Element) -> None:
+        self.message = message
+        self.local_environment = local_environment
+        self.exception_list = exception_list
+
+    def with_message(self, message: Message) -> "Assembly":
+        """The same with another message."""
+        return Assembly(message, self.local_environment, self.exception_list)
+
+    def with_local_environment(self, local_environment: Element) -> "Assembly":
+        """The same with another local environment."""
+        return Assembly(self.message, local_environment, self.exception_list)
+
+    def with_exception(self, record: "ExceptionRecord") -> "Assembly":
+        """The same with the exception list of this exception."""
+        return Assembly(self.message, self.local_environment, record.tree())
+
+
+class Run:
+    """One message's way through the flow."""
+
+    __slots__ = (
+        "_sequence",
+        "effects",
+        "environment",
+        "flow",
+        "logged",
+        "now",
+        "origin",
+        "refusals",
+        "resources",
+        "transactional",
+    )
+
+    def __init__(
+        self,
+        flow: str,
+        origin: Envelope,
+        resources: Resources,
+        now: datetime,
+        transactional: bool,
+        refusals: Mapping[tuple[str, str], str] | None,
+    ) -> None:
+        self.flow = flow
+        self.origin = origin
+        """What came in."""
+        self.resources = resources
+        self.now = now
+        self.transactional = transactional
+        self.refusals = refusals
+        self.environment = Element("Environment")
+        """One for the whole run; changes stay, whatever happens."""
+        self.effects: list[Effect] = []
+        self.logged: list[LogEvent] = []
+        self._sequence = 0
+
+    def log(self, node: str, text: str, severity: str = "error") -> None:
+        """Tell the operator."""
+        self.logged.append(LogEvent(node, text, severity))
+
+    def new_identifier(self) -> bytes:
+        """An identifier for a message that the flow makes: the same again if the message that came in is taken again.
+
+        That is what makes it safe to record requests of an aggregation before the unit of work is known to be complete.
+        """
+        self._sequence += 1
+        seed = self.origin.message_id or uuid4().bytes
+        digest = blake2b(seed, digest_size=IDENTIFIER_LENGTH, person=b"heliograph-flow")
+        digest.update(f"{self.flow}\0{self._sequence}".encode())
+        return digest.digest()

@@ -1,0 +1,211 @@
+"""SET, and everything else that puts a value into a variable or a field."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+from heliograph.flow.esql import syntax
+from heliograph.flow.esql.compiling import paths
+from heliograph.flow.esql.compiling.code import LISTS, Code, Shape
+from heliograph.flow.esql.compiling.context import Context
+from heliograph.flow.esql.compiling.names import Binding, Kind
+from heliograph.flow.esql.compiling.paths import Base, StepCode
+from heliograph.flow.esql.compiling.prefixes import ANY_TREE
+from heliograph.flow.values.types import Type
+
+_SETTERS = {Shape.ROWS: "set_rows", Shape.FIELDS: "set_copies", Shape.VALUES: "set_values"}
+
+
+def set_statement(context: Context, node: syntax.Set) -> None:
+    """SET."""
+    binding = context.scope.find(node.target.correlation)
+    if binding is not None and binding.kind is Kind.SCALAR and not node.target.steps:
+        if node.aspect is not None:
+            raise context.problem(node, f"{node.aspect} can be set of fields only; {binding.name} is a variable")
+        set_variable(context, node, binding, context.value(node.value))
+        return
+    context.reads = set()
+    code = context.value(node.value) if node.aspect is not None else source(context, node.value)
+    set_target(context, node.target, code, node.aspect)
+
+
+def batch(context: Context, statements: Sequence[syntax.Statement]) -> int:
+    """Write as many SETs of neighbouring fields as stand at the beginning, in one call; gives how many.
+
+    The values may be taken before the first field is set, as none of them looks at the tree that is changed.
+    """
+    first = statements[0]
+    run: list[syntax.Set] = []
+    for node in statements:
+        if not isinstance(node, syntax.Set) or not isinstance(first, syntax.Set) or not _neighbours(context, first, node):
+            break
+        run.append(node)
+    if len(run) < 2 or not isinstance(first, syntax.Set):
+        return 0
+    codes = [source(context, node.value) for node in run]
+    start = paths.base(context, first.target)
+    path = paths.steps(context, first.target.steps)
+    parent = paths.ensured(context, start, path[:-1])
+    context.emit(f"{context.use('set_fields')}(")
+    with context.indented():
+        context.emit(f"{parent},")
+        for node, code in zip(run, codes, strict=True):
+            context.place(node)
+            context.emit(f"{node.target.steps[-1].name!r}, {code.text},")
+    context.emit(")")
+    for node in run:
+        context.prefixes.written(start.route(paths.steps(context, node.target.steps)))
+    return len(run)
+
+
+def _neighbours(context: Context, first: syntax.Set, node: syntax.Set) -> bool:
+    """Whether two SETs differ in the last name of their targets only, and the value is independent of the target."""
+    target = node.target
+    return (
+        node.aspect is None
+        and target.correlation.upper() == first.target.correlation.upper()
+        and target.correlation.upper() in paths.ROOTS
+        and context.scope.find(target.correlation) is None
+        and len(target.steps) > 1
+        and target.steps[:-1] == first.target.steps[:-1]
+        and all(_plain(context, step) for step in target.steps)
+        and _independent(context, node.value, paths.ROOTS[target.correlation.upper()][1])
+    )
+
+
+def _plain(context: Context, step: syntax.PathStep) -> bool:
+    return (
+        isinstance(step.name, str)
+        and step.namespace is None
+        and step.type is None
+        and step.index is None
+        and context.scope.find(step.name) is None
+    )
+
+
+def _independent(context: Context, node: object, tree: str) -> bool:
+    if isinstance(node, tuple):
+        return all(_independent(context, item, tree) for item in node)
+    if isinstance(node, syntax.FieldReference):
+        binding = context.scope.find(node.correlation)
+        if binding is not None and binding.kind is not Kind.SCALAR:
+            return False
+        if binding is None and paths.ROOTS.get(node.correlation.upper(), ("", ""))[1] == tree:
+            return False
+        if paths.is_list(node):
+            return False
+    if isinstance(node, syntax.Select | syntax.Quantified | syntax.Passthru | syntax.ListOf | syntax.Row):
+        return False
+    if isinstance(node, syntax.Call) and (not node.built_in or node.name in ("EVAL", "THE")):
+        return False
+    return not isinstance(node, syntax.Node) or all(
+        _independent(context, getattr(node, item.name), tree) for item in fields(node)
+    )
+
+
+def source(context: Context, node: syntax.Expression) -> Code:
+    """What is assigned: a field reference stands for the whole field."""
+    if isinstance(node, syntax.FieldReference) and paths.is_path(context, node) and not paths.is_list(node):
+        return paths.element(context, node)
+    return context.any(node)
+
+
+def set_variable(context: Context, node: syntax.Node, binding: Binding, code: Code) -> None:
+    """Put a value into a scalar variable."""
+    if binding.constant:
+        raise context.problem(node, f"{binding.name} is a constant")
+    context.emit(f"{binding.python} = {converted(context, code, binding.type)}")
+    context.assign(binding)
+
+
+def converted(context: Context, code: Code, target: Type | None) -> str:
+    """Python of a value as a value of this type."""
+    if target is None or code.type in (target, Type.NULL):
+        return code.text
+    now = "" if target in (Type.INTEGER, Type.FLOAT, Type.DECIMAL, Type.CHARACTER, Type.BOOLEAN) else ", ev.now"
+    return f"{context.use('convert')}({code.text}, {context.use('Type')}.{target.name}{now})"
+
+
+def set_target(context: Context, target: syntax.FieldReference, code: Code, aspect: str | None = None) -> None:
+    """Put a value, a field, a row or a list into a field; `context.reads` says what the value looks at."""
+    reads = context.reads
+    context.reads = set()
+    start = paths.base(context, target)
+    path = paths.steps(context, target.steps)
+    # The value is taken before fields are made on the way to the target: it may look at the same tree.
+    if {start.tree, ANY_TREE} & reads or start.tree == ANY_TREE:
+        code = kept(context, code)
+    if aspect is not None:
+        _set_aspect(context, start, path, code, aspect)
+    elif path:
+        set_path(context, target, start, path, code)
+    else:
+        _set_whole(context, target, start, code)
+    context.reads = reads | context.reads
+
+
+def kept(context: Context, code: Code) -> Code:
+    """The value in a local variable, unless it is one or costs nothing."""
+    if code.is_name or (code.type is not None and not code.nullable and code.text[0] in "'\"-0123456789"):
+        return code
+    python = context.temporary("value")
+    context.emit(f"{python} = {code.text}")
+    return Code(python, code.type, code.nullable, code.shape)
+
+
+def _set_aspect(context: Context, start: Base, path: tuple[StepCode, ...], code: Code, aspect: str) -> None:
+    target = paths.make(context, paths.ensured(context, start, path[:-1]), path[-1:]) if path else start.text
+    context.emit(f"{context.use('set_aspect')}({target}, {aspect!r}, {code.text})")
+    context.prefixes.clear()
+
+
+def _set_whole(context: Context, target: syntax.FieldReference, start: Base, code: Code) -> None:
+    if code.shape in LISTS:
+        raise context.problem(target, "a list can be assigned to a target with [] only")
+    name = "set_here" if code.shape is Shape.VALUE else "copy_here"
+    context.emit(f"{context.use(name)}({start.text}, {code.text})")
+    context.prefixes.clear()
+
+
+def set_path(context: Context, node: syntax.Node, start: Base, path: tuple[StepCode, ...], code: Code) -> None:
+    """Put something into the field at the end of a path."""
+    parent = paths.ensured(context, start, path[:-1])
+    last = path[-1]
+    if last.every is not (code.shape in LISTS):
+        raise context.problem(
+            node,
+            "a target with [] takes a list: a SELECT, LIST{...}, or a field with []"
+            if last.every
+            else "a list can be assigned to a target with [] only; THE(...) takes its first item",
+        )
+    if last.every:
+        context.emit(f"{context.use(_SETTERS[code.shape])}({parent}, {last.step}, {code.text})")
+    elif code.shape is Shape.VALUE:
+        _set_value(context, parent, last, code)
+    else:
+        _copy(context, parent, last, code)
+    context.prefixes.written(start.route(path))
+
+
+def _set_value(context: Context, parent: str, last: StepCode, code: Code) -> None:
+    if last.from_end or (not code.nullable and not last.simple):
+        context.emit(f"{paths.make(context, parent, (last,))}.set_value({code.text})")
+    elif last.simple:
+        if code.nullable:
+            context.emit(f"{context.use('set_field')}({parent}, {last.name}, {code.text})")
+        else:
+            context.emit(f"{parent}.ensure({last.name}).set_value({code.text})")
+    elif last.name is not None:
+        context.emit(f"{context.use('set_nth')}({parent}, {last.name}, {last.index}, {code.text})")
+    else:
+        context.emit(f"{context.use('set_match')}({parent}, {last.step}, {last.index or 1}, {code.text})")
+
+
+def _copy(context: Context, parent: str, last: StepCode, code: Code) -> None:
+    if last.from_end:
+        context.emit(f"{context.use('copy_here')}({paths.make(context, parent, (last,))}, {code.text})")
+    elif last.simple:
+        context.emit(f"{context.use('copy_field')}({parent}, {last.name}, {code.text})")
+    elif last.name is not None:
+        context.emit(f"{context.use('copy_nth')}({parent}, {last.name}, {last.index}, {code.text})")
+    else:
+        context.emit(f"{context.use('copy_match')}({parent}, {last.step}, {last.index or 1}, {code.text})")

@@ -1,0 +1,264 @@
+"""Where the generator is: the function and block it writes, the names in scope, and what it has learnt on the way."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from heliograph.errors import Problem
+from heliograph.flow.esql import syntax
+from heliograph.flow.esql.compiled import Place
+from heliograph.flow.esql.compiling.code import Code, Shape
+from heliograph.flow.esql.compiling.names import RESERVED, Binding, Names, Scope
+from heliograph.flow.esql.compiling.prefixes import Prefixes
+
+
+@dataclass(eq=False, slots=True)
+class Known:
+    """A routine that can be called, and its name in Python."""
+
+    routine: syntax.Routine
+    python: str
+    label: str
+    """How people are told where they are: `Module.Routine`."""
+
+
+class Unit:
+    """One text of Python: what several functions of it share."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.names = Names(RESERVED)
+        self.imports: set[str] = set()
+        self.constants: dict[str, str] = {}
+        self.body: list[str] = []
+        self.places: list[Place] = []
+        """With lines counted from the start of the body."""
+        self.standings: dict[str, Standing] = {}
+        """What EVAL needs to know of the places where it stands, by the name that it has in Python."""
+
+    def insert(self, at: int, lines: list[str]) -> None:
+        """Put lines before others that have been written."""
+        self.body[at:at] = lines
+        self.places[:] = [
+            place if place.python_line <= at else replace(place, python_line=place.python_line + len(lines))
+            for place in self.places
+        ]
+
+    def use(self, name: str) -> str:
+        """A name from outside."""
+        self.imports.add(name)
+        return name
+
+    def constant(self, text: str, like: str = "CONSTANT") -> str:
+        """A name for something that is made once."""
+        if text not in self.constants:
+            self.constants[text] = self.names.new(like)
+        return self.constants[text]
+
+
+@dataclass(eq=False, slots=True)
+class Frame:
+    """A Python function that is being written."""
+
+    names: Names
+    outer: "Frame | None" = None
+    roots: dict[str, str] = field(default_factory=dict)
+    """Trees that the function uses: the name of the local variable, and what it is of the evaluation."""
+    nonlocals: set[str] = field(default_factory=set)
+    scratch: str = ""
+    result: Callable[[str], str] = field(default=lambda value: value)
+    """What RETURN gives back for a value: routines with OUT parameters give those, too."""
+    returns: syntax.DataType | None = None
+    """What the routine declares to return."""
+
+    def top(self) -> "Frame":
+        """The function around all others."""
+        frame = self
+        while frame.outer is not None:
+            frame = frame.outer
+        return frame
+
+
+@dataclass(slots=True)
+class Environment:
+    """What the names of a routine can mean beside its own declarations."""
+
+    kind: str
+    """That of the module; empty for routines of a schema."""
+    label: str
+    file: str
+    routines: Mapping[str, Known]
+    """By name in upper case, with and without schema."""
+    text: str
+    """The ESQL that positions are in."""
+    schema: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where an EVAL stands: the names it can use, and the local variables it is given."""
+
+    environment: Environment
+    visible: list[Binding]
+    given: tuple[Binding, ...]
+    statement: bool
+
+
+class Context:
+    """The generator's state while it writes one function."""
+
+    def __init__(
+        self, unit: Unit, environment: Environment, frame: Frame, scope: Scope, generators: Mapping[type, Any]
+    ) -> None:
+        self.unit = unit
+        self.environment = environment
+        self.frame = frame
+        self.scope = scope
+        self.prefixes = Prefixes()
+        self.hoisting = True
+        """Whether lines can be written that run before the expression at hand: not where it may not be evaluated."""
+        self.reads: set[str] = set()
+        """Trees that the expression at hand has looked at."""
+        self.resumes: list[str] = []
+        """Functions of CONTINUE handlers that guard the statements written here, from outside to inside."""
+        self.error: str | None = None
+        """Inside a handler: the variable that has the exception."""
+        self.loops: list[str | None] = []
+        """Labels of the loops around, from outside to inside, inside the function at hand."""
+        self.jumps: dict[tuple[str, str], str] = {}
+        """Exceptions for LEAVE and ITERATE that cannot be a break or continue."""
+        self._generators = generators
+        self._indent = 1
+
+    # Writing
+
+    def emit(self, line: str) -> None:
+        """Write a line."""
+        self.unit.body.append("    " * self._indent + line)
+
+    @contextmanager
+    def indented(self) -> Iterator[None]:
+        """Write what follows one step to the right."""
+        before = len(self.unit.body)
+        self._indent += 1
+        yield
+        if len(self.unit.body) == before or all(line.lstrip().startswith("#") for line in self.unit.body[before:]):
+            self.emit("pass")
+        self._indent -= 1
+
+    def indent(self) -> None:
+        """Write what follows one step to the right, until `dedent`."""
+        self._indent += 1
+
+    def dedent(self) -> None:
+        """Write what follows one step to the left."""
+        self._indent -= 1
+
+    def place(self, node: syntax.Node) -> None:
+        """Say which statement of the program the lines that follow are."""
+        statement = _statement_text(self.environment.text, node)
+        self.unit.places.append(
+            Place(len(self.unit.body) + 1, self.environment.file, node.at.line, self.environment.label, statement)
+        )
+        self.emit(f"# {node.at.line}: {statement}")
+
+    def checkpoint(self) -> tuple[int, int, set[str]]:
+        """Where the writing stands, to come back to."""
+        return len(self.unit.body), len(self.unit.places), set(self.frame.names.taken())
+
+    def go_back(self, written: tuple[int, int, set[str]]) -> None:
+        """Forget what was written since."""
+        lines, places, names = written
+        del self.unit.body[lines:], self.unit.places[places:]
+        self.frame.names.restore(names)
+
+    def use(self, name: str) -> str:
+        """A name from outside."""
+        return self.unit.use(name)
+
+    def temporary(self, like: str = "value") -> str:
+        """A new local variable."""
+        return self.frame.names.new(like)
+
+    def scratch(self) -> str:
+        """A local variable for `(f.value if (f := ...) ...)`, which is read right where it is set."""
+        if not self.frame.scratch:
+            self.frame.scratch = self.temporary("f")
+        return self.frame.scratch
+
+    @contextmanager
+    def conditionally(self) -> Iterator[None]:
+        """For parts of an expression that may not be evaluated, or more than once."""
+        hoisting, self.hoisting = self.hoisting, False
+        yield
+        self.hoisting = hoisting
+
+    @contextmanager
+    def block(self) -> Iterator[None]:
+        """A scope of its own for declarations."""
+        outer, self.scope = self.scope, Scope(self.scope)
+        yield
+        self.scope = outer
+
+    @contextmanager
+    def function(self, name: str, parameters: str = "") -> Iterator[Frame]:
+        """A function inside the function, for what cannot be written in one expression."""
+        frame, prefixes, hoisting, loops, resumes = self.frame, self.prefixes, self.hoisting, self.loops, self.resumes
+        self.frame = Frame(frame.names, frame, result=frame.result, returns=frame.returns)
+        self.prefixes, self.hoisting, self.loops, self.resumes = Prefixes(), True, [], []
+        self.emit(f"def {name}({parameters}):")
+        at = len(self.unit.body)
+        with self.indented():
+            yield self.frame
+            if self.frame.nonlocals:
+                names = ", ".join(sorted(self.frame.nonlocals))
+                self.unit.insert(at, ["    " * self._indent + f"nonlocal {names}"])
+        self.frame, self.prefixes, self.hoisting, self.loops, self.resumes = frame, prefixes, hoisting, loops, resumes
+
+    # Generating
+
+    def any(self, node: syntax.Expression) -> Code:
+        """An expression, whatever it gives."""
+        generator = self._generators.get(type(node))
+        if generator is None:
+            raise self.problem(node, f"{type(node).__name__} cannot stand here")
+        code: Code = generator(self, node)
+        return code
+
+    def value(self, node: syntax.Expression) -> Code:
+        """An expression as a scalar."""
+        code = self.any(node)
+        if code.shape is Shape.VALUE:
+            return code
+        if code.shape in (Shape.FIELD, Shape.ROW):
+            return Code(f"{self.use('field_value')}({code.text})")
+        raise self.problem(node, "a list stands where a single value is needed: use THE(...), or [] on the target")
+
+    def statement(self, node: syntax.Statement) -> None:
+        """Write a statement."""
+        self.hoisting = True
+        self._generators[type(node)](self, node)
+
+    def assign(self, binding: Binding) -> None:
+        """To be called when a variable is assigned to."""
+        self.prefixes.assigned(binding)
+        if binding.local_to is not None and binding.local_to is not self.frame:
+            self.frame.nonlocals.add(binding.python)
+
+    def problem(self, node: syntax.Node, text: str) -> Problem:
+        """What cannot be compiled, and where."""
+        return Problem(f"{self.environment.file}:{node.at.line}:{node.at.column}: {text}")
+
+
+_LONGEST = 100
+
+
+def _statement_text(text: str, node: syntax.Node) -> str:
+    """The beginning of a statement, on one line."""
+    lines = text.splitlines()[node.at.line - 1 : node.at.line + 20]
+    if not lines:
+        return ""
+    lines[0] = lines[0][node.at.column - 1 :]
+    shown = " ".join(" ".join(lines).split(";")[0].split())
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]} ..."

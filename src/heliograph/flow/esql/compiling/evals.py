@@ -1,0 +1,40 @@
+"""EVAL: what the generator leaves behind for texts that come when the program runs."""
+
+from heliograph.flow.esql import syntax
+from heliograph.flow.esql.compiling.code import Code
+from heliograph.flow.esql.compiling.context import Context, Standing
+from heliograph.flow.esql.compiling.names import Binding, Kind
+from heliograph.flow.esql.compiling.prefixes import ANY_TREE
+
+
+def expression(context: Context, node: syntax.Call) -> Code:
+    """EVAL(text) as an expression."""
+    text = context.value(node.arguments[0])
+    name, bindings = _surroundings(context, statement=False)
+    context.prefixes.clear()
+    context.reads.add(ANY_TREE)
+    return Code(f"{context.use('evaluate')}({name}, {text.text}, ev, own, {_tuple(bindings)})")
+
+
+def statement(context: Context, node: syntax.Eval) -> None:
+    """EVAL(text) as a statement: it may change local variables."""
+    text = context.value(node.text)
+    name, bindings = _surroundings(context, statement=True)
+    call = f"{context.use('run_text')}({name}, {text.text}, ev, own, {_tuple(bindings)})"
+    context.emit(f"{_tuple(bindings)} = {call}" if bindings else call)
+    for binding in bindings:
+        context.assign(binding)
+    context.prefixes.clear()
+
+
+def _surroundings(context: Context, *, statement: bool) -> tuple[str, list[Binding]]:
+    bindings = [binding for binding in context.scope.visible() if binding.local_to is not None]
+    if statement:
+        bindings = [binding for binding in bindings if binding.kind is not Kind.CORRELATION]
+    name = context.unit.names.new("SURROUNDINGS")
+    context.unit.standings[name] = Standing(context.environment, context.scope.visible(), tuple(bindings), statement)
+    return name, bindings
+
+
+def _tuple(bindings: list[Binding]) -> str:
+    return f"({', '.join(binding.python for binding in bindings)}{',' if len(bindings) == 1 else ''})"

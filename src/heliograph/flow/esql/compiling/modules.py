@@ -1,0 +1,178 @@
+"""Programs: their routines as Python functions, their modules as functions that can be run."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from heliograph.flow.esql import syntax
+from heliograph.flow.esql.compiling.assignments import converted
+from heliograph.flow.esql.compiling.code import NULL
+from heliograph.flow.esql.compiling.context import Context, Environment, Frame, Known, Unit
+from heliograph.flow.esql.compiling.names import RESERVED, Binding, Kind, Names, Scope
+from heliograph.flow.esql.compiling.paths import ROOTS
+from heliograph.flow.esql.compiling.routines import gives_back, kind_of, scalar_type
+from heliograph.flow.esql.compiling.statements import literal_name, one
+
+_LOCAL = RESERVED | {name for name, _ in ROOTS.values()}
+
+
+class ProgramWriter:
+    """Writes all functions of a program, and of others whose schemas it uses."""
+
+    def __init__(self, unit: Unit, programs: Sequence[syntax.Program], generators: Mapping[type, Any]) -> None:
+        self._unit = unit
+        self._generators = generators
+        self._programs = programs
+        self._scopes: dict[str, Scope] = {}
+        """The variables of each schema."""
+        self._known: dict[str, dict[str, Known]] = {}
+        """The routines of each schema."""
+        self.runs: list[tuple[syntax.Module, str]] = []
+        """Modules of the first program, and the functions that run them."""
+
+    def write(self) -> None:
+        """Write everything."""
+        for program in self._programs:
+            schema = ".".join(program.schema)
+            self._known.setdefault(schema.upper(), {}).update(self._named(program.routines, schema))
+            self._scopes.setdefault(schema.upper(), Scope())
+        starts = [self._declare_schema(program) for program in self._programs]
+        for program in self._programs:
+            environment = self._environment(program, None)
+            scope = self._scopes[".".join(program.schema).upper()]
+            self._routines(environment, scope, program.routines)
+        for module in self._programs[0].modules:
+            self._module(self._programs[0], module, [start for start in starts if start])
+
+    def _named(self, routines: Sequence[syntax.Routine], prefix: str) -> dict[str, Known]:
+        return {
+            routine.name.upper(): Known(
+                routine,
+                self._unit.names.new(f"{prefix.replace('.', '_')}_{routine.name}" if prefix else routine.name),
+                f"{prefix}.{routine.name}" if prefix else routine.name,
+            )
+            for routine in routines
+        }
+
+    def _environment(self, program: syntax.Program, module: syntax.Module | None) -> Environment:
+        schema = ".".join(program.schema)
+        routines: dict[str, Known] = {}
+        for name in [*(".".join(path) for path in reversed(program.path)), schema]:
+            routines.update(self._known.get(name.upper(), {}))
+        for name, known in self._known.items():
+            routines.update({f"{name}.{key}": value for key, value in known.items() if name})
+        return Environment(
+            module.kind if module is not None else "", schema, program.file, routines, program.text, schema
+        )
+
+    def _declare_schema(self, program: syntax.Program) -> str:
+        schema = ".".join(program.schema)
+        scope = self._scopes[schema.upper()]
+        return self._declarations(self._environment(program, None), scope, program.declarations, schema)
+
+    def _module(self, program: syntax.Program, module: syntax.Module, starts: list[str]) -> None:
+        label = ".".join([*program.schema, module.name]) if module.name else ".".join(program.schema)
+        environment = self._environment(program, module)
+        known = self._named(module.routines, module.name)
+        environment.routines = {**environment.routines, **known}
+        scope = Scope(self._path_scope(program))
+        start = self._declarations(environment, scope, module.declarations, label)
+        self._routines(environment, scope, module.routines)
+        main = known.get("MAIN")
+        if main is None:
+            return
+        run = self._unit.names.new(f"run_{module.name or 'statements'}")
+        lines = self._unit.body
+        lines += [f"def {run}(ev):", f"    own = {self._unit.use('Variables')}()"]
+        lines += [f"    {name}(ev, own)" for name in [*starts, start] if name]
+        lines += [f"    return {main.python}(ev, own)", "", ""]
+        self.runs.append((module, run))
+
+    def _path_scope(self, program: syntax.Program) -> Scope:
+        scope: Scope | None = None
+        for name in [*(".".join(path) for path in reversed(program.path)), ".".join(program.schema)]:
+            known = self._scopes.get(name.upper())
+            if known is not None:
+                scope = Scope(scope, known.bindings)
+        return scope or Scope()
+
+    def _declarations(
+        self, environment: Environment, scope: Scope, declarations: Sequence[syntax.Declaration], label: str
+    ) -> str:
+        """The function that gives variables of a module or a schema their first values."""
+        if not declarations:
+            return ""
+        name = self._unit.names.new(f"start_{label.replace('.', '_') or 'variables'}")
+        context = self._context(environment, scope)
+        at = len(self._unit.body)
+        for node in declarations:
+            context.place(node)
+            for variable in node.names:
+                self._declare(context, scope, node, variable, f"{label}.{variable}".upper())
+        self._finish(context, at, f"def {name}(ev, own):")
+        return name
+
+    def _declare(self, context: Context, scope: Scope, node: syntax.Declaration, name: str, key: str) -> None:
+        kind = kind_of(node.type)
+        if kind is Kind.REFERENCE:
+            raise context.problem(node, f"{name} is declared outside of routines, and can be no reference there")
+        initial = context.value(node.initial) if node.initial is not None and kind is Kind.SCALAR else NULL
+        binding = Binding(name, "", kind, scalar_type(node.type))
+        first = f"{context.use('Element')}({name!r})" if kind is Kind.ROW else converted(context, initial, binding.type)
+        binding.python = f"ev.shared.values[{key!r}]" if node.shared else f"own.{self._unit.names.new(name)}"
+        if node.shared:
+            context.emit(f"if {key!r} not in ev.shared.values:")
+            with context.indented():
+                context.emit(f"ev.shared.initialise({key!r}, lambda: {first})")
+        elif node.external:
+            target = f"{context.use('Type')}.{binding.type.name}" if binding.type is not None else "None"
+            context.emit(f"{binding.python} = {context.use('external')}(ev, {name!r}, {target}, {first})")
+        else:
+            context.emit(f"{binding.python} = {first}")
+        binding.constant = node.constant or node.external or node.type.name in ("NAME", "NAMESPACE")
+        binding.literal = literal_name(node)
+        scope.declare(binding)
+
+    def _routines(self, environment: Environment, scope: Scope, routines: Sequence[syntax.Routine]) -> None:
+        for routine in routines:
+            if routine.body is not None:
+                self._routine(environment, scope, routine)
+
+    def _routine(self, environment: Environment, scope: Scope, routine: syntax.Routine) -> None:
+        known = environment.routines[routine.name.upper()]
+        own = Environment(
+            environment.kind, known.label, environment.file, environment.routines, environment.text, environment.schema
+        )
+        context = self._context(own, Scope(scope))
+        context.frame.returns = routine.returns
+        parameters = []
+        outputs = []
+        for parameter in routine.parameters:
+            python = context.temporary(parameter.name)
+            parameters.append(python)
+            binding = Binding(
+                parameter.name, python, kind_of(parameter.type), scalar_type(parameter.type), context.frame
+            )
+            binding.constant = parameter.constant
+            context.scope.declare(binding)
+            if gives_back(parameter):
+                outputs.append(python)
+        if outputs:
+            context.frame.result = lambda value: f"({', '.join([value, *outputs])})"
+        at = len(self._unit.body)
+        if routine.body is not None:
+            one(context, routine.body)
+        if outputs:
+            context.emit(f"return {context.frame.result('None')}")
+        self._finish(context, at, f"def {known.python}({', '.join(['ev', 'own', *parameters])}):")
+
+    def _context(self, environment: Environment, scope: Scope) -> Context:
+        names = Names(frozenset(_LOCAL) | frozenset(self._unit.names.taken()))
+        return Context(self._unit, environment, Frame(names), scope, self._generators)
+
+    def _finish(self, context: Context, at: int, head: str) -> None:
+        """Put the head of the function, and the trees it uses, before its lines."""
+        lines = [head, *(f"    {name} = ev.{tree}" for name, tree in context.frame.roots.items())]
+        if len(self._unit.body) == at or all(line.lstrip().startswith("#") for line in self._unit.body[at:]):
+            self._unit.body.append("    pass")
+        self._unit.insert(at, lines)
+        self._unit.body += ["", ""]

@@ -1,0 +1,97 @@
+"""Names: those of the program, found by its scopes, and those that its variables get in Python."""
+
+import builtins
+import keyword
+import re
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from heliograph.flow.esql.compiling.imports import MODULE_OF
+from heliograph.flow.values.types import Type
+
+RESERVED = frozenset(keyword.kwlist) | frozenset(dir(builtins)) | frozenset(MODULE_OF) | {"ev", "own"}
+
+
+class Names:
+    """The names of one Python function (and those inside it): gives out each once."""
+
+    def __init__(self, taken: frozenset[str] = RESERVED) -> None:
+        self._taken = set(taken)
+
+    def new(self, like: str) -> str:
+        """A name that nobody has yet, and that looks like this."""
+        word = re.sub(r"\W", "_", like, flags=re.ASCII).lstrip("_") or "x"
+        if word[0].isdigit():
+            word = f"x{word}"
+        name, number = word, 1
+        while name in self._taken:
+            number += 1
+            name = f"{word}_{number}"
+        self._taken.add(name)
+        return name
+
+    def restore(self, taken: set[str]) -> None:
+        """Take back all names but these."""
+        self._taken = taken
+
+    def taken(self) -> set[str]:
+        """All names that are given out."""
+        return self._taken
+
+
+class Kind(Enum):
+    """What a name of the program stands for."""
+
+    SCALAR = auto()
+    ROW = auto()
+    REFERENCE = auto()
+    CORRELATION = auto()
+    """An element that SELECT or a quantifier is looking at."""
+
+
+@dataclass(eq=False, slots=True)
+class Binding:
+    """A declared name."""
+
+    name: str
+    python: str
+    """How it is read in Python, and assigned to."""
+    kind: Kind
+    type: Type | None = None
+    local_to: object = None
+    """The function whose local variable it is; None for variables of a module or a schema."""
+    constant: bool = False
+    literal: str | None = None
+    """The text of a NAME or NAMESPACE whose value is known."""
+
+
+@dataclass(slots=True)
+class Scope:
+    """Declarations of one block; what is not here is looked for outside."""
+
+    outer: "Scope | None" = None
+    bindings: dict[str, Binding] = field(default_factory=dict)
+
+    def find(self, name: str) -> Binding | None:
+        """What this name stands for."""
+        key, scope = name.upper(), self
+        while True:
+            if key in scope.bindings:
+                return scope.bindings[key]
+            if scope.outer is None:
+                return None
+            scope = scope.outer
+
+    def declare(self, binding: Binding) -> None:
+        """Add a name; a second declaration of it takes the place of the first."""
+        self.bindings[binding.name.upper()] = binding
+
+    def visible(self) -> list[Binding]:
+        """All names that can be used here, the nearest of each."""
+        found: dict[str, Binding] = {}
+        scope: Scope | None = self
+        while scope is not None:
+            for key, binding in scope.bindings.items():
+                found.setdefault(key, binding)
+            scope = scope.outer
+        return list(found.values())

@@ -1,0 +1,410 @@
+"""Field references: paths to elements, for reading and for making them on the way."""
+
+from dataclasses import dataclass
+
+from heliograph.flow.esql import syntax
+from heliograph.flow.esql.compiling.code import Code, Shape
+from heliograph.flow.esql.compiling.context import Context
+from heliograph.flow.esql.compiling.names import Binding, Kind
+from heliograph.flow.esql.compiling.prefixes import ANY_TREE, Known, Route, StepKey
+from heliograph.flow.esql.names import BROKER_PROPERTIES, CONSTANT_VALUES
+from heliograph.flow.values.types import Type
+
+ROOTS = {
+    "INPUTROOT": ("InputRoot", "input_root"),
+    "INPUTBODY": ("InputRoot", "input_root"),
+    "INPUTPROPERTIES": ("InputRoot", "input_root"),
+    "INPUTLOCALENVIRONMENT": ("InputLocalEnvironment", "input_local_environment"),
+    "INPUTDESTINATIONLIST": ("InputLocalEnvironment", "input_local_environment"),
+    "INPUTEXCEPTIONLIST": ("InputExceptionList", "input_exception_list"),
+    "OUTPUTROOT": ("OutputRoot", "output_root"),
+    "OUTPUTLOCALENVIRONMENT": ("OutputLocalEnvironment", "output_local_environment"),
+    "OUTPUTDESTINATIONLIST": ("OutputLocalEnvironment", "output_local_environment"),
+    "OUTPUTEXCEPTIONLIST": ("OutputExceptionList", "output_exception_list"),
+    "ENVIRONMENT": ("Environment", "environment"),
+    "ROOT": ("Root", "input_root"),
+    "BODY": ("Root", "input_root"),
+    "PROPERTIES": ("Root", "input_root"),
+    "LOCALENVIRONMENT": ("LocalEnvironment", "input_local_environment"),
+    "DESTINATIONLIST": ("LocalEnvironment", "input_local_environment"),
+    "EXCEPTIONLIST": ("ExceptionList", "input_exception_list"),
+}
+"""Correlation names in upper case: the local variable that has the tree, and what it is of the evaluation."""
+_BODIES = frozenset({"INPUTBODY", "BODY"})
+_PROPERTIES = frozenset({"INPUTPROPERTIES", "PROPERTIES"})
+_BROKER_PROPERTIES = {name.upper(): name for name in BROKER_PROPERTIES}
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """Where a path starts: Python that gives an element, always."""
+
+    text: str
+    root: str
+    tree: str
+    uses: frozenset[Binding] = frozenset()
+
+    def route(self, steps: "tuple[StepCode, ...]") -> Route:
+        """The path from here."""
+        uses = self.uses.union(*(step.uses for step in steps))
+        return Route(self.root, self.tree, tuple(step.key for step in steps), uses)
+
+
+@dataclass(frozen=True, slots=True)
+class StepCode:
+    """A step of a path in Python."""
+
+    key: StepKey
+    name: str | None
+    """Python of the name, if name and index are all there is to it: such steps are looked up fastest."""
+    step: str
+    """Python of a `Step`."""
+    index: str | None
+    """Python of the index."""
+    from_end: bool = False
+    every: bool = False
+    uses: frozenset[Binding] = frozenset()
+    stable: bool = True
+    """Whether it means the same field again, as long as nothing it uses changes."""
+
+    @property
+    def simple(self) -> bool:
+        """A name and nothing else."""
+        return self.name is not None and self.index is None and not self.every
+
+
+def is_path(context: Context, node: syntax.Expression) -> bool:
+    """Whether an expression is a field reference, and not a scalar variable or a constant."""
+    if not isinstance(node, syntax.FieldReference):
+        return False
+    binding = context.scope.find(node.correlation)
+    if binding is not None:
+        return bool(node.steps) or binding.kind is not Kind.SCALAR
+    return bool(node.steps) or node.correlation.upper() in ROOTS
+
+
+def base(context: Context, node: syntax.FieldReference) -> Base:
+    """Where a field reference starts."""
+    binding = context.scope.find(node.correlation)
+    if binding is not None:
+        return _declared(context, node, binding)
+    key = node.correlation.upper()
+    if key not in ROOTS:
+        raise context.problem(node, f"{node.correlation} is neither declared nor a tree of this node")
+    python, tree = ROOTS[key]
+    top = context.frame.top()
+    if python not in top.roots:
+        top.roots[python] = tree
+    context.reads.add(tree)
+    if key in _BODIES:
+        return _inside(context, f"{context.use('last_child')}({python})", key, tree, "Body")
+    if key in _PROPERTIES:
+        found = f'({python}.first("Properties") or {context.use("ABSENT")})'
+        return _inside(context, found, key, tree, "Properties")
+    return Base(python, tree, tree)
+
+
+def _inside(context: Context, text: str, key: str, tree: str, like: str) -> Base:
+    if not context.hoisting:
+        return Base(text, key, tree)
+    route = Route(key, tree, ())
+    known = context.prefixes.known.get(route)
+    if known is None:
+        known = Known(context.temporary(like), True)
+        context.emit(f"{known.python} = {text}")
+        context.prefixes.known[route] = known
+    return Base(known.python, key, tree)
+
+
+def _declared(context: Context, node: syntax.FieldReference, binding: Binding) -> Base:
+    uses = frozenset({binding})
+    if binding.kind is Kind.SCALAR:
+        raise context.problem(node, f"{node.correlation} is a scalar variable and has no fields")
+    if binding.kind is Kind.ROW:
+        context.reads.add(binding.python)
+        return Base(binding.python, binding.python, binding.python, uses)
+    context.reads.add(ANY_TREE)
+    if binding.kind is Kind.REFERENCE:
+        return Base(f"{binding.python}.element", binding.python, ANY_TREE, uses)
+    return Base(binding.python, binding.python, ANY_TREE, uses)
+
+
+def steps(context: Context, path: tuple[syntax.PathStep, ...]) -> tuple[StepCode, ...]:
+    """The steps of a path."""
+    return tuple(_step(context, step) for step in path)
+
+
+def _step(context: Context, node: syntax.PathStep) -> StepCode:
+    uses: set[Binding] = set()
+    name, literal = _name(context, node, uses)
+    namespace = _namespace(context, node, uses)
+    kind = _type(context, node.type, uses)
+    index, from_end = _index(context, node, uses)
+    plain = literal is not None or (name is not None and name != "None")
+    only_name = plain and namespace == '""' and kind == "None"
+    constant = (
+        not uses and (name is None or literal is not None or name == "None") and kind.isdecimal() | (kind == "None")
+    )
+    step = f"{context.use('Step')}({name}, {namespace}, {kind})"
+    if constant and (not only_name or node.index is syntax.Every.ONE):
+        step = context.unit.constant(step, f"STEP_{literal or 'ANY'}")
+    stable = not from_end and _stable(index, uses) and _stable(None if literal is not None else name, uses)
+    return StepCode(
+        StepKey(f"{name} {namespace} {kind} {index} {from_end}", literal),
+        name if only_name else None,
+        step,
+        index,
+        from_end,
+        node.index is syntax.Every.ONE,
+        frozenset(uses),
+        stable and (kind == "None" or kind.isdecimal()),
+    )
+
+
+def _stable(text: str | None, uses: set[Binding]) -> bool:
+    """Whether an expression gives the same again: a constant, or the value of a variable."""
+    return (
+        text is None
+        or text == "None"
+        or text.isdecimal()
+        or any(text in (used.python, f"name_of({used.python})") for used in uses)
+    )
+
+
+def _name(context: Context, node: syntax.PathStep, uses: set[Binding]) -> tuple[str, str | None]:
+    if node.name is None or isinstance(node.name, syntax.Wildcard):
+        return "None", None
+    if isinstance(node.name, str):
+        binding = context.scope.find(node.name)
+        if binding is not None and binding.constant and binding.literal is not None:
+            return repr(binding.literal), binding.literal
+        return repr(node.name), node.name
+    code = _using(context, node.name, uses)
+    return f"{context.use('name_of')}({code.text})", None
+
+
+def _namespace(context: Context, node: syntax.PathStep, uses: set[Binding]) -> str:
+    if node.namespace is None:
+        return '""' if isinstance(node.name, str | syntax.Expression) else "None"
+    if isinstance(node.namespace, syntax.Wildcard):
+        return "None"
+    if isinstance(node.namespace, str):
+        binding = context.scope.find(node.namespace)
+        if binding is None or binding.kind is not Kind.SCALAR:
+            return repr(node.namespace)
+        if binding.literal is not None:
+            return repr(binding.literal)
+        uses.add(binding)
+        return f"{context.use('name_of')}({binding.python})"
+    return f"{context.use('name_of')}({_using(context, node.namespace, uses).text})"
+
+
+def _type(context: Context, node: syntax.FieldConstant | syntax.Expression | None, uses: set[Binding]) -> str:
+    if node is None:
+        return "None"
+    if isinstance(node, syntax.FieldConstant):
+        return str(node.value)
+    if isinstance(node, syntax.Literal) and isinstance(node.value, int):
+        return str(node.value)
+    return f"{context.use('type_number')}({_using(context, node, uses).text})"
+
+
+def _index(context: Context, node: syntax.PathStep, uses: set[Binding]) -> tuple[str | None, bool]:
+    index = node.index
+    if index is None or isinstance(index, syntax.Every):
+        return None, False
+    if isinstance(index, syntax.FromStart | syntax.FromEnd):
+        number = "1" if index.number is None else _using(context, index.number, uses).text
+        return number, isinstance(index, syntax.FromEnd)
+    return _using(context, index, uses).text, False
+
+
+def _using(context: Context, node: syntax.Expression, uses: set[Binding]) -> Code:
+    """An expression inside a path, and the variable that it is, if it is one."""
+    if isinstance(node, syntax.FieldReference) and not node.steps:
+        binding = context.scope.find(node.correlation)
+        if binding is not None:
+            uses.add(binding)
+    return context.value(node)
+
+
+# Reading
+
+
+def chain(context: Context, text: str, path: tuple[StepCode, ...], there: bool) -> str:
+    """Python that walks a path from an element; `there` says that it cannot be None."""
+    at = 0
+    while at < len(path):
+        run = at
+        while run < len(path) and path[run].simple:
+            run += 1
+        if run > at:
+            names = ", ".join(str(step.name) for step in path[at:run])
+            text = f"{text}.first({names})" if there and run == at + 1 else f"{context.use('find')}({text}, {names})"
+            at = run
+        else:
+            text = _look(context, text, path[at], there)
+            at += 1
+        there = False
+    return text
+
+
+def _look(context: Context, text: str, step: StepCode, there: bool) -> str:
+    number = step.index or "1"
+    if there and number.isdecimal():
+        if step.name is not None:
+            return f"{text}.{'last' if step.from_end else 'nth'}({step.name}, {number})"
+        return f"{text}.{'match_last' if step.from_end else 'match_nth'}({step.step}, {number})"
+    if step.name is not None:
+        return f"{context.use('last' if step.from_end else 'nth')}({text}, {step.name}, {number})"
+    return f"{context.use('match_last' if step.from_end else 'match')}({text}, {step.step}, {number})"
+
+
+def prefix(context: Context, start: Base, path: tuple[StepCode, ...]) -> tuple[str, bool]:
+    """Python of the element at the end of a path, and whether it can be relied on to be there (if only as ABSENT)."""
+    if not path:
+        return start.text, True
+    known = context.prefixes.known.get(start.route(path))
+    if known is not None:
+        return known.python, True
+    text, rest = _longest(context, start, path, ensured=False)
+    if not context.hoisting:
+        return chain(context, text, rest, True), False
+    python = context.temporary(_like(path))
+    context.emit(f"{python} = {chain(context, text, rest, True)} or {context.use('ABSENT')}")
+    _remember(context, start, path, Known(python, False))
+    return python, True
+
+
+def _longest(
+    context: Context, start: Base, path: tuple[StepCode, ...], ensured: bool
+) -> tuple[str, tuple[StepCode, ...]]:
+    for length in range(len(path) - 1, 0, -1):
+        known = context.prefixes.known.get(start.route(path[:length]))
+        if known is not None and (known.ensured or not ensured):
+            return known.python, path[length:]
+    return start.text, path
+
+
+def _remember(context: Context, start: Base, path: tuple[StepCode, ...], known: Known) -> None:
+    if all(step.stable for step in path):
+        context.prefixes.known[start.route(path)] = known
+
+
+def _like(path: tuple[StepCode, ...]) -> str:
+    return path[-1].key.name or "found"
+
+
+def element(context: Context, node: syntax.FieldReference) -> Code:
+    """The element that a field reference means; None if there is none."""
+    start = base(context, node)
+    path = steps(context, node.steps)
+    if not path:
+        return Code(start.text, None, False, Shape.FIELD)
+    if path[-1].every:
+        raise context.problem(node, "a list (with []) stands where a single field is needed")
+    text, there = prefix(context, start, path[:-1])
+    return Code(chain(context, text, path[-1:], there), None, True, Shape.FIELD)
+
+
+def elements(context: Context, node: syntax.FieldReference) -> Code:
+    """The list of elements that a field reference with [] means; without it, of the fields like the one it names."""
+    start = base(context, node)
+    path = steps(context, node.steps)
+    if not path:
+        return Code(f"{context.use('siblings')}({start.text})", None, False, Shape.FIELDS)
+    last = path[-1]
+    text, there = prefix(context, start, path[:-1])
+    if last.name is not None:
+        found = f"{text}.all({last.name})" if there else f"{context.use('every')}({text}, {last.name})"
+    else:
+        found = f"{text}.match_all({last.step})" if there else f"{context.use('match_every')}({text}, {last.step})"
+    return Code(found, None, False, Shape.FIELDS)
+
+
+def cardinality(context: Context, node: syntax.FieldReference) -> str:
+    """How many elements a field reference with [] means."""
+    start = base(context, node)
+    path = steps(context, node.steps)
+    text, there = prefix(context, start, path[:-1])
+    if not there or not path:
+        return f"len({elements(context, node).text})"
+    last = path[-1]
+    return f"{text}.count({last.name})" if last.name is not None else f"{text}.match_count({last.step})"
+
+
+def is_list(node: syntax.Expression) -> bool:
+    """Whether an expression is a field reference with []."""
+    if not isinstance(node, syntax.FieldReference):
+        return False
+    index = node.steps[-1].index if node.steps else node.index
+    return index is syntax.Every.ONE
+
+
+def field_value(context: Context, node: syntax.FieldReference) -> Code:
+    """A field reference, a variable or a constant where a value is needed; a list stays one."""
+    binding = context.scope.find(node.correlation)
+    if binding is not None and binding.kind is Kind.SCALAR and not node.steps:
+        return Code(binding.python, binding.type)
+    if binding is None and not node.steps and node.correlation.upper() not in ROOTS:
+        return _undeclared(context, node)
+    if is_list(node):
+        return elements(context, node)
+    found = element(context, node)
+    if not node.steps:
+        return Code(f"{found.text}.value")
+    scratch = context.scratch()
+    return Code(f"({scratch}.value if ({scratch} := {found.text}) is not None else None)")
+
+
+def _undeclared(context: Context, node: syntax.FieldReference) -> Code:
+    key = node.correlation.upper()
+    if key in CONSTANT_VALUES:
+        value = CONSTANT_VALUES[key]
+        return Code(repr(value), Type.INTEGER if isinstance(value, int) else Type.CHARACTER, False)
+    if key in _BROKER_PROPERTIES:
+        return Code(f"ev.properties.get({_BROKER_PROPERTIES[key]!r})")
+    raise context.problem(node, f"{node.correlation} is neither declared nor a tree of this node")
+
+
+# Making
+
+
+def ensured(context: Context, start: Base, path: tuple[StepCode, ...]) -> str:
+    """Python of the element at the end of a path, whose missing fields are made by the lines written here."""
+    if not path:
+        return start.text
+    known = context.prefixes.known.get(start.route(path))
+    if known is not None and known.ensured:
+        return known.python
+    text, rest = _longest(context, start, path, ensured=True)
+    python = context.temporary(_like(path))
+    context.emit(f"{python} = {make(context, text, rest)}")
+    context.prefixes.written(start.route(path))
+    _remember(context, start, path, Known(python, True))
+    return python
+
+
+def make(context: Context, text: str, path: tuple[StepCode, ...]) -> str:
+    """Python that walks a path and makes what is missing."""
+    at = 0
+    while at < len(path):
+        run = at
+        while run < len(path) and path[run].simple:
+            run += 1
+        if run > at:
+            names = ", ".join(str(step.name) for step in path[at:run])
+            text = f"{text}.ensure({names})" if run == at + 1 else f"{context.use('ensure')}({text}, {names})"
+            at = run
+        else:
+            text = _make_one(context, text, path[at])
+            at += 1
+    return text
+
+
+def _make_one(context: Context, text: str, step: StepCode) -> str:
+    if step.from_end:
+        return f"{context.use('ensure_match_last')}({text}, {step.step}, {step.index})"
+    if step.name is not None and step.index is not None:
+        return f"{context.use('ensure_nth')}({text}, {step.name}, {step.index})"
+    return f"{context.use('ensure_match')}({text}, {step.step}{f', {step.index}' if step.index else ''})"

@@ -1,0 +1,85 @@
+"""Paths that have been walked already: which local variable holds the element at their end.
+
+Statements next to each other tend to use fields next to each other. What a path led to is kept in a local variable
+until a statement might have changed where it leads.
+"""
+
+from dataclasses import dataclass, field
+
+from heliograph.flow.esql.compiling.names import Binding
+
+
+@dataclass(frozen=True, slots=True)
+class StepKey:
+    """A step of a path, as far as it matters whether two are the same."""
+
+    text: str
+    """Everything about it."""
+    name: str | None
+    """Its name, if that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A path: where it starts, in which tree, and its steps."""
+
+    root: str
+    tree: str
+    """Two paths in different trees have nothing to do with each other; the tree of a reference may be any."""
+    steps: tuple[StepKey, ...]
+    uses: frozenset[Binding] = frozenset()
+    """Variables that it depends on."""
+
+
+ANY_TREE = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A path that was walked."""
+
+    python: str
+    ensured: bool
+    """Whether the element is there for certain; else the variable may hold ABSENT."""
+
+
+@dataclass(slots=True)
+class Prefixes:
+    """The paths that are known at one point of the generated code."""
+
+    known: dict[Route, Known] = field(default_factory=dict)
+
+    def copy(self) -> "Prefixes":
+        """The same knowledge, for a branch."""
+        return Prefixes(dict(self.known))
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.known.clear()
+
+    def keep_common(self, branches: "list[Prefixes]") -> None:
+        """After branches: keep what all of them still know."""
+        self.known = {
+            route: known
+            for route, known in self.known.items()
+            if all(branch.known.get(route) == known for branch in branches)
+        }
+
+    def assigned(self, binding: Binding) -> None:
+        """A variable has changed."""
+        self.known = {route: known for route, known in self.known.items() if binding not in route.uses}
+
+    def written(self, target: Route) -> None:
+        """The field at the end of this path was set, removed or replaced; fields on the way may have been made."""
+        self.known = {route: known for route, known in self.known.items() if _survives(route, known, target)}
+
+
+def _survives(route: Route, known: Known, target: Route) -> bool:
+    if route.root != target.root:
+        return ANY_TREE not in (route.tree, target.tree) and route.tree != target.tree
+    for ours, theirs in zip(route.steps, target.steps, strict=False):
+        if ours.text != theirs.text:
+            if ours.name is not None and theirs.name is not None and ours.name != theirs.name:
+                return True
+            break
+    return known.ensured and len(route.steps) < len(target.steps)

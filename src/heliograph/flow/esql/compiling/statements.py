@@ -1,0 +1,333 @@
+"""Statements that say what is done in which order: blocks, branches, loops, RETURN; and DECLARE."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+
+from heliograph.flow.esql import syntax
+from heliograph.flow.esql.compiling import handlers, paths
+from heliograph.flow.esql.compiling.assignments import batch, converted, source
+from heliograph.flow.esql.compiling.code import NULL, Shape
+from heliograph.flow.esql.compiling.context import Context
+from heliograph.flow.esql.compiling.expressions import condition
+from heliograph.flow.esql.compiling.names import Binding, Kind
+from heliograph.flow.esql.compiling.prefixes import Prefixes
+from heliograph.flow.esql.compiling.routines import kind_of, scalar_type
+
+_LOOPS = (syntax.While, syntax.Repeat, syntax.Loop, syntax.For)
+
+
+def body(context: Context, statements: syntax.Body) -> None:
+    """Statements one after the other; handlers declared among them guard the rest."""
+    guards = [statement for statement in statements if isinstance(statement, syntax.HandlerDeclaration)]
+    rest = [statement for statement in statements if not isinstance(statement, syntax.HandlerDeclaration)]
+    with handlers.guarded(context, guards):
+        at = 0
+        while at < len(rest):
+            done = 0 if context.resumes else batch(context, rest[at:])
+            if not done:
+                one(context, rest[at])
+            at += done or 1
+
+
+def one(context: Context, node: syntax.Statement) -> None:
+    """A statement, with what says where it stands, and what resumes behind it after an exception."""
+    if not isinstance(node, syntax.Block):
+        context.place(node)
+    if not context.resumes or isinstance(node, syntax.Declaration | syntax.Block):
+        context.statement(node)
+        return
+    with handlers.resumed(context):
+        context.statement(node)
+
+
+def block(context: Context, node: syntax.Block) -> None:
+    """BEGIN ... END."""
+    with _leavable(context, node), context.block():
+        if not node.atomic:
+            body(context, node.body)
+            return
+        label = f"{context.environment.schema}:{node.label or ''}"
+        context.emit(f"with ev.shared.lock({label!r}):")
+        with context.indented():
+            body(context, node.body)
+
+
+def declaration(context: Context, node: syntax.Declaration) -> None:
+    """DECLARE inside a routine."""
+    kind = kind_of(node.type)
+    for name in node.names:
+        if kind is Kind.REFERENCE:
+            _declare_reference(context, node, name)
+            continue
+        if kind is Kind.ROW:
+            _declare_row(context, node, name)
+            continue
+        code = context.value(node.initial) if node.initial is not None else NULL
+        binding = _declare(context, name, Binding(name, "", kind, scalar_type(node.type)))
+        context.emit(f"{binding.python} = {converted(context, code, binding.type)}")
+        context.assign(binding)
+        binding.constant = node.constant or node.type.name in ("NAME", "NAMESPACE")
+        binding.literal = literal_name(node)
+
+
+def literal_name(node: syntax.Declaration) -> str | None:
+    """The text of a NAME or NAMESPACE constant, if it is written down."""
+    if isinstance(node.initial, syntax.Literal) and isinstance(node.initial.value, str):
+        return node.initial.value if node.constant or node.type.name in ("NAME", "NAMESPACE") else None
+    return None
+
+
+def _declare(context: Context, name: str, binding: Binding) -> Binding:
+    """A new variable; a second one of its name in the same block is the same in Python."""
+    before = context.scope.bindings.get(name.upper())
+    binding.python = before.python if before is not None else context.temporary(name)
+    binding.local_to = context.frame
+    context.scope.declare(binding)
+    return binding
+
+
+def _declare_reference(context: Context, node: syntax.Declaration, name: str) -> None:
+    if not isinstance(node.initial, syntax.FieldReference):
+        raise context.problem(node, f"{name} is a reference, which has to point to something: REFERENCE TO field")
+    found = paths.element(context, node.initial)
+    root = paths.base(context, node.initial).text
+    binding = _declare(context, name, Binding(name, "", Kind.REFERENCE))
+    context.emit(f"{binding.python} = {context.use('reference')}({found.text}, {root})")
+    context.assign(binding)
+
+
+def _declare_row(context: Context, node: syntax.Declaration, name: str) -> None:
+    code = source(context, node.initial) if node.initial is not None else NULL
+    binding = _declare(context, name, Binding(name, "", Kind.ROW))
+    if code is NULL:
+        context.emit(f"{binding.python} = {context.use('Element')}({name!r})")
+    elif code.shape is Shape.ROW:
+        context.emit(f"{binding.python} = {code.text} or {context.use('Element')}({name!r})")
+    elif code.shape is Shape.FIELD:
+        context.emit(f"{binding.python} = {context.use('copy_of')}({code.text} or {context.use('ABSENT')})")
+    else:
+        raise context.problem(node, f"{name} is a row: a row or a field is needed")
+    context.assign(binding)
+
+
+# Branches
+
+
+def if_statement(context: Context, node: syntax.If) -> None:
+    """IF: all conditions are written first, as some need lines of their own before them."""
+    tests = [condition(context, node.branches[0].condition)]
+    with context.conditionally():
+        tests += [condition(context, branch.condition) for branch in node.branches[1:]]
+    _branches(context, list(zip(tests, (branch.body for branch in node.branches), strict=True)), node.otherwise)
+
+
+def case_statement(context: Context, node: syntax.CaseStatement) -> None:
+    """CASE; if nothing matches and there is no ELSE, nothing is done."""
+    if node.operand is None:
+        with context.conditionally():
+            tests = [condition(context, branch.condition) for branch in node.branches]
+    else:
+        subject = context.temporary("subject")
+        context.emit(f"{subject} = {context.value(node.operand).text}")
+        with context.conditionally():
+            tests = [
+                f"{context.use('equal')}({subject}, {context.value(branch.condition).text})" for branch in node.branches
+            ]
+    _branches(context, list(zip(tests, (branch.body for branch in node.branches), strict=True)), node.otherwise or ())
+
+
+def _branches(context: Context, branches: list[tuple[str, syntax.Body]], otherwise: syntax.Body) -> None:
+    before = context.prefixes
+    ends: list[Prefixes] = []
+    for at, (test, statements) in enumerate(branches):
+        context.emit(f"{'if' if at == 0 else 'elif'} {test}:")
+        ends.append(_branch(context, before, statements))
+    if otherwise:
+        context.emit("else:")
+        ends.append(_branch(context, before, otherwise))
+    before.keep_common(ends)
+    context.prefixes = before
+
+
+def _branch(context: Context, before: Prefixes, statements: syntax.Body) -> Prefixes:
+    context.prefixes = before.copy()
+    with context.indented(), context.block():
+        body(context, statements)
+    return context.prefixes
+
+
+# Loops
+
+
+def while_statement(context: Context, node: syntax.While) -> None:
+    """WHILE."""
+    with _leavable(context, node):
+        _loop(context, node, lambda: f"while {_asked_again(context, node.condition)}:")
+
+
+def _asked_again(context: Context, node: syntax.Expression) -> str:
+    with context.conditionally():
+        return condition(context, node)
+
+
+def loop_statement(context: Context, node: syntax.Loop) -> None:
+    """LOOP."""
+    with _leavable(context, node):
+        _loop(context, node, lambda: "while True:")
+
+
+def repeat_statement(context: Context, node: syntax.Repeat) -> None:
+    """REPEAT ... UNTIL; ITERATE starts again without asking."""
+    with _leavable(context, node):
+        _loop(context, node, lambda: "while True:", node.until)
+
+
+def for_statement(context: Context, node: syntax.For) -> None:
+    """FOR: over the fields as they are when it starts."""
+    found = paths.elements(context, node.source)
+    with _leavable(context, node), context.block():
+        binding = _declare(context, node.name, Binding(node.name, "", Kind.REFERENCE))
+        context.emit(f"{binding.python} = {context.use('Reference')}({context.use('ABSENT')})")
+        _loop(context, node, lambda: f"for {binding.python}.element in {found.text}:")
+
+
+def _loop(
+    context: Context,
+    node: syntax.While | syntax.Repeat | syntax.Loop | syntax.For,
+    head: Callable[[], str],
+    until: syntax.Expression | None = None,
+) -> None:
+    """A loop, which may use what was found before it as long as no round of it changes that: so it is written again
+    with less, until what it starts with is still so at its end."""
+    while True:
+        before = context.prefixes.copy()
+        written = context.checkpoint()
+        _write_loop(context, node, head, until)
+        kept = before.copy()
+        kept.keep_common([context.prefixes])
+        if kept == before:
+            break
+        context.go_back(written)
+        context.prefixes = kept
+    context.prefixes = before
+
+
+def _write_loop(
+    context: Context,
+    node: syntax.While | syntax.Repeat | syntax.Loop | syntax.For,
+    head: Callable[[], str],
+    until: syntax.Expression | None,
+) -> None:
+    context.emit(head())
+    context.loops.append(node.label)
+    with context.indented(), context.block():
+        with _iterable(context, node):
+            body(context, node.body)
+        if until is not None:
+            context.emit(f"if {condition(context, until)}:")
+            with context.indented():
+                context.emit("break")
+    context.loops.pop()
+
+
+def leave(context: Context, node: syntax.Leave) -> None:
+    """LEAVE."""
+    if context.loops and context.loops[-1] == node.label and ("LEAVE", node.label) not in context.jumps:
+        context.emit("break")
+    else:
+        _jump(context, node, "LEAVE", node.label)
+
+
+def iterate(context: Context, node: syntax.Iterate) -> None:
+    """ITERATE."""
+    if context.loops and context.loops[-1] == node.label and ("ITERATE", node.label) not in context.jumps:
+        context.emit("continue")
+    else:
+        _jump(context, node, "ITERATE", node.label)
+
+
+def _jump(context: Context, node: syntax.Node, word: str, label: str) -> None:
+    name = context.jumps.get((word, label))
+    if name is None:
+        raise context.problem(node, f"{word} {label}: there is no such label around it")
+    context.emit(f"raise {name}")
+
+
+@contextmanager
+def _leavable(context: Context, node: syntax.Statement) -> Iterator[None]:
+    """For LEAVE from further inside than a break reaches."""
+    label: str | None = getattr(node, "label", None)
+    if label is None or not _jumps_far(node, syntax.Leave, label):
+        yield
+        return
+    with _catching(context, "LEAVE", label):
+        yield
+
+
+@contextmanager
+def _iterable(context: Context, node: syntax.Statement) -> Iterator[None]:
+    """For ITERATE from further inside than a continue reaches."""
+    label: str | None = getattr(node, "label", None)
+    if label is None or not _jumps_far(node, syntax.Iterate, label):
+        yield
+        return
+    with _catching(context, "ITERATE", label):
+        yield
+
+
+@contextmanager
+def _catching(context: Context, word: str, label: str) -> Iterator[None]:
+    name = context.unit.constant(f"{context.use('jump')}({label!r})  # {word}", f"{word}_{label}")
+    outer = context.jumps.get((word, label))
+    context.jumps[word, label] = name
+    context.emit("try:")
+    with context.indented():
+        yield
+    context.emit(f"except {name}:")
+    with context.indented():
+        context.emit("pass")
+    context.prefixes.clear()
+    del context.jumps[word, label]
+    if outer is not None:
+        context.jumps[word, label] = outer
+
+
+def _jumps_far(node: syntax.Statement, kind: type, label: str) -> bool:
+    """Whether something inside leaves this statement from within another loop or handler, or it is no loop at all."""
+    return any(far or not isinstance(node, _LOOPS) for found, far in _inside(node, kind, False) if found.label == label)
+
+
+def _inside(node: object, kind: type, far: bool) -> "Iterator[tuple[syntax.Leave | syntax.Iterate, bool]]":
+    if isinstance(node, tuple):
+        for item in node:
+            yield from _inside(item, kind, far)
+    elif isinstance(node, kind) and isinstance(node, syntax.Leave | syntax.Iterate):
+        yield node, far
+    elif isinstance(node, syntax.Node) and not isinstance(node, syntax.Expression):
+        for field in fields(node):
+            value = getattr(node, field.name)
+            inner = isinstance(value, tuple | syntax.Statement | syntax.Branch)
+            if inner:
+                nested = isinstance(value, syntax.Statement)
+                for item in value if isinstance(value, tuple) else (value,):
+                    yield from _inside(
+                        item, kind, far or nested or isinstance(item, (*_LOOPS, syntax.HandlerDeclaration))
+                    )
+
+
+def return_statement(context: Context, node: syntax.Return) -> None:
+    """RETURN."""
+    if node.value is None:
+        context.emit(f"return {context.frame.result('None')}")
+        return
+    returns = context.frame.top().returns
+    if returns is not None and kind_of(returns) is not Kind.SCALAR:
+        code = source(context, node.value)
+        if code.shape is Shape.FIELD and returns.name == "ROW":
+            text = f"{context.use('copy_of')}({code.text} or {context.use('ABSENT')})"
+        else:
+            text = code.text
+    else:
+        text = converted(context, context.value(node.value), scalar_type(returns) if returns is not None else None)
+    context.emit(f"return {context.frame.result(text)}")

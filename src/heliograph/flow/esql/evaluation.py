@@ -1,0 +1,116 @@
+"""One run of an ESQL module: one node, one message."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from heliograph.errors import Problem
+from heliograph.flow.esql.database_access import DatabaseAccess
+from heliograph.flow.esql.runtime.message_root import MessageRoot
+from heliograph.flow.esql.shared_variables import SharedVariables
+from heliograph.flow.formats import Catalogue
+from heliograph.flow.tree import Element
+
+
+@dataclass(frozen=True, slots=True)
+class Propagation:
+    """What a PROPAGATE statement asks for.
+
+    Trees that are None are those of the node: the output trees of the evaluation, or the input's, by the node's mode.
+    The callback has to be done with the output trees when it returns: DELETE DEFAULT empties them then.
+    """
+
+    terminal: str | None = "out"
+    """out, out1 to out4, failure or nowhere; None if a label is named."""
+    label: str | None = None
+    message: Element | None = None
+    local_environment: Element | None = None
+    exception_list: Element | None = None
+    finalize: bool = True
+    """Whether headers are to be chained before."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """What a LOG statement says."""
+
+    trace: bool
+    """True: for the user trace; False: for the event log."""
+    severity: int
+    catalog: str
+    number: int
+    inserts: tuple[Any, ...]
+    exception: Problem | None = None
+    """The exception that a handler is busy with, if the statement says EXCEPTION."""
+    full: bool = False
+
+
+def _no_propagation(propagation: Propagation) -> None:
+    raise Problem(f"PROPAGATE is not possible here (to {propagation.label or propagation.terminal}).")
+
+
+def _no_log(entry: LogEntry) -> None:
+    """Nobody listens."""
+
+
+class Evaluation:
+    """What a module works on, and what it needs from outside.
+
+    Filter and Database modules have `Root`, `LocalEnvironment` and `ExceptionList` where Compute modules have the input
+    trees. Output trees are made here, empty, unless they are handed in.
+    """
+
+    def __init__(
+        self,
+        input_root: Element,
+        *,
+        catalogue: Catalogue,
+        now: datetime,
+        output_root: Element | None = None,
+        input_local_environment: Element | None = None,
+        output_local_environment: Element | None = None,
+        input_exception_list: Element | None = None,
+        output_exception_list: Element | None = None,
+        environment: Element | None = None,
+        database: DatabaseAccess | None = None,
+        data_source: str = "",
+        throw_database_errors: bool = True,
+        propagate: Callable[[Propagation], None] = _no_propagation,
+        shared: SharedVariables | None = None,
+        external: Mapping[str, Any] | None = None,
+        properties: Mapping[str, Any] | None = None,
+        log: Callable[[LogEntry], None] = _no_log,
+    ) -> None:
+        self.catalogue = catalogue
+        self.now = now
+        """With a zone, or local. CURRENT_TIMESTAMP and its like do not change within one evaluation."""
+        self.input_root = input_root
+        self.output_root = MessageRoot(catalogue) if output_root is None else output_root
+        self.input_local_environment = input_local_environment or Element("LocalEnvironment")
+        self.output_local_environment = output_local_environment or Element("LocalEnvironment")
+        self.input_exception_list = input_exception_list or Element("ExceptionList")
+        self.output_exception_list = output_exception_list or Element("ExceptionList")
+        self.environment = environment or Element("Environment")
+        self.database = database
+        self.data_source = data_source
+        """The node's own data source; tables without one are there."""
+        self.throw_database_errors = throw_database_errors
+        """False: the program looks at SQLCODE itself."""
+        self.propagate = propagate
+        self.shared = shared if shared is not None else SharedVariables()
+        self.external: Mapping[str, Any] = external or {}
+        """Values of EXTERNAL variables by name; strings are converted to the declared type."""
+        self.properties: Mapping[str, Any] = properties or {}
+        """BrokerName, MessageFlowLabel, NodeLabel, ...: what the program can ask about where it runs."""
+        self.log = log
+        self.sqlcode = 0
+        self.sqlstate = "00000"
+        self.sqlerrortext = ""
+        self.sqlnativeerror = 0
+
+    def clear_outputs(self) -> None:
+        """Empty the output trees, as PROPAGATE does when it is done."""
+        self.output_root.clear()
+        self.output_local_environment.clear()
+        self.output_exception_list.clear()

@@ -1,0 +1,154 @@
+"""Names that are there without being declared: the trees of a node, properties of the broker, and constants."""
+
+from collections.abc import Mapping
+
+_EVERYWHERE = ("Environment", "Database")
+_COMPUTE = (
+    "InputRoot",
+    "InputBody",
+    "InputProperties",
+    "InputLocalEnvironment",
+    "InputDestinationList",
+    "InputExceptionList",
+    "OutputRoot",
+    "OutputLocalEnvironment",
+    "OutputDestinationList",
+    "OutputExceptionList",
+    *_EVERYWHERE,
+)
+_OTHERS = ("Root", "Body", "Properties", "LocalEnvironment", "DestinationList", "ExceptionList", *_EVERYWHERE)
+
+TREES: Mapping[str, tuple[str, ...]] = {
+    "COMPUTE": _COMPUTE,
+    "FILTER": _OTHERS,
+    "DATABASE": _OTHERS,
+    "DATABASEEVENT": _OTHERS,
+    "": tuple(dict.fromkeys(_COMPUTE + _OTHERS)),
+}
+"""Correlation names by the kind of the module; those of routines outside of modules, which any may call, under ""."""
+
+_CHANGEABLE = frozenset(
+    [
+        "ENVIRONMENT",
+        "INPUTLOCALENVIRONMENT",
+        "INPUTDESTINATIONLIST",
+        "OUTPUTROOT",
+        "OUTPUTLOCALENVIRONMENT",
+        "OUTPUTDESTINATIONLIST",
+        "OUTPUTEXCEPTIONLIST",
+        "LOCALENVIRONMENT",
+        "DESTINATIONLIST",
+    ]
+)
+
+
+def is_changeable(tree: str) -> bool:
+    """Whether statements may change this tree by its own name (a reference may always)."""
+    return tree.upper() in _CHANGEABLE
+
+
+BROKER_PROPERTIES = (
+    "BrokerDataSource",
+    "BrokerDataSourceUserId",
+    "BrokerName",
+    "BrokerUserId",
+    "BrokerVersion",
+    "CoordinatedTransaction",
+    "DataSource",
+    "DataSourceUserId",
+    "ExecutionGroupLabel",
+    "ExecutionGroupName",
+    "Family",
+    "JobName",
+    "MessageFlowLabel",
+    "MessageFlowThreads",
+    "MessageFlowAdditionalInstances",
+    "NodeLabel",
+    "NodeType",
+    "Platform",
+    "ProcessId",
+    "QueueManagerName",
+    "Transaction",
+    "WorkPath",
+)
+"""What a flow can ask about where it runs."""
+
+CONSTANTS: Mapping[str, int | str] = {
+    # Options of ASBITSTREAM and PARSE
+    "RootBitStream": 0,
+    "EmbeddedBitStream": 1,
+    "FolderBitStream": 2,
+    "ValidateNone": 0,
+    "ValidateContent": 0x0100,
+    "ValidateValue": 0x0200,
+    "ValidateContentAndValue": 0x0300,
+    "ValidateLocalError": 0x1000,
+    "ValidateException": 0x2000,
+    "ValidateExceptionList": 0x3000,
+    "ValidateDeferred": 0,
+    "ValidateImmediate": 0x4000,
+    "ValidateComplete": 0x8000,
+    # Encodings of numbers
+    "MQENC_INTEGER_NORMAL": 0x1,
+    "MQENC_INTEGER_REVERSED": 0x2,
+    "MQENC_DECIMAL_NORMAL": 0x10,
+    "MQENC_DECIMAL_REVERSED": 0x20,
+    "MQENC_FLOAT_IEEE_NORMAL": 0x100,
+    "MQENC_FLOAT_IEEE_REVERSED": 0x200,
+    "MQENC_FLOAT_S390": 0x300,
+    "MQENC_NATIVE": 0x222,
+    "MQCCSI_DEFAULT": 0,
+    "MQCCSI_Q_MGR": 0,
+    "MQCCSI_EMBEDDED": -1,
+    "MQCCSI_INHERIT": -2,
+    # Fields of the MQMD
+    "MQMT_REQUEST": 1,
+    "MQMT_REPLY": 2,
+    "MQMT_REPORT": 4,
+    "MQMT_DATAGRAM": 8,
+    "MQPER_NOT_PERSISTENT": 0,
+    "MQPER_PERSISTENT": 1,
+    "MQPER_PERSISTENCE_AS_Q_DEF": 2,
+    "MQPRI_PRIORITY_AS_Q_DEF": -1,
+    "MQEI_UNLIMITED": -1,
+    "MQFB_NONE": 0,
+    "MQFB_QUIT": 256,
+    "MQFB_EXPIRATION": 258,
+    "MQFB_COA": 259,
+    "MQFB_COD": 260,
+    "MQFB_PAN": 275,
+    "MQFB_NAN": 276,
+    "MQFB_APPL_FIRST": 65536,
+    "MQFB_APPL_LAST": 999999999,
+    "MQRO_NONE": 0,
+    "MQRO_PAN": 0x1,
+    "MQRO_NAN": 0x2,
+    "MQRO_PASS_CORREL_ID": 0x40,
+    "MQRO_PASS_MSG_ID": 0x80,
+    "MQRO_COA": 0x100,
+    "MQRO_COD": 0x800,
+    "MQRO_EXPIRATION": 0x200000,
+    "MQRO_EXCEPTION": 0x1000000,
+    "MQRO_DISCARD_MSG": 0x8000000,
+    "MQMF_NONE": 0,
+    "MQMF_MSG_IN_GROUP": 0x8,
+    "MQMF_LAST_MSG_IN_GROUP": 0x10,
+    "MQMF_SEGMENT": 0x2,
+    "MQMF_LAST_SEGMENT": 0x4,
+    "MQFMT_NONE": "        ",
+    "MQFMT_STRING": "MQSTR   ",
+    "MQFMT_RF_HEADER": "MQHRF   ",
+    "MQFMT_RF_HEADER_2": "MQHRF2  ",
+    "MQFMT_DEAD_LETTER_HEADER": "MQDEAD  ",
+    "MQFMT_CICS": "MQCICS  ",
+    "MQFMT_IMS": "MQIMS   ",
+    "MQFMT_XMIT_Q_HEADER": "MQXMIT  ",
+    "MQMD_VERSION_1": 1,
+    "MQMD_VERSION_2": 2,
+    "MQRFH_VERSION_1": 1,
+    "MQRFH_VERSION_2": 2,
+}
+"""Named numbers and words, as written; compared without case."""
+
+CONSTANT_VALUES: Mapping[str, int | str] = {name.upper(): value for name, value in CONSTANTS.items()}
+"""The same by the name in upper case."""

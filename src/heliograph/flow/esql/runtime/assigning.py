@@ -1,0 +1,178 @@
+"""SET: giving fields a value, the content of other fields, or a list.
+
+NULL deletes a field. A scalar replaces the value and leaves children as they are; a field or a row replaces both.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from heliograph.flow.esql.runtime.paths import ensure_match, ensure_nth
+from heliograph.flow.esql.runtime.references import discard
+from heliograph.flow.tree import Element, Part, Step
+from heliograph.flow.tree.filling import fill, fill_one
+from heliograph.flow.values.errors import ExpressionError
+from heliograph.flow.values.types import type_of
+
+BAD_ASPECT = 2434
+_NAME = 0x01000000
+
+
+def set_field(parent: Element, name: str, value: Any) -> None:
+    """Set the first child of this name."""
+    if value is not None:
+        parent.ensure(name).set_value(value)
+    else:
+        _remove(parent.first(name))
+
+
+def set_nth(parent: Element, name: str, number: Any, value: Any) -> None:
+    """Set the number-th child of this name."""
+    if value is not None:
+        ensure_nth(parent, name, number).set_value(value)
+    else:
+        _remove(parent.nth(name, number))
+
+
+def set_match(parent: Element, step: Step, number: Any, value: Any) -> None:
+    """Set the number-th child that the step looks for."""
+    if value is not None:
+        ensure_match(parent, step, number).set_value(value)
+    else:
+        _remove(parent.match_nth(step, number))
+
+
+def set_here(target: Element, value: Any) -> None:
+    """Set the field that a reference points to."""
+    if value is not None:
+        target.set_value(value)
+    else:
+        discard(target)
+
+
+def copy_field(parent: Element, name: str, source: Element | None) -> None:
+    """Give the first child of this name the content of the source; without one, remove it."""
+    if source is None:
+        _remove(parent.first(name))
+    elif isinstance(source, Part) and source.name == name:
+        replace_part(parent, parent.first(name), source)
+    else:
+        fill_one(parent, name, source)
+
+
+def set_fields(parent: Element, *items: Any) -> None:
+    """Set children by name, one after the other: names and values or fields in turn."""
+    for item in items[1::2]:
+        if item is None or isinstance(item, Part):
+            break
+    else:
+        fill(parent, *items)
+        return
+    for name, item in zip(items[::2], items[1::2], strict=True):
+        if isinstance(item, Element):
+            copy_field(parent, name, item)
+        else:
+            set_field(parent, name, item)
+
+
+def copy_nth(parent: Element, name: str, number: Any, source: Element | None) -> None:
+    """Give the number-th child of this name the content of the source; without one, remove it."""
+    if source is None:
+        _remove(parent.nth(name, number))
+    else:
+        ensure_nth(parent, name, number).take_content(source)
+
+
+def copy_match(parent: Element, step: Step, number: Any, source: Element | None) -> None:
+    """Give the number-th child that the step looks for the content of the source; without one, remove it."""
+    if source is None:
+        _remove(parent.match_nth(step, number))
+    else:
+        ensure_match(parent, step, number).take_content(source)
+
+
+def copy_here(target: Element, source: Element | None) -> None:
+    """Give the field that a reference or a correlation name points to the content of the source."""
+    if source is None:
+        if target.parent is not None:
+            discard(target)
+        else:
+            target.clear()
+    elif source is not target:
+        target.take_content(source)
+
+
+def replace_part(parent: Element, old: Element | None, source: Part) -> None:
+    """Put a copy of a whole part in place of the one that is there: its bytes are shared, not read."""
+    if old is source:
+        return
+    if old is None:
+        parent.append(source.copy())
+        return
+    position = old.position()
+    discard(old)
+    parent.insert(position, source.copy())
+
+
+def set_rows(parent: Element, step: Step, rows: Iterable[Any]) -> None:
+    """Make these rows (which nobody else has) the instances of a repeating field."""
+    _remove_all(parent, step)
+    for row in rows:
+        _name_as(row, step)
+        parent.append(row)
+
+
+def set_copies(parent: Element, step: Step, sources: Iterable[Element | None]) -> None:
+    """Make copies of these fields the instances of a repeating field."""
+    copies = [
+        source.copy() if not isinstance(source, Part) else _unparted(source) for source in sources if source is not None
+    ]
+    set_rows(parent, step, copies)
+
+
+def set_values(parent: Element, step: Step, values: Iterable[Any]) -> None:
+    """Make these values the instances of a repeating field; rows among them keep their fields."""
+    items = list(values)
+    _remove_all(parent, step)
+    for item in items:
+        row = item if isinstance(item, Element) else Element("", item)
+        _name_as(row, step)
+        parent.append(row)
+
+
+def set_aspect(target: Element, aspect: str, value: Any) -> None:
+    """SET field TYPE, NAME, NAMESPACE or VALUE."""
+    if aspect == "VALUE":
+        target.set_value(value)
+        return
+    if aspect == "TYPE" and type(value) is int:
+        target.set_type(value)
+    elif aspect == "NAME" and type(value) is str:
+        target.set_name(value)
+    elif aspect == "NAMESPACE" and type(value) is str:
+        target.set_namespace(value)
+    else:
+        needed = "an INTEGER" if aspect == "TYPE" else "CHARACTER"
+        found = type_of(value).value
+        raise ExpressionError(BAD_ASPECT, f"{aspect} of a field is {needed}, not {found}", (aspect, value))
+
+
+def _name_as(row: Element, step: Step) -> None:
+    row.name = step.name or ""
+    row.namespace = step.namespace or ""
+    row.type = _NAME if step.type is None else step.type
+
+
+def _unparted(source: Part) -> Element:
+    copy = Element(source.name)
+    copy.take_content(source)
+    return copy
+
+
+def _remove(element: Element | None) -> None:
+    if element is not None:
+        discard(element)
+
+
+def _remove_all(parent: Element, step: Step) -> None:
+    for element in list(parent.match_all(step)):
+        discard(element)

@@ -1,0 +1,77 @@
+"""The catalogue: which format reads and writes a part, by the part's domain.
+
+Formats that need no model are constants of this module. Domain MRM is read and written by a *model* (message set),
+which knows its own physical formats; the models of a flow are handed in.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+from heliograph.errors import Problem
+from heliograph.flow.formats.blob import Blob
+from heliograph.flow.formats.json import JsonFormat
+from heliograph.flow.formats.message_properties import PROPERTIES, USER_PROPERTIES
+from heliograph.flow.formats.mqmd import MQMD
+from heliograph.flow.formats.mqrfh2 import MQRFH2
+from heliograph.flow.formats.xml import XML, XMLNS, XMLNSC
+from heliograph.flow.tree import Format, Part, Text
+
+MODELLED = "MRM"
+
+HEADERS = (PROPERTIES, MQMD, USER_PROPERTIES, MQRFH2)
+FORMATS: Mapping[str, Format] = {known.domain: known for known in (*HEADERS, Blob(), JsonFormat(), XML, XMLNS, XMLNSC)}
+"""Formats that need no model, by domain."""
+
+
+class Unmodelled:
+    """Stands for the format of an MRM part until its message set is known (`Properties` may be written after it)."""
+
+    domain = MODELLED
+
+    def read(self, part: Part, data: bytes) -> Iterator[None]:
+        """Not without a model."""
+        raise self._problem(part)
+
+    def write(self, part: Part) -> bytes:
+        """Not without a model."""
+        raise self._problem(part)
+
+    def _problem(self, part: Part) -> Problem:
+        return Problem(f"Domain MRM needs a model: no message set is named, or {part.text.message_set!r} is not known.")
+
+
+class Models(Protocol):
+    """The models of a flow. Can be pickled."""
+
+    def format(self, text: Text) -> Format:
+        """The format of this message set, message type and message format; a Problem if there is no such."""
+
+
+class Catalogue:
+    """Formats by domain; can be pickled, if its models can."""
+
+    def __init__(self, models: Models | None = None) -> None:
+        self._models = models
+
+    def format(self, domain: str, text: Text = Text()) -> Format:  # noqa: B008
+        """The format of a domain; for MRM, of the message that `text` names."""
+        known = FORMATS.get(domain)
+        if known is not None:
+            return known
+        if domain == MODELLED:
+            if self._models is not None and text.message_set:
+                return self._models.format(text)
+            return Unmodelled()
+        raise Problem(f"There is no domain {domain!r}. Known: {', '.join(sorted([*FORMATS, MODELLED]))}.")
+
+    def knows(self, domain: str) -> bool:
+        """Whether a child of the root that has this name is a part with a format of its own."""
+        return domain in FORMATS or domain == MODELLED
+
+    def new_part(self, domain: str, text: Text = Text()) -> Part:  # noqa: B008
+        """An empty part of this domain, for somebody who builds a message."""
+        return Part(self.format(domain, text), None, text)
+
+    def part_of(self, domain: str, data: bytes, text: Text = Text()) -> Part:  # noqa: B008
+        """A part with these bytes, read when somebody looks into it."""
+        return Part(self.format(domain, text), data, text)

@@ -1,0 +1,15 @@
+"""COBOL copybooks as models: records become messages of a CWF format."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from heliograph.flow.formats.copybook.importing import import_items
+from heliograph.flow.formats.copybook.items import items
+from heliograph.flow.formats.copybook.sentences import sentences
+from heliograph.flow.formats.model import Place
+from heliograph.flow.formats.model.kinds import Imported
+
+
+def import_messages(text: str, file: str, options: Mapping[str, Any], place: Place) -> Imported:
+    """The records of a copybook."""
+    return import_items(items(sentences(text, file)), file, options, place)

@@ -1,0 +1,105 @@
+"""The text of a copybook as sentences: a level, a name and clauses, up to a full stop.
+
+Columns 1 to 6 and those behind 72 are for sequence numbers and are ignored; column 7 marks comments and continuation.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from heliograph.flow.formats.model import ModelProblem, Place
+
+FIRST_COLUMN, LAST_COLUMN = 7, 72
+INDICATOR = 6
+TOKEN = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[XxNnGgZz]['\"][^'\"]*['\"]|[^\s'\"]+|['\"]")
+
+
+class Token(NamedTuple):
+    """A word, a literal or a picture."""
+
+    text: str
+    place: Place
+
+    @property
+    def word(self) -> str:
+        """In capital letters, as words compare."""
+        return self.text.upper()
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether it is in quotes."""
+        return self.text[0] in "'\""
+
+
+class Sentence(NamedTuple):
+    """What stands before a full stop."""
+
+    tokens: list[Token]
+
+    @property
+    def place(self) -> Place:
+        """Where it begins."""
+        return self.tokens[0].place
+
+
+def sentences(text: str, file: str) -> Iterator[Sentence]:
+    """The sentences of a copybook."""
+    tokens: list[Token] = []
+    for place, line in _lines(text, file):
+        for found in TOKEN.finditer(line):
+            word = found[0]
+            if word in "'\"":
+                raise ModelProblem(place, "expected the end of a literal before the end of the line")
+            if word[0] in "'\"":
+                tokens.append(Token(word, place))
+                continue
+            ends = word.endswith(".")
+            word = word.removesuffix(".").rstrip(",;")
+            if word:
+                tokens.append(Token(word, place))
+            if ends and tokens:
+                yield Sentence(tokens)
+                tokens = []
+    if tokens:
+        raise ModelProblem(
+            tokens[-1].place, f"expected a full stop behind {tokens[-1].text}, found the end of the file"
+        )
+
+
+def _lines(text: str, file: str) -> Iterator[tuple[Place, str]]:
+    """Lines of code, with continuations joined."""
+    held: tuple[Place, str] | None = None
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.expandtabs()
+        indicator, code = line[INDICATOR : INDICATOR + 1], line[FIRST_COLUMN:LAST_COLUMN]
+        if indicator in ("*", "/", "D", "d"):
+            continue
+        if "*>" in code:
+            code = code[: code.index("*>")]
+        if not code.strip():
+            continue
+        place = Place(file, number)
+        if indicator == "-":
+            if held is None:
+                raise ModelProblem(place, "expected a line before the one that continues it")
+            held = held[0], _continued(held[1], code)
+            continue
+        if indicator not in ("", " "):
+            raise ModelProblem(place, f"column 7: expected a blank, *, / or -, found {indicator}")
+        if held is not None:
+            yield held
+        held = place, code
+    if held is not None:
+        yield held
+
+
+def _continued(line: str, more: str) -> str:
+    """A literal goes on behind the quote that the next line begins with; a word goes on as it is."""
+    more = more.strip()
+    quotes = [found[0] for found in TOKEN.finditer(line)]
+    if quotes and quotes[-1][0] in "'\"" and len(quotes[-1]) == 1:
+        return line.ljust(LAST_COLUMN - FIRST_COLUMN) + more[1:]
+    open_quote = re.search(r"(['\"])(?:(?!\1).)*$", re.sub(r"'[^']*'|\"[^\"]*\"", "", line))
+    if open_quote is not None:
+        return line.ljust(LAST_COLUMN - FIRST_COLUMN) + more[1:]
+    return line.rstrip() + more

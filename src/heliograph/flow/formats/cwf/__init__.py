@@ -1,0 +1,25 @@
+"""CWF: fixed structures without delimiters, as C and COBOL keep them."""
+
+from heliograph.flow.formats.cwf.plan import plan
+from heliograph.flow.formats.cwf.properties import PROPERTIES
+from heliograph.flow.formats.cwf.reading import generate_reader
+from heliograph.flow.formats.cwf.writing import generate_writer
+from heliograph.flow.formats.model import Message, PhysicalFormat, Source
+from heliograph.flow.tree import Text
+
+
+class Cwf:
+    """The kind of format."""
+
+    properties = PROPERTIES
+
+    def generate(self, message: Message, form: PhysicalFormat, text: Text) -> Source:
+        """Source of the reader and the writer."""
+        source = Source(f"{message.name} as {form.name}, CCSID {text.ccsid}, encoding {text.encoding}")
+        root = plan(message, form, text)
+        generate_reader(source, root, form.name)
+        generate_writer(source, root, form.name)
+        return source
+
+
+KIND = Cwf()

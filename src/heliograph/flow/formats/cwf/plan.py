@@ -1,0 +1,452 @@
+"""The plan of a message in CWF: what follows what in the bytes, with everything decided that can be decided before.
+
+Fields of fixed length beside each other are *runs*, read and written by one call of `struct`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from math import gcd
+
+from heliograph.flow.formats.cwf.shapes import FloatShape, IntegerShape, Shape, TextShape
+from heliograph.flow.formats.cwf.shaping import Properties, shape_of
+from heliograph.flow.formats.model import (
+    Field,
+    Group,
+    Member,
+    Message,
+    Order,
+    PhysicalFormat,
+    Reference,
+    reference,
+)
+from heliograph.flow.tree import Text
+
+RUN_LENGTH = 16
+"""Fields in a run: a reader stops behind each to see whether anybody wants more."""
+ANY = 1 << 62
+"""The beginning of a message is a multiple of everything."""
+
+
+@dataclass(eq=False)
+class Leaf:
+    """A field with its shape."""
+
+    definition: Field
+    shape: Shape
+    path: str
+    parent: "Inner | None" = None
+    variable: str = ""
+    """The local variable that keeps its value, if others refer to it."""
+    counts: "list[Repeat | Variable]" = field(default_factory=list)
+    """What refers to it."""
+
+
+@dataclass(eq=False)
+class Run:
+    """Fields of one element, one behind the other."""
+
+    leaves: list[Leaf]
+    codes: list[str]
+    """The letters of struct, with those for gaps."""
+    offsets: list[int]
+    order: str
+    size: int
+
+
+@dataclass(eq=False)
+class Variable:
+    """A field whose length is in the message."""
+
+    leaf: Leaf
+    kind: str
+    """prefixed, delimited, endOfParent, reference or characters."""
+    size: int = 0
+    """Bytes of the prefix, or number of characters."""
+    order: str = ""
+    target: Leaf | None = None
+
+
+@dataclass(eq=False)
+class Gap:
+    """Bytes without meaning: a count, or as many as it takes to a multiple of `align`."""
+
+    count: int
+    fill: int
+    align: int = 0
+
+
+@dataclass(eq=False)
+class Inner:
+    """A group that is an element of the tree, once."""
+
+    group: Group
+    path: str
+    ops: "list[Op]" = field(default_factory=list)
+    parent: "Inner | None" = None
+
+
+@dataclass(eq=False)
+class Repeat:
+    """A member that comes several times."""
+
+    member: Member
+    path: str
+    ops: "list[Op]"
+    most: int | None
+    parent: Inner
+    index: str = ""
+    target: Leaf | None = None
+    """The field that says how often; without, it comes `most` times, or to the end of the message."""
+    reserve: int | None = None
+    """Bytes that it always takes."""
+    fill: int = 0
+
+
+@dataclass(eq=False)
+class Choose:
+    """One of several branches; takes as much as the largest of those that have a fixed length."""
+
+    group: Group
+    path: str
+    branches: "list[Branch]"
+    parent: Inner
+    target: Leaf | None = None
+    size: int | None = None
+    fill: int = 0
+
+
+@dataclass(eq=False)
+class Branch:
+    """A branch of a choice."""
+
+    member: Member
+    ops: "list[Op]"
+    keys: tuple[str, ...]
+
+
+@dataclass(eq=False)
+class PadRecord:
+    """Fills the message up to its largest size."""
+
+    size: int
+    fill: int
+
+
+Op = Run | Variable | Gap | Inner | Repeat | Choose | PadRecord
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A position: `offset` behind a base, of which only is known that it is a multiple of `multiple`."""
+
+    multiple: int
+    offset: int
+    base: int
+
+    def aligned(self, to: int) -> int | None:
+        """Bytes to the next multiple, or None if that cannot be known yet."""
+        return -self.offset % to if self.multiple % to == 0 else None
+
+    def behind(self, size: int) -> "Spot":
+        """The position this many bytes further."""
+        return Spot(self.multiple, self.offset + size, self.base)
+
+    def distance(self, start: "Spot") -> int | None:
+        """Bytes from an earlier position to this one, if that can be known."""
+        return self.offset - start.offset if self.base == start.base else None
+
+
+def plan(message: Message, form: PhysicalFormat, text: Text) -> Inner:
+    """The plan of a message."""
+    return _Planner(form, text).message(message)
+
+
+class _Planner:
+    def __init__(self, form: PhysicalFormat, text: Text) -> None:
+        self._form = form
+        self._text = text
+        self._known: dict[int, dict[str, Leaf | Inner]] = {}
+        self._pad_record = False
+        self._loops = 0
+        self._bases = count()
+        self._references = 0
+
+    def message(self, message: Message) -> Inner:
+        root = Inner(message.content, "")
+        properties = self._properties(message.content)
+        self._group(message.content, root, root.ops, self._somewhere(ANY))
+        root.ops = _joined(root.ops)
+        for op in all_ops(root.ops):
+            if isinstance(op, Repeat | Variable) and op.target is not None:
+                op.target.counts.append(op)
+        if self._pad_record:
+            if not _bounded(root.ops):
+                raise properties.problem("occursPadding record: the message has no largest size")
+            root.ops.append(PadRecord(_largest_size(root.ops), properties.get("fillByte", 0)))
+        return root
+
+    def _somewhere(self, multiple: int = 1) -> Spot:
+        """A position of which nothing but a multiple is known."""
+        return Spot(multiple, 0, next(self._bases))
+
+    def _properties(self, member: Member) -> Properties:
+        own = member.physical.get(self._form.name, {})
+        return Properties(member.name or "a group", member.place, own, self._form, self._text)
+
+    # Groups and their members
+
+    def _group(self, group: Group, parent: Inner, ops: list[Op], spot: Spot) -> Spot:
+        if group.order is Order.CHOICE:
+            return self._choice(group, parent, ops, spot)
+        for member in group.members:
+            spot = self._member(member, parent, ops, spot)
+        return spot
+
+    def _member(self, member: Member, parent: Inner, ops: list[Op], spot: Spot) -> Spot:
+        properties = self._properties(member)
+        if member.occurs.repeats or properties.own.get("occursCount") is not None:
+            return self._repeat(member, properties, parent, ops, spot)
+        return self._once(member, properties, parent, ops, spot)
+
+    def _once(
+        self, member: Member, properties: Properties, parent: Inner, ops: list[Op], spot: Spot, number: str = ""
+    ) -> Spot:
+        """One occurrence, with what stands before and behind it; the number is of a repetition, for paths."""
+        fill = properties.get("fillByte", 0)
+        start = self._before(member, properties, ops, spot, fill)
+        if isinstance(member, Field):
+            here = self._field(member, properties, parent, ops, start, number)
+        elif member.name:
+            here = self._inner(member, properties, parent, ops, start, number)
+        else:
+            here = self._group(member, parent, ops, start)
+        trailing = properties.own.get("trailingSkip", 0)
+        if trailing:
+            ops.append(Gap(trailing, fill))
+            here = here.behind(trailing)
+        return here
+
+    def _before(self, member: Member, properties: Properties, ops: list[Op], spot: Spot, fill: int) -> Spot:
+        leading = properties.own.get("leadingSkip", 0)
+        if leading:
+            ops.append(Gap(leading, fill))
+            spot = spot.behind(leading)
+        return self._align(self._alignment(member, properties), ops, spot, fill)
+
+    def _align(self, to: int, ops: list[Op], spot: Spot, fill: int) -> Spot:
+        if to == 1:
+            return spot
+        gap = spot.aligned(to)
+        if gap is None:
+            ops.append(Gap(0, fill, to))
+            return self._somewhere(to)
+        if gap:
+            ops.append(Gap(gap, fill))
+        return spot.behind(gap)
+
+    def _alignment(self, member: Member, properties: Properties) -> int:
+        """What its offset is a multiple of; implicit means numbers by their size, groups by their widest member."""
+        given = properties.get("alignment", 1)
+        if given != "implicit":
+            return int(given) if isinstance(member, Field) or "alignment" in properties.own else 1
+        if isinstance(member, Group):
+            return max(self._alignment(inner, self._properties(inner)) for inner in member.members)
+        shape = shape_of(member, properties)
+        if isinstance(shape, IntegerShape | FloatShape):
+            return shape.size or 1
+        wide = isinstance(shape, TextShape) and shape.charset is not None and shape.charset.width == 2
+        return 2 if wide else 1
+
+    def _inner(
+        self, group: Group, properties: Properties, parent: Inner, ops: list[Op], spot: Spot, number: str
+    ) -> Spot:
+        inner = Inner(group, f"{parent.path}{group.name}{number}.", [], parent)
+        self._know(parent, group.name, inner)
+        ops.append(inner)
+        end = self._group(group, inner, inner.ops, spot)
+        if properties.get("alignment") == "implicit":  # as C pads a structure
+            end = self._align(self._alignment(group, properties), inner.ops, end, properties.get("fillByte", 0))
+        inner.ops = _joined(inner.ops)
+        return end
+
+    def _field(
+        self, member: Field, properties: Properties, parent: Inner, ops: list[Op], spot: Spot, number: str
+    ) -> Spot:
+        shape = shape_of(member, properties)
+        leaf = Leaf(member, shape, f"{parent.path}{member.name}{number}", parent)
+        if shape.size is not None:
+            ops.append(Run([leaf], [shape.code], [0], shape.code_order, shape.size))
+            self._know(parent, member.name, leaf)
+            return spot.behind(shape.size)
+        ops.append(self._variable(leaf, properties, parent))
+        self._know(parent, member.name, leaf)
+        return self._somewhere()
+
+    def _variable(self, leaf: Leaf, properties: Properties, parent: Inner) -> Variable:
+        kind = properties.get("lengthKind", "explicit")
+        if kind == "prefixed":
+            return Variable(leaf, kind, properties.get("prefixLength", 2), properties.order(0xF, 0x2))
+        if kind != "explicit":
+            return Variable(leaf, kind)
+        length = properties.own["length"]
+        found = reference(length)
+        if found is None:
+            return Variable(leaf, "characters", length)
+        return Variable(leaf, "reference", target=self._target(found, parent, properties, "length"))
+
+    # References
+
+    def _know(self, parent: Inner, name: str, what: Leaf | Inner) -> None:
+        self._known.setdefault(id(parent), {}).setdefault(name, what)
+
+    def _target(self, wanted: Reference, parent: Inner, properties: Properties, use: str) -> Leaf:
+        """The earlier field that a reference means."""
+        around = parent
+        for _ in range(wanted.up if wanted.up is not None else ANY):
+            if around.parent is None:
+                if wanted.up is not None:
+                    raise properties.problem(f"{use}: there are not as many groups around it as it has ../")
+                break
+            around = around.parent
+        found: Leaf | Inner | None = around
+        for name in wanted.path:
+            found = self._known.get(id(found), {}).get(name) if isinstance(found, Inner) else None
+        if not isinstance(found, Leaf):
+            raise properties.problem(f"{use}: expected an earlier field, found {'/'.join(wanted.path)}")
+        if not found.variable:
+            found.variable = f"r{self._references}"
+            self._references += 1
+        return found
+
+    # Repetition
+
+    def _repeat(self, member: Member, properties: Properties, parent: Inner, ops: list[Op], spot: Spot) -> Spot:
+        if not member.name:
+            raise properties.problem("a group that repeats needs a name")
+        most, target = self._count(member, properties, parent)
+        index, self._loops = f"i{self._loops}", self._loops + 1
+        body, stride = self._occurrence(member, properties, parent, f"[{index}]", spot)
+        repeat = Repeat(member, f"{parent.path}{member.name}", body, most, parent, index, target)
+        repeat.fill = properties.get("fillByte", 0)
+        ops.append(repeat)
+        if target is not None:
+            padding = properties.get("occursPadding", "none")
+            if padding == "record":
+                self._pad_record = True
+            if padding != "occurrences":
+                return self._somewhere()
+            if stride is None or most is None:
+                raise properties.problem("occursPadding occurrences: expected a fixed length and a largest number")
+            repeat.reserve = stride * most
+        return self._somewhere() if stride is None or most is None else spot.behind(stride * most)
+
+    def _count(self, member: Member, properties: Properties, parent: Inner) -> tuple[int | None, Leaf | None]:
+        kind = properties.get("occursCountKind")
+        given = properties.own.get("occursCount")
+        wanted = reference(given)
+        if kind == "expression" and wanted is None:
+            raise properties.problem("occursCountKind expression: expected occursCount with a reference")
+        if wanted is not None:
+            return member.occurs.most, self._target(wanted, parent, properties, "occursCount")
+        most = given if given is not None else member.occurs.most
+        if kind == "fixed" and most is None:
+            raise properties.problem("occursCountKind fixed: expected a largest number of occurrences")
+        return (None if kind == "endOfParent" else most), None
+
+    def _occurrence(
+        self, member: Member, properties: Properties, parent: Inner, number: str, spot: Spot
+    ) -> tuple[list[Op], int | None]:
+        """The plan of one occurrence, which must hold wherever the others leave off, and its size if it is fixed."""
+        needs = gcd(spot.multiple, self._widest(member))
+        before = {key: dict(known) for key, known in self._known.items()}
+        for start in (self._somewhere(needs).behind(spot.offset % needs), self._somewhere()):
+            self._known = {key: dict(known) for key, known in before.items()}
+            body: list[Op] = []
+            stride = self._once(member, properties, parent, body, start, number).distance(start)
+            if stride is not None and stride % start.multiple == 0:
+                break
+        return _joined(body), stride
+
+    def _widest(self, member: Member) -> int:
+        own = self._alignment(member, self._properties(member))
+        inner = [self._widest(each) for each in member.members] if isinstance(member, Group) else []
+        return max(own, *inner, 1)
+
+    # Choices
+
+    def _choice(self, group: Group, parent: Inner, ops: list[Op], spot: Spot) -> Spot:
+        properties = self._properties(group)
+        wanted = reference(properties.own.get("choiceDispatchKey"))
+        target = self._target(wanted, parent, properties, "choiceDispatchKey") if wanted is not None else None
+        branches, sizes = [], []
+        for member in group.members:
+            body: list[Op] = []
+            end = self._member(member, parent, body, spot)
+            key = self._properties(member).own.get("choiceBranchKey")
+            if target is not None and key is None:
+                raise self._properties(member).problem("expected a choiceBranchKey, as the choice has a dispatch key")
+            branches.append(Branch(member, _joined(body), tuple(key.split()) if key else ()))
+            sizes.append(end.distance(spot))
+        size = max(known for known in sizes if known is not None) if None not in sizes else None
+        fill = properties.get("fillByte", 0)
+        ops.append(Choose(group, parent.path, branches, parent, target, size, fill))
+        return spot.behind(size) if size is not None else self._somewhere()
+
+
+def _bounded(ops: list[Op]) -> bool:
+    return not any(
+        isinstance(op, Variable) or (isinstance(op, Gap) and op.align) or (isinstance(op, Repeat) and op.most is None)
+        for op in all_ops(ops)
+    )
+
+
+def _largest_size(ops: list[Op]) -> int:
+    total = 0
+    for op in ops:
+        if isinstance(op, Run):
+            total += op.size
+        elif isinstance(op, Gap):
+            total += op.count
+        elif isinstance(op, Inner):
+            total += _largest_size(op.ops)
+        elif isinstance(op, Repeat):
+            total += (op.most or 0) * _largest_size(op.ops)
+        elif isinstance(op, Choose):
+            total += max(_largest_size(branch.ops) for branch in op.branches)
+    return total
+
+
+def all_ops(ops: list[Op]) -> Iterator[Op]:
+    """The ops and all those inside them."""
+    for op in ops:
+        yield op
+        if isinstance(op, Inner | Repeat):
+            yield from all_ops(op.ops)
+        elif isinstance(op, Choose):
+            for branch in op.branches:
+                yield from all_ops(branch.ops)
+
+
+def _joined(ops: list[Op]) -> list[Op]:
+    """Runs and gaps beside each other as one run, as far as byte orders and its length allow."""
+    result: list[Op] = []
+    for op in ops:
+        last = result[-1] if result else None
+        if isinstance(last, Run) and isinstance(op, Gap) and not op.align and not op.fill:
+            last.codes.append(f"{op.count}x")
+            last.size += op.count
+        elif isinstance(last, Run) and isinstance(op, Run) and _together(last, op):
+            last.leaves += op.leaves
+            last.codes += op.codes
+            last.offsets += [last.size + offset for offset in op.offsets]
+            last.order = last.order or op.order
+            last.size += op.size
+        else:
+            result.append(op)
+    return result
+
+
+def _together(one: Run, other: Run) -> bool:
+    orders = {one.order, other.order} - {""}
+    return len(orders) <= 1 and len(one.leaves) + len(other.leaves) <= RUN_LENGTH

@@ -1,0 +1,273 @@
+"""Messages as trees: from an envelope to the root with its parts, and back.
+
+The parts are Properties, MQMD, UserProperties (if there are any), headers of type MQRFH2, and the body last. None of
+them is read before somebody looks into it. Writing *finalises*: each header says the format, the character set and the
+encoding of what follows it.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+from heliograph.errors import Problem
+from heliograph.flow.envelope import Envelope
+from heliograph.flow.formats.catalogue import MODELLED, Catalogue
+from heliograph.flow.formats.elements import put, value_of
+from heliograph.flow.formats.message_properties import (
+    PROPERTIES,
+    USER_PROPERTIES,
+    MessageProperties,
+    properties_to_envelope,
+    user_properties,
+)
+from heliograph.flow.formats.mqmd import MQMD, to_envelope
+from heliograph.flow.formats.mqrfh2 import FORMAT as RFH2_FORMAT
+from heliograph.flow.formats.mqrfh2 import INHERIT, MQRFH2, folders, read_head
+from heliograph.flow.tree import Element, Part, Text
+from heliograph.flow.tree.types import NAME
+
+BLOB = "BLOB"
+TEXT_DOMAINS = ("XML", "XMLNS", "XMLNSC", "JSON")
+TEXT_FORMAT = "MQSTR"
+MCD_NAMES = ("Set", "Type", "Fmt")
+DOMAINS_OF_MCD = {"none": BLOB, "jms_text": BLOB, "jms_bytes": BLOB, "jms_none": BLOB}
+
+
+HEADERS = (PROPERTIES.domain, MQMD.domain, USER_PROPERTIES.domain, MQRFH2.domain)
+"""Domains of the parts that are not the body."""
+
+
+@dataclass(frozen=True)
+class MessageSettings:
+    """What an input node says of messages that do not say it themselves."""
+
+    domain: str = ""
+    """The body's; BLOB if empty. An mcd folder says otherwise."""
+    message_set: str = ""
+    message_type: str = ""
+    message_format: str = ""
+    transactional: bool = False
+
+    @cached_property
+    def properties_format(self) -> MessageProperties:
+        """The format of the Properties part."""
+        return MessageProperties(transactional=True) if self.transactional else PROPERTIES
+
+    @cached_property
+    def _texts(self) -> dict[tuple[int, int], Text]:
+        """Most messages have the same text, and making one takes as long as making a part."""
+        return {}
+
+    def text(self, ccsid: int, encoding: int) -> Text:
+        """How a body is to be read."""
+        text = self._texts.get((ccsid, encoding))
+        if text is None:
+            text = Text(ccsid, encoding, self.message_set, self.message_type, self.message_format)
+            self._texts[ccsid, encoding] = text
+        return text
+
+
+def parse_message(envelope: Envelope, catalogue: Catalogue, settings: MessageSettings) -> Element:
+    """The tree of a message. Only an MQRFH2 is looked into, for what follows it."""
+    text = settings.text(envelope.ccsid, envelope.encoding)
+    data, domain = envelope.body, settings.domain
+    headers: list[Part] = []
+    if envelope.format == RFH2_FORMAT or envelope.format.rstrip() == RFH2_FORMAT:
+        data, domain, text = _headers(envelope, settings, headers)
+    carried = cast("bytes", envelope)  # these parts are read from the envelope itself
+    root = Element("Root", None, NAME)
+    parts: list[Element] = [Part(settings.properties_format, carried, text), Part(MQMD, carried)]
+    if envelope.properties:
+        parts.append(Part(USER_PROPERTIES, cast("bytes", envelope.properties)))
+    parts += headers
+    parts.append(Part(catalogue.format(domain or BLOB, text), data, text))
+    for part in parts:
+        part.parent = root
+    root._children = parts
+    return root
+
+
+def _headers(envelope: Envelope, settings: MessageSettings, parts: list[Part]) -> tuple[bytes, str, Text]:
+    """Split off the MQRFH2s: what is left, its domain, and how it is to be read."""
+    data, domain = envelope.body, settings.domain
+    named = [settings.message_set, settings.message_type, settings.message_format]
+    ccsid, encoding, form = envelope.ccsid, envelope.encoding, RFH2_FORMAT
+    while form == RFH2_FORMAT:
+        text = Text(ccsid, encoding)
+        head = read_head(data, text)
+        parts.append(Part(MQRFH2, data[: head.length], text))
+        for _, folder in folders(data, head, text):
+            if folder.startswith("<mcd"):
+                mcd = parts[-1].first("mcd")
+                said = str(value_of(mcd, "Msd") or "")
+                domain = DOMAINS_OF_MCD.get(said.lower(), said.upper()) or domain
+                named = [
+                    str(value_of(mcd, name) or old) for name, old in zip(("Set", "Type", "Fmt"), named, strict=True)
+                ]
+        data = data[head.length :]
+        ccsid, encoding, form = (ccsid if head.ccsid == INHERIT else head.ccsid), head.encoding, head.format
+    return data, domain, Text(ccsid, encoding, *named)
+
+
+# Writing
+
+
+@dataclass
+class _Follows:
+    """What a header says of what follows it."""
+
+    format: str
+    ccsid: int
+    encoding: int
+
+
+def write_message(root: Element, catalogue: Catalogue) -> Envelope:
+    """The envelope of a message: the very one that came, if nothing has changed. Do not change what it returns."""
+    children = root.children
+    parts = [part for part in children if isinstance(part, Part)]
+    if len(parts) != len(children):
+        names = ", ".join(child.name for child in children if not isinstance(child, Part))
+        raise Problem(f"A message has parts of known domains under its root; {names} is none.")
+    unchanged = _unchanged(parts)
+    if unchanged is not None:
+        return unchanged
+    named = {part.format.domain: part for part in parts}
+    properties, mqmd = named.get("Properties"), named.get("MQMD")
+    headers = [part for part in parts if part.format.domain == MQRFH2.domain]
+    bodies = [part for part in parts if part.format.domain not in HEADERS]
+    if len(bodies) > 1:
+        raise Problem(f"A message has one body; this one has {', '.join(part.name for part in bodies)}.")
+    envelope = _envelope(properties, mqmd)
+    if (user := named.get("UserProperties")) is not None:
+        envelope.properties = user_properties(user)
+    else:
+        envelope.properties = {}
+    follows = _finalise_body(bodies[0] if bodies else None, properties, headers[-1] if headers else mqmd, catalogue)
+    for header in reversed(headers):
+        _chain(header, follows)
+        follows = _Follows(RFH2_FORMAT, header.text.ccsid, header.text.encoding)
+    envelope.format, envelope.ccsid, envelope.encoding = follows.format, follows.ccsid, follows.encoding
+    envelope.body = b"".join(part.bytes() for part in [*headers, *bodies])
+    return envelope
+
+
+def _unchanged(parts: list[Part]) -> Envelope | None:
+    """The envelope that the message came in, if it has just the parts that it came with."""
+    if len(parts) < 3:
+        return None
+    envelope: Any = parts[0].data
+    of_mqmd: Any = parts[1].data
+    if not isinstance(envelope, Envelope) or of_mqmd is not envelope:
+        return None
+    at = 2
+    if envelope.properties:
+        if parts[2].data is not envelope.properties:
+            return None
+        at = 3
+    if len(parts) == at + 1:
+        return envelope if parts[at].data is envelope.body else None
+    bodies = [part.data for part in parts[at:]]
+    if None in bodies or not all(isinstance(data, bytes) for data in bodies):
+        return None
+    return envelope if b"".join(bodies) == envelope.body else None
+
+
+def _envelope(properties: Part | None, mqmd: Part | None) -> Envelope:
+    """An envelope with what the headers say; MQMD has the last word, if it has changed or Properties have not."""
+    came: Any = mqmd.data if mqmd is not None else None
+    if not isinstance(came, Envelope):
+        came = properties.data if properties is not None else None
+    base = _copied(came) if isinstance(came, Envelope) else Envelope(b"")
+    if properties is not None and not isinstance(properties.data, Envelope):
+        properties_to_envelope(properties, base)
+    if mqmd is not None and not isinstance(mqmd.data, Envelope):
+        to_envelope(mqmd, base)
+    return base
+
+
+def _copied(envelope: Envelope) -> Envelope:
+    copy = Envelope(b"")
+    for name in Envelope.__slots__:
+        setattr(copy, name, getattr(envelope, name))
+    return copy
+
+
+def _finalise_body(body: Part | None, properties: Part | None, header: Part | None, catalogue: Catalogue) -> _Follows:
+    """Let the body be written as Properties and the last header say, and say what it is then."""
+    said = _value(header, "Format")
+    if body is None:
+        return _Follows("", Text().ccsid, Text().encoding)
+    old = body.text
+    ccsid = _said("CodedCharSetId", old.ccsid, properties, header)
+    encoding = _said("Encoding", old.encoding, properties, header)
+    domain = body.format.domain
+    names = [old.message_set, old.message_type, old.message_format]
+    if domain == MODELLED and properties is not None:
+        keys = ("MessageSet", "MessageType", "MessageFormat")
+        names = [str(_value(properties, key) or name) for key, name in zip(keys, names, strict=True)]
+    text = Text(ccsid, encoding, *names)
+    if text != old:
+        if domain == BLOB:
+            body.text = text  # its bytes are what they are
+        else:
+            body.become(catalogue.format(domain, text), text)
+    if header is not None and header.format.domain == MQRFH2.domain:
+        _tell_mcd(header, domain, text)
+    form = str(said).rstrip(" ") if said else ""
+    if form == RFH2_FORMAT or (not form and header is None):
+        form = TEXT_FORMAT if domain in TEXT_DOMAINS else ""
+    return _Follows(form, ccsid, encoding)
+
+
+def _said(name: str, old: int, properties: Part | None, header: Part | None) -> int:
+    """What somebody has set in Properties or in the last header; else what it was."""
+    for part in (properties, header):
+        value = _value(part, name)
+        if isinstance(value, int) and value not in (old, INHERIT):
+            return value
+    return old
+
+
+def _value(part: Part | None, name: str) -> Any:
+    """A field of a header, without reading what has not been read."""
+    came: Any = part.data if part is not None else None
+    if part is None or not isinstance(came, Envelope):
+        return value_of(part, name)
+    return getattr(came if part.format is MQMD else part.text, FIELD_ATTRIBUTES[name])
+
+
+FIELD_ATTRIBUTES = {
+    "Format": "format",
+    "CodedCharSetId": "ccsid",
+    "Encoding": "encoding",
+    "MessageSet": "message_set",
+    "MessageType": "message_type",
+    "MessageFormat": "message_format",
+}
+"""What these fields are called in an envelope (the first three), or in a text (all but the first)."""
+
+
+def _tell_mcd(header: Part, domain: str, text: Text) -> None:
+    """An mcd folder that is there says what the body is now."""
+    mcd = header.first("mcd")
+    if mcd is None:
+        return
+    said = str(value_of(mcd, "Msd") or "")
+    if DOMAINS_OF_MCD.get(said.lower(), said.upper()) != domain:
+        put(mcd, "Msd", "none" if domain == BLOB else domain.lower())
+    if domain == MODELLED:
+        values = (text.message_set, text.message_type, text.message_format)
+        for name, value in zip(MCD_NAMES, values, strict=True):
+            if (value_of(mcd, name) or "") != value:
+                put(mcd, name, value)
+
+
+def _chain(header: Part, follows: _Follows) -> None:
+    """Let a header say what follows it."""
+    ccsid = value_of(header, "CodedCharSetId")
+    if (header.text.ccsid if ccsid in (None, INHERIT) else ccsid) != follows.ccsid:
+        put(header, "CodedCharSetId", follows.ccsid)
+    if str(value_of(header, "Format") or "").rstrip(" ") != follows.format:
+        put(header, "Format", follows.format)
+    if value_of(header, "Encoding") != follows.encoding:
+        put(header, "Encoding", follows.encoding)

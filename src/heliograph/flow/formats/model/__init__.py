@@ -1,0 +1,40 @@
+"""Models (message sets): logical messages, and the physical formats that they are read and written in."""
+
+from heliograph.flow.formats.model.logical import (
+    Field,
+    Group,
+    Member,
+    Message,
+    Model,
+    Occurs,
+    Order,
+    PhysicalFormat,
+    Place,
+    Type,
+)
+from heliograph.flow.formats.model.models import ModelFormat, Models
+from heliograph.flow.formats.model.problem import ModelProblem
+from heliograph.flow.formats.model.properties import Property, Reference, reference
+from heliograph.flow.formats.model.source import Codec, Site, Source
+
+__all__ = [
+    "Codec",
+    "Field",
+    "Group",
+    "Member",
+    "Message",
+    "Model",
+    "ModelFormat",
+    "ModelProblem",
+    "Models",
+    "Occurs",
+    "Order",
+    "PhysicalFormat",
+    "Place",
+    "Property",
+    "Reference",
+    "Site",
+    "Source",
+    "Type",
+    "reference",
+]

@@ -1,0 +1,241 @@
+"""MQRFH2: a header of folders with named values, before the body; several can follow each other.
+
+Each folder is XML without attributes but `dt` (the type of the value) and `xsi:nil`. Numbers of the header are in the
+encoding, and its letters in the character set, that the header *before* it says; it says those of what follows it.
+"""
+
+import struct
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+from xml.parsers import expat
+from xml.sax.saxutils import escape
+
+from heliograph.flow.formats.charsets import charset
+from heliograph.flow.formats.elements import fill
+from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
+from heliograph.flow.tree import Element, Part, Text
+from heliograph.flow.tree.types import NAME_VALUE
+from heliograph.flow.values.text import character
+
+STRUCTURE = "RFH "
+VERSION = 2
+FIXED = struct.calcsize(">4s4i8s2i")
+NAME_VALUE_CCSIDS = (1208, 1200, 13488, 17584)
+INHERIT = -2
+"""CodedCharSetId of a body that has the same character set as the header."""
+REVERSED = 2
+FORMAT = "MQHRF2"
+"""The Format of the header before."""
+
+
+class Head(NamedTuple):
+    """The fixed fields."""
+
+    length: int
+    encoding: int
+    ccsid: int
+    format: str
+    flags: int
+    name_value_ccsid: int
+
+
+DEFAULTS = {
+    "Version": VERSION,
+    "Format": "",
+    "Encoding": 546,
+    "CodedCharSetId": INHERIT,
+    "Flags": 0,
+    "NameValueCCSID": 1208,
+}
+
+
+def _order(text: Text) -> str:
+    return "<" if text.encoding & 0xF == REVERSED else ">"
+
+
+def read_head(data: bytes, text: Text) -> Head:
+    """The fixed fields at the beginning of these bytes, all that is needed to find what follows the header."""
+    if len(data) < FIXED:
+        raise FormatProblem("MQRFH2", f"{FIXED} bytes", f"{len(data)} bytes", offset=0)
+    decode = charset(text.ccsid).decode
+    letters, version, length, encoding, ccsid, form, flags, name_value_ccsid = struct.unpack_from(
+        _order(text) + "4s4i8s2i", data
+    )
+    if letters not in (STRUCTURE.encode(), charset(500).encode(STRUCTURE)):
+        raise FormatProblem("MQRFH2", f"the letters {STRUCTURE!r}", repr(letters), offset=0)
+    if version != VERSION:
+        raise FormatProblem("MQRFH2", f"version {VERSION}", str(version), path="MQRFH2.Version", offset=4)
+    if not FIXED <= length <= len(data) or length % 4:
+        expected = f"a multiple of 4 from {FIXED} to {len(data)}"
+        raise FormatProblem("MQRFH2", expected, str(length), path="MQRFH2.StrucLength", offset=8)
+    return Head(length, encoding, ccsid, decode(form).rstrip(" \0"), flags, name_value_ccsid)
+
+
+def folders(data: bytes, head: Head, text: Text) -> Iterator[tuple[int, str]]:
+    """The folders as text, each with its offset."""
+    order, at = _order(text), FIXED
+    kind = charset(head.name_value_ccsid, text.encoding)
+    while at < head.length:
+        (length,) = struct.unpack_from(order + "i", data, at)
+        if length < 0 or at + 4 + length > head.length:
+            expected = f"at most {head.length - at - 4} bytes of name and value"
+            raise FormatProblem("MQRFH2", expected, str(length), offset=at)
+        try:
+            yield at + 4, kind.decode(data[at + 4 : at + 4 + length]).rstrip(" \0")
+        except UnicodeError as error:
+            raise FormatProblem("MQRFH2", f"text in {kind.name}", str(error), offset=at + 4) from None
+        at += 4 + length
+
+
+class Mqrfh2:
+    """The format of domain MQRFH2."""
+
+    domain = "MQRFH2"
+
+    def read(self, part: Part, data: bytes) -> Iterator[None]:
+        """The fixed fields, then folder after folder."""
+        head = read_head(data, part.text)
+        values = (VERSION, head.format, head.encoding, head.ccsid, head.flags, head.name_value_ccsid)
+        fill(part, zip(DEFAULTS, values, strict=True))
+        part._open = part
+        yield
+        for offset, folder in folders(data, head, part.text):
+            _read_folder(part, folder, offset)
+            yield
+        part._open = None
+
+    def write(self, part: Part) -> bytes:
+        """The header."""
+        values: dict[str, Any] = dict(DEFAULTS)
+        written: list[Element] = []
+        for child in part.children:
+            if child.name in DEFAULTS and not child._children:
+                values[child.name] = child.value if child.value is not None else DEFAULTS[child.name]
+            elif child.name not in ("StrucId", "StrucLength"):
+                written.append(child)
+        return _write(values, written, part.text)
+
+
+MQRFH2 = Mqrfh2()
+
+
+def _read_folder(part: Part, folder: str, offset: int) -> None:
+    reader = _FolderReader(part)
+    try:
+        reader.parser.Parse(f"<_>{folder}</_>", True)
+    except (expat.ExpatError, ValueError) as error:
+        path = ".".join(["MQRFH2", *reader.path])
+        raise FormatProblem("MQRFH2", "a folder in XML", f"{folder!r} ({error})", path=path, offset=offset) from None
+
+
+class _FolderReader:
+    """Makes elements of a folder; typed by `dt`."""
+
+    def __init__(self, part: Part) -> None:
+        self.parser = expat.ParserCreate("utf-8")
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text
+        self._stack: list[tuple[Element, dict[str, str]]] = []
+        self._part = part
+        self._words: list[str] = []
+
+    @property
+    def path(self) -> list[str]:
+        """Names from the folder to where the reader is."""
+        return [element.name for element, _ in self._stack[1:]]
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        if not self._stack:
+            self._stack.append((self._part, {}))
+            return
+        parent = self._stack[-1][0]
+        element = Element(name)
+        element.parent = parent
+        if parent._children is None:
+            parent._children = []
+        parent._children.append(element)
+        self._stack.append((element, attributes))
+        self._words = []
+
+    def _text(self, text: str) -> None:
+        self._words.append(text)
+
+    def _end(self, _: str) -> None:
+        element, attributes = self._stack.pop()
+        if self._stack and element._children is None:
+            text = "".join(self._words)
+            if attributes.get("xsi:nil") != "true":
+                element.value = _typed(attributes.get("dt", "string"), text)
+            element.type = NAME_VALUE
+        self._words = []
+
+
+def _typed(kind: str, text: str) -> Any:
+    if kind in ("i1", "i2", "i4", "i8", "int", "ui1", "ui2", "ui4"):
+        return int(text)
+    if kind in ("r4", "r8"):
+        return float(text)
+    if kind == "boolean":
+        return text.strip().lower() in ("1", "true")
+    if kind == "bin.hex":
+        return bytes.fromhex(text)
+    return text
+
+
+def _write(values: dict[str, Any], written: list[Element], text: Text) -> bytes:
+    name_value_ccsid = values["NameValueCCSID"]
+    if name_value_ccsid not in NAME_VALUE_CCSIDS:
+        known = ", ".join(str(each) for each in NAME_VALUE_CCSIDS)
+        path = "MQRFH2.NameValueCCSID"
+        raise FormatProblem("MQRFH2", f"one of {known}", str(name_value_ccsid), path=path, number=CANNOT_WRITE)
+    order, kind, outer = _order(text), charset(name_value_ccsid, text.encoding), charset(text.ccsid)
+    body = bytearray()
+    for folder in written:
+        data = kind.encode(_folder_text(folder))
+        blank = kind.encode(" ")
+        data += blank * (-len(data) % 4 // len(blank))
+        body += struct.pack(order + "i", len(data)) + data
+    try:
+        fixed = struct.pack(
+            order + "4s4i8s2i",
+            outer.encode(STRUCTURE),
+            VERSION,
+            FIXED + len(body),
+            values["Encoding"],
+            values["CodedCharSetId"],
+            outer.encode(str(values["Format"])[:8].ljust(8)),
+            values["Flags"],
+            name_value_ccsid,
+        )
+    except struct.error as error:
+        raise FormatProblem("MQRFH2", "integers of 4 bytes", str(error), path="MQRFH2", number=CANNOT_WRITE) from None
+    return fixed + bytes(body)
+
+
+def _folder_text(element: Element) -> str:
+    children = element.children
+    if children:
+        return f"<{element.name}>{''.join(_folder_text(child) for child in children)}</{element.name}>"
+    value = element.value
+    if value is None:
+        empty = element.type != NAME_VALUE
+        return f"<{element.name}></{element.name}>" if empty else f"<{element.name} xsi:nil='true'></{element.name}>"
+    kind, text = _untyped(value)
+    attribute = f" dt='{kind}'" if kind else ""
+    return f"<{element.name}{attribute}>{escape(text)}</{element.name}>"
+
+
+def _untyped(value: Any) -> tuple[str, str]:
+    if isinstance(value, str):
+        return "", value
+    if isinstance(value, bool):
+        return "boolean", "1" if value else "0"
+    if isinstance(value, int):
+        return ("i4" if -(1 << 31) <= value < 1 << 31 else "i8"), str(value)
+    if isinstance(value, float):
+        return "r8", repr(value)
+    if isinstance(value, bytes):
+        return "bin.hex", value.hex()
+    return "", character(value)

@@ -1,0 +1,42 @@
+"""XML: documents of any kind, in the three shapes of tree that the domains XML, XMLNS and XMLNSC have.
+
+All values are text. An element whose only content is text (beside attributes) has it as its value; among other children
+text is a child of its own. Names with a prefix are plain names in XML; in the other two the namespace is resolved.
+XMLNSC leaves out blanks between elements. Comments, processing instructions and CDATA sections are kept.
+"""
+
+from collections.abc import Iterator
+
+from heliograph.flow.formats.xml import dialect
+from heliograph.flow.formats.xml.builder import Builder
+from heliograph.flow.formats.xml.decoding import decode, encode
+from heliograph.flow.formats.xml.dialect import Dialect
+from heliograph.flow.formats.xml.reader import read_document
+from heliograph.flow.formats.xml.writer import write_document
+from heliograph.flow.tree import Part
+
+
+class XmlFormat:
+    """The format of one of the domains."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+
+    @property
+    def domain(self) -> str:
+        """XML, XMLNS or XMLNSC."""
+        return self._dialect.domain
+
+    def read(self, part: Part, data: bytes) -> Iterator[None]:
+        """A parser of a document."""
+        return read_document(Builder(part, self._dialect), decode(data, part.text, self.domain))
+
+    def write(self, part: Part) -> bytes:
+        """The document."""
+        document, declared = write_document(part, self._dialect)
+        return encode(document, declared, part.text, self.domain)
+
+
+XML = XmlFormat(dialect.XML)
+XMLNS = XmlFormat(dialect.XMLNS)
+XMLNSC = XmlFormat(dialect.XMLNSC)

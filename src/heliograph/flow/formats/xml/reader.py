@@ -1,0 +1,215 @@
+"""The reader for usual documents: splits the text at `<` and looks at one tag with the text behind it at a time.
+
+It takes only what it is sure of. At the first thing that it is not sure of (a comment, a CDATA section, a name that is
+not ASCII, anything wrong) it hands over to `expat_reader`, which goes on in the same tree from that place.
+"""
+
+import re
+from collections.abc import Generator, Iterator
+
+from heliograph.flow.formats.xml.builder import DEEPEST, Builder, Fault
+from heliograph.flow.formats.xml.expat_reader import read_with_expat
+from heliograph.flow.formats.xml.names import ascii_name
+from heliograph.flow.tree import Element
+
+_WINDOW = 2048
+"""So much text is looked at in one step."""
+_BLANKS = " \t\n\r"
+_FORBIDDEN = bytes((*range(9), 11, 12, *range(14, 32)))
+
+_DECLARATION = re.compile(
+    r"""<\?xml version=(["'])(1\.[0-9]+)\1(?: encoding=(["'])([A-Za-z][A-Za-z0-9._-]*)\3)?"""
+    r"""(?: standalone=(["'])(yes|no)\5)?\s*\?>"""
+).match
+_TAG = re.compile(
+    r"""([A-Za-z_:][\w:.-]*)((?:\s+[A-Za-z_:][\w:.-]*\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*(/?)>""", re.ASCII
+).match
+_ATTRIBUTES = re.compile(r"""([A-Za-z_:][\w:.-]*)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.ASCII).findall
+_NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
+_NUMBER = re.compile(r"#(?:x([0-9a-fA-F]{1,6})|([0-9]{1,7}))").fullmatch
+
+
+class _Unsure(Exception):
+    """Expat is to judge this."""
+
+
+def read_document(builder: Builder, text: str) -> Iterator[None]:
+    """Build the whole document, step by step."""
+    handed_over = yield from _read_usual(builder, text)
+    if handed_over is not None:
+        yield from read_with_expat(builder, text, handed_over)
+
+
+def _read_usual(builder: Builder, text: str) -> Generator[None, None, int | None]:
+    """Build as much as is usual; the place of what is not, or None if all was."""
+    at = _read_declaration(builder, text)
+    size = len(text)
+    closings: list[str] = []
+    while at < size:
+        stop = text.find("<", at + _WINDOW)
+        if stop < 0:
+            stop = size
+        window = text[at:stop]
+        if not _is_sound(window):
+            return at
+        pieces = window.split("<")
+        done = _read_pieces(builder, pieces, closings, "&" in window)
+        if done < len(pieces):
+            return at + sum(map(len, pieces[:done])) + done - 1
+        at = stop
+        if at < size and builder.at_rest:
+            yield
+    if closings or not builder.rooted:
+        return size
+    builder.part._open = None
+    yield
+    return None
+
+
+def _read_declaration(builder: Builder, text: str) -> int:
+    """Where the first `<` behind a usual XML declaration is, or that of an unusual one."""
+    found = _DECLARATION(text)
+    end = found.end() if found is not None else 0
+    at = text.find("<", end)
+    if at < 0 or text[end:at].strip(_BLANKS):
+        return 0 if text.startswith("<") else len(text)
+    if found is not None:
+        builder.declaration(found[2], found[4], found[6])
+    return at
+
+
+def _is_sound(window: str) -> bool:
+    """Whether all characters are such as may be in XML."""
+    data = window.encode()
+    if len(data.translate(None, _FORBIDDEN)) != len(data) or "]]>" in window:
+        return False
+    return window.isascii() or ("\ufffe" not in window and "\uffff" not in window)
+
+
+def _read_pieces(builder: Builder, pieces: list[str], closings: list[str], references: bool) -> int:
+    """Build what the pieces say, each a tag without its `<` and the text behind it; the number of those done.
+
+    The usual leaf, `<name>text</name>`, is two pieces and is built here in one go: this loop is what reading costs.
+    Everything else goes through the builder.
+    """
+    part, stack = builder.part, builder.stack
+    leaf_type, namespaces = builder.dialect.leaf, builder.dialect.namespaces
+    at, count = 1, len(pieces)
+    try:
+        while at < count:
+            piece = pieces[at]
+            tag, _, text = piece.partition(">")
+            name = ascii_name(tag)
+            if name is None:
+                _read_other(builder, piece, closings)
+                at += 1
+                continue
+            parent = stack[-1]
+            closing = name.closing
+            following = pieces[at + 1] if at + 1 < count and parent is not part else ""
+            if following == closing or following.startswith(closing):
+                behind = following[len(closing) :]
+                if references:
+                    text, behind = _resolved(text), _resolved(behind)
+                if namespaces:
+                    namespace = builder.prefixes.get(name.prefix)  # type: ignore[arg-type]
+                    if namespace is None:
+                        return at
+                    element = Element(name.local, text, leaf_type, namespace)
+                else:
+                    element = Element(tag, text, leaf_type)
+                if builder.leaf:
+                    if len(stack) > DEEPEST:
+                        return at
+                    builder.make_folder(parent)
+                element.parent = parent
+                if parent._children is None:
+                    parent._children = [element]
+                else:
+                    parent._children.append(element)
+                if behind:
+                    builder.text(behind)
+                at += 2
+                continue
+            if len(tag) == len(piece) or (builder.rooted and parent is part):
+                return at
+            text = _resolved(text)
+            builder.start(tag, [])
+            closings.append(closing)
+            if text:
+                builder.text(text)
+            at += 1
+    except (_Unsure, Fault):
+        return at
+    return at
+
+
+def _read_other(builder: Builder, piece: str, closings: list[str]) -> None:
+    """A piece that is not just a name and text: an end tag, or a tag with attributes or without content."""
+    inside = len(builder.stack) > 1
+    if piece[:1] == "/":
+        if not closings or not piece.startswith(closings[-1]):
+            raise _Unsure
+        text = _resolved(piece[len(closings[-1]) :])
+        if len(closings) == 1 and text.strip(_BLANKS):
+            raise _Unsure
+        closings.pop()
+        builder.end()
+        if text and len(builder.stack) > 1:
+            builder.text(text)
+        return
+    found = _TAG(piece)
+    if found is None or (builder.rooted and not inside):
+        raise _Unsure
+    name, attributes, slash = found.groups()
+    text = _resolved(piece[found.end() :])
+    if slash and not inside and text.strip(_BLANKS):
+        raise _Unsure
+    builder.start(name, _attributes(attributes))
+    if slash:
+        builder.end()
+    else:
+        closings.append(f"/{name}>")
+    if text and len(builder.stack) > 1:
+        builder.text(text)
+
+
+def _attributes(text: str) -> list[tuple[str, str]]:
+    attributes: dict[str, str] = {}
+    for name, double, single in _ATTRIBUTES(text):
+        value = double or single
+        if "\n" in value or "\t" in value:
+            value = value.replace("\n", " ").replace("\t", " ")
+        if name in attributes:
+            raise _Unsure
+        attributes[name] = _resolved(value)
+    return list(attributes.items())
+
+
+def _resolved(text: str) -> str:
+    """The text with characters in the place of references."""
+    if "&" not in text:
+        return text
+    first, *rest = text.split("&")
+    resolved = [first]
+    for piece in rest:
+        reference, semicolon, behind = piece.partition(";")
+        if not semicolon:
+            raise _Unsure
+        resolved.append(_NAMED.get(reference) or _numbered(reference))
+        resolved.append(behind)
+    return "".join(resolved)
+
+
+def _numbered(reference: str) -> str:
+    found = _NUMBER(reference)
+    if found is None:
+        raise _Unsure
+    number = int(found[1], 16) if found[1] else int(found[2])
+    if number < 0x20:
+        allowed = number in (9, 10, 13)
+    else:
+        allowed = number < 0xD800 or 0xE000 <= number < 0xFFFE or 0x10000 <= number < 0x110000
+    if not allowed:
+        raise _Unsure
+    return chr(number)

@@ -1,0 +1,266 @@
+"""The writer: elements as a document. What it writes is read again as the same elements."""
+
+import re
+from collections.abc import Sequence
+
+from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
+from heliograph.flow.formats.xml.dialect import Dialect
+from heliograph.flow.formats.xml.names import NO_PREFIXES, ascii_name, writable
+from heliograph.flow.tree import Element, Part
+from heliograph.flow.tree.types import NAME, NAME_VALUE, ROLES, Role, role_of
+from heliograph.flow.values.text import character
+
+_TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+_ATTRIBUTE = str.maketrans(
+    {
+        "&": "&amp;",
+        "<": "&lt;",
+        ">": "&gt;",
+        '"': "&quot;",
+        "'": "&apos;",
+        "\r": "&#13;",
+        "\n": "&#10;",
+        "\t": "&#9;",
+    }
+)
+_NEEDS_CARE = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]").search
+"""Characters that must not be in a document, and the one that would not be read again as it is."""
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]").search
+_CARE_ASCII = bytes((*range(9), *range(11, 32)))
+_ASIDE = frozenset((Role.ATTRIBUTE, Role.NAMESPACE))
+
+
+def write_document(part: Part, dialect: Dialect) -> tuple[str, str | None]:
+    """The document, and the encoding that it declares."""
+    writer = _Writer(dialect)
+    declared = writer.write_top(part)
+    document = "".join(writer.out)
+    if _may_need_care(document):
+        writer = _Writer(dialect, careful=True)
+        writer.write_top(part)
+        document = "".join(writer.out)
+    return document, declared
+
+
+def _may_need_care(document: str) -> bool:
+    if not document.isascii():
+        return _NEEDS_CARE(document) is not None
+    data = document.encode()
+    return len(data.translate(None, _CARE_ASCII)) != len(data)
+
+
+class _Writer:
+    """Writes one document. Only a careful one looks for characters that need care in every single value."""
+
+    def __init__(self, dialect: Dialect, *, careful: bool = False) -> None:
+        self.out: list[str] = []
+        self._dialect = dialect
+        self._domain = dialect.domain
+        self._roles = ROLES[dialect.domain]
+        self._careful = careful
+        self._plain = frozenset((NAME, NAME_VALUE)) if dialect.leaf == NAME_VALUE else frozenset((NAME,))
+        self._made = 0
+
+    def write_top(self, part: Part) -> str | None:
+        """The children of the part; the encoding that is declared among them."""
+        declared = None
+        tops = 0
+        for child in part.children:
+            role = self._role(child)
+            if role is Role.DECLARATION:
+                declared = self._declaration(child)
+            elif role in (Role.ELEMENT, Role.CDATA_ELEMENT, Role.ARRAY):
+                tops += 1
+                self._content([child], NO_PREFIXES)
+            elif role in (Role.COMMENT, Role.INSTRUCTION):
+                self._content([child], NO_PREFIXES)
+            elif role is not Role.WHITE_SPACE:
+                raise self._problem(child, "elements at the top of the document", f"{role.name.lower()} {child.name}")
+        if tops != 1:
+            names = ", ".join(child.name for child in part.children if self._role(child) is Role.ELEMENT) or "none"
+            raise self._problem(part, "one element at the top of the document", names)
+        return declared
+
+    def _content(self, children: Sequence[Element], prefixes: dict[str, str]) -> None:
+        """Children that are no attributes.
+
+        The usual leaf is written here: this loop is what writing costs.
+        """
+        out, plain, careful = self.out, self._plain, self._careful
+        default = prefixes[""]
+        for child in children:
+            if (
+                child._children is None
+                and child._open is None
+                and child.type in plain
+                and child.namespace == default
+                and not careful
+            ):
+                name = ascii_name(child.name)
+                if name is not None and not name.prefix:
+                    value = child.value
+                    if value is None or value == "":
+                        out.append(name.empty)
+                        continue
+                    if type(value) is not str:
+                        value = character(value)
+                    if "&" in value or "<" in value or ">" in value:
+                        value = value.translate(_TEXT)
+                    out.append(f"{name.start}{value}{name.end}")
+                    continue
+            self._other(child, prefixes)
+
+    def _other(self, child: Element, prefixes: dict[str, str]) -> None:
+        role = self._role(child)
+        if role in _ASIDE:
+            return
+        if role is Role.TEXT or role is Role.WHITE_SPACE:
+            self.out.append(self._text(child))
+        elif role is Role.CDATA:
+            self.out.append(self._cdata(child))
+        elif role is Role.COMMENT:
+            text = self._characters(child)
+            if "--" in text or text.endswith("-"):
+                raise self._problem(child, "a comment without --", repr(text))
+            self.out.append(f"<!--{text}-->")
+        elif role is Role.INSTRUCTION:
+            self._instruction(child)
+        elif role is Role.ELEMENT or role is Role.CDATA_ELEMENT or role is Role.ARRAY:
+            self._element(child, role, prefixes)
+        else:
+            raise self._problem(child, "an XML declaration at the top only", child.name)
+
+    def _element(self, element: Element, role: Role, prefixes: dict[str, str]) -> None:
+        children = element.children
+        asides = [child for child in children if self._role(child) in _ASIDE]
+        made: list[str] = []
+        declared = self._declared(asides, prefixes)
+        name, prefixes = self._qualified(element, declared, made)
+        tag: list[str] = []
+        for aside in asides:
+            if self._role(aside) is Role.ATTRIBUTE:
+                prefixes = self._attribute(aside, prefixes, tag, made)
+            elif prefixes[""] == declared[""] or _prefix_of(aside):
+                self._declare(aside, _prefix_of(aside), self._characters(aside), tag)
+        out = self.out
+        out.append(f"<{name}{''.join(made)}{''.join(tag)}>")
+        begun = len(out)
+        if element.value is not None and (element.value != "" or role is Role.CDATA_ELEMENT):
+            out.append(self._cdata(element) if role is Role.CDATA_ELEMENT else self._text(element))
+        if len(children) > len(asides):
+            self._content(children, prefixes)
+        if len(out) == begun:
+            out[-1] = out[-1][:-1] + "/>"
+        else:
+            out.append(f"</{name}>")
+
+    def _declared(self, asides: list[Element], prefixes: dict[str, str]) -> dict[str, str]:
+        """What prefixes mean inside an element with these attributes and declarations."""
+        for aside in asides:
+            if self._role(aside) is Role.NAMESPACE:
+                prefixes = {**prefixes, _prefix_of(aside): self._characters(aside)}
+        return prefixes
+
+    def _declare(self, element: Element, prefix: str, uri: str, tag: list[str]) -> None:
+        if prefix and not (uri and writable(prefix, colons=False)):
+            raise self._problem(element, "a prefix with its namespace", f"{prefix!r} for {uri!r}")
+        name = f"xmlns:{prefix}" if prefix else "xmlns"
+        tag.append(f' {name}="{uri.translate(_ATTRIBUTE)}"')
+
+    def _qualified(self, element: Element, prefixes: dict[str, str], made: list[str]) -> tuple[str, dict[str, str]]:
+        """How the name of an element is written, and what prefixes mean inside."""
+        name = self._name(element)
+        namespace = element.namespace
+        if prefixes[""] == namespace:
+            return name, prefixes
+        if not namespace:
+            # Whatever the tree declares for inside it: this element has no namespace.
+            made.append(' xmlns=""')
+            return name, {**prefixes, "": ""}
+        prefix, prefixes = self._prefix(element, prefixes, made)
+        return f"{prefix}:{name}", prefixes
+
+    def _attribute(
+        self, attribute: Element, prefixes: dict[str, str], tag: list[str], made: list[str]
+    ) -> dict[str, str]:
+        name = self._name(attribute)
+        if attribute.namespace:
+            prefix, prefixes = self._prefix(attribute, prefixes, made)
+            name = f"{prefix}:{name}"
+        value = self._characters(attribute)
+        written = f' {name}="'
+        if any(known.startswith(written) for known in tag):
+            raise self._problem(attribute, "every attribute once", f"{name} twice")
+        tag.append(f'{written}{value.translate(_ATTRIBUTE)}"')
+        return prefixes
+
+    def _prefix(self, element: Element, prefixes: dict[str, str], made: list[str]) -> tuple[str, dict[str, str]]:
+        """A prefix for the namespace of an element; one is declared if there is none."""
+        for prefix, uri in prefixes.items():
+            if prefix and uri == element.namespace:
+                return prefix, prefixes
+        while True:
+            self._made += 1
+            prefix = f"NS{self._made}"
+            if prefix not in prefixes:
+                break
+        self._declare(element, prefix, element.namespace, made)
+        return prefix, {**prefixes, prefix: element.namespace}
+
+    def _instruction(self, child: Element) -> None:
+        data = self._characters(child)
+        name = self._name(child)
+        if "?>" in data or name.lower() == "xml":
+            raise self._problem(child, "a processing instruction", repr(f"<?{name} {data}?>"))
+        self.out.append(f"<?{name} {data}?>" if data else f"<?{name}?>")
+
+    def _declaration(self, declaration: Element) -> str | None:
+        said: dict[str, str] = {}
+        for child in declaration.children:
+            if child.value is not None:
+                role = self._role(child)
+                said[child.name.lower() if role is Role.ATTRIBUTE else role.name.lower()] = self._characters(child)
+        pieces = [f' version="{said.get("version", "1.0")}"']
+        pieces += [f' {name}="{said[name]}"' for name in ("encoding", "standalone") if name in said]
+        text = "".join(pieces)
+        if "?" in text or "<" in text or text.count('"') != 2 * len(pieces):
+            raise self._problem(declaration, "an XML declaration", text.strip())
+        self.out.append(f"<?xml{text}?>")
+        return said.get("encoding")
+
+    def _name(self, element: Element) -> str:
+        name = element.name
+        plain = ascii_name(name)
+        colons = not self._dialect.namespaces
+        if (plain is None or plain.prefix != "") and not writable(name, colons=colons):
+            raise self._problem(element, "a name that XML allows", repr(name))
+        return name
+
+    def _text(self, element: Element) -> str:
+        return self._characters(element).translate(_TEXT)
+
+    def _cdata(self, element: Element) -> str:
+        text = self._characters(element)
+        return "<![CDATA[" + text.replace("]]>", "]]]]><![CDATA[>") + "]]>"
+
+    def _characters(self, element: Element) -> str:
+        value = element.value
+        if value is None:
+            return ""
+        text = value if type(value) is str else character(value)
+        if self._careful:
+            bad = _FORBIDDEN(text)
+            if bad is not None:
+                raise self._problem(element, "characters that XML allows", f"U+{ord(bad[0]):04X}")
+        return text
+
+    def _role(self, element: Element) -> Role:
+        return self._roles.get(element.type) or role_of(element.type, self._domain)
+
+    def _problem(self, element: Element, expected: str, found: str) -> FormatProblem:
+        return FormatProblem(self._domain, expected, found, path=element.path(), number=CANNOT_WRITE)
+
+
+def _prefix_of(declaration: Element) -> str:
+    """The prefix that it declares; the empty one for the default namespace."""
+    return declaration.name if declaration.namespace or declaration.name != "xmlns" else ""

@@ -1,0 +1,43 @@
+"""ResetContentDescriptor: from here on the body is read in another way; its bytes stay."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from heliograph.flow.definition.flow import NodeDefinition
+from heliograph.flow.engine.node import Node, Target
+from heliograph.flow.engine.run import Assembly, Run
+from heliograph.flow.nodes.properties import READING, NodeKind
+
+if TYPE_CHECKING:
+    from heliograph.flow.engine.building import Building
+
+
+class ResetContentDescriptor(Node):
+    """Reads bodies anew."""
+
+    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
+        super().__init__(definition, building)
+        self._reading = building.reading(definition).over_headers()
+
+    def link(self, terminals: Mapping[str, Target]) -> None:
+        """What is behind it."""
+        super().link(terminals)
+        self._out = terminals.get("out")
+
+    def accept(self, assembly: Assembly, run: Run) -> None:
+        """The bytes are read when somebody looks."""
+        try:
+            message = assembly.message.read_as(self._reading)
+        except Exception as error:
+            self.fail(assembly, run, error)
+            return
+        if self._out is not None:
+            self._out(assembly.with_message(message), run)
+
+
+KIND = NodeKind(
+    "ResetContentDescriptor",
+    "Has the body read in another format.",
+    ResetContentDescriptor,
+    properties=READING,
+)

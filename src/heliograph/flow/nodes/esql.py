@@ -1,0 +1,257 @@
+"""Compute, Filter and Database: nodes that run a module of ESQL."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from heliograph.errors import Problem
+from heliograph.flow.definition.flow import NodeDefinition
+from heliograph.flow.engine.message import Message
+from heliograph.flow.engine.node import Node, Target
+from heliograph.flow.engine.resources import Resources
+from heliograph.flow.engine.run import Assembly, Run
+from heliograph.flow.esql.database_access import DatabaseAccess
+from heliograph.flow.esql.evaluation import Evaluation, LogEntry, Propagation
+from heliograph.flow.nodes.properties import REQUIRED, NodeKind, Property, choice
+
+if TYPE_CHECKING:
+    from heliograph.flow.engine.building import Building
+    from heliograph.flow.esql.compiled import CompiledModule
+    from heliograph.flow.nodes.changes import Changes
+
+COMPUTE_OUTPUTS = ("out", "out1", "out2", "out3", "out4")
+
+COMPUTE_MODES: Mapping[str, tuple[bool, bool, bool]] = {
+    "message": (True, False, False),
+    "local-environment": (False, True, False),
+    "local-environment-and-message": (True, True, False),
+    "exception": (False, False, True),
+    "exception-and-message": (True, False, True),
+    "exception-and-local-environment": (False, True, True),
+    "all": (True, True, True),
+}
+"""Which output trees are sent on: message, local environment, exception list. The others are the input's."""
+
+
+class EsqlNode(Node):
+    """What nodes with a module have in common."""
+
+    module_kind = ""
+
+    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
+        super().__init__(definition, building)
+        self._module, self._changes = self.compiled(definition, building)
+        properties = definition.properties
+        self._catalogue = building.catalogue
+        self._data_source: str = properties["data_source"]
+        self._throws: bool = properties["throw_database_errors"]
+        commits = properties["database_transaction"] == "commit"
+        self._view = (
+            (commits, properties["warnings_are_errors"]) if commits or properties["warnings_are_errors"] else None
+        )
+        self._external = building.definition.parameters
+        self._properties = {"MessageFlowLabel": building.flow, "NodeLabel": self.name}
+
+    def compiled(self, definition: NodeDefinition, building: "Building") -> "tuple[CompiledModule, Changes]":
+        """The module, and which of its input trees it may change."""
+        return building.module(definition, self.module_kind)
+
+    def received(self, assembly: Assembly) -> Assembly:
+        """What the module may work on: copies of the trees that it may change."""
+        changes = self._changes
+        if changes.message or changes.local_environment:
+            return Assembly(
+                assembly.message.copy() if changes.message else assembly.message,
+                assembly.local_environment.copy() if changes.local_environment else assembly.local_environment,
+                assembly.exception_list,
+            )
+        return assembly
+
+    def evaluation(self, assembly: Assembly, run: Run) -> Evaluation:
+        """One run of the module."""
+        resources = run.resources
+
+        def log(entry: LogEntry) -> None:
+            self._log(entry, run)
+
+        return Evaluation(
+            assembly.message.root,
+            catalogue=self._catalogue,
+            now=run.now,
+            input_local_environment=assembly.local_environment,
+            input_exception_list=assembly.exception_list,
+            environment=run.environment,
+            database=self._database(resources),
+            data_source=self._data_source,
+            throw_database_errors=self._throws,
+            shared=resources.shared,
+            external=self._external,
+            properties={**resources.properties, **self._properties} if resources.properties else self._properties,
+            log=log,
+        )
+
+    def _database(self, resources: Resources) -> DatabaseAccess | None:
+        """The databases as this node sees them."""
+        database = resources.database
+        if self._view is None or database is None:
+            return database
+        commit, warnings_are_errors = self._view
+        return database.view(commit=commit, warnings_are_errors=warnings_are_errors)
+
+    def _log(self, entry: LogEntry, run: Run) -> None:
+        text = f"{entry.catalog} {entry.number}: {', '.join(map(str, entry.inserts))}".rstrip(": ")
+        if entry.exception is not None:
+            text = f"{text}\n{entry.exception}"
+        if not entry.trace:
+            run.log(self.name, text, "information")
+        elif run.resources.trace is not None:
+            run.resources.trace("user", f"{self.flow}.{self.name}: {text}\n")
+
+
+class Compute(EsqlNode):
+    """Builds a new message, or several."""
+
+    module_kind = "COMPUTE"
+
+    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
+        super().__init__(definition, building)
+        self._mode = COMPUTE_MODES[definition.properties["mode"]]
+        self._labels = building.labels
+
+    def link(self, terminals: Mapping[str, Target]) -> None:
+        """Its outputs."""
+        super().link(terminals)
+        self._outputs = {name: terminals.get(name) for name in (*COMPUTE_OUTPUTS, "failure", "nowhere")}
+        self._out = self._outputs["out"]
+
+    def accept(self, assembly: Assembly, run: Run) -> None:
+        """`RETURN TRUE` sends the output trees to `out`; PROPAGATE does so before, as often as it likes."""
+        try:
+            received = self.received(assembly)
+            evaluation = self.evaluation(received, run)
+
+            def propagate(propagation: Propagation) -> None:
+                self._propagate(propagation, evaluation, received, run)
+
+            evaluation.propagate = propagate
+            goes_on = self._module.run(evaluation)
+        except Exception as error:
+            self.fail(assembly, run, error)
+            return
+        if goes_on and self._out is not None:
+            self._out(self._sent(evaluation, received), run)
+
+    def _sent(self, evaluation: Evaluation, received: Assembly) -> Assembly:
+        has_message, has_environment, has_exceptions = self._mode
+        return Assembly(
+            Message(received.message.reading, None, evaluation.output_root) if has_message else received.message,
+            evaluation.output_local_environment if has_environment else received.local_environment,
+            evaluation.output_exception_list if has_exceptions else received.exception_list,
+        )
+
+    def _propagate(self, propagation: Propagation, evaluation: Evaluation, received: Assembly, run: Run) -> None:
+        target = self._target(propagation)
+        if target is None:
+            return
+        sent = self._sent(evaluation, received)
+        if propagation.message is not None:
+            sent.message = Message(received.message.reading, None, propagation.message)
+        if propagation.local_environment is not None:
+            sent.local_environment = propagation.local_environment
+        if propagation.exception_list is not None:
+            sent.exception_list = propagation.exception_list
+        target(sent, run)
+
+    def _target(self, propagation: Propagation) -> Target | None:
+        if propagation.label is None:
+            return self._outputs[propagation.terminal or "out"]
+        target = self._labels.get(propagation.label)
+        if target is None:
+            known = ", ".join(sorted(self._labels)) or "none"
+            raise Problem(f"There is no label {propagation.label!r} in the flow. It has: {known}.")
+        return target
+
+
+class Filter(EsqlNode):
+    """Sends the message one of three ways."""
+
+    module_kind = "FILTER"
+
+    def link(self, terminals: Mapping[str, Target]) -> None:
+        """One for each value of a condition."""
+        super().link(terminals)
+        self._ways = {True: terminals.get("true"), False: terminals.get("false"), None: terminals.get("unknown")}
+
+    def accept(self, assembly: Assembly, run: Run) -> None:
+        """A way that is not connected is the end of the path."""
+        try:
+            received = self.received(assembly)
+            decision = self._module.run(self.evaluation(received, run))
+            way = self._ways[decision]
+        except Exception as error:
+            self.fail(assembly, run, error)
+            return
+        if way is not None:
+            way(received, run)
+
+
+class Database(EsqlNode):
+    """Works on databases; the message goes on as it came."""
+
+    module_kind = "DATABASE"
+
+    def link(self, terminals: Mapping[str, Target]) -> None:
+        """What is behind it."""
+        super().link(terminals)
+        self._outputs = {name: terminals.get(name) for name in (*COMPUTE_OUTPUTS, "failure", "nowhere")}
+        self._out = self._outputs["out"]
+
+    def accept(self, assembly: Assembly, run: Run) -> None:
+        """`RETURN TRUE` sends it on; PROPAGATE does so before."""
+        try:
+            received = self.received(assembly)
+            evaluation = self.evaluation(received, run)
+
+            def propagate(propagation: Propagation) -> None:
+                target = self._outputs[propagation.terminal or "out"]
+                if target is not None:
+                    target(received, run)
+
+            evaluation.propagate = propagate
+            goes_on = self._module.run(evaluation)
+        except Exception as error:
+            self.fail(assembly, run, error)
+            return
+        if goes_on and self._out is not None:
+            self._out(received, run)
+
+
+_PROPERTIES: Mapping[str, Property] = {
+    "esql": Property("The .esql file in the flow's folder.", "file", REQUIRED, suffix=".esql"),
+    "module": Property("The module in it; not needed if there is only one that fits."),
+    "data_source": Property("The data source of tables that name none."),
+    "database_transaction": choice("When changes are committed: with the message, or at once.", "automatic", "commit"),
+    "warnings_are_errors": Property("Whether a warning of a database is an error.", "boolean", False),
+    "throw_database_errors": Property("Whether an error is an exception; else ESQL looks at SQLCODE.", "boolean", True),
+}
+
+COMPUTE = NodeKind(
+    "Compute",
+    "Builds a new message with ESQL.",
+    Compute,
+    properties={**_PROPERTIES, "mode": choice("Which output trees are sent on.", *COMPUTE_MODES)},
+    outputs=(*COMPUTE_OUTPUTS, "failure"),
+)
+FILTER = NodeKind(
+    "Filter",
+    "Sends the message one of three ways, as ESQL decides.",
+    Filter,
+    properties=_PROPERTIES,
+    outputs=("true", "false", "unknown", "failure"),
+)
+DATABASE = NodeKind(
+    "Database",
+    "Works on databases with ESQL.",
+    Database,
+    properties=_PROPERTIES,
+    outputs=(*COMPUTE_OUTPUTS, "failure"),
+)

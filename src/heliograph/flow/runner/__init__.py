@@ -1,0 +1,1 @@
+"""Runs flows: messages come from queues, topics, files and requests, and go where the flow says."""

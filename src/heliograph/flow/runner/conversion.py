@@ -1,0 +1,224 @@
+"""Between the messages of a server and the envelopes of a flow.
+
+| AMQP | envelope |
+|---|---|
+| a text | its bytes in UTF-8, format MQSTR |
+| data | its bytes; format, character set and encoding as `JMS_IBM_Format` and so on say |
+| anything else | JSON, format MQSTR |
+| message and correlation id | bytes: of a text in UTF-8, of a number or a UUID as JMS writes them, else as they are |
+| delivery count | backout count |
+
+The other way, identifiers that can be read are texts, and others bytes.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from heliograph.client import Topic, encoded
+from heliograph.client.problems import MessageFormat
+from heliograph.flow.engine.effects import DeadLetter, Publish, Put
+from heliograph.flow.envelope import Envelope
+
+TEXT = "MQSTR"
+REQUEST, DATAGRAM = 1, 8
+DEFAULT_CCSID, DEFAULT_ENCODING = 1208, 546
+FORMAT, CCSID, ENCODING, TYPE = "JMS_IBM_Format", "JMS_IBM_Character_Set", "JMS_IBM_Encoding", "JMS_IBM_MsgType"
+_OURS = frozenset({FORMAT, CCSID, ENCODING, TYPE})
+_NUMBER, _UUID = b"ID:AMQP_ULONG:", b"ID:AMQP_UUID:"
+_QUEUE, _TOPIC = "queue://", "topic://"
+_GLANCED = frozenset({"persistent", "priority", "backout_count", "format", "message_id"})
+_RETAIN = "x-opt-retain-message"
+
+
+class ServerEnvelope(Envelope):
+    """An envelope that came from a server. Most flows look at little of it, so it is read as far as they do."""
+
+    __slots__ = ("now", "payload")
+
+    payload: bytes | None
+    """The message as it came; None for a copy with changes."""
+    now: float
+
+    @classmethod
+    def of(cls, payload: bytes, now: float) -> "ServerEnvelope":
+        """A message that was taken `now` (seconds since 1970)."""
+        envelope: ServerEnvelope = object.__new__(cls)
+        envelope.payload = payload
+        envelope.now = now
+        return envelope
+
+    def __getattr__(self, name: str) -> Any:
+        """Comes here only for attributes that have no value yet."""
+        if name in {"payload", "now"}:
+            return None
+        if self.payload is None:
+            raise AttributeError(name)
+        if not (name in _GLANCED and self._glance()):
+            self._read()
+        return object.__getattribute__(self, name)
+
+    def _glance(self) -> bool:
+        assert self.payload is not None
+        seen = encoded.glance(self.payload)
+        if seen is None or seen.has_properties:
+            return False
+        self.persistent, self.priority, self.backout_count, _ = seen.front
+        self.format = TEXT if seen.text else ""
+        self.message_id = b"" if seen.message_id is None else seen.message_id.encode()
+        return True
+
+    def _read(self) -> None:
+        assert self.payload is not None
+        read = encoded.read(self.payload)
+        properties = read.properties
+        self.persistent, self.priority, self.backout_count, _ = read.front
+        self.body, self.format = _body(read)
+        self.message_id = _identifier(read.message_id)
+        self.correlation_id = _identifier(read.correlation_id)
+        self.reply_to = (read.reply_to or "").removeprefix(_QUEUE)
+        self.expiry = -1 if read.expires is None else max(0, int(read.expires / 100 - self.now * 10))
+        self.user = "" if read.user_id is None else read.user_id.decode("utf-8", "replace")
+        self.created = 0.0 if read.created is None else read.created / 1000
+        self.topic = read.to.removeprefix(_TOPIC) if read.to and read.to.startswith(_TOPIC) else ""
+        self.content_type = read.content_type or ""
+        self.ccsid, self.encoding = DEFAULT_CCSID, DEFAULT_ENCODING
+        self.message_type = REQUEST if self.reply_to else DATAGRAM
+        if properties and not _OURS.isdisjoint(properties):
+            self.format = str(properties.get(FORMAT, self.format))
+            self.ccsid = _number(properties.get(CCSID), DEFAULT_CCSID)
+            self.encoding = _number(properties.get(ENCODING), DEFAULT_ENCODING)
+            self.message_type = _number(properties.get(TYPE), self.message_type)
+            properties = {name: value for name, value in properties.items() if name not in _OURS}
+        self.properties = properties
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.payload is not None:
+            return ServerEnvelope.of, (self.payload, self.now)
+        return Envelope, tuple(getattr(self, name) for name in Envelope.__slots__)
+
+
+def _body(read: encoded.Read) -> tuple[bytes, str]:
+    if read.kind == encoded.TEXT:
+        return read.body, TEXT
+    if read.kind == encoded.BYTES:
+        return read.body, ""
+    if read.body is None:
+        return b"", ""
+    return json.dumps(read.body, default=_shown, ensure_ascii=False).encode(), TEXT
+
+
+def _shown(value: Any) -> Any:
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def _number(value: Any, default: int) -> int:
+    return value if isinstance(value, int) else default
+
+
+def _identifier(value: Any) -> bytes:
+    if type(value) is str:
+        return value.encode()
+    if value is None:
+        return b""
+    if isinstance(value, bytes):
+        return bytes(value)
+    if isinstance(value, UUID):
+        return _UUID + str(value).encode()
+    return _NUMBER + str(int(value)).encode()
+
+
+def amqp_identifier(value: bytes) -> Any:
+    """An identifier as the server knows it."""
+    if not value:
+        return None
+    if value.startswith(_UUID):
+        return UUID(value[len(_UUID) :].decode())
+    if value.startswith(_NUMBER):
+        return int(value[len(_NUMBER) :])
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        return value
+    return text if text.isprintable() else value
+
+
+def payload_of(effect: Put | Publish | DeadLetter, now: int, origins: Mapping[str, str]) -> bytes:
+    """The bytes of a message to be put or published; `now` is milliseconds since 1970.
+
+    `origins` has the queue of each input node, which a dead letter is to name.
+    """
+    if type(effect) is Put:
+        envelope = effect.envelope
+        if type(envelope) is ServerEnvelope and envelope.payload is not None:
+            same = encoded.readdressed(envelope.payload, _QUEUE + effect.queue)
+            if same is not None:
+                return same
+        return _encode(envelope, effect.queue, now)
+    if isinstance(effect, Publish):
+        annotations = {_RETAIN: True} if effect.retain else None
+        return _encode(effect.envelope, _TOPIC + effect.topic, now, annotations)
+    assert isinstance(effect, DeadLetter)
+    return _encode(effect.envelope, effect.queue, now, _reasons(effect, now, origins.get(effect.node, "")))
+
+
+def _reasons(letter: DeadLetter, now: int, origin: str) -> Mapping[str, Any]:
+    return {
+        "x-opt-dead-letter-queue": origin,
+        "x-opt-dead-letter-reason": letter.reason,
+        "x-opt-dead-letter-time": now,
+        "x-opt-dead-letter-count": letter.envelope.backout_count,
+        "x-opt-dead-letter-exceptions": letter.exceptions,
+        "x-opt-dead-letter-node": letter.node,
+    }
+
+
+def _encode(envelope: Envelope, place: str, now: int, annotations: Mapping[str, Any] | None = None) -> bytes:
+    is_topic = place.startswith(_TOPIC)
+    body = envelope.body
+    text = envelope.format.rstrip() == TEXT and envelope.ccsid == DEFAULT_CCSID and _is_text(body)
+    reply_to = envelope.reply_to
+    try:
+        return encoded.write(
+            body,
+            to=place if is_topic or place.startswith(_QUEUE) else _QUEUE + place,
+            to_kind=Topic.jms_type if is_topic else 0,
+            text=text,
+            persistent=envelope.persistent,
+            priority=min(envelope.priority, 9),
+            ttl=None if envelope.expiry < 0 else max(1, envelope.expiry * 100),
+            properties=_properties(envelope, text),
+            annotations=annotations,
+            message_id=amqp_identifier(envelope.message_id),
+            user_id=envelope.user.encode() if envelope.user else None,
+            reply_to=None if not reply_to else reply_to if "://" in reply_to else _QUEUE + reply_to,
+            correlation_id=amqp_identifier(envelope.correlation_id),
+            content_type=envelope.content_type or None,
+            created=now,
+        )
+    except (TypeError, ValueError, OverflowError, AttributeError) as error:
+        raise MessageFormat(f"this message cannot be put: {error}") from error
+
+
+def _is_text(body: bytes) -> bool:
+    if body.isascii():
+        return True
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _properties(envelope: Envelope, text: bool) -> Mapping[str, Any]:
+    more: dict[str, Any] = {}
+    if envelope.format.rstrip() != (TEXT if text else ""):
+        more[FORMAT] = envelope.format
+    if envelope.ccsid != DEFAULT_CCSID:
+        more[CCSID] = envelope.ccsid
+    if envelope.encoding != DEFAULT_ENCODING:
+        more[ENCODING] = envelope.encoding
+    if envelope.message_type != (REQUEST if envelope.reply_to else DATAGRAM):
+        more[TYPE] = envelope.message_type
+    return {**envelope.properties, **more} if more else envelope.properties

@@ -1,0 +1,166 @@
+"""Files that come in: claimed by a new name, read whole or record by record, put away when they are done.
+
+A file belongs to whoever has renamed it into a folder of his own; what a crash has left there is taken again.
+"""
+
+import os
+import re
+import threading
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from heliograph.errors import Problem
+from heliograph.flow.definition.flow import NodeDefinition
+from heliograph.flow.engine.outcome import LogEvent, Result
+from heliograph.flow.envelope import Envelope
+from heliograph.flow.runner.units import Units, Verdict
+
+_CHUNK = 1 << 20
+_BATCH = 100
+_ATTEMPTS = 3
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "0": "\0", "\\": "\\"}
+
+
+def delimiter_of(text: str) -> bytes:
+    """A delimiter as the flow writes it: `\\n`, `\\x1e` and so on are single bytes."""
+
+    def replaced(found: re.Match[str]) -> str:
+        code = found.group(1)
+        return chr(int(code[1:], 16)) if code.startswith("x") else _ESCAPES.get(code, code)
+
+    return re.sub(r"\\(x[0-9A-Fa-f]{2}|.)", replaced, text).encode("latin-1", "replace")
+
+
+def records(path: Path, kind: str, delimiter: bytes = b"\n", length: int = 0) -> Iterator[tuple[int, bytes]]:
+    """The records of a file, each with its offset; a delimiter is no part of a record."""
+    if kind == "whole":
+        yield 0, path.read_bytes()
+        return
+    with path.open("rb") as file:
+        if kind == "fixed":
+            at = 0
+            while data := file.read(length):
+                yield at, data
+                at += len(data)
+            return
+        yield from _delimited(file, b"\n" if kind == "line" else delimiter, strip=b"\r" if kind == "line" else b"")
+
+
+def _delimited(file: Any, delimiter: bytes, strip: bytes) -> Iterator[tuple[int, bytes]]:
+    rest, at = b"", 0
+    while chunk := file.read(_CHUNK):
+        *whole, rest = (rest + chunk).split(delimiter)
+        for record in whole:
+            yield at, record.removesuffix(strip)
+            at += len(record) + len(delimiter)
+    if rest:
+        yield at, rest.removesuffix(strip)
+
+
+class FileTaker:
+    """Takes files for one instance of a FileInput."""
+
+    def __init__(self, node: NodeDefinition, owner: str, units: Units, stop: threading.Event) -> None:
+        """`owner` is a name that no other instance has, and that is the same after a restart."""
+        properties = node.properties
+        self._node = node
+        self._units = units
+        self._stop = stop
+        self._directory = Path(properties["directory"])
+        self._claims = self._directory / f".claimed.{owner}"
+        self._kind: str = properties["record"]
+        self._delimiter = delimiter_of(properties["delimiter"])
+        self._length: int = properties["length"]
+        if self._kind == "fixed" and not self._length:
+            raise Problem(f"{node.place}: FileInput {node.name} with records of fixed length needs a length")
+        if self._kind == "delimited" and not self._delimiter:
+            raise Problem(f"{node.place}: FileInput {node.name} with delimited records needs a delimiter")
+        try:
+            self._claims.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Problem(f"{node.place}: cannot use the folder {self._directory}: {error.strerror}") from error
+        for left in sorted(self._claims.iterdir()):
+            left.rename(self._directory / left.name)
+
+    def turn(self) -> None:
+        """Take all files that are there, or wait until it is time to look again."""
+        found = False
+        for name in self._names():
+            if self._stop.is_set():
+                return
+            claimed = self._claim(name)
+            if claimed is not None:
+                found = True
+                self._take(claimed)
+        if not found:
+            self._stop.wait(self._node.properties["interval"])
+
+    def _names(self) -> list[str]:
+        """The oldest first."""
+        pattern = self._node.properties["pattern"]
+        with os.scandir(self._directory) as entries:
+            files = [
+                (entry.stat().st_mtime_ns, entry.name)
+                for entry in entries
+                if entry.is_file() and not entry.name.startswith(".") and fnmatchcase(entry.name, pattern)
+            ]
+        return [name for _, name in sorted(files)]
+
+    def _claim(self, name: str) -> Path | None:
+        try:
+            return (self._directory / name).rename(self._claims / name)
+        except FileNotFoundError:  # another instance was faster
+            return None
+
+    def _take(self, path: Path) -> None:
+        well = True
+        batch: list[Envelope] = []
+        try:
+            for envelope in self._envelopes(path):
+                batch.append(envelope)
+                if len(batch) == _BATCH:
+                    well = self._process(batch) and well
+                    batch = []
+            if batch:
+                well = self._process(batch) and well
+        except OSError as error:
+            self._units.log(LogEvent(self._node.name, f"cannot read {path.name}: {error}"))
+            well = False
+        self._put_away(path, "processed" if well else "failed")
+
+    def _envelopes(self, path: Path) -> Iterator[Envelope]:
+        status = path.stat()
+        facts = {"Directory": str(self._directory), "Name": path.name, "Size": status.st_size}
+        reader = records(path, self._kind, self._delimiter, self._length)
+        for number, (offset, data) in enumerate(reader, 1):
+            identity = f"{path.name}:{status.st_mtime_ns}:{number}".encode()
+            yield Envelope(
+                data,
+                message_id=identity,
+                created=status.st_mtime,
+                properties={**facts, "Record": number, "Offset": offset},
+            )
+
+    def _process(self, batch: list[Envelope]) -> bool:
+        """False if any failed."""
+        verdict, outcomes = self._units.process(self._node.name, batch)
+        if verdict is Verdict.DONE:
+            return all(outcome.result is Result.DONE for outcome in outcomes)
+        if len(batch) > 1:
+            results = [self._process([envelope]) for envelope in batch]
+            return all(results)
+        return any(self._units.process(self._node.name, batch)[0] is Verdict.DONE for _ in range(_ATTEMPTS))
+
+    def _put_away(self, path: Path, where: str) -> None:
+        folder = self._directory / self._node.properties[where]
+        folder.mkdir(parents=True, exist_ok=True)
+        target, number = folder / path.name, 1
+        while target.exists():
+            target = folder / f"{path.name}.{number}"
+            number += 1
+        path.rename(target)
+
+    def close(self) -> None:
+        """Nothing is claimed any more."""

@@ -1,0 +1,156 @@
+"""Messages from queues and topics: taken in batches, given back when they fail."""
+
+import threading
+import time
+from dataclasses import replace
+from typing import Any
+
+from heliograph.client import Message, Topic
+from heliograph.client.blocking import Consumer, Session
+from heliograph.client.problems import MessageFormat
+from heliograph.flow.definition.flow import NodeDefinition
+from heliograph.flow.engine.effects import DeadLetter
+from heliograph.flow.engine.outcome import LogEvent, Outcome, Result
+from heliograph.flow.envelope import Envelope
+from heliograph.flow.runner.conversion import ServerEnvelope
+from heliograph.flow.runner.settings import Settings
+from heliograph.flow.runner.units import Units, Verdict
+
+WAIT = 0.25
+"""Seconds after which an instance that has nothing to do looks whether it shall stop."""
+_MANY_EFFECTS = 2000
+_MOST_REMEMBERED = 10000
+
+
+class Attempts:
+    """Failed attempts that the server does not count, because it would put the message away at its own threshold.
+
+    A message that has a failure path is tried up to twice the threshold. Shared by all instances of a process.
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[bytes, int] = {}
+        self._lock = threading.Lock()
+
+    def of(self, message_id: bytes) -> int:
+        """How often this message has failed beside what the server says."""
+        return self._counts.get(message_id, 0)
+
+    def failed(self, message_id: bytes) -> None:
+        """Once more."""
+        with self._lock:
+            if len(self._counts) >= _MOST_REMEMBERED:
+                self._counts.clear()
+            self._counts[message_id] = self._counts.get(message_id, 0) + 1
+
+    def forget(self, message_id: bytes) -> None:
+        """It is done with."""
+        if self._counts:
+            self._counts.pop(message_id, None)
+
+
+class Taker:
+    """Takes messages for one instance of an input node."""
+
+    def __init__(
+        self, node: NodeDefinition, flow: str, units: Units, settings: Settings, threshold: int, attempts: Attempts
+    ) -> None:
+        """`threshold` is what the server keeps for the queue; 0 if it has none."""
+        self._node = node
+        self._units = units
+        self._settings = settings
+        self._threshold = threshold
+        self._attempts = attempts
+        self._consumer = consumer_of(units.outlet.work, node, flow, settings)
+        self._most = settings.commit_count
+        self._singly = 0
+        """How many messages are taken one by one."""
+
+    def turn(self) -> None:
+        """Take what is there, or wait a moment."""
+        most = 1 if self._singly else self._most
+        messages = self._consumer.receive_many(most, WAIT)
+        if not messages:
+            self._singly = 0
+            return
+        if self._settings.commit_interval and len(messages) < most:
+            self._gather(messages, most)
+        now = time.time()
+        envelopes: list[Envelope] = [ServerEnvelope.of(message.encoded or b"", now) for message in messages]
+        try:
+            if self._singly:
+                envelopes = [self._counted(envelope) for envelope in envelopes]
+            spare = len(envelopes) == 1 and self._spared(envelopes[0])
+            verdict, outcomes = self._units.process(self._node.name, envelopes, spare=spare)
+        except MessageFormat as problem:
+            self._unreadable(envelopes, problem)
+            return
+        if spare and verdict is Verdict.BACKED_OUT:
+            self._attempts.failed(envelopes[0].message_id)
+        self._settle(verdict, envelopes, outcomes)
+
+    def _spared(self, envelope: Envelope) -> bool:
+        """Whether the server would put it away if it failed once more, though the flow has a path for that."""
+        if not self._threshold or not envelope.message_id:
+            return False
+        failed = envelope.backout_count - self._attempts.of(envelope.message_id)
+        return failed + 1 >= self._threshold
+
+    def _gather(self, messages: list[Message], most: int) -> None:
+        """Wait for the rest of a unit of work."""
+        end = time.monotonic() + self._settings.commit_interval
+        while len(messages) < most and (left := end - time.monotonic()) > 0:
+            messages += self._consumer.receive_many(most - len(messages), left)
+
+    def _counted(self, envelope: Envelope) -> Envelope:
+        """With the attempts that the server does not know of."""
+        more = self._attempts.of(envelope.message_id)
+        return replace(envelope, backout_count=envelope.backout_count + more) if more else envelope
+
+    def _settle(self, verdict: Verdict, envelopes: list[Envelope], outcomes: list[Outcome]) -> None:
+        if verdict is Verdict.SINGLY:
+            self._singly = max(self._singly, len(envelopes))
+            return
+        if verdict is Verdict.BACKED_OUT:
+            self._singly = max(1, self._singly)
+            return
+        if self._singly:
+            self._singly -= 1
+            self._attempts.forget(envelopes[0].message_id)
+        effects = sum(len(outcome.effects) for outcome in outcomes)
+        if effects > _MANY_EFFECTS:
+            self._most = max(1, self._most * _MANY_EFFECTS // effects)
+
+    def _unreadable(self, envelopes: list[Envelope], problem: MessageFormat) -> None:
+        """Something that is no message: alone, it is put away as bytes."""
+        if len(envelopes) > 1:
+            self._units.undo(Verdict.SINGLY)
+            self._singly = len(envelopes)
+            return
+        envelope = envelopes[0]
+        assert isinstance(envelope, ServerEnvelope)
+        letter = Envelope(envelope.payload or b"", persistent=True)
+        queue = self._node.properties["dead_letter_queue"]
+        effect = DeadLetter(queue, letter, str(problem), str(problem), self._node.name)
+        event = LogEvent(self._node.name, str(problem))
+        self._units.complete([Outcome(Result.DEAD_LETTER, [effect], [event])], lambda _: False)
+
+    def close(self) -> None:
+        """Give back what was fetched ahead."""
+        self._consumer.close()
+
+
+def consumer_of(work: Session, node: NodeDefinition, flow: str, settings: Settings) -> Consumer:
+    """A consumer of the node's queue or topic; a subscription is shared by all instances."""
+    prefetch = max(2, min(4 * settings.commit_count, 2000))
+    properties: Any = node.properties
+    if node.type == "QueueInput":
+        return work.consumer(properties["queue"], prefetch=prefetch)
+    name = properties["subscription"]
+    return work.consumer(
+        Topic(properties["topic"]),
+        subscription=name or f"flow.{flow}.{node.name}",
+        durable=bool(name),
+        shared=True,
+        prefetch=prefetch,
+    )

@@ -1,0 +1,239 @@
+"""Units of work: a batch of messages goes through the flow, and what came of it is carried out as one, or not at all.
+
+The order is: what does not belong to the unit of work; then puts (whose answers are waited for) and files; then the
+databases are committed, or prepared if the flow is coordinated; then the server commits. What fails before undoes all.
+A message that fails in a batch does not take the others with it: the batch is undone without blame, and its messages
+are taken one by one.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from enum import Enum, auto
+from typing import Any
+
+from heliograph.client.problems import ConnectionLost, MessagingProblem, TransactionInDoubt, TransactionRolledBack
+from heliograph.errors import Problem
+from heliograph.flow.database import Databases
+from heliograph.flow.engine.compiled import CompiledFlow
+from heliograph.flow.engine.effects import Effect, Respond, WriteFile
+from heliograph.flow.engine.outcome import LogEvent, Outcome, Result
+from heliograph.flow.engine.resources import Resources
+from heliograph.flow.envelope import Envelope
+from heliograph.flow.esql.database_access import DatabaseError
+from heliograph.flow.runner.coordination import Coordination
+from heliograph.flow.runner.file_output import write_file
+from heliograph.flow.runner.outlet import Outlet, place_of
+from heliograph.flow.runner.statistics import FlowStatistics
+
+Refusals = dict[tuple[str, str], str]
+_MOST_REMEMBERED = 1000
+
+
+class Verdict(Enum):
+    """What became of a batch."""
+
+    DONE = auto()
+    """Committed; some of its messages may be dead letters, or discarded."""
+    SINGLY = auto()
+    """Undone. Nobody is to blame yet; take its messages again, one by one."""
+    BACKED_OUT = auto()
+    """Undone, because this one message failed."""
+
+
+class _Refused(Exception):
+    """The server, or the disk, did not take some effects of a batch: refusals by message."""
+
+    def __init__(self, refusals: dict[int, Refusals]) -> None:
+        super().__init__(refusals)
+        self.refusals = refusals
+
+
+class Units:
+    """Units of work of one instance."""
+
+    def __init__(
+        self,
+        flow: CompiledFlow,
+        resources: Resources,
+        databases: Databases,
+        outlet: Outlet,
+        coordination: Coordination | None,
+        respond: Callable[[Respond], None],
+        log: Callable[[LogEvent], None],
+    ) -> None:
+        self._flow = flow
+        self.resources = resources
+        self._databases = databases
+        self.outlet = outlet
+        self._coordination = coordination
+        self._respond = respond
+        self.log = log
+        self._refusals: dict[Any, Refusals] = {}
+        """By message: what was refused when it was tried before."""
+        self.statistics = FlowStatistics(nodes=resources.statistics) if resources.statistics else FlowStatistics()
+
+    def process(
+        self, node: str, envelopes: Sequence[Envelope], *, spare: bool = False
+    ) -> tuple[Verdict, list[Outcome]]:
+        """Send a batch through the flow and carry out what came of it. The caller takes messages in `outlet.work`.
+
+        With `spare`, the server is not told that the message has failed, if it has.
+        """
+        alone = len(envelopes) == 1
+        refusals = self._refusals.pop(_key(envelopes[0]), None) if alone and self._refusals else None
+        before = time.thread_time()
+        outcomes = self._flow.process(node, envelopes, self.resources, datetime.now(), refusals)
+        self.statistics.cpu += time.thread_time() - before
+        verdict = self.complete(outcomes, lambda again: self._remember(envelopes, refusals or {}, again), spare=spare)
+        if verdict is Verdict.DONE:
+            self._count(outcomes)
+        return verdict, outcomes
+
+    def complete(
+        self, outcomes: list[Outcome], refused: Callable[[dict[int, Refusals]], bool], *, spare: bool = False
+    ) -> Verdict:
+        """Carry out what came of a batch.
+
+        `refused` is told what was not possible, and says if another attempt makes sense.
+        """
+        alone = len(outcomes) == 1
+        failed = [outcome for outcome in outcomes if outcome.result is not Result.DONE]
+        if failed:
+            spoilt = self._changed() or any(outcome.result is Result.BACKOUT for outcome in failed)
+            if spoilt and not alone:
+                return self.undo(Verdict.SINGLY)
+            self._undo_changes()
+        try:
+            self._send(outcomes, transactional=False)
+            if alone and outcomes[0].result is Result.BACKOUT:
+                self._tell(outcomes)
+                return self.undo(Verdict.BACKED_OUT, spare=spare)
+            self._send(outcomes, transactional=True)
+            self._commit()
+        except _Refused as refusal:
+            sensible = refused(refusal.refusals) or not alone
+            return self.undo(Verdict.SINGLY if sensible else Verdict.BACKED_OUT, spare=spare)
+        except (TransactionRolledBack, DatabaseError) as problem:
+            self.log(LogEvent("", f"the unit of work was rolled back: {problem}"))
+            # A lost connection is nobody's fault.
+            lost = isinstance(problem.__cause__, MessagingProblem)
+            return self.undo(Verdict.BACKED_OUT if alone and not lost else Verdict.SINGLY, spare=spare)
+        self._tell(outcomes)
+        return Verdict.DONE
+
+    # Carrying out
+
+    def _send(self, outcomes: list[Outcome], *, transactional: bool) -> None:
+        """All messages and files of a batch that belong to the unit of work, or do not."""
+        messages: list[Any] = []
+        owners: list[int] = []
+        refusals: dict[int, Refusals] = {}
+        for at, outcome in enumerate(outcomes):
+            for effect in outcome.effects:
+                kind = type(effect)
+                if effect.transactional is not transactional or kind is Respond:
+                    continue
+                if kind is WriteFile:
+                    self._write(effect, refusals.setdefault(at, {}))
+                else:
+                    messages.append(effect)
+                    owners.append(at)
+        if messages:
+            for place, why in self.outlet.send(messages, transactional=transactional).items():
+                effect = messages[place]
+                refusals.setdefault(owners[place], {})[effect.node, place_of(effect)] = why
+            self.statistics.sent += len(messages)
+        if any(refusals.values()):
+            raise _Refused({at: found for at, found in refusals.items() if found})
+
+    @staticmethod
+    def _write(effect: Effect, refusals: Refusals) -> None:
+        assert isinstance(effect, WriteFile)
+        try:
+            write_file(effect)
+        except Problem as problem:
+            refusals[effect.node, effect.name] = str(problem)
+
+    def _commit(self) -> None:
+        work = self.outlet.work
+        if work.is_lost:
+            # The databases must not be ahead of messages that will come again.
+            lost = ConnectionLost("the connection to the server was lost")
+            raise TransactionRolledBack(str(lost)) from lost
+        self.statistics.units += 1
+        if self.resources.aggregation is not None:
+            self.resources.aggregation.commit()
+        if not self._databases.open_sources():
+            self._commit_messages()
+        elif self._coordination is not None:
+            self._coordination.commit(work)
+        else:
+            self._databases.commit_all()
+            self._commit_messages()
+
+    def _commit_messages(self) -> None:
+        try:
+            self.outlet.work.commit()
+        except TransactionInDoubt as problem:
+            # Either it was committed, or the messages come again: nothing is lost or done twice.
+            self.log(LogEvent("", str(problem), "warning"))
+
+    def _tell(self, outcomes: list[Outcome]) -> None:
+        """What is said when it is safe: answers to requests, and the log."""
+        for outcome in outcomes:
+            for effect in outcome.effects:
+                if type(effect) is Respond:
+                    self._respond(effect)
+            for event in outcome.logged:
+                self.log(event)
+
+    # Undoing
+
+    def _changed(self) -> bool:
+        return bool(self._databases.open_sources()) or self.resources.aggregation is not None
+
+    def _undo_changes(self) -> None:
+        self._databases.rollback_all()
+        if self.resources.aggregation is not None:
+            self.resources.aggregation.rollback()
+
+    def undo(self, verdict: Verdict, *, spare: bool = False) -> Verdict:
+        """Give everything back."""
+        self._undo_changes()
+        blame = verdict is Verdict.BACKED_OUT and not spare
+        if verdict is Verdict.BACKED_OUT:
+            self.statistics.backed_out += 1
+        else:
+            self.statistics.singly += 1
+        try:
+            self.outlet.work.rollback(blame=blame)
+        except MessagingProblem as problem:
+            self.log(LogEvent("", f"messages come again when the server is back: {problem}", "warning"))
+        return verdict
+
+    def _remember(self, envelopes: Sequence[Envelope], known: Refusals, again: dict[int, Refusals]) -> bool:
+        """Keep what was refused for the next attempt; False if the flow has been told before and did not heed it."""
+        if len(self._refusals) > _MOST_REMEMBERED:
+            self._refusals.clear()
+        sensible = False
+        for at, refusals in again.items():
+            sensible = sensible or not refusals.keys() <= known.keys()
+            self._refusals[_key(envelopes[at])] = known | refusals
+        return sensible
+
+    def _count(self, outcomes: list[Outcome]) -> None:
+        statistics = self.statistics
+        statistics.messages += len(outcomes)
+        for outcome in outcomes:
+            if outcome.result is Result.DONE:
+                statistics.done += 1
+            elif outcome.result is Result.DEAD_LETTER:
+                statistics.dead_letters += 1
+            else:
+                statistics.discarded += 1
+
+
+def _key(envelope: Envelope) -> Any:
+    """What a message is known by when it comes again."""
+    return envelope.message_id or envelope.body

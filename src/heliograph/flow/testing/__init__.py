@@ -1,0 +1,15 @@
+"""Testing flows without a server.
+
+From Python:
+
+    flow = FlowUnderTest("flows/routing", parameters={"limit": 100})
+    flow.send("<Order><Amount>250</Amount></Order>")
+    assert [message.body for message in flow.queue("BIG")] == [b"<Order><Amount>250</Amount></Order>"]
+
+From files: every `tests/*.yaml` of a flow's folder has one case or several (`testing.case`); `run_tests` runs them.
+"""
+
+from heliograph.flow.testing.flow_under_test import FlowUnderTest
+from heliograph.flow.testing.running import CaseResult, Report, run_tests
+
+__all__ = ["CaseResult", "FlowUnderTest", "Report", "run_tests"]

@@ -1,0 +1,212 @@
+"""A flow with everything around it that it needs, in memory: queues, topics, files, requests, databases, the time."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Any, Self
+
+from heliograph.errors import Problem
+from heliograph.flow.aggregation.sqlite_store import SqliteAggregationStore
+from heliograph.flow.database import Databases, DataSources
+from heliograph.flow.definition.flow import FlowDefinition
+from heliograph.flow.definition.loading import load_flow
+from heliograph.flow.engine.compiled import compile_flow
+from heliograph.flow.engine.effects import DeadLetter, Effect, Publish, Put, Respond, WriteFile
+from heliograph.flow.engine.outcome import LogEvent, Outcome, Result
+from heliograph.flow.engine.resources import Resources
+from heliograph.flow.engine.statistics import Statistics
+from heliograph.flow.envelope import Envelope
+from heliograph.flow.nodes.subscriptions import SubscriptionRegistry
+from heliograph.flow.testing.tables import TestDatabase
+
+NOON = datetime(2026, 1, 1, 12, 0, 0)
+"""What time it is in a test that says nothing of it."""
+
+_MOST_ATTEMPTS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A message that did not get through the flow."""
+
+    result: Result
+    """What became of it in the end: a dead letter, discarded, or still where it was."""
+    text: str
+    """The exception that is to blame."""
+    exceptions: str
+    """The exception list, one exception in a line."""
+
+
+class FlowUnderTest:
+    """A flow to send messages to. What it sends is kept here, to be looked at.
+
+    A message that is backed out comes again, as from a queue, until the flow is done with it. Use it as a context
+    manager, or `close` it.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path | FlowDefinition,
+        *,
+        environment: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        now: datetime = NOON,
+        refuse: Mapping[tuple[str, str], str] | None = None,
+    ) -> None:
+        """`refuse`: what the server does not take, (node, queue or topic) -> why."""
+        loaded = folder if isinstance(folder, FlowDefinition) else load_flow(folder, environment, parameters)
+        self.definition: FlowDefinition = loaded
+        self.flow = compile_flow(self.definition, measured=True)
+        self.now = now
+        self._refuse = dict(refuse or {})
+        self._stack = ExitStack()
+        state = Path(self._stack.enter_context(TemporaryDirectory(prefix="heliograph-")))
+        self._databases = Databases(DataSources(dict.fromkeys(self._source_names()), state))
+        self._stack.callback(self._databases.close)
+        self._store = SqliteAggregationStore(":memory:")
+        self._stack.callback(self._store.close)
+        self.subscriptions = SubscriptionRegistry()
+        self._stack.callback(self.subscriptions.close)
+        self._traced: list[str] = []
+        self.statistics = Statistics()
+        self._resources = Resources(
+            database=self._databases,
+            aggregation=self._store,
+            subscriptions=self.subscriptions,
+            trace=self._trace,
+            statistics=self.statistics,
+        )
+        self._sent = 0
+        self.queues: dict[str, list[Envelope]] = {}
+        """Messages by queue, in the order in which they were put."""
+        self.topics: dict[str, list[Envelope]] = {}
+        """Publications by topic."""
+        self.files: dict[str, bytes] = {}
+        """What files have in them, by directory and name."""
+        self.responses: list[Respond] = []
+        """Answers to HTTP requests."""
+        self.dead_letters: list[DeadLetter] = []
+        self.failures: list[Failure] = []
+        """Messages that did not get through."""
+        self.logged: list[LogEvent] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of databases and temporary files."""
+        self._stack.close()
+
+    # Doing
+
+    def send(self, body: str | bytes | Envelope, node: str | None = None, **fields: Any) -> Result:
+        """Give the flow a message, and say what became of it.
+
+        `node` is needed if the flow has several inputs. `fields` are those of `Envelope`. A message without an
+        identifier gets one, the same in every run.
+        """
+        envelope = self._envelope(body, fields)
+        entry = self._entry(node)
+        for _ in range(_MOST_ATTEMPTS):
+            (outcome,) = self.flow.process(entry, [envelope], self._resources, self.now, self._refuse or None)
+            self._finish(outcome)
+            if outcome.result is not Result.BACKOUT:
+                break
+            envelope = replace(envelope, backout_count=envelope.backout_count + 1)
+        if outcome.result is not Result.DONE:
+            self._fail(outcome)
+        return outcome.result
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass; what times out, does."""
+        self.now += timedelta(seconds=seconds)
+        for timer in self.flow.due(self.now, self._resources):
+            outcome = self.flow.expire(timer, self.now, self._resources, self._refuse or None)
+            self._finish(outcome)
+            if outcome.result is not Result.DONE:
+                self._fail(outcome)
+        self._store.commit()
+
+    def database(self, source: str = "") -> TestDatabase:
+        """A data source of the flow, empty at first: to load rows before, and to look at them afterwards."""
+        return TestDatabase(self._databases, source)
+
+    # Looking
+
+    def queue(self, name: str) -> list[Envelope]:
+        """What was put on a queue."""
+        return self.queues.get(name, [])
+
+    def topic(self, name: str) -> list[Envelope]:
+        """What was published on a topic."""
+        return self.topics.get(name, [])
+
+    @property
+    def trace(self) -> str:
+        """What Trace nodes wrote."""
+        return "".join(self._traced)
+
+    # Inside
+
+    def _source_names(self) -> Sequence[str]:
+        declared = self.definition.settings.get("data_sources") or {}
+        used = [node.properties.get("data_source", "") for node in self.definition.nodes.values()]
+        return [name for name in {*declared, *used} if name]
+
+    def _entry(self, node: str | None) -> str:
+        if node is not None:
+            return node
+        if len(self.flow.inputs) != 1:
+            raise Problem(f"The flow has several inputs; say which: {', '.join(self.flow.inputs)}.")
+        return next(iter(self.flow.inputs))
+
+    def _envelope(self, body: str | bytes | Envelope, fields: Mapping[str, Any]) -> Envelope:
+        self._sent += 1
+        envelope = body if isinstance(body, Envelope) else Envelope(body.encode() if isinstance(body, str) else body)
+        envelope = replace(envelope, **fields)
+        if not envelope.message_id:
+            envelope = replace(envelope, message_id=b"test message %d" % self._sent)
+        return envelope
+
+    def _trace(self, destination: str, text: str) -> None:
+        self._traced.append(text)
+
+    def _finish(self, outcome: Outcome) -> None:
+        self.logged.extend(outcome.logged)
+        if outcome.result is Result.DONE:
+            self._store.commit()
+            self._databases.commit_all()
+        else:
+            self._store.rollback()
+            self._databases.rollback_all()
+        for effect in outcome.effects:
+            self._carry_out(effect)
+
+    def _fail(self, outcome: Outcome) -> None:
+        record = outcome.exception
+        assert record is not None
+        self.failures.append(Failure(outcome.result, record.innermost().text, record.describe()))
+
+    def _carry_out(self, effect: Effect) -> None:
+        match effect:
+            case Put():
+                self.queues.setdefault(effect.queue, []).append(effect.envelope)
+            case Publish():
+                self.topics.setdefault(effect.topic, []).append(effect.envelope)
+            case WriteFile():
+                name = str(Path(effect.directory) / effect.name)
+                before = self.files.get(name, b"") if effect.append else b""
+                self.files[name] = before + effect.data
+            case Respond():
+                self.responses.append(effect)
+            case DeadLetter():
+                self.dead_letters.append(effect)

@@ -1,0 +1,182 @@
+"""Runs the test cases of a flow, and reports."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from heliograph.errors import Problem
+from heliograph.flow.definition.flow import Place
+from heliograph.flow.definition.loading import load_flow
+from heliograph.flow.engine.building import Building
+from heliograph.flow.envelope import Envelope
+from heliograph.flow.formats.catalogue import Catalogue
+from heliograph.flow.testing.case import Case, ExpectedMessage, read_cases
+from heliograph.flow.testing.comparing import body_difference, message_differences
+from heliograph.flow.testing.flow_under_test import FlowUnderTest
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """What came of one case."""
+
+    name: str
+    place: Place
+    differences: tuple[str, ...]
+    """Empty if it passed; each begins with the place of what was expected."""
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything came as expected."""
+        return not self.differences
+
+
+@dataclass(slots=True)
+class Report:
+    """What came of all cases."""
+
+    results: list[CaseResult] = field(default_factory=list)
+
+    @property
+    def passed(self) -> bool:
+        """Whether all did."""
+        return all(result.passed for result in self.results)
+
+    def text(self) -> str:
+        """For people."""
+        lines = []
+        for result in self.results:
+            lines.append(f"{'ok  ' if result.passed else 'FAIL'}  {result.name}  ({result.seconds * 1000:.0f} ms)")
+            for difference in result.differences:
+                lines += [f"      {line}" for line in difference.splitlines()]
+        failed = sum(not result.passed for result in self.results)
+        lines.append(f"{len(self.results) - failed} passed, {failed} failed")
+        return "\n".join(lines)
+
+
+def run_tests(folder: str | Path, names: Iterable[str] = ()) -> Report:
+    """Run the cases in tests/ of a flow's folder; with names, only those whose names have one of them inside."""
+    folder = Path(folder)
+    files = sorted((folder / "tests").glob("*.yaml"))
+    if not files:
+        raise Problem(f"{folder}/tests: there are no test cases (NAME.yaml)")
+    wanted = tuple(names)
+    report = Report()
+    for file in files:
+        for case in read_cases(file, f"tests/{file.name}"):
+            if not wanted or any(name in case.name for name in wanted):
+                report.results.append(run_case(folder, case))
+    if not report.results:
+        raise Problem(f"{folder}/tests: no test case has {' or '.join(wanted)} in its name")
+    return report
+
+
+def run_case(folder: Path, case: Case) -> CaseResult:
+    """Run one case. A flow that cannot be loaded is a Problem, not a failed case."""
+    began = perf_counter()
+    definition = load_flow(folder, case.environment, case.parameters)
+    with FlowUnderTest(definition, now=case.now, refuse=case.refuse) as flow:
+        for source, tables in case.tables.items():
+            for table, rows in tables.items():
+                flow.database(source).load(table, rows)
+        for source, sql in case.sql.items():
+            for statement in filter(str.strip, sql.split(";")):
+                flow.database(source).execute(statement)
+        for step in case.steps:
+            if step.wait is not None:
+                flow.wait(step.wait)
+            else:
+                flow.send(step.body, step.node, **step.envelope)
+        differences = tuple(_Comparison(case, flow, Building(definition).catalogue).differences())
+    return CaseResult(case.name, case.place, differences, perf_counter() - began)
+
+
+class _Comparison:
+    def __init__(self, case: Case, flow: FlowUnderTest, catalogue: Catalogue) -> None:
+        self._case = case
+        self._expected = case.expected
+        self._flow = flow
+        self._catalogue = catalogue
+
+    def differences(self) -> Iterator[str]:
+        expected, flow = self._expected, self._flow
+        yield from self._failures()
+        yield from self._messages("queue", expected.queues, flow.queues)
+        yield from self._messages("topic", expected.topics, flow.topics)
+        files = {name: [Envelope(data)] for name, data in flow.files.items()}
+        yield from self._messages("file", expected.files, files)
+        yield from self._responses()
+        if expected.trace is not None and expected.trace.strip() != flow.trace.strip():
+            picture = body_difference(expected.trace.strip().encode(), flow.trace.strip().encode())
+            yield f"{expected.places['trace']}: the trace differs\n{picture}"
+        for source, tables in expected.tables.items():
+            for table, rows in tables.items():
+                yield from self._rows(source, table, rows)
+
+    def _failures(self) -> Iterator[str]:
+        error, failures = self._expected.error, self._flow.failures
+        if error is None:
+            for failure in failures:
+                yield f"{self._case.place}: a message failed ({failure.result.value})\n{failure.exceptions}"
+        elif not failures:
+            yield f"{self._expected.places['error']}: expected an error with {error!r}, but no message failed"
+        elif not any(error.lower() in failure.exceptions.lower() for failure in failures):
+            reasons = "\n".join(failure.exceptions for failure in failures)
+            yield f"{self._expected.places['error']}: expected an error with {error!r}, found\n{reasons}"
+
+    def _messages(
+        self, what: str, expected: Mapping[str, list[ExpectedMessage]], found: Mapping[str, list[Envelope]]
+    ) -> Iterator[str]:
+        for name in found.keys() - expected.keys():
+            place = self._expected.places[f"{what}s"]
+            yield f"{place}: {what} {name}: {_counted(len(found[name]))} not expected\n{_pictures(found[name])}"
+        for name, messages in expected.items():
+            came = found.get(name, [])
+            for number, (wanted, message) in enumerate(zip(messages, came, strict=False), 1):
+                of = f"{what} {name}" + (f", message {number}" if len(messages) > 1 else "")
+                for difference in message_differences(wanted, message, self._catalogue):
+                    yield f"{wanted.place}: {of}: {difference}"
+            if len(messages) != len(came):
+                place = messages[0].place if messages else self._expected.places[f"{what}s"]
+                more = _pictures(came[len(messages) :])
+                yield f"{place}: {what} {name}: expected {_counted(len(messages))}, found {len(came)}\n{more}".rstrip()
+
+    def _responses(self) -> Iterator[str]:
+        expected, found = self._expected.responses, self._flow.responses
+        for wanted, response in zip(expected, found, strict=False):
+            if wanted.status is not None and wanted.status != response.status:
+                yield f"{wanted.place}: response: expected status {wanted.status}, found {response.status}"
+            for name, value in wanted.headers.items():
+                if response.headers.get(name) != value:
+                    yield f"{wanted.place}: response: {name}: expected {value!r}, found {response.headers.get(name)!r}"
+            for difference in message_differences(wanted, Envelope(response.body), self._catalogue):
+                yield f"{wanted.place}: response: {difference}"
+        if len(expected) != len(found):
+            place = self._expected.places["responses"]
+            yield f"{place}: expected {len(expected)} responses, found {len(found)}"
+
+    def _rows(self, source: str, table: str, expected: list[dict[str, Any]]) -> Iterator[str]:
+        place = self._expected.places["database"]
+        try:
+            found = self._flow.database(source).rows(table)
+        except Problem as problem:
+            yield f"{place}: table {table}: {problem}"
+            return
+        if found != expected:
+            lines = _row_lines(expected), _row_lines(found)
+            picture = body_difference(lines[0].encode(), lines[1].encode())
+            yield f"{place}: table {table}: the rows differ\n{picture}"
+
+
+def _row_lines(rows: list[dict[str, Any]]) -> str:
+    return "\n".join(", ".join(f"{name}: {value!r}" for name, value in row.items()) for row in rows)
+
+
+def _counted(number: int) -> str:
+    return f"{number} message" if number == 1 else f"{number} messages"
+
+
+def _pictures(messages: Iterable[Envelope]) -> str:
+    return "\n".join(f"  {message.body[:200]!r}" for message in messages)

@@ -1,0 +1,1 @@
+"""FORMAT patterns: datetimes and numbers as text, both ways."""

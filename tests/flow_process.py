@@ -1,0 +1,82 @@
+"""Flows in processes of their own, for tests that kill them; and their files.
+
+python flow_process.py FOLDER STATE SERVER     runs a flow until SIGTERM
+"""
+
+import logging
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from running import Lines, environment
+
+_READY = "the flow is ready"
+
+
+def write_flow(folder: Path, nodes: str, connections: str, settings: str, files: dict[str, str]) -> Path:
+    """A flow's folder: `nodes` and `connections` have one in each line."""
+    folder.mkdir(parents=True, exist_ok=True)
+    indented = "".join(f"  {line.strip()}\n" for line in nodes.strip().splitlines())
+    wires = "".join(f"  - {line.strip()}\n" for line in connections.strip().splitlines())
+    text = f"flow: tested\n{settings.strip()}\nnodes:\n{indented}connections:\n{wires}"
+    (folder / "flow.yaml").write_text(text)
+    for name, content in files.items():
+        (folder / name).write_text(content)
+    return folder
+
+
+class FlowProcess:
+    """A flow that runs in a process."""
+
+    def __init__(self, folder: Path, state: Path, url: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, str(folder), str(state), url],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(),
+        )
+        self.out, self.log = Lines(self.process.stdout), Lines(self.process.stderr)
+
+    def wait_until_ready(self) -> None:
+        self.out.wait_for(_READY)
+
+    def terminate(self) -> int:
+        """Ask it to stop, and wait until it has; its exit status."""
+        self.process.send_signal(signal.SIGTERM)
+        return self._gone()
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self._gone()
+
+    def _gone(self) -> int:
+        status = self.process.wait(20)
+        self.out.close()
+        self.log.close()
+        return status
+
+
+def main() -> None:
+    from heliograph.flow.definition.loading import load_flow
+    from heliograph.flow.runner.groups import run_groups
+
+    folder, state, server = sys.argv[1:]
+    logging.basicConfig(level=logging.INFO)
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    statistics = run_groups(
+        load_flow(folder),
+        state=Path(state),
+        stop=stop,
+        server=server,
+        on_ready=lambda _: print(_READY, flush=True),
+    )
+    print(statistics.table(), flush=True)
+
+
+if __name__ == "__main__":
+    main()
