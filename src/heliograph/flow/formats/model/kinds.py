@@ -22,6 +22,7 @@ KINDS = {
 }
 IMPORTS = {
     ".cpy": "heliograph.flow.formats.copybook",
+    ".mt": "heliograph.flow.formats.swift",
     ".xsd": "heliograph.flow.formats.xsd",
 }
 

@@ -27,6 +27,7 @@ properties for that format, `physical` those for all. `import: [{file: NAME.cpy,
 from collections.abc import Mapping
 from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
+from importlib import resources
 from pathlib import PurePath
 from typing import Any
 
@@ -50,6 +51,7 @@ from heliograph.flow.formats.model.problem import ModelProblem
 from heliograph.flow.formats.model.properties import checked
 
 MODEL_SUFFIX = ".model.yaml"
+SHIPPED_SUFFIX = ".mt"
 ORDERS = {order.value: order for order in Order}
 TYPES = {kind.value: kind for kind in Type}
 KEYS = {"name", "type", "occurs", "default", "nillable", "values", "namespace", "physical", *ORDERS}
@@ -116,10 +118,11 @@ class _ModelFile:
     def _import(self, entry: Entry, messages: dict[str, Message]) -> None:
         options = {key: value.value for key, value in entry.mapping().items()}
         file = str(options.pop("file", ""))
-        if file not in self._sources:
-            raise ModelProblem(entry.place, f"expected a file beside this one, found {file!r}")
+        text = self._sources.get(file) or _shipped(file)
+        if text is None:
+            raise ModelProblem(entry.place, f"expected a file beside this one or a shipped one, found {file!r}")
         self.imported.add(file)
-        brought = import_for(PurePath(file).suffix, entry.place)(self._sources[file], file, options, entry.place)
+        brought = import_for(PurePath(file).suffix, entry.place)(text, file, options, entry.place)
         for name, message in brought.messages.items():
             if name in messages:
                 raise ModelProblem(entry.place, f"there is a message {name} already")
@@ -195,6 +198,12 @@ class _ModelFile:
                 place = keys[name if name in keys else "physical"].place
                 result[name] = checked({**shared, **own}, kind_named(form.kind, place).properties, place)
         return result
+
+
+def _shipped(file: str) -> str | None:
+    """The text of a model that comes with this package, such as MT543.mt."""
+    shipped = resources.files("heliograph.flow.formats.swift") / file
+    return shipped.read_text("utf-8") if file.endswith(SHIPPED_SUFFIX) and shipped.is_file() else None
 
 
 def _mapping(keys: Mapping[str, Entry], name: str) -> dict[str, Entry]:

@@ -14,7 +14,7 @@ from heliograph.flow.tree import Part, Text
 
 Named = TypeVar("Named")
 
-SUFFIXES = (".model.yaml", ".cpy", ".xsd")
+SUFFIXES = (".model.yaml", ".cpy", ".mt", ".xsd")
 
 
 class Models:
@@ -28,7 +28,7 @@ class Models:
 
     @classmethod
     def load(cls, folder: Path) -> "Models":
-        """All model files in a folder: `NAME.model.yaml`, `NAME.cpy`, `NAME.xsd`. No folder is no models."""
+        """All model files in a folder: `NAME.model.yaml`, `NAME.cpy`, `NAME.mt`, `NAME.xsd`. No folder is no models."""
         paths = sorted(path for path in folder.glob("*") if path.name.endswith(SUFFIXES)) if folder.is_dir() else []
         return cls({path.name: path.read_text("utf-8") for path in paths})
 

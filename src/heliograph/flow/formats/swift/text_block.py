@@ -1,0 +1,199 @@
+"""Block 4 of a SWIFT message: fields in lines, and sequences between 16R and 16S, taken apart when somebody looks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from heliograph.flow.formats.paths import path_of
+from heliograph.flow.formats.problem import CANNOT_READ, CANNOT_WRITE, FormatProblem
+from heliograph.flow.formats.swift.content import FIELD_TAG, Content
+from heliograph.flow.formats.swift.elements import Field, Sequence
+from heliograph.flow.formats.swift.field_format import FieldFormat, plain
+from heliograph.flow.tree import Element
+from heliograph.flow.tree.types import NAME_VALUE
+
+START, END = "16R", "16S"
+GENERIC = FieldFormat("", ":4!c/[8c]/~", ("Qualifier", "Issuer", "Value"))
+"""What most fields look like; for messages without a model."""
+ONE_VALUE = FieldFormat("", "~")
+
+
+@dataclass(slots=True)
+class SequenceModel:
+    """What is known of a sequence; without content anything may be in it."""
+
+    content: Content | None = None
+    fields: Mapping[str, FieldFormat] = field(default_factory=dict)
+    """By tag."""
+    inner: "Mapping[str, SequenceModel]" = field(default_factory=dict)
+    """By code."""
+
+
+UNKNOWN = SequenceModel()
+
+
+class TextReader:
+    """Takes the sequences and fields of one message apart."""
+
+    def __init__(self, title: str, separator: str, first_line: int) -> None:
+        self.title = title
+        self.separator = separator
+        self.first_line = first_line
+        self.pieces: list[str] = []
+
+    def block(self, text: str, model: SequenceModel, parent: Element) -> Element:
+        """The element of the block, of what stands between its first line end with a colon and its last line end."""
+        self.pieces = pieces = text.split(self.separator) if text else []
+        block = Sequence("Block4", pieces, 0, len(pieces), model, parent, self)
+        block.line_end = self.separator[:-1]
+        return block
+
+    def take_apart(self, element: Field | Sequence) -> None:
+        """Make the children of a sequence or of a field."""
+        if type(element) is Field:
+            self._components(element)
+        elif type(element) is Sequence:
+            self._members(element)
+
+    def _components(self, element: Field) -> None:
+        piece = element.text or ""
+        tag, _, text = piece.partition(":")
+        form = element.form
+        children = form.read(element, text)
+        if children is None:
+            self._fail(element, piece, f"{form.notation} in field {tag}", repr(text))
+        element._children = children
+        element._open = None
+
+    def _members(self, sequence: Sequence) -> None:
+        pieces, at, last, model = sequence.pieces or [], sequence.begin, sequence.end, sequence.model
+        fields = model.fields
+        is_generic = GENERIC.fits
+        children: list[Element] = []
+        names: list[str] = []
+        add, name = children.append, names.append
+        while at < last:
+            piece = pieces[at]
+            tag, _, text = piece.partition(":")
+            if tag == START:
+                end = self._end_of(sequence, at, text, last)
+                name(text)
+                add(Sequence(text, pieces, at + 1, end, model.inner.get(text, UNKNOWN), sequence, self))
+                at = end + 1
+                continue
+            form = fields.get(tag)
+            if form is None:
+                self._check_tag(sequence, piece)
+                form = GENERIC if is_generic(text) else ONE_VALUE
+            name(tag)
+            if form.names:
+                add(Field("F" + tag, piece, form, sequence, self))
+            elif form.fits(text) is None:
+                self._fail(sequence, piece, f"{form.notation} in field {tag}", repr(text))
+            else:
+                add(new_value("F" + tag, text, sequence))
+            at += 1
+        if model.content is not None and not model.content.fits(names):
+            expected, found, place = model.content.misfit(names)
+            self._misfit(sequence, children, expected, found, place)
+        sequence._children = children
+        sequence._open = None
+
+    def _check_tag(self, sequence: Sequence, piece: str) -> None:
+        tag, colon, _ = piece.partition(":")
+        if not colon or FIELD_TAG.fullmatch(tag) is None:
+            self._fail(sequence, piece, "a tag such as :20C:", f":{piece[:40]}")
+        if tag == END:
+            self._fail(sequence, piece, f"a field, or {START}", f":{piece}")
+
+    def _end_of(self, sequence: Sequence, start: int, code: str, last: int) -> int:
+        """The place of the piece that ends the sequence that begins here."""
+        pieces = self.pieces
+        closing, opening = f"{END}:{code}", f"{START}:{code}"
+        at, depth = start, 0
+        while True:
+            try:
+                end = pieces.index(closing, at + 1, last)
+            except ValueError:
+                self._fail(sequence, pieces[start], f":{closing} behind :{opening}", "the end of what is around it")
+            depth += pieces[at + 1 : end].count(opening)  # hardly ever one inside itself
+            if depth == 0:
+                return end
+            depth -= 1
+            at = end
+
+    def _misfit(self, sequence: Sequence, children: list[Element], expected: str, found: str, place: int) -> NoReturn:
+        at = sequence.begin
+        for child in children[:place]:
+            at = child.end + 1 if type(child) is Sequence else at + 1
+        raise FormatProblem(self.title, expected, found, path=path_of(sequence), line=self.line(at))
+
+    def _fail(self, element: Element, piece: str, expected: str, found: str) -> NoReturn:
+        line = self.line_of(piece, element if type(element) is Sequence else None)
+        raise FormatProblem(self.title, expected, found, path=path_of(element), line=line, number=CANNOT_READ)
+
+    def line_of(self, piece: str | None, within: Sequence | None) -> int:
+        """The line that a piece begins in."""
+        first = within.begin if within is not None else 0
+        places = (at for at in range(first, len(self.pieces)) if self.pieces[at] is piece)
+        return self.line(next(places, first))
+
+    def line(self, place: int) -> int:
+        """The line that the piece at this place begins in."""
+        return self.first_line + sum(1 + piece.count("\n") for piece in self.pieces[:place])
+
+
+def new_value(name: str, value: str, parent: Element) -> Element:
+    """A field that is one value."""
+    element = Element(name, value, NAME_VALUE)
+    element.parent = parent
+    return element
+
+
+class TextWriter:
+    """Puts a message's text together: what has not changed keeps its own."""
+
+    def __init__(self, title: str, line_end: str) -> None:
+        self.title = title
+        self.line_end = line_end
+
+    def block(self, block: Element, model: SequenceModel) -> str:
+        """The text of the block, with its first line end and its last."""
+        pieces: list[str] = []
+        self._sequence(block, model, pieces)
+        end = self.line_end
+        return f"{end}:{f'{end}:'.join(pieces)}{end}" if pieces else end
+
+    def _sequence(self, sequence: Element, model: SequenceModel, out: list[str]) -> None:
+        if type(sequence) is Sequence and sequence.pieces is not None:
+            out += sequence.pieces[sequence.begin : sequence.end]
+            return
+        names: list[str] = []
+        for child in sequence.children:
+            name = child.name
+            if type(child) is Field and child.text is not None:
+                names.append(name[1:])
+                out.append(child.text)
+            elif name[0] == "F" and FIELD_TAG.fullmatch(name, 1):
+                names.append(name[1:])
+                out.append(f"{name[1:]}:{self._field(child, model.fields.get(name[1:]))}")
+            else:
+                names.append(name)
+                out.append(f"{START}:{name}")
+                self._sequence(child, model.inner.get(name, UNKNOWN), out)
+                out.append(f"{END}:{name}")
+        if model.content is not None and not model.content.fits(names):
+            expected, found, _ = model.content.misfit(names)
+            raise FormatProblem(self.title, expected, found, path=path_of(sequence), number=CANNOT_WRITE)
+
+    def _field(self, element: Element, form: FieldFormat | None) -> str:
+        children = element.children
+        if element.value is not None or not children:
+            text = plain(element.value)
+        else:
+            text = (form or GENERIC).write({child.name: child.value for child in children}, self.line_end)
+        checked = form or (GENERIC if children else None)
+        if checked is not None and checked.fits(text) is None:
+            expected = checked.notation + (f" of {', '.join(checked.names)}" if checked.names else "")
+            raise FormatProblem(self.title, expected, repr(text), path=path_of(element), number=CANNOT_WRITE)
+        return text

@@ -1,0 +1,37 @@
+"""TDS: tagged and delimited text. See `properties` for the words, `plan` for what a model means."""
+
+from collections.abc import Mapping
+
+from heliograph.flow.formats.charsets import charset, named_charset
+from heliograph.flow.formats.model import Message, PhysicalFormat, Property, Source
+from heliograph.flow.formats.tds.faults import Faults, Spot
+from heliograph.flow.formats.tds.plan import plan
+from heliograph.flow.formats.tds.properties import PROPERTIES
+from heliograph.flow.formats.tds.reading import generate_reader
+from heliograph.flow.formats.tds.writing import generate_writer
+from heliograph.flow.tree import Text
+
+__all__ = ["KIND", "Tds"]
+
+
+class Tds:
+    """The kind of format."""
+
+    properties: Mapping[str, Property] = PROPERTIES
+
+    def generate(self, message: Message, form: PhysicalFormat, text: Text) -> Source:
+        """See Kind."""
+        planned = plan(message, form)
+        given = form.properties.get("encoding")
+        characters = (
+            named_charset(given) if given and not given.isdigit() else charset(int(given or text.ccsid), text.encoding)
+        )
+        source = Source(f"{message.name} as {form.name}")
+        spots: dict[int, Spot] = {}
+        faults = Faults(planned.title, characters.name, spots)
+        generate_reader(planned, source, characters, faults, spots)
+        generate_writer(planned, source, characters, faults, spots)
+        return source
+
+
+KIND = Tds()
