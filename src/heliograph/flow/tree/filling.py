@@ -43,9 +43,12 @@ def fill_one(parent: Element, name: str, item: Any) -> None:
     """Set the first child of a name, as `fill` does."""
     child = parent.first(name)
     if child is None:
+        if type(parent) is Element and type(item) is Element and item._children is None and item._open is None:
+            # Made with its value: the part is told once.
+            parent.append(Element(name, item.value))
+            return
         child = parent.ensure(name)
-    else:
-        child.touch()
+    child.touch()
     if type(item) is Element and item._children is None and item._open is None and child._children is None:
         child.value = item.value
     else:

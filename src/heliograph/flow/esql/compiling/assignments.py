@@ -187,13 +187,10 @@ def set_path(context: Context, node: syntax.Node, start: Base, path: tuple[StepC
 
 
 def _set_value(context: Context, parent: str, last: StepCode, code: Code) -> None:
-    if last.from_end or (not code.nullable and not last.simple):
+    if last.from_end:
         context.emit(f"{paths.make(context, parent, (last,))}.set_value({code.text})")
     elif last.simple:
-        if code.nullable:
-            context.emit(f"{context.use('set_field')}({parent}, {last.name}, {code.text})")
-        else:
-            context.emit(f"{parent}.ensure({last.name}).set_value({code.text})")
+        context.emit(f"{context.use('set_field')}({parent}, {last.name}, {code.text})")
     elif last.name is not None:
         context.emit(f"{context.use('set_nth')}({parent}, {last.name}, {last.index}, {code.text})")
     else:

@@ -6,23 +6,29 @@ NULL deletes a field. A scalar replaces the value and leaves children as they ar
 from collections.abc import Iterable
 from typing import Any
 
-from heliograph.flow.esql.runtime.paths import ensure_match, ensure_nth
+from heliograph.flow.esql.runtime.paths import ensure_match, ensure_nth, match, nth
 from heliograph.flow.esql.runtime.references import discard
 from heliograph.flow.tree import Element, Part, Step
 from heliograph.flow.tree.filling import fill, fill_one
+from heliograph.flow.tree.types import NAME
 from heliograph.flow.values.errors import ExpressionError
 from heliograph.flow.values.types import type_of
 
 BAD_ASPECT = 2434
-_NAME = 0x01000000
 
 
 def set_field(parent: Element, name: str, value: Any) -> None:
     """Set the first child of this name."""
-    if value is not None:
-        parent.ensure(name).set_value(value)
+    child = parent.first(name)
+    if value is None:
+        _remove(child)
+    elif child is not None:
+        child.set_value(value)
+    elif type(parent) is Element:
+        # Made with its value: the part is told once.
+        parent.append(Element(name, value))
     else:
-        _remove(parent.first(name))
+        parent.ensure(name).set_value(value)
 
 
 def set_nth(parent: Element, name: str, number: Any, value: Any) -> None:
@@ -30,15 +36,20 @@ def set_nth(parent: Element, name: str, number: Any, value: Any) -> None:
     if value is not None:
         ensure_nth(parent, name, number).set_value(value)
     else:
-        _remove(parent.nth(name, number))
+        _remove(nth(parent, name, number))
 
 
 def set_match(parent: Element, step: Step, number: Any, value: Any) -> None:
     """Set the number-th child that the step looks for."""
-    if value is not None:
-        ensure_match(parent, step, number).set_value(value)
+    child = match(parent, step, number)
+    if value is None:
+        _remove(child)
+    elif child is not None:
+        child.set_value(value)
+    elif number == 1 and type(parent) is Element:
+        parent.append(Element(step.name or "", value, NAME if step.type is None else step.type, step.namespace or ""))
     else:
-        _remove(parent.match_nth(step, number))
+        ensure_match(parent, step, number).set_value(value)
 
 
 def set_here(target: Element, value: Any) -> None:
@@ -77,7 +88,7 @@ def set_fields(parent: Element, *items: Any) -> None:
 def copy_nth(parent: Element, name: str, number: Any, source: Element | None) -> None:
     """Give the number-th child of this name the content of the source; without one, remove it."""
     if source is None:
-        _remove(parent.nth(name, number))
+        _remove(nth(parent, name, number))
     else:
         ensure_nth(parent, name, number).take_content(source)
 
@@ -85,7 +96,7 @@ def copy_nth(parent: Element, name: str, number: Any, source: Element | None) ->
 def copy_match(parent: Element, step: Step, number: Any, source: Element | None) -> None:
     """Give the number-th child that the step looks for the content of the source; without one, remove it."""
     if source is None:
-        _remove(parent.match_nth(step, number))
+        _remove(match(parent, step, number))
     else:
         ensure_match(parent, step, number).take_content(source)
 
@@ -159,7 +170,7 @@ def set_aspect(target: Element, aspect: str, value: Any) -> None:
 def _name_as(row: Element, step: Step) -> None:
     row.name = step.name or ""
     row.namespace = step.namespace or ""
-    row.type = _NAME if step.type is None else step.type
+    row.type = NAME if step.type is None else step.type
 
 
 def _unparted(source: Part) -> Element:
