@@ -1,11 +1,11 @@
-"""The ESQL of the measured flows: that of the published report where it prints it, our own where it says only in words."""
-
-from collections.abc import Sequence
+"""The ESQL of the measured flows: the published report's where it prints it, our own where it says only in words."""
 
 SIMPLE = """\
 SET OutputRoot=InputRoot;
 SET OutputRoot.XML.CSIM.A1='x';
 """
+
+COPY = "SET OutputRoot=InputRoot;\n"
 
 COMPLEX = """\
 Set OutputRoot=InputRoot;
@@ -50,13 +50,28 @@ SET OutputRoot.XML.CSIM.Data.Statement[] =
 FROM InputRoot.XML.CSIM.Data.Invoice[] AS I WHERE I.Surname <> 'Shop');
 """
 
+FILTER = "RETURN Root.MQRFH2.usr.Colour = 'red';\n"
+
+SWIFT = """\
+SET OutputRoot = InputRoot;
+SET OutputRoot.MRM.Block4.GENL.F20C.Reference = 'CHANGED';
+"""
+
+JOIN = """\
+SET OutputRoot.MQMD = InputRoot.MQMD;
+SET OutputRoot.XML.Replies.CSIM[1] = InputRoot.ComIbmAggregateReplyBody.Reply1.XML.CSIM;
+SET OutputRoot.XML.Replies.CSIM[2] = InputRoot.ComIbmAggregateReplyBody.Reply2.XML.CSIM;
+SET OutputRoot.XML.Replies.CSIM[3] = InputRoot.ComIbmAggregateReplyBody.Reply3.XML.CSIM;
+SET OutputRoot.XML.Replies.CSIM[4] = InputRoot.ComIbmAggregateReplyBody.Reply4.XML.CSIM;
+"""
+
 INSERT_DELETE = """\
 INSERT INTO Database.STOCK (NUMBER, THING) VALUES (100000, Body.CSIM.A2);
 DELETE FROM Database.STOCK AS S WHERE S.NUMBER = 100000;
 """
 
 UPDATE = """\
-DECLARE chosen INTEGER CAST(RAND() * 1000 AS INTEGER);
+DECLARE chosen INTEGER CAST(RAND() * 999 AS INTEGER);
 UPDATE Database.STOCK AS S SET THING = Body.CSIM.A2 WHERE S.NUMBER = chosen;
 """
 
@@ -74,23 +89,5 @@ WHILE i < {entries} DO
     SET i = i + 1;
 END WHILE;
 """
-    return f"""\
-SET OutputRoot = InputRoot;
-{others if entries > 1 else ""}\
-SET OutputLocalEnvironment.Destination.RouterList.DestinationData[{entries}].labelName = 'last';
-"""
-
-
-def conversion(source: str, target: str, fields: Sequence[str]) -> str:
-    """Copy every field from one format to another."""
-    read = "InputRoot.XML.Record" if source == "xml" else "InputRoot.MRM"
-    write = "OutputRoot.XML.Converted" if target == "xml" else "OutputRoot.MRM"
-    lines = ["SET OutputRoot.MQMD = InputRoot.MQMD;"]
-    if target != "xml":
-        lines += [
-            "SET OutputRoot.Properties.MessageSet = 'record';",
-            "SET OutputRoot.Properties.MessageType = 'Record';",
-            f"SET OutputRoot.Properties.MessageFormat = '{target.upper()}';",
-        ]
-    lines += [f"SET {write}.{name} = {read}.{name};" for name in [*fields, "Padding"]]
-    return "\n".join(lines) + "\n"
+    last = f"SET OutputLocalEnvironment.Destination.RouterList.DestinationData[{entries}].labelName = 'last';\n"
+    return (others if entries > 1 else "") + last
