@@ -62,8 +62,14 @@ def changed(old: str, new: str) -> str:
             "flow.yaml:7:5: QueueOutput out has no input terminal on; it has: in",
         ),
         (changed("-> out.in", "-> outt"), "flow.yaml:7:5: there is no node outt (did you mean out?)"),
-        (changed("-> out.in", "-> in.in"), "flow.yaml:7:5: QueueInput in has no input terminal in; QueueInput has none"),
-        (changed("in.out -> out.in", "in out"), "flow.yaml:7:5: expected NODE.TERMINAL -> NODE.TERMINAL, found 'in out'"),
+        (
+            changed("-> out.in", "-> in.in"),
+            "flow.yaml:7:5: QueueInput in has no input terminal in; QueueInput has none",
+        ),
+        (
+            changed("in.out -> out.in", "in out"),
+            "flow.yaml:7:5: expected NODE.TERMINAL -> NODE.TERMINAL, found 'in out'",
+        ),
         (
             changed("  - in.out -> out.in", "  - in.out -> out.in\n  - in.out -> out"),
             "flow.yaml:8:5: this connection is there twice: first in line 7",
@@ -82,10 +88,13 @@ def changed(old: str, new: str) -> str:
         ),
         (changed("nodes:", "noeds:"), "flow.yaml:3:1: a flow has no noeds (did you mean nodes?); it has:"),
         (changed("  out:", "  2out:"), "flow.yaml:5:3: '2out' cannot be a node's name"),
-        (changed("{type: QueueOutput, queue: R}", "QueueOutput"), "flow.yaml:5:3: expected {type: ..., properties} behind out"),
+        (
+            changed("{type: QueueOutput, queue: R}", "QueueOutput"),
+            "flow.yaml:5:3: expected {type: ..., properties} behind out",
+        ),
         (GOOD + "  - [a", "flow.yaml:8:7: this is not YAML: expected"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_is_told_with_its_place(tmp_path: Path, text: str, expected: str) -> None:
     found = mistakes(tmp_path, text)
     assert any(line.startswith(expected) for line in found), "\n".join(found)
@@ -148,12 +157,24 @@ END MODULE;
     [
         ("Compute", MODULE.replace("BODY", "SET OutputRoot = = 1;"), "work.esql:4:22: "),
         ("Compute", MODULE.replace("BODY", "SET nowhere = 1;"), "work.esql:4:9: "),
-        ("Compute", MODULE.replace("BODY", "").replace("Work", "Wrok"), "flow.yaml:5:42: there is no module Work (did you mean Wrok?)"),
-        ("Filter", MODULE.replace("BODY", ""), "flow.yaml:5:41: module Work in work.esql is a COMPUTE module; expected FILTER"),
-        ("Compute", MODULE.replace("BODY", "PROPAGATE TO LABEL 'gone';"), "work.esql:4:24: there is no label gone; there are: none"),
+        (
+            "Compute",
+            MODULE.replace("BODY", "").replace("Work", "Wrok"),
+            "flow.yaml:5:42: there is no module Work (did you mean Wrok?)",
+        ),
+        (
+            "Filter",
+            MODULE.replace("BODY", ""),
+            "flow.yaml:5:41: module Work in work.esql is a COMPUTE module; expected FILTER",
+        ),
+        (
+            "Compute",
+            MODULE.replace("BODY", "PROPAGATE TO LABEL 'gone';"),
+            "work.esql:4:24: there is no label gone; there are: none",
+        ),
     ],
     ids=["syntax", "names", "module", "kind", "label"],
-)  # fmt: skip
+)
 def test_mistakes_in_esql_are_told_with_the_flow(tmp_path: Path, node: str, esql: str, expected: str) -> None:
     found = mistakes(tmp_path, COMPUTE.replace("NODE", node), work__esql=esql)
     assert any(line.startswith(expected) for line in found), "\n".join(found)
@@ -161,7 +182,9 @@ def test_mistakes_in_esql_are_told_with_the_flow(tmp_path: Path, node: str, esql
 
 def test_mistakes_of_several_esql_files_are_told_together(tmp_path: Path) -> None:
     wrong = MODULE.replace("BODY", "SET ;\n    CALL Nobody();")
-    found = mistakes(tmp_path, COMPUTE.replace("NODE", "Compute"), work__esql=wrong, lib__esql="CREATE FUNCTION F( RETURNS")
+    found = mistakes(
+        tmp_path, COMPUTE.replace("NODE", "Compute"), work__esql=wrong, lib__esql="CREATE FUNCTION F( RETURNS"
+    )
     assert {line.split(":")[0] for line in found if not line.startswith(" ")} == {"work.esql", "lib.esql"}
 
 

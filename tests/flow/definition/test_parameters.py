@@ -41,7 +41,9 @@ def test_values_that_are_handed_in_come_first(tmp_path: Path) -> None:
 
 def test_only_what_the_flow_declares_can_be_given(tmp_path: Path) -> None:
     folder = write_flow(tmp_path, FLOW, parameters___test__yaml="qeue: TEST\n")
-    with pytest.raises(DefinitionProblem, match=r"parameters/test.yaml:1:1: .* no parameter qeue \(did you mean queue\?\)"):
+    with pytest.raises(
+        DefinitionProblem, match=r"parameters/test.yaml:1:1: .* no parameter qeue \(did you mean queue\?\)"
+    ):
         load_flow(folder, "test")
 
 
@@ -52,7 +54,9 @@ def test_an_environment_has_to_be_there(tmp_path: Path) -> None:
 
 
 def test_a_value_of_the_wrong_type_is_told_where_it_is_used(tmp_path: Path) -> None:
-    with pytest.raises(DefinitionProblem, match=r"flow.yaml:4:45: backout_threshold: expected a whole number, found 'x'"):
+    with pytest.raises(
+        DefinitionProblem, match=r"flow.yaml:4:45: backout_threshold: expected a whole number, found 'x'"
+    ):
         load_flow(write_flow(tmp_path, FLOW), parameters={"tries": "x"})
 
 

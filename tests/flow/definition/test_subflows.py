@@ -83,16 +83,32 @@ connections:
   - in.out -> inner.in
   - inner.out -> out
 """
-    flow = FLOW.replace("{type: Subflow, flow: audit}", "{type: Subflow, flow: outer, queue: DEEP}").replace("audit.bad", "again.bad")
+    flow = FLOW.replace("{type: Subflow, flow: audit}", "{type: Subflow, flow: outer, queue: DEEP}").replace(
+        "audit.bad", "again.bad"
+    )
     with flow_under_test(tmp_path, flow, subflows___outer__yaml=outer, **FILES) as under_test:
         under_test.send("good")
         assert list(under_test.queues) == ["DEEP", "SECOND", "GOOD"]
 
 
 def test_an_input_may_lead_straight_to_an_output(tmp_path: Path) -> None:
-    empty = "subflow: audit\nnodes:\n  in: {type: Input}\n  out: {type: Output}\n  bad: {type: Output}\nconnections:\n  - in.out -> out\n"
-    flow = FLOW.replace(", queue: SECOND, text: refused twice", "")
-    with flow_under_test(tmp_path, flow.replace("  bad: {type: QueueOutput, queue: BAD}\n", "").replace("  - audit.bad -> bad\n", ""), subflows___audit__yaml=empty) as under_test:
+    empty = """subflow: empty
+nodes:
+  in: {type: Input}
+  out: {type: Output}
+connections:
+  - in.out -> out
+"""
+    flow = """
+nodes:
+  in: {type: QueueInput, queue: Q}
+  empty: {type: Subflow, flow: empty}
+  good: {type: QueueOutput, queue: GOOD}
+connections:
+  - in.out -> empty
+  - empty.out -> good
+"""
+    with flow_under_test(tmp_path, flow, subflows___empty__yaml=empty) as under_test:
         under_test.send("m")
         assert list(under_test.queues) == ["GOOD"]
 
@@ -100,15 +116,27 @@ def test_an_input_may_lead_straight_to_an_output(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("flow: audit}", "flow: adit}", "flow.yaml:5:26: there is no subflow adit (did you mean audit?); there are: audit"),
+        (
+            "flow: audit}",
+            "flow: adit}",
+            "flow.yaml:5:26: there is no subflow adit (did you mean audit?); there are: audit",
+        ),
         ("flow: audit}", "fluw: audit}", "flow.yaml:5:3: Subflow audit needs a property flow"),
-        ("queue: SECOND", "quee: SECOND", "flow.yaml:6:39: subflow audit has no property quee (did you mean queue?); it has: queue, text"),
-        ("audit.bad ->", "audit.bat ->", "flow.yaml:13:5: subflow audit has no output terminal bat (did you mean bad?); it has: bad, out"),
+        (
+            "queue: SECOND",
+            "quee: SECOND",
+            "flow.yaml:6:39: subflow audit has no property quee (did you mean queue?); it has: queue, text",
+        ),
+        (
+            "audit.bad ->",
+            "audit.bat ->",
+            "flow.yaml:13:5: subflow audit has no output terminal bat (did you mean bad?); it has: bad, out",
+        ),
         ("-> audit.in", "-> audit.on", "flow.yaml:10:5: subflow audit has no input terminal on; it has: in"),
         ("queue: SECOND", "queue: [1]", "flow.yaml:6:39: queue: expected text, found a list"),
         ("  good:", "  x: {type: Input}\n  good:", "flow.yaml:7:3: Input x belongs into a subflow, not into a flow"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_in_the_use_of_a_subflow(tmp_path: Path, old: str, new: str, expected: str) -> None:
     assert old in FLOW
     with pytest.raises(DefinitionProblem) as caught:

@@ -29,6 +29,7 @@ def check_node(
     findings: Findings,
 ) -> NodeDefinition:
     """The node with all properties of its type: those given, checked, and the defaults of the others."""
+    before = findings.count()
     for unknown in given.keys() - kind.properties.keys():
         findings.mistake(
             places.get(unknown, place),
@@ -45,7 +46,7 @@ def check_node(
             properties[property_name] = None
         else:
             properties[property_name] = rule.default
-    if kind.check is not None and None not in properties.values():
+    if kind.check is not None and findings.count() == before:
         for property_name, text in kind.check(properties):
             findings.mistake(places.get(property_name, place), f"{property_name}: {text}")
     return NodeDefinition(name, kind.name, properties, place, dict(places))

@@ -7,7 +7,7 @@ from heliograph.errors import Problem
 from heliograph.flow.definition.flow import NodeDefinition, Place
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
 from heliograph.flow.definition.programs import check_programs
-from heliograph.flow.engine.building import text_of
+from heliograph.flow.engine.building import settings_of
 from heliograph.flow.formats.catalogue import MODELLED
 from heliograph.flow.formats.model.models import Models
 from heliograph.flow.nodes.kinds import KINDS
@@ -67,7 +67,7 @@ def _models(folder: Path, nodes: Mapping[str, NodeDefinition], findings: Finding
     for node in nodes.values():
         if node.properties.get("domain") == MODELLED and node.properties["message_set"]:
             try:
-                models.find(text_of(node.properties))
+                models.find(settings_of(node.properties).text(0, 0))
             except Problem as problem:
                 findings.mistake(node.places.get("message_set", node.place), str(problem))
     return models.sources

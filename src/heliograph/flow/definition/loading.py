@@ -130,7 +130,7 @@ class _Loading:
         known_ends = [
             connection for connection in connections if connection.source in nodes and connection.target in nodes
         ]
-        if nodes or not self._findings.has_mistakes():  # a file that could not be read has no inputs to speak of
+        if nodes or not self._findings.count():  # a file that could not be read has no inputs to speak of
             check_inputs(nodes, known_ends, KINDS, file, self._findings)
         check_loops(nodes, known_ends, self._findings)
         self._check_labels(nodes)

@@ -49,9 +49,9 @@ class Findings:
         """In the order of files and lines."""
         return tuple(map(str, _in_order(self._warnings)))
 
-    def has_mistakes(self) -> bool:
-        """Whether there are any."""
-        return bool(self._mistakes)
+    def count(self) -> int:
+        """How many mistakes there are."""
+        return len(self._mistakes)
 
     def add(self, other: "Findings") -> None:
         """Take over what somebody else has found."""

@@ -70,7 +70,7 @@ def _check_module(
 def _check_mapping(file: str, text: str, sources: Mapping[str, str], findings: Findings) -> None:
     found = Findings()
     _, esql = mapping_text(text, file, found)
-    if found.has_mistakes():
+    if found.count():
         findings.add(found)
         return
     try:

@@ -12,11 +12,11 @@ from heliograph.flow.esql.compiling import compile_program
 from heliograph.flow.esql.parsing import parse_program
 from heliograph.flow.esql.syntax import Program
 from heliograph.flow.formats.catalogue import Catalogue
+from heliograph.flow.formats.messages import MessageSettings
 from heliograph.flow.formats.model.models import Models
 from heliograph.flow.nodes.changes import Changes, changes_of
 from heliograph.flow.nodes.mapping_text import mapping_text
 from heliograph.flow.nodes.programs import parse_others, select_module
-from heliograph.flow.tree import Text
 
 if TYPE_CHECKING:
     from heliograph.flow.engine.node import Target
@@ -33,12 +33,12 @@ class Building:
         """What is behind each label; filled in when nodes are linked, so look only when a message is there."""
         self._programs: dict[tuple[str, str], tuple[Compiled, Changes]] = {}
 
-    def reading(self, definition: NodeDefinition) -> TreeReading:
+    def reading(self, definition: NodeDefinition, *, transactional: bool = False) -> TreeReading:
         """How the node's properties say that messages are read."""
-        return TreeReading(self.catalogue, definition.properties.get("domain", ""), text_of(definition.properties))
+        return TreeReading(self.catalogue, settings_of(definition.properties, transactional=transactional))
 
     def reading_before(self, definition: NodeDefinition) -> TreeReading:
-        """How messages are read that reach the node; by its own properties, if they say something."""
+        """How messages are read that reach the node: as the nearest node before it, or itself, says."""
         ahead, seen = [definition], {definition.name}
         while ahead:
             node = ahead.pop(0)
@@ -48,7 +48,7 @@ class Building:
                 if connection.target == node.name and connection.source not in seen:
                     seen.add(connection.source)
                     ahead.append(self.definition.nodes[connection.source])
-        return TreeReading(self.catalogue)
+        return TreeReading(self.catalogue, MessageSettings())
 
     def module(self, definition: NodeDefinition, kind: str) -> tuple[CompiledModule, Changes]:
         """The ESQL module that a node names, and which input trees it may change."""
@@ -83,10 +83,12 @@ class Building:
         return path, text
 
 
-def text_of(properties: Mapping[str, Any]) -> Text:
-    """How bytes are to be understood, by a node's properties."""
-    return Text(
-        message_set=properties.get("message_set", ""),
-        message_type=properties.get("message_type", ""),
-        message_format=properties.get("message_format", ""),
+def settings_of(properties: Mapping[str, Any], *, domain: str = "", transactional: bool = False) -> MessageSettings:
+    """How messages are to be read, by a node's properties; `domain` is for those that name none."""
+    return MessageSettings(
+        properties.get("domain", "") or domain,
+        properties.get("message_set", ""),
+        properties.get("message_type", ""),
+        properties.get("message_format", ""),
+        transactional,
     )

@@ -45,7 +45,8 @@ class Entry(Node):
     def __init__(self, definition: NodeDefinition, building: "Building") -> None:
         super().__init__(definition, building)
         properties: Mapping[str, Any] = definition.properties
-        self.reading = building.reading(definition)
+        self._readings = (building.reading(definition), building.reading(definition, transactional=True))
+        self._topic: str = properties.get("topic", "") if self.type == "QueueInput" else ""
         self._mode: str = properties.get("transaction", "no")
         self._immediate = properties.get("parse") == "immediate"
         attempts: int = properties.get("backout_threshold", 0) or 1
@@ -71,7 +72,9 @@ class Entry(Node):
         """Send a message through the flow."""
         transactional = self._mode == "yes" or (self._mode == "automatic" and envelope.persistent)
         run = Run(self.flow, envelope, resources, now, transactional, refusals)
-        assembly = Assembly(self.message(envelope), Element("LocalEnvironment"), Element("ExceptionList"))
+        assembly = Assembly(
+            self.message(envelope, transactional), Element("LocalEnvironment"), Element("ExceptionList")
+        )
         if transactional and envelope.backout_count >= self._threshold:
             return self._come_back(assembly, run)
         try:
@@ -83,9 +86,11 @@ class Entry(Node):
             return self._thrown(assembly, run, thrown)
         return Outcome(Result.DONE, run.effects, run.logged, None, transactional)
 
-    def message(self, envelope: Envelope) -> Message:
+    def message(self, envelope: Envelope, transactional: bool) -> Message:
         """The message that enters the flow."""
-        return Message(self.reading, envelope)
+        if self._topic and not envelope.topic:
+            envelope = replace(envelope, topic=self._topic)
+        return Message(self._readings[transactional], envelope)
 
     def prepare(self, assembly: Assembly, run: Run) -> None:
         """Make the assembly ready; an exception here is the node's own."""

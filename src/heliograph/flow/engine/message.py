@@ -48,6 +48,11 @@ class Message:
             envelope = self._envelope = self.reading.write(self._root)
         return envelope
 
+    def says_persistence(self) -> bool:
+        """Whether it has a header that can say so; one that a Compute node built may have none."""
+        root = self._root
+        return root is None or root.first("MQMD") is not None or root.first("Properties") is not None
+
     def copy(self) -> "Message":
         """A message of its own, for somebody who may change its tree."""
         return Message(self.reading, None, copy_root(self.root))

@@ -3,44 +3,49 @@
 from heliograph.errors import Problem
 from heliograph.flow.envelope import Envelope
 from heliograph.flow.formats.catalogue import Catalogue
+from heliograph.flow.formats.messages import MessageSettings, parse_message, write_message
 from heliograph.flow.tree import Element, Part, Text
-
-_NO_TEXT = Text()
 
 
 class TreeReading:
-    """Reads bodies in the domain that an input node or a ResetContentDescriptor says."""
+    """Reads messages as an input node says, for messages that do not say it themselves."""
 
-    __slots__ = ("_overrides", "catalogue", "domain", "text")
+    __slots__ = ("_settings", "catalogue")
 
-    def __init__(
-        self,
-        catalogue: Catalogue,
-        domain: str = "",
-        text: Text = _NO_TEXT,
-        *,
-        overrides: bool = False,
-    ) -> None:
+    def __init__(self, catalogue: Catalogue, settings: MessageSettings) -> None:
         self.catalogue = catalogue
-        self.domain = domain
-        self.text = text
-        self._overrides = overrides
-        """Whether this comes before what headers say."""
+        self._settings = settings
 
-    def over_headers(self) -> "TreeReading":
-        """The same, whatever headers say."""
-        return TreeReading(self.catalogue, self.domain, self.text, overrides=True)
+    @property
+    def domain(self) -> str:
+        """The domain of bodies."""
+        return self._settings.domain
 
     def parse(self, envelope: Envelope) -> Element:
         """The tree of this envelope."""
-        root = Element("Root")
-        root.append(self.catalogue.part_of(self.domain or "BLOB", envelope.body, self.text))
-        return root
+        return parse_message(envelope, self.catalogue, self._settings)
 
     def write(self, root: Element) -> Envelope:
         """The envelope of this tree."""
         if not root.children:
-            raise Problem("The message is empty: it has no body.")
-        body = root.children[-1]
+            raise Problem("The message is empty: a Compute node has to build one before it sends it on.")
+        return write_message(root, self.catalogue)
+
+
+class BodyReading(TreeReading):
+    """Reads bodies as a ResetContentDescriptor says, whatever headers say."""
+
+    __slots__ = ()
+
+    def parse(self, envelope: Envelope) -> Element:
+        """The tree of this envelope."""
+        root = super().parse(envelope)
+        body, settings = root.children[-1], self._settings
         assert isinstance(body, Part)
-        return Envelope(body.bytes())
+        text = Text(
+            body.text.ccsid, body.text.encoding, settings.message_set, settings.message_type, settings.message_format
+        )
+        data = body.bytes()
+        body.detach()
+        root.append(self.catalogue.part_of(settings.domain or "BLOB", data, text))
+        return root

@@ -23,6 +23,7 @@ from heliograph.flow.engine.resources import Resources
 from heliograph.flow.engine.run import Assembly, Run
 from heliograph.flow.engine.timers import Timekeeper, Timer
 from heliograph.flow.envelope import Envelope
+from heliograph.flow.formats.messages import MessageSettings
 from heliograph.flow.nodes.properties import READING, REQUIRED, NodeKind, Property
 from heliograph.flow.tree import Element
 from heliograph.flow.tree.types import NAME_VALUE
@@ -100,7 +101,7 @@ class AggregateControl(Node):
         origin = assembly.message.envelope
         body = _CONTROL_MESSAGE + identifier.hex().encode()
         envelope = Envelope(body, persistent=origin.persistent, user=origin.user, message_id=run.new_identifier())
-        return assembly.with_message(Message(TreeReading(self._catalogue), envelope))
+        return assembly.with_message(Message(TreeReading(self._catalogue, MessageSettings()), envelope))
 
 
 class AggregateRequest(Node):

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from heliograph.flow.definition.flow import NodeDefinition
+from heliograph.flow.engine.building import settings_of
 from heliograph.flow.engine.node import Node, Target
+from heliograph.flow.engine.reading import BodyReading
 from heliograph.flow.engine.run import Assembly, Run
 from heliograph.flow.nodes.properties import READING, NodeKind
 
@@ -17,7 +19,8 @@ class ResetContentDescriptor(Node):
 
     def __init__(self, definition: NodeDefinition, building: "Building") -> None:
         super().__init__(definition, building)
-        self._reading = building.reading(definition).over_headers()
+        before = building.reading_before(definition).domain
+        self._reading = BodyReading(building.catalogue, settings_of(definition.properties, domain=before))
 
     def link(self, terminals: Mapping[str, Target]) -> None:
         """What is behind it."""

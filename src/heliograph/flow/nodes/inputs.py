@@ -40,9 +40,9 @@ class TransportEntry(Entry):
 
     folder: tuple[str, ...] = ()
 
-    def message(self, envelope: Envelope) -> Message:
+    def message(self, envelope: Envelope, transactional: bool) -> Message:
         """Facts of the transport are no properties of the message."""
-        return Message(self.reading, replace(envelope, properties={}))
+        return super().message(replace(envelope, properties={}), transactional)
 
     def prepare(self, assembly: Assembly, run: Run) -> None:
         """Put the facts into the local environment."""

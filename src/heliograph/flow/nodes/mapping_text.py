@@ -9,8 +9,8 @@
       - {to: Total, expression: "CAST(source.Amount AS DECIMAL) * 1.2", when: source.Amount IS NOT NULL}
       - to: Line
         for: Item
-        as: item
-        when: item.Quantity > 0
+        as: part
+        when: part.Quantity > 0
         map:
           - {to: Sku, from: Code}
 
@@ -174,7 +174,7 @@ class _Generation:
 
     def _loop(self, path: Path, rule: Mapping[str, Any], target: str, scope: _Scope) -> None:
         self._loops += 1
-        item = self._word(path, rule, "as") if "as" in rule else f"item{self._loops}"
+        item = self._word(path, rule, "as") if "as" in rule else f"each{self._loops}"
         if not _NAME.fullmatch(item):
             self._findings.mistake(self._document.place(*path, "as"), f"as: expected a name, found {item!r}")
         made = f"target{self._loops}"

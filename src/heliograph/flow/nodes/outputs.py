@@ -11,6 +11,7 @@ from heliograph.errors import Problem
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.effects import Effect, Put, Respond, WriteFile
 from heliograph.flow.engine.exceptions import REFUSED
+from heliograph.flow.engine.message import Message
 from heliograph.flow.engine.node import Node, Target
 from heliograph.flow.engine.run import Assembly, Run
 from heliograph.flow.envelope import Envelope
@@ -47,11 +48,15 @@ class Sending:
         """Whether puts belong to the unit of work."""
         return run.transactional if self._transaction == "automatic" else self._transaction == "yes"
 
-    def envelope(self, message: Envelope, run: Run) -> Envelope:
+    def envelope(self, sent: Message, run: Run) -> Envelope:
         """The envelope to put; the message's own, if nothing is to be changed in it."""
         changes: dict[str, Any] = {}
-        if self._persistence != "automatic" and message.persistent != (self._persistence == "yes"):
-            changes["persistent"] = self._persistence == "yes"
+        message = sent.envelope
+        if self._persistence != "automatic":
+            if message.persistent != (self._persistence == "yes"):
+                changes["persistent"] = self._persistence == "yes"
+        elif not message.persistent and run.origin.persistent and not sent.says_persistence():
+            changes["persistent"] = True
         if self._new_message_id or not message.message_id:
             changes["message_id"] = run.new_identifier()
         if self._new_correlation_id:
@@ -121,13 +126,13 @@ class QueueOutput(Output):
     def effects(self, assembly: Assembly, run: Run) -> Sequence[Effect]:
         """One put for each queue."""
         sending = self._sending
-        message = assembly.message.envelope
+        message = assembly.message
         transactional = sending.transactional(run)
         if self._destination == "queue":
             if run.refusals:
                 sending.check_refusal(self._queue, run)
             return (Put(self._queue, sending.envelope(message, run), transactional, self.name),)
-        queues = self._queues(message, assembly.local_environment)
+        queues = self._queues(message.envelope, assembly.local_environment)
         for queue in queues:
             sending.check_refusal(queue, run)
         return [Put(queue, sending.envelope(message, run), transactional, self.name) for queue in queues]
@@ -165,7 +170,7 @@ class QueueReply(Output):
         queue = reply_queue(message)
         self._sending.check_refusal(queue, run)
         reply = replace(
-            self._sending.envelope(message, run),
+            self._sending.envelope(assembly.message, run),
             message_type=REPLY,
             correlation_id=message.message_id,
             message_id=run.new_identifier(),

@@ -68,7 +68,7 @@ class Publication(Node):
         if "+" in topic or "#" in topic:
             raise Problem(f"The topic {topic!r} cannot be published on: + and # are for subscriptions.")
         self._sending.check_refusal(topic, run)
-        envelope = self._sending.envelope(assembly.message.envelope, run)
+        envelope = self._sending.envelope(assembly.message, run)
         if envelope.topic != topic:
             envelope = replace(envelope, topic=topic)
         transactional = self._sending.transactional(run)
