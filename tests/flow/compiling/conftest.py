@@ -82,6 +82,7 @@ def run() -> Runner:
             parse_program(text, "test.esql", kind), [parse_program(other, "other.esql") for other in others]
         )
         outcome: Run
+        logged: list[LogEntry] = []
 
         def propagate(wanted: Propagation) -> None:
             root = wanted.message or outcome.evaluation.output_root
@@ -91,10 +92,10 @@ def run() -> Runner:
             "catalogue": Catalogue(),
             "now": NOW,
             "propagate": propagate,
-            "log": lambda entry: outcome.logged.append(entry),
+            "log": logged.append,
             **given,
         }
-        outcome = Run(Evaluation(message(xml, domain), **settings), compiled)
+        outcome = Run(Evaluation(message(xml, domain), **settings), compiled, logged=logged)
         (module,) = compiled.modules.values()
         outcome.result = module.run(outcome.evaluation)
         return outcome

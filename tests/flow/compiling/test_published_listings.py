@@ -191,7 +191,7 @@ def test_transforming_a_complex_message(run):
     ("select", "expected"),
     [
         pytest.param(
-            "SET OutputRoot.XML.Test.Result[] = (SELECT ITEM T.UnitPrice FROM InputBody.Invoice.Purchases.Item[] AS T);",
+            "SET OutputRoot.XML.Test.Result[] = SELECT ITEM T.UnitPrice FROM InputBody.Invoice.Purchases.Item[] AS T;",
             "<Test><Result>27.95</Result><Result>42.95</Result><Result>59.99</Result></Test>",
             id="ITEM gives a list of scalars",
         ),

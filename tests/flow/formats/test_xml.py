@@ -356,3 +356,18 @@ def test_formats_and_problems_can_be_pickled() -> None:
     assert catalogue.format("XML").domain == "XML"
     again = pickle.loads(pickle.dumps(FormatProblem("XML", "x", "y", path="a.b", line=1, column=2)))
     assert str(again) == "XML, line 1, column 2, field a.b: expected x, found y"
+
+
+@pytest.mark.parametrize("domain", ["XML", "XMLNS", "XMLNSC"])
+def test_documents_with_the_same_tags_have_trees_of_their_own(domain: str) -> None:
+    trees = [part(f'<same:a xmlns:same="urn:s"><b x="1">{n}</b> <c>&lt;{n}</c></same:a>', domain) for n in range(5)]
+    for tree in trees:
+        tree.children[0].ensure("b").append(Element("new"))
+    for number, tree in enumerate(trees):
+        b = tree.children[0].first("b")
+        c = tree.children[0].first("c")
+        assert b is not None
+        assert c is not None
+        assert (b.value, c.value) == (str(number), f"<{number}")
+        assert [child.name for child in b.children] == ["x", "new"]
+        assert c.parent is tree.children[0]

@@ -229,7 +229,7 @@ def test_intervals_of_two_families_do_not_add() -> None:
 
 
 @pytest.mark.parametrize(
-    ("factor", "text"), [(3, "4-06"), (0.5, "0-09"), (Decimal("-1"), "-1-06"), (0, "0-00")], ids=repr
+    ("factor", "text"), [(3, "4-06"), (0.5, "0-09"), (Decimal(-1), "-1-06"), (0, "0-00")], ids=repr
 )
 def test_scaled_intervals_keep_their_fields(factor: Any, text: str) -> None:
     start = interval("1-06", "YEAR TO MONTH")

@@ -260,6 +260,27 @@ def test_like_with_an_escape_of_its_own() -> None:
         like("a", "a", "$$")
 
 
+def test_like_with_percent_as_escape() -> None:
+    assert like("a%b", "a%%b", "%") is True
+    assert like("axb", "a%%b", "%") is False
+
+
+def test_like_of_a_long_text_without_a_match_is_quick() -> None:
+    assert like("a" * 20_000, "%a%a%a%a%a%a%b%") is False
+
+
+@given(st.text("ab%", max_size=8), st.text("ab", max_size=8))
+def test_like_is_as_trying_every_way(pattern: str, text: str) -> None:
+    def tried(pattern: str, text: str) -> bool:
+        if not pattern:
+            return not text
+        if pattern[0] == "%":
+            return tried(pattern[1:], text) or (bool(text) and tried(pattern, text[1:]))
+        return bool(text) and pattern[0] == text[0] and tried(pattern[1:], text[1:])
+
+    assert like(text, pattern) is tried(pattern, text)
+
+
 def test_like_takes_characters_only() -> None:
     with pytest.raises(ExpressionError):
         like(5, "5")

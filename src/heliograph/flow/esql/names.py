@@ -1,6 +1,10 @@
 """Names that are there without being declared: the trees of a node, properties of the broker, and constants."""
 
+import sys
 from collections.abc import Mapping
+
+from heliograph.flow.esql.field_types import field_type
+from heliograph.flow.esql.syntax import FieldReference
 
 _EVERYWHERE = ("Environment", "Database")
 _COMPUTE = (
@@ -96,7 +100,7 @@ CONSTANTS: Mapping[str, int | str] = {
     "MQENC_FLOAT_IEEE_NORMAL": 0x100,
     "MQENC_FLOAT_IEEE_REVERSED": 0x200,
     "MQENC_FLOAT_S390": 0x300,
-    "MQENC_NATIVE": 0x222,
+    "MQENC_NATIVE": 0x222 if sys.byteorder == "little" else 0x111,
     "MQCCSI_DEFAULT": 0,
     "MQCCSI_Q_MGR": 0,
     "MQCCSI_EMBEDDED": -1,
@@ -152,3 +156,19 @@ CONSTANTS: Mapping[str, int | str] = {
 
 CONSTANT_VALUES: Mapping[str, int | str] = {name.upper(): value for name, value in CONSTANTS.items()}
 """The same by the name in upper case."""
+
+
+def constant_of(reference: FieldReference) -> int | str | None:
+    """The value of a constant that is there without being declared: `MQMT_REPLY`, `XMLNSC.Attribute`, `NameValue`.
+
+    None if the reference is no such constant. Whatever a program declares comes before these.
+    """
+    name = reference.correlation.upper()
+    if reference.index is not None or len(reference.steps) > 1:
+        return None
+    if not reference.steps:
+        value = CONSTANT_VALUES.get(name)
+        return value if value is not None else field_type("", name)
+    (step,) = reference.steps
+    plain = step.namespace is None and step.type is None and step.index is None
+    return field_type(name, step.name) if plain and isinstance(step.name, str) else None

@@ -3,7 +3,7 @@
 Policy: a NULL source gives NULL, whatever DEFAULT says. DEFAULT takes the place of any failure, impossible pairs of
 types included, and is itself converted to the target. CCSID and ENCODING turn BLOB and BIT into the characters they
 stand for, and back; with ENCODING alone, CCSID is 1208. ENCODING also orders the bytes of an INTEGER. DECIMAL(p,s)
-rounds half up to s digits after the point, and fails if more than p - s are before it.
+rounds half even to s digits after the point, and fails if more than p - s are before it.
 """
 
 import math

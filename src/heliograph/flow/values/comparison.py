@@ -123,17 +123,22 @@ def like(value: Any, pattern: Any, escape: Any = "\\") -> bool | None:
 def _like_pattern(pattern: str, escape: str) -> re.Pattern[str]:
     if len(escape) != 1:
         raise ExpressionError(BAD_ARGUMENT, f"ESCAPE takes one character, not '{escape}'", (escape,))
-    parts = []
+    segments = [""]
     characters = iter(pattern)
     for character in characters:
-        if character == escape:
+        if character == "%" != escape:
+            segments.append("")
+        elif character == escape:
             # An escape at the end has nothing to protect and stands for itself.
-            parts.append(re.escape(next(characters, escape)))
-        elif character == "%":
-            parts.append(".*")
+            segments[-1] += re.escape(next(characters, escape))
         else:
-            parts.append("." if character == "_" else re.escape(character))
-    return re.compile("".join(parts), re.DOTALL)
+            segments[-1] += "." if character == "_" else re.escape(character)
+    first, *others = segments
+    if not others:
+        return re.compile(first, re.DOTALL)
+    # Each piece between two % is taken where it is found first, never elsewhere: so no pattern takes for ever.
+    middle = "".join([f"(?>.*?{segment})" for segment in others[:-1] if segment])
+    return re.compile(f"{first}{middle}.*{others[-1]}", re.DOTALL)
 
 
 def is_null(value: Any) -> bool:
@@ -166,17 +171,19 @@ def _align(left: Any, right: Any, operator: str) -> _Pair | None:
     """The operands as two Python values that compare as ESQL does; None if one is NULL."""
     one, other = type(left), type(right)
     if one is str:
-        if other is str:
-            return left.rstrip(" "), right.rstrip(" ")
-        if other in FROM_TEXT:
-            left, one = FROM_TEXT[other](left), other
+        read = FROM_TEXT.get(other)
+        if read is not None:
+            left, one = read(left), other
             if other in _ALIKE and left is not None:
                 return left, right
+        elif other is str:
+            return left.rstrip(" "), right.rstrip(" ")
         elif other is Interval:
             return to_interval(left, right.qualifier).amount, right.amount
     elif other is str:
-        if one in FROM_TEXT:
-            right, other = FROM_TEXT[one](right), one
+        read = FROM_TEXT.get(one)
+        if read is not None:
+            right, other = read(right), one
             if one in _ALIKE and right is not None:
                 return left, right
         elif one is Interval:

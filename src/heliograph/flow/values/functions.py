@@ -6,7 +6,7 @@ Functions with a syntax of their own are called with plain arguments:
 |---|---|
 | SUBSTRING(s FROM n FOR m) | SUBSTRING(s, n, m) |
 | SUBSTRING(s BEFORE t FOR m), SUBSTRING(s AFTER t FOR m) | SUBSTRING_BEFORE(s, t, m), SUBSTRING_AFTER(s, t, m) |
-| POSITION(t IN s FROM n REPEAT k) | POSITION(t, s, n, k) |
+| POSITION(t IN s FROM n REPEAT k) | POSITION(t, s, n, k), n being 0 without FROM |
 | OVERLAY(s PLACING t FROM n FOR m) | OVERLAY(s, t, n, m) |
 | TRIM(BOTH c FROM s), LEADING, TRAILING | TRIM(s, c), LTRIM(s, c), RTRIM(s, c) |
 | ROUND(x, n MODE m) | ROUND(x, n, "m") |

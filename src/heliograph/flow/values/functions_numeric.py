@@ -6,7 +6,8 @@ Policy:
   without an answer (SQRT of -1, LN of 0) is an error.
 - MOD has the sign of its first argument, is INTEGER only, and MOD by zero is divide by zero.
 - ROUND, TRUNCATE, FLOOR, CEILING keep the type of their first argument; places may be negative. ROUND of a FLOAT works
-  on its 15 digits, so that 2.345 to two places is 2.35. The mode is ROUND_HALF_UP if none is given.
+  on its 15 digits, so that 2.345 to two places is 2.35. Without a mode DECIMAL is rounded half even, FLOAT and INTEGER
+  half up.
 - SIGN is INTEGER -1, 0 or 1. BIT functions work on 64 bits, two's complement.
 """
 
@@ -88,7 +89,7 @@ def power(base: Any, exponent: Any) -> Any:
 @propagates_null
 def square_root(number: Any) -> Any:
     _check("SQRT", number)
-    if not number >= 0:
+    if math.isnan(number) or number < 0:
         _no_answer("SQRT", number)
     return CONTEXT.sqrt(number) if type(number) is Decimal else math.sqrt(number)
 
@@ -104,10 +105,11 @@ def ceiling(number: Any) -> Any:
 
 
 @propagates_null
-def round_(number: Any, places: Any, mode: str = "ROUND_HALF_UP") -> Any:
+def round_(number: Any, places: Any, mode: str = "") -> Any:
     """ROUND(number, places MODE mode)."""
     _check("ROUND", number)
     _whole("ROUND", places)
+    mode = mode or ("ROUND_HALF_EVEN" if type(number) is Decimal else "ROUND_HALF_UP")
     if mode not in _MODES:
         raise ExpressionError(BAD_ARGUMENT, f"ROUND has no MODE {mode}", (mode,))
     return _round("ROUND", number, places, _MODES[mode])

@@ -1,17 +1,14 @@
-"""String functions of ESQL, for CHARACTER, BLOB and BIT alike.
+"""String functions of ESQL, for CHARACTER, BLOB and BIT alike; UPPER, LOWER and SPACE are for CHARACTER.
 
 Where a function takes several strings they are of one type. Positions count from 1.
 
 Policy:
 - An argument that is no string, or a count that is no INTEGER, is an error; so is a count below 0 (LEFT, RIGHT,
   SPACE, REPLICATE), but not in SUBSTRING, which takes what overlaps with the string.
-- POSITION is 0 if there is nothing to be found, and 1 for an empty string. FROM below 1 counts from the end: -1 is the
-  last place, and the search goes backwards.
+- POSITION is 0 if there is nothing to be found, and 1 for an empty string. Backwards it finds what begins at or before
+  FROM. Occurrences may overlap.
 - SUBSTRING BEFORE and AFTER give an empty string if there is nothing to be found.
-- UPPER and LOWER of BLOB change the bytes that are letters of ASCII; BIT they leave alone. TRIM takes off blanks from
-  CHARACTER, bytes of zero from BLOB, and zeros from BIT, unless told otherwise.
-- TRANSLATE maps places of one list to those of the other; characters without a partner become blank, or with an empty
-  target vanish.
+- TRIM takes off blanks from CHARACTER, bytes of zero from BLOB, and zeros from BIT, unless told otherwise.
 """
 
 from typing import Any, NoReturn
@@ -21,7 +18,7 @@ from heliograph.flow.values.errors import BAD_ARGUMENT, INCOMPATIBLE_TYPES, Expr
 from heliograph.flow.values.nulls import propagates_null
 from heliograph.flow.values.types import type_of
 
-# What TRIM takes off, TRANSLATE fills with, and SPACE is made of.
+# What TRIM takes off if it is not told.
 _BLANKS: dict[type, Any] = {str: " ", bytes: b"\0", Bits: Bits("0")}
 
 
@@ -33,17 +30,17 @@ def length(text: Any) -> int:
 
 
 @propagates_null
-def upper(text: Any) -> Any:
+def upper(text: Any) -> str:
     if type(text) is not str:
-        _strings("UPPER", text)
-    return text if type(text) is Bits else text.upper()
+        _refuse("UPPER", "CHARACTER", text)
+    return text.upper()
 
 
 @propagates_null
-def lower(text: Any) -> Any:
+def lower(text: Any) -> str:
     if type(text) is not str:
-        _strings("LOWER", text)
-    return text if type(text) is Bits else text.lower()
+        _refuse("LOWER", "CHARACTER", text)
+    return text.lower()
 
 
 @propagates_null
@@ -94,32 +91,35 @@ def ends_with(text: Any, part: Any) -> bool:
 
 
 @propagates_null
-def position(part: Any, text: Any, start: Any = 1, repeat: Any = 1) -> int:
-    """POSITION(part IN text FROM start REPEAT repeat): where `part` begins the `repeat`th time, or 0."""
+def position(part: Any, text: Any, start: Any = 0, repeat: Any = 1) -> int:
+    """POSITION(part IN text FROM start REPEAT repeat): where `part` begins the `repeat`th time, or 0.
+
+    A negative `repeat` searches backwards. A `start` of 0 is what there is without FROM: the end that the search
+    begins at.
+    """
     if not type(part) is type(text) is str:
         _strings("POSITION", part, text)
     _whole("POSITION", start, repeat)
-    if repeat < 1 or start == 0:
-        raise ExpressionError(BAD_ARGUMENT, "POSITION counts FROM and REPEAT from 1", (start, repeat))
-    if start < 0:
-        return _position_backwards(part, text, start, repeat)
-    place = start - 2
+    if not repeat or start < 0:
+        raise ExpressionError(BAD_ARGUMENT, "POSITION counts FROM and REPEAT from 1", ("POSITION", start, repeat))
+    if not len(part):
+        return 1
+    if repeat < 0:
+        return _position_backwards(part, text, start or len(text), -repeat)
+    place = (start or 1) - 2
     for _ in range(repeat):
-        # A string that is empty is found at once and everywhere; each time it is one place further.
         place = text.find(part, place + 1)
         if place < 0:
             return 0
-    return place + 1  # type: ignore[no-any-return]
+    return place + 1
 
 
 def _position_backwards(part: Any, text: Any, start: int, repeat: int) -> int:
-    place = len(text) + start
-    while place >= 0:
-        if text[place : place + len(part)] == part:
+    for place in range(min(start, len(text) - len(part) + 1), 0, -1):
+        if text[place - 1 : place - 1 + len(part)] == part:
             repeat -= 1
             if not repeat:
-                return place + 1
-        place -= 1
+                return place
     return 0
 
 
@@ -182,18 +182,19 @@ def replace(text: Any, old: Any, new: Any = None) -> Any:
 
 @propagates_null
 def translate(text: Any, source: Any, target: Any = None) -> Any:
-    """TRANSLATE(text, source, target): each character of `source` becomes that of `target` in the same place."""
-    target = _BLANKS.get(type(text)) if target is None else target
+    """TRANSLATE(text, source, target): each character of `source` becomes that of `target` in the same place.
+
+    Those for which `target` has no place, or all if there is no `target`, are taken out.
+    """
+    empty = text[:0] if type(text) in _BLANKS else None
+    target = empty if target is None else target
     _strings("TRANSLATE", text, source, target)
-    blank = _BLANKS[type(text)] if len(target) else text[:0]
     table: dict[Any, Any] = {}
     for place in range(len(source)):
-        table.setdefault(source[place : place + 1], target[place : place + 1] if place < len(target) else blank)
-    result = text[:0]
-    for place in range(len(text)):
-        character = text[place : place + 1]
-        result += table.get(character, character)
-    return result
+        table.setdefault(source[place : place + 1], target[place : place + 1])
+    pieces = [text[place : place + 1] for place in range(len(text))]
+    pieces = [table.get(piece, piece) for piece in pieces]
+    return Bits("".join([piece.digits for piece in pieces])) if type(text) is Bits else text[:0].join(pieces)
 
 
 @propagates_null
@@ -209,6 +210,9 @@ def _trim(text: Any, what: Any, leading: bool, trailing: bool) -> Any:
     size = len(what)
     if not size:
         return text
+    if size == 1 and type(text) is str:
+        text = text.lstrip(what) if leading else text
+        return text.rstrip(what) if trailing else text
     start, end = 0, len(text)
     while leading and end - start >= size and text[start : start + size] == what:
         start += size

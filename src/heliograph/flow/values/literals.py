@@ -4,7 +4,7 @@ Both forms are read: the bare one (`2000-03-29`, `0A0B`) and that of a literal (
 is what a value becomes when it is cast to CHARACTER. Blanks around either do not count.
 
 Policy: a fraction of a second beyond microseconds is cut off; `T` may stand for the blank of a timestamp; INTEGER takes
-neither a point nor an exponent nor hexadecimal digits; FLOAT beyond its range is an error, not INF.
+neither a point nor an exponent nor hexadecimal digits; FLOAT or DECIMAL beyond its range is an error, not INF.
 """
 
 import re
@@ -79,7 +79,10 @@ def to_float(text: str) -> float:
 def to_decimal(text: str) -> Decimal:
     found = _NUMBER.fullmatch(text)
     if found is not None:
-        return CONTEXT.create_decimal(found[1])
+        value = CONTEXT.create_decimal(found[1])
+        if value.is_finite():
+            return value
+        _fail(text, "a DECIMAL", NOT_A_DECIMAL, ": it is beyond its range")
     special = _SPECIAL.fullmatch(text)
     if special is None:
         _fail(text, "a DECIMAL", NOT_A_DECIMAL)

@@ -9,6 +9,9 @@ with the zone's standard offset (comparison).
 import time as clock
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from typing import NoReturn
+
+from heliograph.flow.values.errors import CAST_FAILED, ConversionError
 
 _DAY = date(2000, 1, 1)
 
@@ -38,11 +41,21 @@ def gmt_now(now: datetime) -> datetime:
 
 
 def to_gmt(moment: datetime) -> GmtTimestamp:
-    return GmtTimestamp(moment.astimezone(UTC).replace(tzinfo=None))
+    try:
+        return GmtTimestamp(moment.astimezone(UTC).replace(tzinfo=None))
+    except (OverflowError, ValueError):
+        _off_the_calendar(moment)
 
 
 def to_local(value: GmtTimestamp) -> datetime:
-    return value.moment.replace(tzinfo=UTC).astimezone().replace(tzinfo=None)
+    try:
+        return value.moment.replace(tzinfo=UTC).astimezone().replace(tzinfo=None)
+    except (OverflowError, ValueError):
+        _off_the_calendar(value.moment)
+
+
+def _off_the_calendar(moment: datetime) -> NoReturn:
+    raise ConversionError(CAST_FAILED, f"{moment} is off the calendar in the other zone", (moment,)) from None
 
 
 def offset(now: datetime | None) -> timedelta:

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from heliograph.flow.esql.checking.scopes import Library, Scope, Variable
-from heliograph.flow.esql.field_types import field_type
 from heliograph.flow.esql.functions import FUNCTIONS
-from heliograph.flow.esql.names import BROKER_PROPERTIES, CONSTANT_VALUES, CONSTANTS, TREES, is_changeable
+from heliograph.flow.esql.names import BROKER_PROPERTIES, CONSTANTS, TREES, constant_of, is_changeable
 from heliograph.flow.esql.problem import Mistake, Source
 from heliograph.flow.esql.suggestions import suggestion
 from heliograph.flow.esql.syntax import (
@@ -177,11 +176,9 @@ class ExpressionChecker:
         return None
 
     def _known_everywhere(self, reference: FieldReference) -> bool:
-        name = reference.correlation.upper()
-        if not reference.steps:
-            return name in _PROPERTIES or name in CONSTANT_VALUES or field_type("", name) is not None
-        last = reference.steps[0].name
-        return len(reference.steps) == 1 and isinstance(last, str) and field_type(name, last) is not None
+        if not reference.steps and reference.correlation.upper() in _PROPERTIES:
+            return True
+        return constant_of(reference) is not None
 
     def _unknown(self, reference: FieldReference, scope: Scope) -> str:
         name = reference.correlation

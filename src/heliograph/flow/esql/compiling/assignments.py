@@ -36,7 +36,11 @@ def batch(context: Context, statements: Sequence[syntax.Statement]) -> int:
     first = statements[0]
     run: list[syntax.Set] = []
     for node in statements:
-        if not isinstance(node, syntax.Set) or not isinstance(first, syntax.Set) or not _neighbours(context, first, node):
+        if (
+            not isinstance(node, syntax.Set)
+            or not isinstance(first, syntax.Set)
+            or not _neighbours(context, first, node)
+        ):
             break
         run.append(node)
     if len(run) < 2 or not isinstance(first, syntax.Set):

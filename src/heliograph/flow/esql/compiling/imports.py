@@ -24,7 +24,7 @@ _MODULES: Mapping[str, str] = {
     f"{_ESQL}.runtime.sending": "label_of send terminal_of",
     f"{_ESQL}.runtime.variables": "Variables external truth",
     f"{_ESQL}.runtime.evaluating": "evaluate run_text",
-    f"{_VALUES}.arithmetic": "add concatenate difference divide multiply negate subtract",
+    f"{_VALUES}.arithmetic": "add concatenate divide multiply negate subtract",
     f"{_VALUES}.bits": "Bits",
     f"{_VALUES}.casts": "cast",
     f"{_VALUES}.comparison": """
@@ -33,6 +33,7 @@ _MODULES: Mapping[str, str] = {
     """,
     f"{_VALUES}.conversions": "convert",
     f"{_VALUES}.intervals": "Qualifier",
+    f"{_VALUES}.datetime_arithmetic": "difference",
     f"{_VALUES}.literals": "to_date to_gmttime to_gmttimestamp to_interval to_time to_timestamp",
     f"{_VALUES}.logic": "is_false is_true is_unknown not_",
     f"{_VALUES}.types": "Type",

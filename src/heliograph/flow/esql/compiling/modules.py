@@ -9,7 +9,7 @@ from heliograph.flow.esql.compiling.code import NULL
 from heliograph.flow.esql.compiling.context import Context, Environment, Frame, Known, Unit
 from heliograph.flow.esql.compiling.names import RESERVED, Binding, Kind, Names, Scope
 from heliograph.flow.esql.compiling.paths import ROOTS
-from heliograph.flow.esql.compiling.routines import gives_back, kind_of, scalar_type
+from heliograph.flow.esql.compiling.routines import check_declared, gives_back, kind_of, scalar_type
 from heliograph.flow.esql.compiling.statements import literal_name, one
 
 _LOCAL = RESERVED | {name for name, _ in ROOTS.values()}
@@ -112,6 +112,7 @@ class ProgramWriter:
         return name
 
     def _declare(self, context: Context, scope: Scope, node: syntax.Declaration, name: str, key: str) -> None:
+        check_declared(context, node.type)
         kind = kind_of(node.type)
         if kind is Kind.REFERENCE:
             raise context.problem(node, f"{name} is declared outside of routines, and can be no reference there")

@@ -7,7 +7,8 @@ from heliograph.flow.esql.compiling.code import Code, Shape
 from heliograph.flow.esql.compiling.context import Context
 from heliograph.flow.esql.compiling.names import Binding, Kind
 from heliograph.flow.esql.compiling.prefixes import ANY_TREE, Known, Route, StepKey
-from heliograph.flow.esql.names import BROKER_PROPERTIES, CONSTANT_VALUES
+from heliograph.flow.esql.names import BROKER_PROPERTIES, constant_of
+from heliograph.flow.values.functions import FUNCTIONS
 from heliograph.flow.values.types import Type
 
 ROOTS = {
@@ -80,7 +81,7 @@ def is_path(context: Context, node: syntax.Expression) -> bool:
     binding = context.scope.find(node.correlation)
     if binding is not None:
         return bool(node.steps) or binding.kind is not Kind.SCALAR
-    return bool(node.steps) or node.correlation.upper() in ROOTS
+    return node.correlation.upper() in ROOTS or (bool(node.steps) and constant_of(node) is None)
 
 
 def base(context: Context, node: syntax.FieldReference) -> Base:
@@ -346,7 +347,7 @@ def field_value(context: Context, node: syntax.FieldReference) -> Code:
     binding = context.scope.find(node.correlation)
     if binding is not None and binding.kind is Kind.SCALAR and not node.steps:
         return Code(binding.python, binding.type)
-    if binding is None and not node.steps and node.correlation.upper() not in ROOTS:
+    if binding is None and node.correlation.upper() not in ROOTS:
         return _undeclared(context, node)
     if is_list(node):
         return elements(context, node)
@@ -359,11 +360,14 @@ def field_value(context: Context, node: syntax.FieldReference) -> Code:
 
 def _undeclared(context: Context, node: syntax.FieldReference) -> Code:
     key = node.correlation.upper()
-    if key in CONSTANT_VALUES:
-        value = CONSTANT_VALUES[key]
+    value = constant_of(node)
+    if value is not None:
         return Code(repr(value), Type.INTEGER if isinstance(value, int) else Type.CHARACTER, False)
-    if key in _BROKER_PROPERTIES:
+    if not node.steps and key in _BROKER_PROPERTIES:
         return Code(f"ev.properties.get({_BROKER_PROPERTIES[key]!r})")
+    if not node.steps and key in FUNCTIONS and FUNCTIONS[key].least == 0:
+        # UUIDASCHAR and its like are called without parentheses, too.
+        return context.any(syntax.Call(key, built_in=True, at=node.at))
     raise context.problem(node, f"{node.correlation} is neither declared nor a tree of this node")
 
 

@@ -27,6 +27,12 @@ def scalar_type(data_type: syntax.DataType) -> Type | None:
     return None if data_type.name in _KINDS else Type[data_type.name]
 
 
+def check_declared(context: Context, data_type: syntax.DataType) -> None:
+    """Variables have no precision of their own: that is for CAST."""
+    if data_type.precision is not None:
+        raise context.problem(data_type, "DECIMAL has a precision in CAST only, not in a declaration")
+
+
 def call(context: Context, node: syntax.Call) -> Code:
     """A call of a routine, in an expression or by CALL."""
     known = find(context, node)

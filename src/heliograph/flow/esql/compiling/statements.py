@@ -12,7 +12,7 @@ from heliograph.flow.esql.compiling.context import Context
 from heliograph.flow.esql.compiling.expressions import condition
 from heliograph.flow.esql.compiling.names import Binding, Kind
 from heliograph.flow.esql.compiling.prefixes import Prefixes
-from heliograph.flow.esql.compiling.routines import kind_of, scalar_type
+from heliograph.flow.esql.compiling.routines import check_declared, kind_of, scalar_type
 
 _LOOPS = (syntax.While, syntax.Repeat, syntax.Loop, syntax.For)
 
@@ -55,6 +55,7 @@ def block(context: Context, node: syntax.Block) -> None:
 
 def declaration(context: Context, node: syntax.Declaration) -> None:
     """DECLARE inside a routine."""
+    check_declared(context, node.type)
     kind = kind_of(node.type)
     for name in node.names:
         if kind is Kind.REFERENCE:

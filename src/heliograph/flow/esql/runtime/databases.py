@@ -1,4 +1,7 @@
-"""Statements on databases: run through the evaluation's access, with SQLCODE and its like set afterwards."""
+"""Statements on databases: run through the evaluation's access, with SQLCODE and its like set afterwards.
+
+A column that is NULL makes no field.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -33,7 +36,8 @@ def _split(values: Sequence[Any], groups: Sequence[Sequence[str] | None]) -> Ite
     for names in groups:
         row = Element()
         for name in names or ():
-            row.append(Element(name, values[at]))
+            if values[at] is not None:
+                row.append(Element(name, values[at]))
             at += 1
         yield row
 
@@ -112,6 +116,7 @@ def _rows(found: Rows, names: Sequence[str]) -> list[Element]:
     for values in found.rows:
         row = Element()
         for name, value in zip(columns, values, strict=True):
-            row.append(Element(name, value))
+            if value is not None:
+                row.append(Element(name, value))
         rows.append(row)
     return rows

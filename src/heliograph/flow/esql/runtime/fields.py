@@ -2,22 +2,23 @@
 
 from typing import Any
 
+from heliograph.flow.esql.runtime.paths import ABSENT
 from heliograph.flow.tree import Element
 
 
 def field_name(element: Element | None) -> str | None:
     """FIELDNAME."""
-    return element.name if element is not None else None
+    return element.name if element is not None and element is not ABSENT else None
 
 
 def field_namespace(element: Element | None) -> str | None:
     """FIELDNAMESPACE."""
-    return element.namespace if element is not None else None
+    return element.namespace if element is not None and element is not ABSENT else None
 
 
 def field_type(element: Element | None) -> int | None:
     """FIELDTYPE."""
-    return element.type if element is not None else None
+    return element.type if element is not None and element is not ABSENT else None
 
 
 def field_value(element: Element | None) -> Any:

@@ -8,7 +8,6 @@ XMLNSC leaves out blanks between elements. Comments, processing instructions and
 from collections.abc import Iterator
 
 from heliograph.flow.formats.xml import dialect
-from heliograph.flow.formats.xml.builder import Builder
 from heliograph.flow.formats.xml.decoding import decode, encode
 from heliograph.flow.formats.xml.dialect import Dialect
 from heliograph.flow.formats.xml.reader import read_document
@@ -29,7 +28,7 @@ class XmlFormat:
 
     def read(self, part: Part, data: bytes) -> Iterator[None]:
         """A parser of a document."""
-        return read_document(Builder(part, self._dialect), decode(data, part.text, self.domain))
+        return read_document(part, self._dialect, decode(data, part.text, self.domain))
 
     def write(self, part: Part) -> bytes:
         """The document."""

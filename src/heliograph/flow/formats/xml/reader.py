@@ -1,16 +1,19 @@
 """The reader for usual documents: splits the text at `<` and looks at one tag with the text behind it at a time.
 
 It takes only what it is sure of. At the first thing that it is not sure of (a comment, a CDATA section, a name that is
-not ASCII, anything wrong) it hands over to `expat_reader`, which goes on in the same tree from that place.
+not ASCII, anything wrong) it hands over to `expat_reader`, which goes on in the same tree from that place. Documents
+whose tags have come before are not even looked at piece by piece (`shapes`).
 """
 
 import re
 from collections.abc import Generator, Iterator
 
 from heliograph.flow.formats.xml.builder import DEEPEST, Builder, Fault
+from heliograph.flow.formats.xml.dialect import Dialect
 from heliograph.flow.formats.xml.expat_reader import read_with_expat
 from heliograph.flow.formats.xml.names import ascii_name
-from heliograph.flow.tree import Element
+from heliograph.flow.formats.xml.shapes import Cut, Shape, cut, shape_of
+from heliograph.flow.tree import Element, Part
 
 _WINDOW = 2048
 """So much text is looked at in one step."""
@@ -33,8 +36,38 @@ class _Unsure(Exception):
     """Expat is to judge this."""
 
 
-def read_document(builder: Builder, text: str) -> Iterator[None]:
+def read_document(part: Part, dialect: Dialect, text: str) -> Iterator[None]:
     """Build the whole document, step by step."""
+    pieces = cut(text)
+    if pieces is None:
+        yield from _read(Builder(part, dialect), text)
+        return
+    shape = shape_of(dialect.domain, pieces.tags)
+    if _fill(shape, part, pieces):
+        yield
+        return
+    # Learning needs the elements as they were read, before anybody has changed them. The document is not long.
+    for _ in _read(Builder(part, dialect), text):
+        pass
+    shape.learn(part, dialect, pieces)
+    yield
+
+
+def _fill(shape: Shape, part: Part, pieces: Cut) -> bool:
+    values = shape.values(pieces.texts)
+    if values is None:
+        return False
+    body = "".join(pieces.texts)
+    if not _is_sound(body):
+        return False
+    try:
+        shape.fill(part, iter(values) if "&" not in body else map(_resolved, values))
+    except _Unsure:
+        return False
+    return True
+
+
+def _read(builder: Builder, text: str) -> Iterator[None]:
     handed_over = yield from _read_usual(builder, text)
     if handed_over is not None:
         yield from read_with_expat(builder, text, handed_over)
@@ -52,7 +85,10 @@ def _read_usual(builder: Builder, text: str) -> Generator[None, None, int | None
         window = text[at:stop]
         if not _is_sound(window):
             return at
-        pieces = window.split("<")
+        # A long text at the end of the window is not split: that would look at each character, which `find` does not.
+        last = window.rfind("<", 0, _WINDOW)
+        pieces = window[:last].split("<")
+        pieces.append(window[last + 1 :])
         done = _read_pieces(builder, pieces, closings, "&" in window)
         if done < len(pieces):
             return at + sum(map(len, pieces[:done])) + done - 1
@@ -79,9 +115,11 @@ def _read_declaration(builder: Builder, text: str) -> int:
 
 
 def _is_sound(window: str) -> bool:
-    """Whether all characters are such as may be in XML."""
-    data = window.encode()
-    if len(data.translate(None, _FORBIDDEN)) != len(data) or "]]>" in window:
+    """Whether all characters are such as may be in XML, and no `]]>` is in it."""
+    if "]" in window and "]]>" in window:
+        return False
+    # One search for every single byte is faster than anything that looks at each byte once.
+    if any(map(window.encode().__contains__, _FORBIDDEN)):
         return False
     return window.isascii() or ("\ufffe" not in window and "\uffff" not in window)
 

@@ -7,7 +7,7 @@ from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.xml.dialect import Dialect
 from heliograph.flow.formats.xml.names import NO_PREFIXES, ascii_name, writable
 from heliograph.flow.tree import Element, Part
-from heliograph.flow.tree.types import NAME, NAME_VALUE, ROLES, Role, role_of
+from heliograph.flow.tree.types import ROLES, Role, role_of
 from heliograph.flow.values.text import character
 
 _TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
@@ -28,6 +28,9 @@ _NEEDS_CARE = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]").search
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]").search
 _CARE_ASCII = bytes((*range(9), *range(11, 32)))
 _ASIDE = frozenset((Role.ATTRIBUTE, Role.NAMESPACE))
+_ASIDE_TYPES = {
+    domain: frozenset(kind for kind, role in roles.items() if role in _ASIDE) for domain, roles in ROLES.items()
+}
 
 
 def write_document(part: Part, dialect: Dialect) -> tuple[str, str | None]:
@@ -45,8 +48,7 @@ def write_document(part: Part, dialect: Dialect) -> tuple[str, str | None]:
 def _may_need_care(document: str) -> bool:
     if not document.isascii():
         return _NEEDS_CARE(document) is not None
-    data = document.encode()
-    return len(data.translate(None, _CARE_ASCII)) != len(data)
+    return any(map(document.encode().__contains__, _CARE_ASCII))
 
 
 class _Writer:
@@ -58,7 +60,9 @@ class _Writer:
         self._domain = dialect.domain
         self._roles = ROLES[dialect.domain]
         self._careful = careful
-        self._plain = frozenset((NAME, NAME_VALUE)) if dialect.leaf == NAME_VALUE else frozenset((NAME,))
+        # Types of leaves that need no second look; there are none for a careful writer.
+        self._plain = () if careful else (dialect.folder, dialect.leaf)
+        self._asides = _ASIDE_TYPES[dialect.domain]
         self._made = 0
 
     def write_top(self, part: Part) -> str | None:
@@ -86,27 +90,21 @@ class _Writer:
 
         The usual leaf is written here: this loop is what writing costs.
         """
-        out, plain, careful = self.out, self._plain, self._careful
+        append, plain = self.out.append, self._plain
         default = prefixes[""]
         for child in children:
-            if (
-                child._children is None
-                and child._open is None
-                and child.type in plain
-                and child.namespace == default
-                and not careful
-            ):
+            if child._children is None and child._open is None and child.type in plain and child.namespace == default:
                 name = ascii_name(child.name)
                 if name is not None and not name.prefix:
                     value = child.value
                     if value is None or value == "":
-                        out.append(name.empty)
+                        append(name.empty)
                         continue
                     if type(value) is not str:
                         value = character(value)
                     if "&" in value or "<" in value or ">" in value:
                         value = value.translate(_TEXT)
-                    out.append(f"{name.start}{value}{name.end}")
+                    append(f"{name.start}{value}{name.end}")
                     continue
             self._other(child, prefixes)
 
@@ -132,7 +130,8 @@ class _Writer:
 
     def _element(self, element: Element, role: Role, prefixes: dict[str, str]) -> None:
         children = element.children
-        asides = [child for child in children if self._role(child) in _ASIDE]
+        aside_types = self._asides
+        asides = [child for child in children if child.type in aside_types]
         made: list[str] = []
         declared = self._declared(asides, prefixes)
         name, prefixes = self._qualified(element, declared, made)

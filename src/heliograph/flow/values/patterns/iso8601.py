@@ -31,7 +31,7 @@ def moment(zulu: bool) -> Item:
         clock = _clock_text(written, zulu)
         return f"{written.moment.date().isoformat()}T{clock}" if written.has_date else clock
 
-    return Item(write, f"((?:{_DATE})T(?:{_TIME})|[0-9]{{2}}:(?:{_TIME})|T(?:{_TIME})|(?:{_DATE}))", _store_moment)
+    return Item(write, f"((?:{_DATE})T(?:{_TIME})|(?=[0-9]{{2}}:)(?:{_TIME})|T(?:{_TIME})|(?:{_DATE}))", _store_moment)
 
 
 def clock(zulu: bool) -> Item:

@@ -5,7 +5,7 @@ before). `0` is a digit that is always there, `#` one that may be missing, `,` w
 the exponent (`E+0`: always with a sign); around them any text, in single quotes if it is one of these, and `%` for a
 number times 100. `:groupsep=x` and `:decsep=x` at the end say what groups and fractions are marked with.
 
-Policy: rounded half up; a number that rounds to zero has no sign. More `#` and `0` before the point than `0` make the
+Policy: rounded half even; a number that rounds to zero has no sign. More `#` and `0` before the point than `0` make the
 exponent a multiple of their count. Reading, digits may be fewer or more than the pattern has, and groups may be left
 out.
 """
