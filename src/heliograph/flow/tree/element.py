@@ -13,7 +13,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from heliograph.flow.tree.index import ChildIndex
+from heliograph.flow.tree.index import ChildIndex, FirstPlaces
 from heliograph.flow.tree.types import NAME, type_matches
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Element:
         self._children: list[Element] | None = None
         self._open: Part | None = None
         """The part whose parser may still bring children."""
-        self._index: ChildIndex | None = None
+        self._index: ChildIndex | FirstPlaces | None = None
         self._at = 0
         """Where it was among its siblings when somebody last asked."""
 
@@ -76,16 +76,26 @@ class Element:
 
     def first(self, name: str) -> "Element | None":
         """The first child of this name without a namespace."""
+        # Most of what a flow does is this: so it knows the index from inside, and saves the calls.
         children = self._children
         if children is not None:
-            if self._index is None:
+            index = self._index
+            if index is None:
                 for child in children if len(children) <= _FEW else children[:_FEW]:
                     if child.name == name and not child.namespace:
                         return child
-            if len(children) > _FEW:
+                found = self._named(name) if len(children) > _FEW else None
+            elif isinstance(index, FirstPlaces):
+                at = index.get(name)
+                if at is not None:
+                    return children[at]
+                found = self._named(name) if len(children) > index.covered else None
+            elif index.covered == len(children):
+                found = index.by_name.get(name)
+            else:
                 found = self._named(name)
-                if found:
-                    return found[0]
+            if found:
+                return found[0]
         return None if self._open is None else self.nth(name, 1)
 
     def nth(self, name: str, number: int) -> "Element | None":
@@ -230,10 +240,7 @@ class Element:
             return []
         if len(children) <= _FEW:
             return [child for child in children if child.name == name and not child.namespace]
-        index = self._index
-        if index is None:
-            index = self._index = ChildIndex()
-        return index.named(name, children)
+        return self._children_index().named(name, children)
 
     def _matching(self, step: Step) -> "list[Element]":
         children = self._children
@@ -244,14 +251,16 @@ class Element:
             return children
         if len(children) <= _FEW:
             return [child for child in children if step.matches(child)]
-        index = self._index
-        if index is None:
-            index = self._index = ChildIndex()
-        if name is None or namespace is None:
+        index = self._children_index()
+        if name is None or namespace is None or kind is not None:
             return index.matching(step, children)
-        if kind is None:
-            return index.named((namespace, name) if namespace else name, children)
-        return index.matching(step, children)
+        return index.named((namespace, name) if namespace else name, children)
+
+    def _children_index(self) -> ChildIndex:
+        index = self._index
+        if type(index) is not ChildIndex:
+            index = self._index = ChildIndex()
+        return index
 
     def _read_more(self) -> bool:
         """Read on until there is another child; False if there is none."""
@@ -272,17 +281,21 @@ class Element:
     def touch(self) -> None:
         """Say that this element is about to change."""
         element: Element | None = self
-        while element is not None:
-            if type(element) is not Element:
-                element.changed()
+        while type(element) is Element:
             element = element.parent
+        if element is not None:
+            element.changed()
 
     def changed(self) -> None:
         """Called before this element or one below changes; parts forget their bytes here."""
 
     def set_value(self, value: Value) -> None:
         """Give it another value; children stay."""
-        self.touch()
+        element: Element | None = self
+        while type(element) is Element:  # as `touch`, without the call
+            element = element.parent
+        if element is not None:
+            element.changed()
         self.value = value
 
     def set_name(self, name: str) -> None:
@@ -331,11 +344,18 @@ class Element:
         """Put a new child (that has no parent) behind the others, and return it."""
         if self._open is not None:
             self._open.read_all_of(self)
-        self.touch()
+        element: Element | None = self
+        while type(element) is Element:  # as `touch`, without the call
+            element = element.parent
+        if element is not None:
+            element.changed()
         children = self._children
         if children is None:
             self._children = [child]
         else:
+            index = self._index
+            if type(index) is ChildIndex and index.covered == len(children):
+                index.add(child)
             child._at = len(children)
             children.append(child)
         child.parent = self
@@ -366,8 +386,10 @@ class Element:
         old = self.parent
         if old is not None and old._children is not None:
             old.touch()
-            if old._index is not None:
+            if type(old._index) is ChildIndex:
                 old._index.remove(self)
+            else:
+                old._index = None
             del old._children[self.position()]
         self.parent = parent
 
@@ -390,6 +412,20 @@ class Element:
         if children:
             copy._children = copies(children, copy)
         return copy
+
+    def dissolve(self) -> None:
+        """Take a tree apart that nobody will use again.
+
+        Parents and children refer to each other; taken apart, their memory is free at once, and the garbage collector
+        never sees them. That is much cheaper: call it for all trees of a message when the message is done.
+        """
+        children = self._children
+        if children is not None:
+            self._children = None
+            for child in children:
+                child.parent = None
+                if child._children is not None or type(child) is not Element:
+                    child.dissolve()
 
     def take_content(self, source: "Element") -> None:
         """Become a copy of the source, value and children, but keep the own name (and type).

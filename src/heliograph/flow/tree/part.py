@@ -121,9 +121,15 @@ class Part(Element):
 
     def changed(self) -> None:
         """The bytes are out of date from now on."""
+        above = self.parent
+        if above is not None and above.parent is not None:
+            above.touch()  # a part inside another
+        if self.data is None and self._copies is None and self._source is None:
+            return
         if self._copies:
             for copy in list(self._copies):
                 copy._part_company()
+        self._copies = None
         if self._source is not None:
             self.read_on()
         self.data = None
@@ -187,6 +193,11 @@ class Part(Element):
                 source._copies = WeakSet()
             source._copies.add(copy)
         return copy
+
+    def dissolve(self) -> None:
+        """As of any element; what is unread stays so."""
+        super().dissolve()
+        self._open = self._parser = self._source = self._copies = None
 
     def take_content(self, source: Element) -> None:
         """Become a copy of the source, but keep the own name and format; of a part like this one, an unread copy."""

@@ -16,6 +16,7 @@ from typing import Any
 
 from heliograph.flow.formats.xml.dialect import Dialect
 from heliograph.flow.tree import Element, Part
+from heliograph.flow.tree.index import FirstPlaces
 
 _LONGEST = 16_384
 _MOST_TAGS = 200
@@ -23,8 +24,12 @@ _MARK = "\0"
 """Stands before every tag in the key of a shape, so that what came before a `>` is never taken for a tag."""
 _USUAL_TAG = re.compile(r"""/?[A-Za-z_:][\w:.-]*(?:\s+[\w:.-]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?""", re.ASCII).fullmatch
 
-_Plan = list[tuple[str, int, str, Any, bool, Any]]
-"""Children: name, type, namespace, value, whether that is filled in instead, and the plan of the children below."""
+_FEW = 8
+"""Elements with more children get the places of their names with them."""
+
+_Plan = list[tuple[str, int, str, Any, bool, Any, FirstPlaces | None]]
+"""Children: name, type, namespace, value, whether that is filled in instead; the plan of the children below, and their
+places."""
 
 
 class Cut:
@@ -115,21 +120,28 @@ def _planned(elements: list[Element], dialect: Dialect, leaves: Iterator[int]) -
         is_element = element.type in (dialect.leaf, dialect.folder)
         fill = is_element and next(leaves) >= 0
         below = _planned(element._children, dialect, leaves) if element._children else None
-        plan.append((element.name, element.type, element.namespace, element.value, fill, below))
+        plan.append((element.name, element.type, element.namespace, element.value, fill, below, _places(below)))
     return plan
+
+
+def _places(plan: _Plan | None) -> FirstPlaces | None:
+    if plan is None or len(plan) <= _FEW:
+        return None
+    return FirstPlaces([None if namespace else name for name, _, namespace, *_ in plan])
 
 
 def _filled(plan: _Plan, parent: Element, values: Iterator[str], new: Any = Element.__new__) -> list[Element]:
     """Elements as planned. They are made without a call of `__init__`: this loop is most of what reading costs."""
     children = []
-    for name, kind, namespace, value, fill, below in plan:
+    for name, kind, namespace, value, fill, below, places in plan:
         element = new(Element)
         element.name = name
         element.value = next(values) if fill else value
         element.type = kind
         element.namespace = namespace
         element.parent = parent
-        element._open = element._index = None
+        element._open = None
+        element._index = places
         element._at = 0
         element._children = _filled(below, element, values) if below is not None else None
         children.append(element)
