@@ -142,7 +142,8 @@ def write_message(root: Element, catalogue: Catalogue) -> Envelope:
         envelope.properties = user_properties(user)
     else:
         envelope.properties = {}
-    follows = _finalise_body(bodies[0] if bodies else None, properties, headers[-1] if headers else mqmd, catalogue)
+    all_headers = headers if mqmd is None else [mqmd, *headers]
+    follows = _finalise_body(bodies[0] if bodies else None, properties, all_headers, catalogue)
     for header in reversed(headers):
         _chain(header, follows)
         follows = _Follows(RFH2_FORMAT, header.text.ccsid, header.text.encoding)
@@ -153,23 +154,17 @@ def write_message(root: Element, catalogue: Catalogue) -> Envelope:
 
 def _unchanged(parts: list[Part]) -> Envelope | None:
     """The envelope that the message came in, if it has just the parts that it came with."""
-    if len(parts) < 3:
+    came: list[Any] = [part.data for part in parts]
+    if len(came) < 3 or not isinstance(came[0], Envelope) or came[1] is not came[0]:
         return None
-    envelope: Any = parts[0].data
-    of_mqmd: Any = parts[1].data
-    if not isinstance(envelope, Envelope) or of_mqmd is not envelope:
+    envelope = came[0]
+    rest = came[2:]
+    if envelope.properties and rest.pop(0) is not envelope.properties:
         return None
-    at = 2
-    if envelope.properties:
-        if parts[2].data is not envelope.properties:
-            return None
-        at = 3
-    if len(parts) == at + 1:
-        return envelope if parts[at].data is envelope.body else None
-    bodies = [part.data for part in parts[at:]]
-    if None in bodies or not all(isinstance(data, bytes) for data in bodies):
-        return None
-    return envelope if b"".join(bodies) == envelope.body else None
+    if len(rest) == 1:
+        return envelope if rest[0] is envelope.body else None
+    whole = all(isinstance(data, bytes) for data in rest) and b"".join(rest) == envelope.body
+    return envelope if whole else None
 
 
 def _envelope(properties: Part | None, mqmd: Part | None) -> Envelope:
@@ -192,15 +187,19 @@ def _copied(envelope: Envelope) -> Envelope:
     return copy
 
 
-def _finalise_body(body: Part | None, properties: Part | None, header: Part | None, catalogue: Catalogue) -> _Follows:
+def _finalise_body(body: Part | None, properties: Part | None, headers: list[Part], catalogue: Catalogue) -> _Follows:
     """Let the body be written as Properties and the last header say, and say what it is then."""
-    said = _value(header, "Format")
     if body is None:
         return _Follows("", Text().ccsid, Text().encoding)
-    old = body.text
-    ccsid = _said("CodedCharSetId", old.ccsid, properties, header)
-    encoding = _said("Encoding", old.encoding, properties, header)
-    domain = body.format.domain
+    last = headers[-1] if headers else None
+    form, speaks = "", None
+    for header in headers:
+        said = str(_value(header, "Format") or "").rstrip(" ")
+        if said != RFH2_FORMAT:  # else it speaks of a header, not of the body
+            form, speaks = said or form, header
+    domain, old = body.format.domain, body.text
+    ccsid = _said("CodedCharSetId", old.ccsid, properties, speaks if speaks is last else None)
+    encoding = _said("Encoding", old.encoding, properties, speaks if speaks is last else None)
     names = [old.message_set, old.message_type, old.message_format]
     if domain == MODELLED and properties is not None:
         keys = ("MessageSet", "MessageType", "MessageFormat")
@@ -211,10 +210,9 @@ def _finalise_body(body: Part | None, properties: Part | None, header: Part | No
             body.text = text  # its bytes are what they are
         else:
             body.become(catalogue.format(domain, text), text)
-    if header is not None and header.format.domain == MQRFH2.domain:
-        _tell_mcd(header, domain, text)
-    form = str(said).rstrip(" ") if said else ""
-    if form == RFH2_FORMAT or (not form and header is None):
+    if last is not None and last.format is MQRFH2:
+        _tell_mcd(last, domain, text)
+    if not form and speaks is None:
         form = TEXT_FORMAT if domain in TEXT_DOMAINS else ""
     return _Follows(form, ccsid, encoding)
 

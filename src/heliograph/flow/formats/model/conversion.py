@@ -36,9 +36,10 @@ def _converted(target: EsqlType, value: Any) -> Any:
 
 def _moment(target: EsqlType, kind: Any, value: Any) -> Any:
     try:
-        return kind.fromisoformat(value) if isinstance(value, str) else _converted(target, value)
+        moment = kind.fromisoformat(value) if isinstance(value, str) else _converted(target, value)
     except ValueError:
         return _converted(target, value)
+    return moment if kind is date else moment.replace(tzinfo=None)
 
 
 as_string: Callable[[Any], str] = partial(_converted, EsqlType.CHARACTER)

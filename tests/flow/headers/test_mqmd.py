@@ -1,0 +1,110 @@
+"""MQMD, from bytes and from the envelope."""
+
+from datetime import date, time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heliograph.flow.envelope import Envelope
+from heliograph.flow.formats import FormatProblem
+from heliograph.flow.formats.mqmd import ALL_FIELDS, MQMD, read_mqmd, to_envelope, write_mqmd
+from heliograph.flow.tree import Element, Part, Text
+from heliograph.flow.values.zone import GmtTime
+
+BIG, LITTLE = Text(819, 273), Text(1208, 546)
+EBCDIC = Text(500, 785)
+
+
+@pytest.mark.parametrize(("version", "size"), [(1, 324), (2, 364)])
+def test_each_version_has_its_size(version: int, size: int) -> None:
+    assert len(write_mqmd({"Version": version}, BIG)) == size
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "offset", "data"),
+    [
+        ("Version", 2, 4, b"\0\0\0\2"),
+        ("MsgType", 1, 12, b"\0\0\0\1"),
+        ("Expiry", -1, 16, b"\xff\xff\xff\xff"),
+        ("Encoding", 273, 24, b"\0\0\1\x11"),
+        ("Format", "MQSTR", 32, b"MQSTR   "),
+        ("MsgId", b"id", 48, b"id" + bytes(22)),
+        ("CorrelId", b"id", 72, b"id" + bytes(22)),
+        ("ReplyToQ", "REPLIES", 100, b"REPLIES".ljust(48)),
+        ("UserIdentifier", "me", 196, b"me".ljust(12)),
+        ("PutDate", date(2004, 9, 30), 304, b"20040930"),
+        ("PutTime", GmtTime(time(1, 2, 3, 450_000)), 312, b"01020345"),
+        ("GroupId", b"g", 324, b"g" + bytes(23)),
+        ("OriginalLength", -1, 360, b"\xff\xff\xff\xff"),
+    ],
+)
+def test_each_field_is_at_its_offset(name: str, value: Any, offset: int, data: bytes) -> None:
+    header = write_mqmd({name: value}, BIG)
+    assert header[offset : offset + len(data)] == data
+    found = dict(read_mqmd(header, BIG))[name]
+    assert found.rstrip(b"\0") == value if isinstance(value, bytes) else found == value
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.fixed_dictionaries(
+        {
+            "Version": st.sampled_from([1, 2]),
+            "Report": st.integers(-(1 << 31), (1 << 31) - 1),
+            "Format": st.sampled_from(["", "MQSTR", "MQHRF2"]),
+            "MsgId": st.binary(min_size=24, max_size=24),
+            "ReplyToQ": st.text(st.sampled_from("ABC.9"), max_size=48),
+        }
+    ),
+    st.sampled_from([BIG, LITTLE, EBCDIC]),
+)
+def test_values_come_back_from_the_bytes(values: dict[str, Any], text: Text) -> None:
+    data = write_mqmd(values, text)
+    found = dict(read_mqmd(data, text))
+    assert {name: found[name] for name in values} == values
+    assert write_mqmd(found, text) == data
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"MD  ", "expected 324 bytes, found 4 bytes"),
+        (b"XX  " + bytes(320), "expected the letters 'MD  '"),
+        (b"MD  \0\0\0\7" + bytes(320), "expected version 1, or 2"),
+    ],
+)
+def test_bytes_that_are_no_header_are_refused(data: bytes, said: str) -> None:
+    with pytest.raises(FormatProblem, match=said):
+        read_mqmd(data, BIG)
+
+
+def test_a_value_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(FormatProblem, match=r"field MQMD.MsgId: expected 24 bytes"):
+        write_mqmd({"MsgId": bytes(25)}, BIG)
+    with pytest.raises(FormatProblem, match=r"field MQMD.Priority: expected an integer, found 'high'"):
+        write_mqmd({"Priority": "high"}, BIG)
+
+
+def test_a_part_is_read_from_the_envelope_and_has_bytes_if_somebody_wants_them() -> None:
+    envelope: Any = Envelope(b"", "MQSTR", message_id=b"m", reply_to="R", persistent=True, created=1096506123.5)
+    part = Part(MQMD, envelope)
+    assert part.first("MsgId") is not None
+    values = {child.name: child.value for child in part.children}
+    assert list(values) == [field.name for field in ALL_FIELDS]
+    assert (values["Format"], values["Persistence"], values["PutDate"]) == ("MQSTR", 1, date(2004, 9, 30))
+    assert len(part.bytes()) == 364
+
+
+def test_a_changed_part_goes_to_the_envelope() -> None:
+    came: Any = Envelope(b"", message_id=b"m", created=1096506123.5)
+    part = Part(MQMD, came)
+    part.ensure("CorrelId").set_value(b"m")
+    part.ensure("Persistence").set_value(1)
+    part.ensure("Priority").set_value("7")
+    part.append(Element("ReplyToQ2", "unknown"))
+    envelope = Envelope(b"")
+    to_envelope(part, envelope)
+    assert (envelope.correlation_id, envelope.persistent, envelope.priority) == (b"m", True, 7)
+    assert (envelope.message_id, envelope.created) == (b"m", 1096506123.5)
