@@ -135,7 +135,6 @@ class TestValues:
         [
             ("type: integer", "many", "an integer"),
             ("type: date", "tomorrow", "a date of ISO 8601"),
-            ("type: string", b"x", "text"),
             ("type: string, values: [X]", "Y", "one of X"),
             ("type: string", "a;b", "text without delimiters"),
         ],

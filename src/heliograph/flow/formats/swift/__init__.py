@@ -5,7 +5,6 @@ The tree is `MRM.Block4.GENL.F20C[1].Qualifier`. A sequence or field that has no
 
 from collections.abc import Mapping
 
-from heliograph.flow.formats.charsets import codec_name
 from heliograph.flow.formats.model.logical import Field, Group, Message, Occurs, Order, PhysicalFormat
 from heliograph.flow.formats.model.properties import Property
 from heliograph.flow.formats.model.source import Source
@@ -15,6 +14,7 @@ from heliograph.flow.formats.swift.importing import ANY, import_messages
 from heliograph.flow.formats.swift.message import MessageFormat
 from heliograph.flow.formats.swift.text_block import UNKNOWN, SequenceModel
 from heliograph.flow.tree import Text
+from heliograph.flow.values.ccsid import codec
 
 __all__ = ["KIND", "import_messages"]
 
@@ -33,7 +33,7 @@ class Swift:
         model = UNKNOWN if generic else _sequence(message.content, form.name)
         source.use(
             message=MessageFormat(
-                "" if generic else message.name.removeprefix("MT"), model, codec_name(text.ccsid, text.encoding)
+                "" if generic else message.name.removeprefix("MT"), model, codec(text.ccsid, text.encoding)
             )
         )
         source.add("read, write = message.read, message.write")

@@ -56,7 +56,9 @@ class Field(_Kept):
         self._open: Any = self
 
     def changed(self) -> None:
-        """The text is out of date."""
+        """The text is out of date, and that of everything above."""
+        if self.parent is not None:
+            self.parent.touch()
         self.text = None
         self._open = None  # a value given to a field that nobody looked into replaces its components
 
@@ -87,7 +89,9 @@ class Sequence(_Kept):
         self._open: Any = self
 
     def changed(self) -> None:
-        """The pieces are out of date."""
+        """The pieces are out of date, and those of everything above."""
+        if self.parent is not None:
+            self.parent.touch()
         if self._open is not None:
             self.reader.take_apart(self)
         self.pieces = None

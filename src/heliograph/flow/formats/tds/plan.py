@@ -196,6 +196,8 @@ class _Planner:
                 yield self.group(member, group, outer)
 
     def _field(self, member: Field) -> FieldPlan:
+        if not member.name:
+            raise ModelProblem(member.place, "a group with a value of its own: only XML can have that")
         given = self._properties(member)
         nil = given["nilValue"]
         length = given["length"]

@@ -20,7 +20,7 @@ from heliograph.flow.formats.tds.plan import (
 from heliograph.flow.formats.tds.properties import Separation
 from heliograph.flow.formats.tds.values import unpadded
 from heliograph.flow.tree import Element
-from heliograph.flow.tree.types import NAME_VALUE
+from heliograph.flow.tree.types import NAME, NAME_VALUE
 
 
 def generate_reader(
@@ -29,6 +29,7 @@ def generate_reader(
     """Add the function `read` and those that it calls to the source."""
     source.use(
         Element=Element,
+        NAME=NAME,
         NAME_VALUE=NAME_VALUE,
         FormatProblem=FormatProblem,
         decode=charset.decode,
@@ -449,7 +450,7 @@ class _Reader:
             return
         target = "parent"
         if one.name:
-            add(f"inner = Element({one.name!r})")
+            add(f"inner = Element({one.name!r}, None, NAME{_namespace(one)})")
             add("inner.parent = parent")
             add("inner._children = []")
             add("add(inner)")
@@ -551,7 +552,7 @@ class _Reader:
 
     def _element(self, one: FieldPlan, value: str) -> None:
         add = self.source.add
-        add(f"element = Element({one.name!r}, {value}, NAME_VALUE)")
+        add(f"element = Element({one.name!r}, {value}, NAME_VALUE{_namespace(one)})")
         add("element.parent = parent")
         add("add(element)")
 
@@ -577,10 +578,14 @@ def _all_plain(group: GroupPlan) -> bool:
     return not group.observe_length and all(
         isinstance(one, FieldPlan)
         and not one.repeat
-        and not (one.pad and group.separation.tagged)
+        and not ((one.pad or one.member.namespace) and group.separation.tagged)
         and (repeating_allowed or not one.member.occurs.repeats)
         for one in group.members
     )
+
+
+def _namespace(one: Plan) -> str:
+    return f", {one.member.namespace!r}" if one.member.namespace else ""
 
 
 def _tags(group: GroupPlan) -> str:

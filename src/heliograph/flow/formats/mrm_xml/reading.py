@@ -1,0 +1,267 @@
+"""Reading modelled XML: the document becomes elements as in XMLNSC, which then get their types and are checked."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from xml.parsers import expat
+
+from heliograph.flow.formats.mrm_xml.quick import QuickReader
+from heliograph.flow.formats.mrm_xml.shapes import XSI, Content, Document, Shape
+from heliograph.flow.formats.paths import path_of
+from heliograph.flow.formats.problem import FormatProblem
+from heliograph.flow.formats.xml.decoding import decode
+from heliograph.flow.formats.xml.dialect import XMLNSC
+from heliograph.flow.formats.xml.reader import read_document
+from heliograph.flow.tree import Element, Part
+from heliograph.flow.tree.types import NAME, NAME_VALUE, VALUE, Xmlnsc
+
+_ELEMENTS = frozenset((NAME, NAME_VALUE, Xmlnsc.CDATA_FIELD))
+_ATTRIBUTES = frozenset((Xmlnsc.ATTRIBUTE, Xmlnsc.SINGLE_ATTRIBUTE))
+_TRUE = ("true", "1")
+
+
+class Reader:
+    """Reads documents of one message."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.dialect = replace(XMLNSC, domain=document.title)
+        self._quick = QuickReader(document)
+
+    def read(self, part: Part, data: bytes) -> Iterator[None]:
+        """See Format. One step: whether an element is right depends on those behind it."""
+        self._read(part, data)
+        yield
+
+    def _read(self, part: Part, data: bytes) -> None:
+        text = decode(data, part.text, self.document.title)
+        children = self._quick.read(text, part)
+        if children is not None:
+            part._children = children
+            part._open = None
+            return
+        for _ in read_document(part, self.dialect, text):
+            pass
+        _Typing(self.document, part, text).document_element()
+
+
+class _Typing:
+    """Gives the elements of one document their types."""
+
+    def __init__(self, document: Document, part: Part, text: str) -> None:
+        self.document = document
+        self.part = part
+        self.text = text
+
+    def document_element(self) -> None:
+        """The root, whose members become those of the part."""
+        document, part = self.document, self.part
+        root = next(child for child in part._children or () if child.type in _ELEMENTS)
+        if root.name != document.tag or root.namespace != document.namespace:
+            raise self._problem(root, f"element {_named(document.tag, document.namespace)}", _found(root))
+        self._content(root, document.content)
+        children = root._children or []
+        for child in children:
+            child.parent = part
+        part.value = root.value
+        part._children = children
+        part._index = None
+
+    def _content(self, element: Element, content: Content) -> None:
+        known = content.elements
+        codes: list[str] = []
+        kept: list[Element] = []
+        attributes: list[Element] = []
+        children = element._children or ()
+        if known and element.type != NAME and not children and str(element.value or "").strip():
+            raise self._problem(element, f"elements {', '.join(content.known())}", repr(element.value))
+        for child in children:
+            shape = known.get(child.name)
+            if shape is None or child.type not in _ELEMENTS or child.namespace != shape.namespace:
+                if self._other(element, content, child):
+                    kept.append(child)
+                    attributes.append(child)
+                continue
+            codes.append(shape.code)
+            kept.append(child)
+            if shape.inner is not None:
+                child.name = shape.name
+                self._content(child, shape.inner)
+                continue
+            if child._children is not None or child.value == "":
+                self._unusual(child, shape)
+                continue
+            values = shape.values
+            parse = values.parse  # type: ignore[union-attr]
+            if parse is not None:
+                try:
+                    child.value = parse(child.value)  # type: ignore[arg-type]
+                except ValueError:
+                    raise self._value_problem(child, shape) from None
+            child.type = NAME_VALUE
+            child.name = shape.name
+        if content.fits("".join(codes)) is None or content.counted:
+            self._check_order(element, content, codes)
+        if content.attributes:
+            self._check_attributes(element, content, kept)
+        if content.value is not None:
+            self._own_value(element, content.value)
+        else:
+            element.type = NAME
+            element.value = None
+        for child in attributes:
+            child.type = NAME_VALUE  # not before: until here the type tells them from elements
+        element._children = kept or None
+        element._index = None
+
+    def _own_value(self, element: Element, shape: Shape) -> None:
+        assert shape.values is not None
+        element.type = NAME_VALUE
+        if shape.values.parse is not None:
+            try:
+                element.value = shape.values.parse(str(element.value or ""))
+            except ValueError:
+                raise self._value_problem(element, shape) from None
+
+    def _other(self, element: Element, content: Content, child: Element) -> bool:
+        """A child that is no element of the model: an attribute that is, or something to leave out; else a problem."""
+        if child.type in _ATTRIBUTES:
+            if child.namespace == XSI:
+                return child.name == "type" and element.parent is not self.part
+            shape = content.attributes.get(child.name)
+            if shape is None or child.namespace != shape.namespace:
+                known = ", ".join(content.attributes) or "no attribute"
+                raise self._problem(element, known, f"attribute {_named(child.name, child.namespace)}")
+            assert shape.values is not None
+            if shape.values.parse is not None:
+                try:
+                    child.value = shape.values.parse(str(child.value))
+                except ValueError:
+                    raise self._value_problem(child, shape, element) from None
+            child.name = shape.name
+            return True
+        if child.type in _ELEMENTS:
+            expected = ", ".join(content.elements) or "no element"
+            raise self._problem(child, f"one of {expected}" if content.elements else expected, _found(child))
+        if child.type & 0x03000000 == VALUE:
+            raise self._problem(element, f"elements {', '.join(content.elements)}", f"text {child.value!r}")
+        return False
+
+    def _unusual(self, child: Element, shape: Shape) -> None:
+        """A field that is empty or null, or has attributes."""
+        values = shape.values
+        assert values is not None
+        null = False
+        kept: list[Element] = []
+        for aside in child._children or ():
+            if aside.type in _ATTRIBUTES and aside.namespace == XSI:
+                null = null or (aside.name == "nil" and aside.value in _TRUE)
+                if aside.name == "type":
+                    aside.type = NAME_VALUE
+                    kept.append(aside)
+            elif aside.type in _ATTRIBUTES:
+                raise self._problem(child, "no attribute", f"attribute {_named(aside.name, aside.namespace)}")
+            elif aside.type in _ELEMENTS or aside.type & 0x03000000 == VALUE:
+                raise self._problem(child, values.expected, _found(aside))
+        child._children = kept or None
+        child._index = None
+        if null:
+            if not shape.nillable or child.value:
+                expected = "no value beside xsi:nil" if shape.nillable else "an element that is not null"
+                raise self._problem(child, expected, "xsi:nil")
+            child.value = None
+        elif child.value == "" and shape.default is not None:
+            child.value = shape.default
+        elif values.parse is not None:
+            try:
+                child.value = values.parse(str(child.value))
+            except ValueError:
+                raise self._value_problem(child, shape) from None
+        child.type = NAME_VALUE
+        child.name = shape.name
+
+    def _check_order(self, element: Element, content: Content, codes: list[str]) -> None:
+        counts = {shape.tag: codes.count(shape.code) for shape in content.elements.values()}
+        for shape, least, most in content.counted:
+            count = counts[shape.tag]
+            if count < least and shape.default is None:
+                raise self._problem(element, f"element {shape.tag}", "none")
+            if most is not None and count > most:
+                raise self._problem(element, f"at most {most} {shape.tag}", str(count))
+        if content.fits("".join(codes)) is not None:
+            return
+        tags = {shape.code: shape.tag for shape in content.elements.values()}
+        expected = _expected(content, codes)
+        raise self._problem(element, expected, ", ".join(tags[code] for code in codes) or "nothing")
+
+    def _check_attributes(self, element: Element, content: Content, kept: list[Element]) -> None:
+        present = {child.name for child in kept}
+        for shape in content.attributes.values():
+            if shape.name not in present:
+                if shape.default is not None:
+                    made = Element(shape.name, shape.default, NAME_VALUE, shape.namespace)
+                    made.parent = element
+                    kept.insert(0, made)
+                elif shape.member.occurs.least:
+                    raise self._problem(element, f"attribute {shape.tag}", "none")
+
+    def _value_problem(self, child: Element, shape: Shape, owner: Element | None = None) -> FormatProblem:
+        assert shape.values is not None
+        problem = self._problem(owner or child, shape.values.expected, repr(child.value))
+        if owner is None:
+            return problem
+        path = f"{problem.path}.{child.name}" if problem.path else child.name
+        return FormatProblem(problem.format, problem.expected, problem.found, path=path, line=problem.line)
+
+    def _problem(self, element: Element, expected: str, found: str) -> FormatProblem:
+        path = path_of(element).partition(".")[2]  # without the root, which is not in the tree
+        return FormatProblem(self.document.title, expected, found, path=path, line=_line_of(self.text, element))
+
+
+def _expected(content: Content, codes: list[str]) -> str:
+    for shape in content.elements.values():
+        occurs = shape.member.occurs
+        count = codes.count(shape.code)
+        if occurs.most is not None and count > occurs.most:
+            return f"at most {occurs.most} {shape.tag}"
+        if not count and occurs.least and shape.default is None and shape.member in content.group.members:
+            return f"element {shape.tag}"
+    return f"elements in the order of {', '.join(content.elements)}"
+
+
+def _named(name: str, namespace: str) -> str:
+    return f"{name} of namespace {namespace}" if namespace else name
+
+
+def _found(element: Element) -> str:
+    return f"element {_named(element.name, element.namespace)}"
+
+
+def _line_of(text: str, element: Element) -> int:
+    """The line in which the start tag of an element is: counted in the document, for only problems need it."""
+    places: list[int] = []
+    while element.parent is not None and not isinstance(element, Part):
+        siblings = [one for one in element.parent._children or () if one.type & 0x03000000 != VALUE]
+        before = siblings[: next((at for at, one in enumerate(siblings) if one is element), 0)]
+        places.append(sum(1 for one in before if one.type in _ELEMENTS))
+        element = element.parent
+    places.reverse()
+    counts = [0]
+    line = 1
+    reached = False
+    parser = expat.ParserCreate("utf-8")
+
+    def start(_name: str, _attributes: object) -> None:
+        nonlocal line, reached
+        if not reached and counts == places[: len(counts)]:
+            line = parser.CurrentLineNumber
+            reached = len(counts) == len(places)
+        counts.append(0)
+
+    def end(_name: str) -> None:
+        counts.pop()
+        counts[-1] += 1
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.Parse(text.encode(), True)
+    return line

@@ -1,0 +1,191 @@
+"""A message as XML: which element or attribute each member is, and which may follow each other."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from heliograph.flow.formats.model import Field, Group, Member, Message, ModelProblem, Order, PhysicalFormat, Property
+from heliograph.flow.formats.mrm_xml.values import XmlValues, values_of
+from heliograph.flow.formats.xml.names import writable
+
+XSI = "http://www.w3.org/2001/XMLSchema-instance"
+
+PROPERTIES: Mapping[str, Property] = {
+    "xmlName": Property(),  # of the element or attribute, if not the name of the member; of a message, its root tag
+    "rendering": Property(choices=("element", "attribute", "content")),  # content: the value of the element around it
+    "xmlDeclaration": Property(bool),
+    "binaryEncoding": Property(choices=("hex", "base64")),
+    "pattern": Property(),
+    "minLength": Property(int),
+    "maxLength": Property(int),
+    "minInclusive": Property(),
+    "maxInclusive": Property(),
+    "minExclusive": Property(),
+    "maxExclusive": Property(),
+}
+FIRST_CODE = 0xE000
+"""Each member of a group is one character in the pattern of what may be in it."""
+
+
+@dataclass(slots=True)
+class Shape:
+    """One element or attribute."""
+
+    member: Member
+    tag: str
+    namespace: str
+    values: XmlValues | None = None
+    """Of a field."""
+    inner: "Content | None" = None
+    """Of a group."""
+    code: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its name in the tree."""
+        return self.member.name
+
+    @property
+    def default(self) -> Any:
+        """The value that an empty or missing one has."""
+        return self.member.default if isinstance(self.member, Field) else None
+
+    @property
+    def nillable(self) -> bool:
+        """Whether it may be null."""
+        return isinstance(self.member, Field) and self.member.nillable
+
+
+@dataclass(slots=True)
+class Content:
+    """What is inside an element."""
+
+    group: Group
+    elements: dict[str, Shape] = field(default_factory=dict)
+    """By tag."""
+    attributes: dict[str, Shape] = field(default_factory=dict)
+    value: Shape | None = None
+    """Its own value, beside which there are only attributes."""
+    pattern: str = ""
+    counted: list[tuple[Shape, int, int | None]] = field(default_factory=list)
+    """Members whose number is not in the pattern: those that may come in any order."""
+    fits: Any = None
+
+    def known(self) -> list[str]:
+        """The tags of all members."""
+        return [*self.elements, *(f"@{name}" for name in self.attributes)]
+
+
+@dataclass(slots=True)
+class Document:
+    """A message."""
+
+    title: str
+    tag: str
+    namespace: str
+    content: Content
+    declaration: bool
+
+    def namespaces(self) -> list[str]:
+        """All that are in use, that of the root first."""
+        found: dict[str, None] = {self.namespace: None}
+        todo = [self.content]
+        while todo:
+            content = todo.pop()
+            for shape in (*content.elements.values(), *content.attributes.values()):
+                found.setdefault(shape.namespace)
+                if shape.inner is not None:
+                    todo.append(shape.inner)
+        return list(found)
+
+
+def document(message: Message, form: PhysicalFormat) -> Document:
+    """The shape of a message; a ModelProblem if XML cannot have it."""
+    content = message.content
+    given = content.physical.get(form.name, {})
+    tag = given.get("xmlName", message.name)
+    _check_name(tag, content)
+    return Document(
+        f"{form.kind} {form.name} of {message.name}",
+        tag,
+        content.namespace,
+        _content(content, form.name),
+        bool(form.properties.get("xmlDeclaration", False)),
+    )
+
+
+def _content(group: Group, form: str) -> Content:
+    result = Content(group)
+    result.pattern = _pattern(group, form, result)
+    result.fits = re.compile(result.pattern).fullmatch
+    if result.value is not None and result.elements:
+        raise ModelProblem(group.place, f"{group.name}: expected either a value of its own, or elements inside")
+    return result
+
+
+def _pattern(group: Group, form: str, content: Content) -> str:
+    pieces: list[str] = []
+    for member in group.members:
+        if isinstance(member, Group) and not member.name:
+            inner = _pattern(member, form, content)
+            if inner:
+                pieces.append(f"(?:{inner}){_times(member)}")
+            continue
+        shape = _shape(member, form)
+        rendering = member.physical.get(form, {}).get("rendering", "element")
+        if rendering == "attribute":
+            content.attributes[shape.tag] = shape
+        elif rendering == "content":
+            content.value = shape
+        else:
+            known = content.elements.get(shape.tag)
+            if known is not None and known.member != member and known.member.name != member.name:
+                raise ModelProblem(member.place, f"{member.name}: element {shape.tag} is there twice")
+            shape = content.elements.setdefault(shape.tag, shape)
+            shape.code = shape.code or chr(FIRST_CODE + len(content.elements))
+            if group.order is Order.ALL:
+                content.counted.append((shape, member.occurs.least, member.occurs.most))
+                pieces.append(shape.code)
+            else:
+                pieces.append(shape.code + _times(member))
+    if group.order is Order.ALL:
+        return f"[{''.join(pieces)}]*" if pieces else ""
+    return "|".join(pieces) if group.order is Order.CHOICE else "".join(pieces)
+
+
+def _times(member: Member) -> str:
+    least, most = member.occurs.least, member.occurs.most
+    if isinstance(member, Field) and member.default is not None:
+        least = 0  # the writer gives what is missing
+    if (least, most) == (1, 1):
+        return ""
+    return f"{{{least},{'' if most is None else most}}}"
+
+
+def _shape(member: Member, form: str) -> Shape:
+    given = member.physical.get(form, {})
+    tag = given.get("xmlName", member.name)
+    if given.get("rendering") == "content":
+        assert isinstance(member, Field)
+        return Shape(member, "", "", values_of(member, given))
+    _check_name(tag, member)
+    if given.get("rendering") == "attribute" and (isinstance(member, Group) or member.occurs.repeats):
+        raise ModelProblem(member.place, f"{member.name}: expected a single field as an attribute")
+    if isinstance(member, Field):
+        return Shape(member, tag, member.namespace, values_of(member, given))
+    return Shape(member, tag, member.namespace, None, _content(member, form))
+
+
+def _check_name(tag: str, member: Member) -> None:
+    if not writable(tag, colons=False):
+        raise ModelProblem(member.place, f"{tag!r} cannot be a name in XML; an xmlName would help")
+
+
+def members_in_order(group: Group) -> Iterator[Member]:
+    """The members in the order of the model, those of groups without a name in their places."""
+    for member in group.members:
+        if isinstance(member, Group) and not member.name:
+            yield from members_in_order(member)
+        else:
+            yield member
