@@ -3,12 +3,27 @@
 Fields of fixed length beside each other are *runs*, read and written by one call of `struct`.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from math import gcd
 
-from heliograph.flow.formats.cwf.shapes import FloatShape, IntegerShape, Shape, TextShape
+from heliograph.flow.formats.cwf.ops import (
+    Branch,
+    Choose,
+    Gap,
+    Inner,
+    Leaf,
+    Op,
+    PadRecord,
+    Repeat,
+    Run,
+    Variable,
+    all_ops,
+    bounded,
+    joined,
+    largest_size,
+)
+from heliograph.flow.formats.cwf.shapes import FloatShape, IntegerShape, TextShape
 from heliograph.flow.formats.cwf.shaping import Properties, shape_of
 from heliograph.flow.formats.model import (
     Field,
@@ -22,118 +37,8 @@ from heliograph.flow.formats.model import (
 )
 from heliograph.flow.tree import Text
 
-RUN_LENGTH = 16
-"""Fields in a run: a reader stops behind each to see whether anybody wants more."""
 ANY = 1 << 62
 """The beginning of a message is a multiple of everything."""
-
-
-@dataclass(eq=False)
-class Leaf:
-    """A field with its shape."""
-
-    definition: Field
-    shape: Shape
-    path: str
-    parent: "Inner | None" = None
-    variable: str = ""
-    """The local variable that keeps its value, if others refer to it."""
-    counts: "list[Repeat | Variable]" = field(default_factory=list)
-    """What refers to it."""
-
-
-@dataclass(eq=False)
-class Run:
-    """Fields of one element, one behind the other."""
-
-    leaves: list[Leaf]
-    codes: list[str]
-    """The letters of struct, with those for gaps."""
-    offsets: list[int]
-    order: str
-    size: int
-
-
-@dataclass(eq=False)
-class Variable:
-    """A field whose length is in the message."""
-
-    leaf: Leaf
-    kind: str
-    """prefixed, delimited, endOfParent, reference or characters."""
-    size: int = 0
-    """Bytes of the prefix, or number of characters."""
-    order: str = ""
-    target: Leaf | None = None
-
-
-@dataclass(eq=False)
-class Gap:
-    """Bytes without meaning: a count, or as many as it takes to a multiple of `align`."""
-
-    count: int
-    fill: int
-    align: int = 0
-
-
-@dataclass(eq=False)
-class Inner:
-    """A group that is an element of the tree, once."""
-
-    group: Group
-    path: str
-    ops: "list[Op]" = field(default_factory=list)
-    parent: "Inner | None" = None
-
-
-@dataclass(eq=False)
-class Repeat:
-    """A member that comes several times."""
-
-    member: Member
-    path: str
-    ops: "list[Op]"
-    most: int | None
-    parent: Inner
-    index: str = ""
-    target: Leaf | None = None
-    """The field that says how often; without, it comes `most` times, or to the end of the message."""
-    reserve: int | None = None
-    """Bytes that it always takes."""
-    fill: int = 0
-
-
-@dataclass(eq=False)
-class Choose:
-    """One of several branches; takes as much as the largest of those that have a fixed length."""
-
-    group: Group
-    path: str
-    branches: "list[Branch]"
-    parent: Inner
-    target: Leaf | None = None
-    size: int | None = None
-    fill: int = 0
-
-
-@dataclass(eq=False)
-class Branch:
-    """A branch of a choice."""
-
-    member: Member
-    ops: "list[Op]"
-    keys: tuple[str, ...]
-
-
-@dataclass(eq=False)
-class PadRecord:
-    """Fills the message up to its largest size."""
-
-    size: int
-    fill: int
-
-
-Op = Run | Variable | Gap | Inner | Repeat | Choose | PadRecord
 
 
 @dataclass(frozen=True)
@@ -176,14 +81,14 @@ class _Planner:
         root = Inner(message.content, "")
         properties = self._properties(message.content)
         self._group(message.content, root, root.ops, self._somewhere(ANY))
-        root.ops = _joined(root.ops)
+        root.ops = joined(root.ops)
         for op in all_ops(root.ops):
             if isinstance(op, Repeat | Variable) and op.target is not None:
                 op.target.counts.append(op)
         if self._pad_record:
-            if not _bounded(root.ops):
+            if not bounded(root.ops):
                 raise properties.problem("occursPadding record: the message has no largest size")
-            root.ops.append(PadRecord(_largest_size(root.ops), properties.get("fillByte", 0)))
+            root.ops.append(PadRecord(largest_size(root.ops), properties.get("fillByte", 0)))
         return root
 
     def _somewhere(self, multiple: int = 1) -> Spot:
@@ -267,7 +172,7 @@ class _Planner:
         end = self._group(group, inner, inner.ops, spot)
         if properties.get("alignment") == "implicit":  # as C pads a structure
             end = self._align(self._alignment(group, properties), inner.ops, end, properties.get("fillByte", 0))
-        inner.ops = _joined(inner.ops)
+        inner.ops = joined(inner.ops)
         return end
 
     def _field(
@@ -366,7 +271,7 @@ class _Planner:
             stride = self._once(member, properties, parent, body, start, number).distance(start)
             if stride is not None and stride % start.multiple == 0:
                 break
-        return _joined(body), stride
+        return joined(body), stride
 
     def _widest(self, member: Member) -> int:
         own = self._alignment(member, self._properties(member))
@@ -386,67 +291,9 @@ class _Planner:
             key = self._properties(member).own.get("choiceBranchKey")
             if target is not None and key is None:
                 raise self._properties(member).problem("expected a choiceBranchKey, as the choice has a dispatch key")
-            branches.append(Branch(member, _joined(body), tuple(key.split()) if key else ()))
+            branches.append(Branch(member, joined(body), tuple(key.split()) if key else ()))
             sizes.append(end.distance(spot))
         size = max(known for known in sizes if known is not None) if None not in sizes else None
         fill = properties.get("fillByte", 0)
         ops.append(Choose(group, parent.path, branches, parent, target, size, fill))
         return spot.behind(size) if size is not None else self._somewhere()
-
-
-def _bounded(ops: list[Op]) -> bool:
-    return not any(
-        isinstance(op, Variable) or (isinstance(op, Gap) and op.align) or (isinstance(op, Repeat) and op.most is None)
-        for op in all_ops(ops)
-    )
-
-
-def _largest_size(ops: list[Op]) -> int:
-    total = 0
-    for op in ops:
-        if isinstance(op, Run):
-            total += op.size
-        elif isinstance(op, Gap):
-            total += op.count
-        elif isinstance(op, Inner):
-            total += _largest_size(op.ops)
-        elif isinstance(op, Repeat):
-            total += (op.most or 0) * _largest_size(op.ops)
-        elif isinstance(op, Choose):
-            total += max(_largest_size(branch.ops) for branch in op.branches)
-    return total
-
-
-def all_ops(ops: list[Op]) -> Iterator[Op]:
-    """The ops and all those inside them."""
-    for op in ops:
-        yield op
-        if isinstance(op, Inner | Repeat):
-            yield from all_ops(op.ops)
-        elif isinstance(op, Choose):
-            for branch in op.branches:
-                yield from all_ops(branch.ops)
-
-
-def _joined(ops: list[Op]) -> list[Op]:
-    """Runs and gaps beside each other as one run, as far as byte orders and its length allow."""
-    result: list[Op] = []
-    for op in ops:
-        last = result[-1] if result else None
-        if isinstance(last, Run) and isinstance(op, Gap) and not op.align and not op.fill:
-            last.codes.append(f"{op.count}x")
-            last.size += op.count
-        elif isinstance(last, Run) and isinstance(op, Run) and _together(last, op):
-            last.leaves += op.leaves
-            last.codes += op.codes
-            last.offsets += [last.size + offset for offset in op.offsets]
-            last.order = last.order or op.order
-            last.size += op.size
-        else:
-            result.append(op)
-    return result
-
-
-def _together(one: Run, other: Run) -> bool:
-    orders = {one.order, other.order} - {""}
-    return len(orders) <= 1 and len(one.leaves) + len(other.leaves) <= RUN_LENGTH

@@ -2,7 +2,7 @@
 
 import struct
 
-from heliograph.flow.formats.cwf.plan import Choose, Gap, Inner, Leaf, Op, PadRecord, Repeat, Run, Variable
+from heliograph.flow.formats.cwf.ops import Choose, Gap, Inner, Leaf, Op, PadRecord, Repeat, Run, Variable
 from heliograph.flow.formats.cwf.shapes import TextShape
 from heliograph.flow.formats.model import Group, Site, Source
 from heliograph.flow.formats.model.explaining import ERRORS, read_problem

@@ -4,7 +4,7 @@ import struct
 from functools import partial
 from typing import Any
 
-from heliograph.flow.formats.cwf.plan import Choose, Gap, Inner, Leaf, Op, PadRecord, Repeat, Run, Variable
+from heliograph.flow.formats.cwf.ops import Choose, Gap, Inner, Leaf, Op, PadRecord, Repeat, Run, Variable
 from heliograph.flow.formats.cwf.reading import PREFIX_CODES
 from heliograph.flow.formats.cwf.shapes import TextShape
 from heliograph.flow.formats.model import Group, Member, Order, Site, Source

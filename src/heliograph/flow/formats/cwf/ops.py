@@ -1,0 +1,178 @@
+"""What a plan is made of: what follows what in the bytes of a message."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from heliograph.flow.formats.cwf.shapes import Shape
+from heliograph.flow.formats.model import Field, Group, Member
+
+RUN_LENGTH = 16
+"""Fields in a run: a reader stops behind each to see whether anybody wants more."""
+
+
+@dataclass(eq=False)
+class Leaf:
+    """A field with its shape."""
+
+    definition: Field
+    shape: Shape
+    path: str
+    parent: "Inner | None" = None
+    variable: str = ""
+    """The local variable that keeps its value, if others refer to it."""
+    counts: "list[Repeat | Variable]" = field(default_factory=list)
+    """What refers to it."""
+
+
+@dataclass(eq=False)
+class Run:
+    """Fields of one element, one behind the other."""
+
+    leaves: list[Leaf]
+    codes: list[str]
+    """The letters of struct, with those for gaps."""
+    offsets: list[int]
+    order: str
+    size: int
+
+
+@dataclass(eq=False)
+class Variable:
+    """A field whose length is in the message."""
+
+    leaf: Leaf
+    kind: str
+    """prefixed, delimited, endOfParent, reference or characters."""
+    size: int = 0
+    """Bytes of the prefix, or number of characters."""
+    order: str = ""
+    target: Leaf | None = None
+
+
+@dataclass(eq=False)
+class Gap:
+    """Bytes without meaning: a count, or as many as it takes to a multiple of `align`."""
+
+    count: int
+    fill: int
+    align: int = 0
+
+
+@dataclass(eq=False)
+class Inner:
+    """A group that is an element of the tree, once."""
+
+    group: Group
+    path: str
+    ops: "list[Op]" = field(default_factory=list)
+    parent: "Inner | None" = None
+
+
+@dataclass(eq=False)
+class Repeat:
+    """A member that comes several times."""
+
+    member: Member
+    path: str
+    ops: "list[Op]"
+    most: int | None
+    parent: Inner
+    index: str = ""
+    target: Leaf | None = None
+    """The field that says how often; without, it comes `most` times, or to the end of the message."""
+    reserve: int | None = None
+    """Bytes that it always takes."""
+    fill: int = 0
+
+
+@dataclass(eq=False)
+class Choose:
+    """One of several branches; takes as much as the largest of those that have a fixed length."""
+
+    group: Group
+    path: str
+    branches: "list[Branch]"
+    parent: Inner
+    target: Leaf | None = None
+    size: int | None = None
+    fill: int = 0
+
+
+@dataclass(eq=False)
+class Branch:
+    """A branch of a choice."""
+
+    member: Member
+    ops: "list[Op]"
+    keys: tuple[str, ...]
+
+
+@dataclass(eq=False)
+class PadRecord:
+    """Fills the message up to its largest size."""
+
+    size: int
+    fill: int
+
+
+Op = Run | Variable | Gap | Inner | Repeat | Choose | PadRecord
+
+
+def bounded(ops: list[Op]) -> bool:
+    """Whether it has a largest size."""
+    return not any(
+        isinstance(op, Variable) or (isinstance(op, Gap) and op.align) or (isinstance(op, Repeat) and op.most is None)
+        for op in all_ops(ops)
+    )
+
+
+def largest_size(ops: list[Op]) -> int:
+    """Bytes of the message with all occurrences that it can have."""
+    total = 0
+    for op in ops:
+        if isinstance(op, Run):
+            total += op.size
+        elif isinstance(op, Gap):
+            total += op.count
+        elif isinstance(op, Inner):
+            total += largest_size(op.ops)
+        elif isinstance(op, Repeat):
+            total += (op.most or 0) * largest_size(op.ops)
+        elif isinstance(op, Choose):
+            total += max(largest_size(branch.ops) for branch in op.branches)
+    return total
+
+
+def all_ops(ops: list[Op]) -> Iterator[Op]:
+    """The ops and all those inside them."""
+    for op in ops:
+        yield op
+        if isinstance(op, Inner | Repeat):
+            yield from all_ops(op.ops)
+        elif isinstance(op, Choose):
+            for branch in op.branches:
+                yield from all_ops(branch.ops)
+
+
+def joined(ops: list[Op]) -> list[Op]:
+    """Runs and gaps beside each other as one run, as far as byte orders and its length allow."""
+    result: list[Op] = []
+    for op in ops:
+        last = result[-1] if result else None
+        if isinstance(last, Run) and isinstance(op, Gap) and not op.align and not op.fill:
+            last.codes.append(f"{op.count}x")
+            last.size += op.count
+        elif isinstance(last, Run) and isinstance(op, Run) and _together(last, op):
+            last.leaves += op.leaves
+            last.codes += op.codes
+            last.offsets += [last.size + offset for offset in op.offsets]
+            last.order = last.order or op.order
+            last.size += op.size
+        else:
+            result.append(op)
+    return result
+
+
+def _together(one: Run, other: Run) -> bool:
+    orders = {one.order, other.order} - {""}
+    return len(orders) <= 1 and len(one.leaves) + len(other.leaves) <= RUN_LENGTH
