@@ -30,7 +30,9 @@ PADDING = "Padding"
 
 def _model() -> str:
     kinds = {str: "string, CWF1: {length: 12}", float: "float, CWF1: {length: 8}", int: "integer, CWF1: {length: 4}"}
-    fields = "".join(f"      - {{name: {name}, type: {kinds[type(value)]}}}\n" for name, value in FIELDS.items())
+    fields = "".join(
+        f"      - {{name: {name}, type: {kinds[type(value)]}, TDS1: {{tag: {name}}}}}\n" for name, value in FIELDS.items()
+    )
     return f"""\
 formats:
   CWF1: {{kind: CWF, byteOrder: bigEndian}}
@@ -40,20 +42,18 @@ messages:
   {_TYPE}:
     sequence:
 {fields}\
-      - {{name: {PADDING}, type: string, CWF1: {{lengthKind: endOfParent}}}}
+      - {{name: {PADDING}, type: string, CWF1: {{lengthKind: endOfParent}}, TDS1: {{tag: {PADDING}}}}}
 """
 
 
 FILES: Mapping[str, str] = {f"models/{_SET}.model.yaml": _model()}
 
 
-def _text(value: str | float) -> str:
-    """As ESQL writes it."""
-    return value if isinstance(value, str) else f"{value:.1E}".replace("E+0", "E+")
-
-
-def _as_text(value: str | float) -> str:
-    return str(value) if isinstance(value, int) else _text(value)
+def _text(kind: str, value: str | float) -> str:
+    """Generic XML has numbers as ESQL writes them, models have them as XML Schema does."""
+    if isinstance(value, float) and kind == "xml":
+        return f"{value:.1E}".replace("E+0", "E+")
+    return str(value)
 
 
 def body(kind: str, filling: str, *, backwards: bool = False) -> bytes:
@@ -65,7 +65,7 @@ def body(kind: str, filling: str, *, backwards: bool = False) -> bytes:
             for value in fields.values()
         )
         return packed + filling.encode()
-    named = [*((name, _as_text(value)) for name, value in fields.items()), (PADDING, filling)]
+    named = [*((name, _text(kind, value)) for name, value in fields.items()), (PADDING, filling)]
     if kind == "tds":
         return ";".join(f"{name}={value}" for name, value in named).encode()
     return f"<{_TYPE}>{''.join(f'<{name}>{value}</{name}>' for name, value in named)}</{_TYPE}>".encode()
