@@ -109,7 +109,7 @@ class Mqrfh2:
         values: dict[str, Any] = dict(DEFAULTS)
         written: list[Element] = []
         for child in part.children:
-            if child.name in DEFAULTS and not child._children:
+            if child.name in DEFAULTS and not child.children:
                 values[child.name] = child.value if child.value is not None else DEFAULTS[child.name]
             elif child.name not in ("StrucId", "StrucLength"):
                 written.append(child)

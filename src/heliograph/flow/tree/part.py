@@ -158,8 +158,7 @@ class Part(Element):
             if type(element) is Element:
                 role = role_of(element.type, domain)
                 element.type = type_in(self.format.domain, role, has_value=element.value is not None)
-                if element._children is not None:
-                    self.adopt(element._children, domain)
+                self.adopt(element.children, domain)
 
     def become(self, format: Format, text: Text) -> None:  # noqa: A002
         """From now on be read and written in another way: the elements stay, the bytes do not."""

@@ -8,15 +8,17 @@ whose tags have come before are not even looked at piece by piece (`shapes`).
 import re
 from collections.abc import Generator, Iterator
 
+from heliograph.flow.formats.problem import FormatProblem
 from heliograph.flow.formats.xml.builder import DEEPEST, Builder, Fault
 from heliograph.flow.formats.xml.dialect import Dialect
 from heliograph.flow.formats.xml.expat_reader import read_with_expat
 from heliograph.flow.formats.xml.names import ascii_name
 from heliograph.flow.formats.xml.shapes import Cut, Shape, cut, shape_of
 from heliograph.flow.tree import Element, Part
+from heliograph.flow.tree.packed import Packed
 
-_WINDOW = 2048
-"""So much text is looked at in one step."""
+_FIRST_WINDOW, _WINDOW = 256, 4096
+"""So much text is looked at in the first step, each time twice as much, at most so much."""
 _BLANKS = " \t\n\r"
 _FORBIDDEN = bytes((*range(9), 11, 12, *range(14, 32)))
 
@@ -39,29 +41,33 @@ class _Unsure(Exception):
 def read_document(part: Part, dialect: Dialect, text: str) -> Iterator[None]:
     """Build the whole document, step by step."""
     pieces = cut(text)
-    if pieces is None:
-        yield from _read(Builder(part, dialect), text)
-        return
-    shape = shape_of(dialect.domain, pieces.tags)
-    if _fill(shape, part, pieces):
-        yield
-        return
-    # Learning needs the elements as they were read, before anybody has changed them. The document is not long.
-    for _ in _read(Builder(part, dialect), text):
-        pass
-    shape.learn(part, dialect, pieces)
-    yield
+    if pieces is not None:
+        shape = shape_of(dialect.domain, pieces.tags)
+        if shape.layout is None and shape.is_due():
+            _learn(shape, part, dialect, text, pieces)
+        if _fill(shape, part, text, pieces):
+            yield
+            return
+    yield from _read(Builder(part, dialect), text)
 
 
-def _fill(shape: Shape, part: Part, pieces: Cut) -> bool:
+def _learn(shape: Shape, part: Part, dialect: Dialect, text: str, pieces: Cut) -> None:
+    apart = Part(part.format, None, part.text)
+    try:
+        for _ in _read(Builder(apart, dialect), text):
+            pass
+    except FormatProblem:
+        return  # whoever looks at that place of the document will find it again
+    shape.learn(apart.children, dialect, pieces)
+
+
+def _fill(shape: Shape, part: Part, text: str, pieces: Cut) -> bool:
+    """Give the part the elements of this shape, packed; False if the document may be another or may be wrong."""
     values = shape.values(pieces.texts)
-    if values is None:
-        return False
-    body = "".join(pieces.texts)
-    if not _is_sound(body):
+    if values is None or shape.layout is None or not _is_sound(text):
         return False
     try:
-        shape.fill(part, iter(values) if "&" not in body else map(_resolved, values))
+        part.unpack(Packed(shape.layout, tuple(map(_resolved, values)) if "&" in text else values))
     except _Unsure:
         return False
     return True
@@ -77,16 +83,18 @@ def _read_usual(builder: Builder, text: str) -> Generator[None, None, int | None
     """Build as much as is usual; the place of what is not, or None if all was."""
     at = _read_declaration(builder, text)
     size = len(text)
+    reach = _FIRST_WINDOW
     closings: list[str] = []
     while at < size:
-        stop = text.find("<", at + _WINDOW)
+        stop = text.find("<", at + reach)
         if stop < 0:
             stop = size
         window = text[at:stop]
         if not _is_sound(window):
             return at
         # A long text at the end of the window is not split: that would look at each character, which `find` does not.
-        last = window.rfind("<", 0, _WINDOW)
+        last = window.rfind("<", 0, reach)
+        reach = min(2 * reach, _WINDOW)
         pieces = window[:last].split("<")
         pieces.append(window[last + 1 :])
         done = _read_pieces(builder, pieces, closings, "&" in window)
