@@ -134,7 +134,7 @@ class Element:
             if field.place >= 0 and field.below is None:
                 return packed.values[field.place]
         child = self.first(name)
-        if child is None or child.value is None or child._children is not None or child._open is not None:
+        if type(child) is not Element or child.value is None or child._children is not None or child._open is not None:
             return child
         return child.value
 

@@ -8,7 +8,7 @@ written without that, so for most messages no elements are made at all below the
 Nothing here is ever changed: copies of an element share what is packed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -66,15 +66,12 @@ class Layout:
             self._getters[names] = getter
             return getter
 
-    def places(self) -> list[int]:
-        """Of all values below, in the order of their elements."""
-        found = []
+    def all_fields(self) -> "Iterator[PackedField]":
+        """Everything below, in document order."""
         for field in self.fields:
-            if field.place >= 0:
-                found.append(field.place)
+            yield field
             if field.below is not None:
-                found += field.below.places()
-        return found
+                yield from field.below.all_fields()
 
 
 class Packed:
