@@ -7,7 +7,7 @@ from heliograph.flow.testing import FlowUnderTest
 
 
 def write_flow(folder: Path, text: str, **files: str) -> Path:
-    """A flow's folder: `text` is flow.yaml from `nodes:` on; files are named with __ for the dot and ___ for a slash."""
+    """A flow's folder: `text` is flow.yaml from `nodes:` on; names of files have __ for a dot and ___ for a slash."""
     head = "" if text.lstrip().startswith("flow:") else "flow: test\n"
     (folder / "flow.yaml").write_text(head + text)
     for name, content in files.items():

@@ -375,6 +375,27 @@ def test_a_continue_handler_goes_on_behind_the_statement(run):
     assert (done.value("n"), done.value("last")) == (3, 3)
 
 
+def test_a_handler_sees_what_was_declared_before_it(run):
+    text = """BEGIN
+            DECLARE n INTEGER 0;
+            DECLARE CONTINUE HANDLER FOR SQLSTATE LIKE '%' SET n = n + 1;
+            SET n = 1 / 0; SET Environment.n = n;
+        END;"""
+    assert run(text).value("n") == 1
+
+
+def test_the_nearest_handler_comes_first(run):
+    text = """BEGIN
+            DECLARE CONTINUE HANDLER FOR SQLSTATE LIKE '%' SET Environment.outer = 1;
+            BEGIN
+                DECLARE CONTINUE HANDLER FOR SQLSTATE LIKE 'S%' SET Environment.inner = 1;
+                SET Environment.x = 1 / 0;
+            END;
+        END;"""
+    done = run(text)
+    assert (done.value("outer"), done.value("inner")) == (None, 1)
+
+
 def test_a_handler_for_another_state_does_nothing(run):
     with pytest.raises(StatementError):
         run("BEGIN DECLARE EXIT HANDLER FOR SQLSTATE 'U00001' SET Environment.x = 1; SET Environment.y = 1 / 0; END;")
@@ -465,6 +486,39 @@ def test_routines_and_constants_of_other_schemas_by_path_and_by_name(run):
     text = "BROKER SCHEMA app PATH lib " + module("SET Environment.x = Twice(4); SET Environment.y = lib.Twice(5);")
     done = run(text, others=(other,))
     assert (done.value("x"), done.value("y")) == (8, 10)
+
+
+def test_call_puts_what_a_function_returns_into_a_field(run):
+    text = module(
+        "CALL F(2) INTO Environment.x;", routines="CREATE FUNCTION F(n INTEGER) RETURNS INTEGER RETURN n * 2;"
+    )
+    assert run(text).value("x") == 4
+
+
+def test_a_parameter_converts_what_it_gets(run):
+    text = module(
+        "SET Environment.x = F('7');", routines="CREATE FUNCTION F(n INTEGER) RETURNS CHARACTER RETURN n + 1;"
+    )
+    assert run(text).value("x") == "8"
+
+
+def test_an_inout_reference_moves_for_the_caller(run):
+    text = module(
+        "DECLARE r REFERENCE TO InputBody.a.b; CALL Next(r); SET Environment.x = FIELDNAME(r);",
+        routines="CREATE PROCEDURE Next(INOUT r REFERENCE) BEGIN MOVE r NEXTSIBLING; END;",
+    )
+    assert run(text, "<a><b/><c/></a>").value("x") == "c"
+
+
+@pytest.mark.parametrize("kind", ["FILTER", "DATABASE"])
+def test_other_nodes_have_names_of_their_own(run, kind):
+    text = f"""CREATE {kind} MODULE M CREATE FUNCTION Main() RETURNS BOOLEAN BEGIN
+        SET Environment.x = Root.XML.a || Body.a || FIELDNAME(LocalEnvironment) || FIELDNAME(ExceptionList);
+        SET LocalEnvironment.Variables.y = 1;
+        RETURN Body.a = '1'; END; END MODULE;"""
+    done = run(text, "<a>1</a>")
+    assert done.result is True
+    assert done.value("x") == "11LocalEnvironmentExceptionList"
 
 
 # Variables that live longer

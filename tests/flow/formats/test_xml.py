@@ -249,8 +249,16 @@ def test_encoding_is_found(data: bytes, text: Text) -> None:
 
 def test_encoding_of_the_declaration_is_written() -> None:
     read = part('<?xml version="1.0" encoding="ISO-8859-1"?><a>é</a>'.encode("latin-1"))
-    read.ensure("a").set_value("ü€")
+    read.ensure("a").set_value("üΩ")
     assert read.bytes() == '<?xml version="1.0" encoding="ISO-8859-1"?><a>ü&#8364;</a>'.encode("latin-1")
+
+
+@pytest.mark.parametrize("content", ["<Ω/>", "<!--Ω-->", "<b><![CDATA[Ω]]></b>", '<b Ω="1"/>'])
+def test_character_that_the_encoding_has_not_is_refused_where_no_number_can_stand(content: str) -> None:
+    read = part(f"<a>{content}</a>", text=Text(ccsid=1208))
+    read.become(read.format, Text(ccsid=819))
+    with pytest.raises(FormatProblem, match="names, comments and CDATA sections, found 'Ω'"):
+        read.bytes()
 
 
 @pytest.mark.parametrize(

@@ -51,9 +51,9 @@ class Run:
     """One message's way through the flow."""
 
     __slots__ = (
+        "_environment",
         "_sequence",
         "effects",
-        "environment",
         "flow",
         "logged",
         "now",
@@ -79,11 +79,18 @@ class Run:
         self.now = now
         self.transactional = transactional
         self.refusals = refusals
-        self.environment = Element("Environment")
-        """One for the whole run; changes stay, whatever happens."""
+        self._environment: Element | None = None
         self.effects: list[Effect] = []
         self.logged: list[LogEvent] = []
         self._sequence = 0
+
+    @property
+    def environment(self) -> Element:
+        """One for the whole run; changes stay, whatever happens."""
+        environment = self._environment
+        if environment is None:
+            environment = self._environment = Element("Environment")
+        return environment
 
     def log(self, node: str, text: str, severity: str = "error") -> None:
         """Tell the operator."""

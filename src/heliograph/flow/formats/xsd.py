@@ -70,7 +70,7 @@ def import_messages(text: str, file: str, options: Mapping[str, Any], place: Pla
     except (xmlschema.XMLSchemaException, SyntaxError) as error:
         line = getattr(error, "sourceline", None) or getattr(error, "lineno", None) or 1
         said = getattr(error, "message", None) or str(error)
-        raise ModelProblem(Place(file, line), f"this is no XML schema: {str(said).splitlines()[0]}") from None
+        raise ModelProblem(Place(file, line), f"cannot use this XML schema: {str(said).splitlines()[0]}") from None
     reader = _Schema(schema, text, file, form)
     messages = {element.local_name: reader.message(element) for element in reader.roots()}
     if not messages:

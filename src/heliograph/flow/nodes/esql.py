@@ -58,11 +58,11 @@ class EsqlNode(Node):
     def received(self, assembly: Assembly) -> Assembly:
         """What the module may work on: copies of the trees that it may change."""
         changes = self._changes
-        if changes.message or changes.local_environment:
+        if changes.any:
             return Assembly(
                 assembly.message.copy() if changes.message else assembly.message,
                 assembly.local_environment.copy() if changes.local_environment else assembly.local_environment,
-                assembly.exception_list,
+                assembly.exception_list.copy() if changes.exception_list else assembly.exception_list,
             )
         return assembly
 

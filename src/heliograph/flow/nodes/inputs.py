@@ -44,6 +44,10 @@ class TransportEntry(Entry):
         """Facts of the transport are no properties of the message."""
         return super().message(replace(envelope, properties={}), transactional)
 
+    def local_environment(self) -> Element:
+        """One for each message: facts are put into it."""
+        return Element("LocalEnvironment")
+
     def prepare(self, assembly: Assembly, run: Run) -> None:
         """Put the facts into the local environment."""
         folder = assembly.local_environment

@@ -73,9 +73,10 @@ def _seconds(given: Mapping[str, Any], where: str) -> float:
 
 def _boolean(given: Mapping[str, Any], name: str, where: str) -> bool:
     value = given.get(name, False)
-    if type(value) is not bool:
+    found = {"yes": True, "no": False}.get(value, value) if isinstance(value, str) else value
+    if type(found) is not bool:
         raise Problem(f"{where}: {name} is yes or no, not {value!r}")
-    return value
+    return found
 
 
 def _mapping(given: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:

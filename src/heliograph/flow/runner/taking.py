@@ -20,21 +20,30 @@ WAIT = 0.25
 """Seconds after which an instance that has nothing to do looks whether it shall stop."""
 _MANY_EFFECTS = 2000
 _MOST_REMEMBERED = 10000
+_LOST = 5
+"""So many deliveries of a message may have been lost with connections and processes, before it is under suspicion."""
 
 
 class Attempts:
-    """Failed attempts that the server does not count, because it would put the message away at its own threshold.
+    """How often messages have failed in this flow. Shared by all instances of a process.
 
-    A message that has a failure path is tried up to twice the threshold. Shared by all instances of a process.
+    The server counts more: whatever was fetched ahead by a process that died has failed, too, in its eyes. And it
+    counts less: a message with a failure path is tried up to twice the threshold, and the server would put it away at
+    once. So the server is believed only if it speaks of many attempts: then the message may be what kills the process.
     """
 
     def __init__(self) -> None:
         self._counts: dict[bytes, int] = {}
         self._lock = threading.Lock()
 
-    def of(self, message_id: bytes) -> int:
-        """How often this message has failed beside what the server says."""
-        return self._counts.get(message_id, 0)
+    def of(self, envelope: Envelope) -> int:
+        """How often this message, which the server says has failed so many times, has failed."""
+        if not envelope.message_id:
+            return envelope.backout_count
+        return max(self._counts.get(envelope.message_id, 0), envelope.backout_count - _LOST)
+
+    def __bool__(self) -> bool:
+        return bool(self._counts)
 
     def failed(self, message_id: bytes) -> None:
         """Once more."""
@@ -78,23 +87,20 @@ class Taker:
         now = time.time()
         envelopes: list[Envelope] = [ServerEnvelope.of(message.encoded or b"", now) for message in messages]
         try:
-            if self._singly:
-                envelopes = [self._counted(envelope) for envelope in envelopes]
             spare = len(envelopes) == 1 and self._spared(envelopes[0])
+            envelopes = [
+                self._counted(envelope) if envelope.backout_count or self._attempts else envelope
+                for envelope in envelopes
+            ]
             verdict, outcomes = self._units.process(self._node.name, envelopes, spare=spare)
         except MessageFormat as problem:
             self._unreadable(envelopes, problem)
             return
-        if spare and verdict is Verdict.BACKED_OUT:
-            self._attempts.failed(envelopes[0].message_id)
         self._settle(verdict, envelopes, outcomes)
 
     def _spared(self, envelope: Envelope) -> bool:
         """Whether the server would put it away if it failed once more, though the flow has a path for that."""
-        if not self._threshold or not envelope.message_id:
-            return False
-        failed = envelope.backout_count - self._attempts.of(envelope.message_id)
-        return failed + 1 >= self._threshold
+        return 0 < self._threshold <= envelope.backout_count + 1 and bool(envelope.message_id)
 
     def _gather(self, messages: list[Message], most: int) -> None:
         """Wait for the rest of a unit of work."""
@@ -103,9 +109,9 @@ class Taker:
             messages += self._consumer.receive_many(most - len(messages), left)
 
     def _counted(self, envelope: Envelope) -> Envelope:
-        """With the attempts that the server does not know of."""
-        more = self._attempts.of(envelope.message_id)
-        return replace(envelope, backout_count=envelope.backout_count + more) if more else envelope
+        """With the number of times that it has failed in this flow."""
+        failed = self._attempts.of(envelope)
+        return envelope if failed == envelope.backout_count else replace(envelope, backout_count=failed)
 
     def _settle(self, verdict: Verdict, envelopes: list[Envelope], outcomes: list[Outcome]) -> None:
         if verdict is Verdict.SINGLY:
@@ -113,6 +119,7 @@ class Taker:
             return
         if verdict is Verdict.BACKED_OUT:
             self._singly = max(1, self._singly)
+            self._attempts.failed(envelopes[0].message_id)
             return
         if self._singly:
             self._singly -= 1

@@ -2,9 +2,9 @@
 
 From Python:
 
-    flow = FlowUnderTest("flows/routing", parameters={"limit": 100})
-    flow.send("<Order><Amount>250</Amount></Order>")
-    assert [message.body for message in flow.queue("BIG")] == [b"<Order><Amount>250</Amount></Order>"]
+    with FlowUnderTest("flows/routing", parameters={"limit": 100}) as flow:
+        flow.send("<Order><Amount>250</Amount></Order>")
+        assert [message.body for message in flow.queue("BIG")] == [b"<Order><Amount>250</Amount></Order>"]
 
 From files: every `tests/*.yaml` of a flow's folder has one case or several (`testing.case`); `run_tests` runs them.
 """

@@ -126,7 +126,7 @@ def converted(context: Context, code: Code, target: Type | None) -> str:
     if target is None or code.type in (target, Type.NULL):
         return code.text
     now = "" if target in (Type.INTEGER, Type.FLOAT, Type.DECIMAL, Type.CHARACTER, Type.BOOLEAN) else ", ev.now"
-    return f"{context.use('convert')}({code.text}, {context.use('Type')}.{target.name}{now})"
+    return f"{context.use('convert')}({code.text}, {context.type_name(target)}{now})"
 
 
 def set_target(context: Context, target: syntax.FieldReference, code: Code, aspect: str | None = None) -> None:

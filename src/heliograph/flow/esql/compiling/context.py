@@ -11,10 +11,11 @@ from heliograph.flow.esql.compiled import Place
 from heliograph.flow.esql.compiling.code import Code, Shape
 from heliograph.flow.esql.compiling.names import RESERVED, Binding, Names, Scope
 from heliograph.flow.esql.compiling.prefixes import Prefixes
+from heliograph.flow.values.types import Type
 
 
 @dataclass(eq=False, slots=True)
-class Known:
+class KnownRoutine:
     """A routine that can be called, and its name in Python."""
 
     routine: syntax.Routine
@@ -88,7 +89,7 @@ class Environment:
     """That of the module; empty for routines of a schema."""
     label: str
     file: str
-    routines: Mapping[str, Known]
+    routines: Mapping[str, KnownRoutine]
     """By name in upper case, with and without schema."""
     text: str
     """The ESQL that positions are in."""
@@ -176,6 +177,10 @@ class Context:
     def use(self, name: str) -> str:
         """A name from outside."""
         return self.unit.use(name)
+
+    def type_name(self, kind: Type) -> str:
+        """Python of a type: a name of its own, as members of enumerations are slow to get at."""
+        return self.unit.constant(f"{self.use('Type')}.{kind.name}", kind.name)
 
     def temporary(self, like: str = "value") -> str:
         """A new local variable."""

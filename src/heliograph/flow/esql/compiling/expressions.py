@@ -302,7 +302,7 @@ def cast(context: Context, node: syntax.Cast) -> Code:
     """CAST."""
     sources = [context.value(source) for source in node.sources]
     kind = Type[node.type.name]
-    target = f"{context.use('Type')}.{kind.name}"
+    target = context.type_name(kind)
     clauses = _cast_clauses(context, node)
     if len(sources) == 1 and not clauses:
         # Most casts: converted by one look into a table.

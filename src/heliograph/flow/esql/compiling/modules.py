@@ -6,7 +6,7 @@ from typing import Any
 from heliograph.flow.esql import syntax
 from heliograph.flow.esql.compiling.assignments import converted
 from heliograph.flow.esql.compiling.code import NULL
-from heliograph.flow.esql.compiling.context import Context, Environment, Frame, Known, Unit
+from heliograph.flow.esql.compiling.context import Context, Environment, Frame, KnownRoutine, Unit
 from heliograph.flow.esql.compiling.names import RESERVED, Binding, Kind, Names, Scope
 from heliograph.flow.esql.compiling.paths import ROOTS
 from heliograph.flow.esql.compiling.routines import check_declared, gives_back, kind_of, scalar_type
@@ -24,7 +24,7 @@ class ProgramWriter:
         self._programs = programs
         self._scopes: dict[str, Scope] = {}
         """The variables of each schema."""
-        self._known: dict[str, dict[str, Known]] = {}
+        self._known: dict[str, dict[str, KnownRoutine]] = {}
         """The routines of each schema."""
         self.runs: list[tuple[syntax.Module, str]] = []
         """Modules of the first program, and the functions that run them."""
@@ -43,9 +43,9 @@ class ProgramWriter:
         for module in self._programs[0].modules:
             self._module(self._programs[0], module, [start for start in starts if start])
 
-    def _named(self, routines: Sequence[syntax.Routine], prefix: str) -> dict[str, Known]:
+    def _named(self, routines: Sequence[syntax.Routine], prefix: str) -> dict[str, KnownRoutine]:
         return {
-            routine.name.upper(): Known(
+            routine.name.upper(): KnownRoutine(
                 routine,
                 self._unit.names.new(f"{prefix.replace('.', '_')}_{routine.name}" if prefix else routine.name),
                 f"{prefix}.{routine.name}" if prefix else routine.name,
@@ -55,7 +55,7 @@ class ProgramWriter:
 
     def _environment(self, program: syntax.Program, module: syntax.Module | None) -> Environment:
         schema = ".".join(program.schema)
-        routines: dict[str, Known] = {}
+        routines: dict[str, KnownRoutine] = {}
         for name in [*(".".join(path) for path in reversed(program.path)), schema]:
             routines.update(self._known.get(name.upper(), {}))
         for name, known in self._known.items():

@@ -86,6 +86,8 @@ def is_path(context: Context, node: syntax.Expression) -> bool:
 
 def base(context: Context, node: syntax.FieldReference) -> Base:
     """Where a field reference starts."""
+    if node.index is not None and not isinstance(node.index, syntax.Every):
+        raise context.problem(node, f"{node.correlation} is one field: an index stands behind a name in the path")
     binding = context.scope.find(node.correlation)
     if binding is not None:
         return _declared(context, node, binding)

@@ -7,7 +7,7 @@ parameters gives a tuple: what it returns, and then those parameters.
 from heliograph.flow.esql import syntax
 from heliograph.flow.esql.compiling import assignments, databases, paths
 from heliograph.flow.esql.compiling.code import Code, Shape
-from heliograph.flow.esql.compiling.context import Context, Known
+from heliograph.flow.esql.compiling.context import Context, KnownRoutine
 from heliograph.flow.esql.compiling.names import Binding, Kind
 from heliograph.flow.esql.compiling.prefixes import ANY_TREE
 from heliograph.flow.values.types import Type
@@ -67,7 +67,7 @@ def call(context: Context, node: syntax.Call) -> Code:
     return _result(f"{python}[0]", known.routine)
 
 
-def find(context: Context, node: syntax.Call) -> Known:
+def find(context: Context, node: syntax.Call) -> KnownRoutine:
     """The routine that a call means."""
     name = ".".join([*node.schema, node.name]).upper()
     known = context.environment.routines.get(name)

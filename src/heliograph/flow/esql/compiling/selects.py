@@ -11,6 +11,7 @@ from heliograph.flow.esql.compiling.context import Context
 from heliograph.flow.esql.compiling.expressions import as_element, condition, truth
 from heliograph.flow.esql.compiling.names import Binding, Kind
 from heliograph.flow.esql.compiling.paths import Base
+from heliograph.flow.esql.compiling.prefixes import NEW_TREE
 from heliograph.flow.values.types import Type
 
 _AGGREGATES = {"SUM": "total", "MAX": "greatest", "MIN": "smallest", "COUNT": "count"}
@@ -103,7 +104,7 @@ def _row(context: Context, node: syntax.Select) -> str:
             context.emit(f"{context.use('insert_fields')}({row}, {name})")
         return row
     context.emit(f"{row} = {context.use('Element')}()")
-    start = Base(row, row, row)
+    start = Base(row, row, NEW_TREE)
     items = list(node.items)
     while items:
         run = _neighbours(items)

@@ -1,6 +1,6 @@
 """Statements that say what is done in which order: blocks, branches, loops, RETURN; and DECLARE."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 
@@ -20,14 +20,23 @@ _LOOPS = (syntax.While, syntax.Repeat, syntax.Loop, syntax.For)
 def body(context: Context, statements: syntax.Body) -> None:
     """Statements one after the other; handlers declared among them guard the rest."""
     guards = [statement for statement in statements if isinstance(statement, syntax.HandlerDeclaration)]
-    rest = [statement for statement in statements if not isinstance(statement, syntax.HandlerDeclaration)]
+    if not guards:
+        _run(context, statements)
+        return
+    first = statements.index(guards[0])
+    _run(context, statements[:first])
     with handlers.guarded(context, guards):
-        at = 0
-        while at < len(rest):
-            done = 0 if context.resumes else batch(context, rest[at:])
-            if not done:
-                one(context, rest[at])
-            at += done or 1
+        rest = [node for node in statements[first:] if not isinstance(node, syntax.HandlerDeclaration)]
+        _run(context, rest)
+
+
+def _run(context: Context, statements: Sequence[syntax.Statement]) -> None:
+    at = 0
+    while at < len(statements):
+        done = 0 if context.resumes else batch(context, statements[at:])
+        if not done:
+            one(context, statements[at])
+        at += done or 1
 
 
 def one(context: Context, node: syntax.Statement) -> None:

@@ -72,15 +72,12 @@ def copy_field(parent: Element, name: str, source: Element | None) -> None:
 
 def set_fields(parent: Element, *items: Any) -> None:
     """Set children by name, one after the other: names and values or fields in turn."""
-    for item in items[1::2]:
-        if item is None or isinstance(item, Part):
-            break
-    else:
+    if None not in items:
         fill(parent, *items)
         return
     for name, item in zip(items[::2], items[1::2], strict=True):
         if isinstance(item, Element):
-            copy_field(parent, name, item)
+            fill_one(parent, name, item)
         else:
             set_field(parent, name, item)
 

@@ -4,7 +4,7 @@ import codecs
 import re
 from functools import lru_cache
 
-from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
+from heliograph.flow.formats.problem import CANNOT_READ, CANNOT_WRITE, FormatProblem
 from heliograph.flow.tree import Text
 from heliograph.flow.values.ccsid import codec
 
@@ -20,6 +20,8 @@ _SAME_AS_ASCII = b"<?xml"
 _WIDE = ((b"<\x00", "utf-16-le"), (b"\x00<", "utf-16-be"))
 _DECLARED = re.compile(rb"""<\?xml\s[^>]*?encoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
 _LONGEST_DECLARATION = 256
+_MARKUP = re.compile(r"""<!\[CDATA\[.*?\]\]>|<!--.*?-->|<\?.*?\?>|<(?:[^>"]|"[^"]*")*>""", re.DOTALL).findall
+_VALUES = re.compile('"[^"]*"').sub
 
 
 def decode(data: bytes, text: Text, domain: str) -> str:
@@ -37,8 +39,26 @@ def decode(data: bytes, text: Text, domain: str) -> str:
 
 def encode(document: str, declared: str | None, text: Text, domain: str) -> bytes:
     """The bytes of a document: as its declaration says, else in the CCSID; what that has not is written as a number."""
-    name = _known(declared, domain) if declared else codec(text.ccsid, text.encoding)
-    return document.encode(name, "xmlcharrefreplace")
+    name = _known(declared, domain, CANNOT_WRITE) if declared else codec(text.ccsid, text.encoding)
+    try:
+        return document.encode(name)
+    except UnicodeEncodeError:
+        _check_markup(document, name, domain)
+        return document.encode(name, "xmlcharrefreplace")
+
+
+def _check_markup(document: str, name: str, domain: str) -> None:
+    """Numbers can stand for characters in texts and values of attributes only."""
+    for markup in _MARKUP(document):
+        try:
+            (markup if markup.startswith(("<!", "<?")) else _VALUES("", markup)).encode(name)
+        except UnicodeEncodeError as error:
+            raise FormatProblem(
+                domain,
+                f"characters of {name} in names, comments and CDATA sections",
+                repr(error.object[error.start]),
+                number=CANNOT_WRITE,
+            ) from None
 
 
 def _codec(data: bytes, text: Text, domain: str) -> tuple[str, int]:
@@ -63,10 +83,12 @@ def _declared(declaration: bytes) -> str | None:
     return found[1].decode() if found else None
 
 
-def _known(declared: str, domain: str) -> str:
+@lru_cache(maxsize=64)
+def _known(declared: str, domain: str, number: int = CANNOT_READ) -> str:
+    """The codec of an encoding that a declaration names."""
     try:
         name = codecs.lookup(declared).name
         "".encode(name)  # codecs that are not for text cannot do this
     except (LookupError, TypeError):
-        raise FormatProblem(domain, "the name of an encoding", repr(declared), number=CANNOT_WRITE) from None
+        raise FormatProblem(domain, "the name of an encoding", repr(declared), number=number) from None
     return name

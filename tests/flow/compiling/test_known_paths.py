@@ -1,0 +1,78 @@
+"""Code that keeps what a path led to does the same as code that looks every time."""
+
+from datetime import datetime
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heliograph.flow.esql.compiled import StatementError
+from heliograph.flow.esql.compiling import compile_program
+from heliograph.flow.esql.evaluation import Evaluation
+from heliograph.flow.esql.parsing import parse_program
+from heliograph.flow.formats import Catalogue
+from heliograph.flow.tree import Element
+
+ROOTS = st.sampled_from(["Environment", "Environment", "OutputLocalEnvironment", "r"])
+STEPS = st.sampled_from(["a", "a", "b", "b", "c", "a[1]", "a[2]", "b[i]", "a[<]", "{'b'}", "*", "(Name)c"])
+PATHS = st.builds(lambda root, steps: ".".join([root, *steps]), ROOTS, st.lists(STEPS, min_size=1, max_size=3))
+SIMPLE = st.one_of(
+    st.builds("SET {} = {};".format, PATHS, st.sampled_from(["1", "'x'", "i"])),
+    st.builds("SET {} = {};".format, PATHS, PATHS),
+    st.builds("SET {} = {} || 'y';".format, PATHS, PATHS),
+    st.builds("SET {} = NULL;".format, PATHS),
+    st.builds("SET {} VALUE = NULL;".format, PATHS),
+    st.builds("SET {} NAME = 'b';".format, PATHS),
+    st.builds("DELETE FIELD {};".format, PATHS),
+    st.builds("CREATE PREVIOUSSIBLING OF {} NAME 'a' VALUE 7;".format, PATHS),
+    st.builds("SET {} = CARDINALITY({}.*[]);".format, PATHS, PATHS),
+    st.builds("MOVE r TO {};".format, PATHS),
+    st.just("SET i = 3 - i;"),
+)
+BRANCHES = st.builds("IF {} IS NULL THEN {} ELSE {} END IF;".format, PATHS, SIMPLE, SIMPLE)
+STATEMENTS = st.lists(st.one_of(SIMPLE, SIMPLE, BRANCHES), min_size=1, max_size=8)
+
+MODULE = """CREATE COMPUTE MODULE M
+    CREATE FUNCTION Main() RETURNS BOOLEAN BEGIN
+        DECLARE i INTEGER 1;
+        DECLARE r REFERENCE TO Environment;
+        {body}
+        RETURN TRUE;
+    END;
+    {routines}
+END MODULE;"""
+
+
+def shown(element: Element) -> object:
+    return (element.name, element.value, [shown(child) for child in element.children])
+
+
+def trees_after(body: str, routines: str = "") -> object:
+    evaluation = Evaluation(Element("Root"), catalogue=Catalogue(), now=datetime(2004, 9, 30))
+    module = compile_program(parse_program(MODULE.format(body=body, routines=routines), "m.esql")).modules["M"]
+    error = None
+    try:
+        module.run(evaluation)
+    except StatementError as failed:
+        error = str(failed.reason)
+    return shown(evaluation.environment), shown(evaluation.output_local_environment), error
+
+
+def forgetting(statements: list[str]) -> tuple[str, str]:
+    """The same statements, with calls between them after which nothing is known."""
+    return " CALL Forget(); ".join(statements), "CREATE PROCEDURE Forget() BEGIN END;"
+
+
+@settings(max_examples=60, deadline=None)
+@given(STATEMENTS)
+def test_statements_in_a_row(statements):
+    assert trees_after(" ".join(statements)) == trees_after(*forgetting(statements))
+
+
+@settings(max_examples=30, deadline=None)
+@given(STATEMENTS, STATEMENTS)
+def test_statements_in_a_loop(before, inside):
+    loop = "DECLARE n INTEGER 0; {} WHILE n < 3 DO SET n = n + 1; {} END WHILE;"
+    first, routines = forgetting(before)
+    second, _ = forgetting(inside)
+    plain = trees_after(loop.format(" ".join(before), " ".join(inside)))
+    assert plain == trees_after(loop.format(f"{first} CALL Forget();", f"CALL Forget(); {second}"), routines)

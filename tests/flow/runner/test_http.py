@@ -1,0 +1,83 @@
+"""Requests that flows answer."""
+
+import http.client
+import socket
+
+import pytest
+
+ECHO = """
+in: {type: HttpInput, path: /echo, timeout: 5}
+check: {type: Python, file: check.py}
+reply: {type: HttpReply, content_type: text/plain}
+"""
+WIRES = "in.out -> check\ncheck.out -> reply"
+FILES = {
+    "check.py": """
+def process(message):
+    if b"bad" in message.body.bytes():
+        raise ValueError("this one is bad")
+    return message
+"""
+}
+SETTINGS = "http: {port: 0}"
+
+
+def ask(port, method, path, body=b"", **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    try:
+        connection.request(method, path, body, headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read(), dict(answer.headers)
+    finally:
+        connection.close()
+
+
+def test_a_request_is_answered_by_the_flow(flow):
+    with flow(ECHO, WIRES, SETTINGS, files=FILES) as running:
+        status, body, headers = ask(running.port, "POST", "/echo", b"hello")
+    assert (status, body, headers["Content-Type"]) == (200, b"hello", "text/plain")
+
+
+def test_a_connection_may_have_several_requests(flow):
+    with flow(ECHO, WIRES, SETTINGS, files=FILES) as running:
+        connection = http.client.HTTPConnection("127.0.0.1", running.port, timeout=20)
+        for number in range(3):
+            connection.request("POST", "/echo", str(number))
+            assert connection.getresponse().read() == str(number).encode()
+        connection.close()
+
+
+@pytest.mark.parametrize(("method", "path", "status"), [("POST", "/nothing", 404), ("DELETE", "/echo", 405)])
+def test_what_the_flow_does_not_take_is_refused(flow, method, path, status):
+    with flow(ECHO, WIRES, SETTINGS, files=FILES) as running:
+        assert ask(running.port, method, path)[0] == status
+
+
+def test_a_flow_that_fails_answers_500(flow):
+    with flow(ECHO, WIRES, SETTINGS, files=FILES) as running:
+        status, body, _ = ask(running.port, "POST", "/echo", b"bad")
+    assert status == 500
+    assert b"this one is bad" in body
+
+
+def test_a_flow_that_does_not_answer_in_time_is_504(flow, desk):
+    nodes = "in: {type: HttpInput, path: /slow/*, timeout: 0.2}\nout: {type: QueueOutput, queue: OUT}"
+    with flow(nodes, "in.out -> out", SETTINGS) as running:
+        assert ask(running.port, "POST", "/slow/request", b"x")[0] == 504
+        assert desk.bodies("OUT") == ["x"]
+
+
+def test_bytes_that_are_no_request_are_answered_with_400(flow):
+    with (
+        flow(ECHO, WIRES, SETTINGS, files=FILES) as running,
+        socket.create_connection(("127.0.0.1", running.port), 20) as raw,
+    ):
+        raw.sendall(b"\x00 nonsense\r\n\r\n")
+        assert raw.recv(100).startswith(b"HTTP/1.1 400")
+
+
+def test_a_port_that_is_taken_is_told(flow):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with flow(ECHO, WIRES, f"http: {{port: {port}}}", files=FILES, check=False) as running:
+            assert f"cannot listen on 127.0.0.1:{port}" in str(running.problem)

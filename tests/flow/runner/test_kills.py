@@ -1,0 +1,94 @@
+"""Flows and servers that are killed in the midst of their work: nothing is lost, nothing is done twice."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from flow_hands import CONFIG, Desk, free_port, queues
+from heliograph.flow.runner.management import management
+from running import servers
+
+COUNT = 1000
+NODES = "in: {type: QueueInput, queue: IN}\nout: {type: QueueOutput, queue: OUT}"
+SETTINGS = "commit_count: 20\nadditional_instances: %d"
+
+
+def depth(desk: Desk, queue: str) -> int:
+    return management(desk.session, "queue-show", name=queue)["depth"]
+
+
+def wait_for_progress(desk: Desk, more: int) -> None:
+    """Until the flow has put so many more messages."""
+    before = depth(desk, "OUT")
+    while depth(desk, "OUT") < min(COUNT, before + more):
+        pass
+
+
+@pytest.mark.parametrize("instances", [1, 3])
+def test_a_flow_that_is_killed_again_and_again_passes_on_every_message_once(flow_process, url, desk, instances):
+    desk.put("IN", *map(str, range(COUNT)))
+    for _ in range(2):
+        process = flow_process(url, NODES, "in.out -> out", SETTINGS % (instances - 1))
+        wait_for_progress(desk, 100)
+        process.kill()
+    flow_process(url, NODES, "in.out -> out", SETTINGS % (instances - 1))
+    assert sorted(map(int, desk.bodies("OUT", COUNT))) == list(range(COUNT))
+    assert (desk.rest("OUT"), desk.rest("IN"), desk.rest("SYSTEM.DEAD.LETTER.QUEUE")) == ([], [], [])
+
+
+def test_a_flow_that_is_stopped_finishes_what_it_has_in_hand(flow_process, url, desk):
+    desk.put("IN", *map(str, range(COUNT)))
+    process = flow_process(url, NODES, "in.out -> out", SETTINGS % 0)
+    wait_for_progress(desk, 100)
+    assert process.terminate() == 0
+    done = [int(body) for body in desk.rest("OUT")]
+    left = [int(body) for body in desk.rest("IN")]
+    assert sorted(done + left) == list(range(COUNT))
+    assert f"messages {len(done)}" in " ".join(process.out.text().split())
+
+
+def test_a_server_that_is_killed_again_and_again_loses_and_doubles_nothing(flow_process, tmp_path):
+    port = free_port()
+    config = CONFIG.format(port=port) + queues() + f'[storage]\ndirectory = "{tmp_path}/data"\n'
+    url = f"amqp://127.0.0.1:{port}"
+    with servers(tmp_path) as serve:
+        server = serve(config)
+        desk = Desk(url)
+        desk.put("IN", *map(str, range(COUNT)))
+        flow_process(url, NODES, "in.out -> out", SETTINGS % 0)
+        for _ in range(2):
+            wait_for_progress(desk, 100)
+            server.kill()
+            desk.close()
+            server = serve(config)
+            desk = Desk(url)
+        assert sorted(map(int, desk.bodies("OUT", COUNT))) == list(range(COUNT))
+        assert (desk.rest("OUT"), desk.rest("IN"), desk.rest("SYSTEM.DEAD.LETTER.QUEUE")) == ([], [], [])
+        desk.close()
+
+
+def test_a_flow_waits_for_a_server_that_is_not_there_yet(flow_process, tmp_path):
+    port = free_port()
+    process = flow_process(f"amqp://127.0.0.1:{port}", NODES, "in.out -> out")
+    process.log.wait_for("waiting for the server")
+    with servers(tmp_path) as serve:
+        serve(CONFIG.format(port=port) + queues())
+        process.wait_until_ready()
+        assert process.terminate() == 0
+
+
+def test_execution_groups_share_the_work_and_one_that_dies_is_started_again(flow_process, url, desk):
+    process = flow_process(url, NODES, "in.out -> out", "execution_groups: 2\ncommit_count: 20")
+    process.out.wait_for("the flow is ready", 2)
+    desk.put("IN", *map(str, range(COUNT)))
+    wait_for_progress(desk, 100)
+    pid = process.process.pid
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    victim = next(child for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes())
+    os.kill(int(victim), signal.SIGKILL)
+    process.log.wait_for("it is started again")
+    assert sorted(map(int, desk.bodies("OUT", COUNT))) == list(range(COUNT))
+    process.out.wait_for("the flow is ready", 3)
+    assert process.terminate() == 0
