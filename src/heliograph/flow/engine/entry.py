@@ -28,10 +28,10 @@ from heliograph.flow.engine.exceptions import (
     record_of,
 )
 from heliograph.flow.engine.message import Message
-from heliograph.flow.engine.node import Node, Target
+from heliograph.flow.engine.node import Node
 from heliograph.flow.engine.outcome import Outcome, Result
 from heliograph.flow.engine.resources import Resources
-from heliograph.flow.engine.run import Assembly, Run
+from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.envelope import Envelope
 from heliograph.flow.tree import Element
 

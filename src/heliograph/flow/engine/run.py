@@ -1,6 +1,6 @@
 """One message on its way through a flow: the assembly that nodes hand on, and what belongs to the whole run."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -14,12 +14,7 @@ from heliograph.flow.envelope import Envelope
 from heliograph.flow.tree import Element
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from heliograph.flow.engine.exceptions import ExceptionRecord
-
-    Target = Callable[["Assembly", "Run"], None]
-    """Takes an assembly: the input terminal of a node, or of several."""
 
 IDENTIFIER_LENGTH = 24
 
@@ -106,3 +101,7 @@ class Run:
         digest = blake2b(seed, digest_size=IDENTIFIER_LENGTH, person=b"heliograph-flow")
         digest.update(f"{self.flow}\0{self._sequence}".encode())
         return digest.digest()
+
+
+Target = Callable[[Assembly, Run], None]
+"""Takes an assembly: the input terminal of a node, or of several."""

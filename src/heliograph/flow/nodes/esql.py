@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.message import Message
-from heliograph.flow.engine.node import Node, Target
+from heliograph.flow.engine.node import Node
 from heliograph.flow.engine.resources import Resources
-from heliograph.flow.engine.run import Assembly, Run
+from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.esql.database_access import DatabaseAccess
 from heliograph.flow.esql.evaluation import Evaluation, LogEntry, Propagation
 from heliograph.flow.nodes.properties import REQUIRED, NodeKind, Property, choice

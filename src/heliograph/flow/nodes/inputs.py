@@ -83,7 +83,9 @@ class HttpEntry(TransportEntry):
         super().prepare(assembly, run)
 
     def discarded(self, run: Run, record: ExceptionRecord) -> None:
-        """Somebody waits: say that it went wrong."""
+        """Somebody waits: say that it went wrong, unless he has his answer."""
+        if any(isinstance(effect, Respond) for effect in run.effects):
+            return
         text = f"The flow {self.flow} failed: {FlowException(record)}\n"
         headers = {"Content-Type": "text/plain; charset=utf-8"}
         run.effects.append(Respond(run.origin.message_id, 500, headers, text.encode(), self.name, transactional=False))

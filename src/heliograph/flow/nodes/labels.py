@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import NodeDefinition
-from heliograph.flow.engine.node import Node, Target
-from heliograph.flow.engine.run import Assembly, Run
+from heliograph.flow.engine.node import Node
+from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.esql.parsing import parse_program
 from heliograph.flow.esql.syntax import Propagate
 from heliograph.flow.nodes.esql import COMPUTE_MODES
