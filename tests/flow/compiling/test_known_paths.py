@@ -12,14 +12,25 @@ from heliograph.flow.esql.parsing import parse_program
 from heliograph.flow.formats import Catalogue
 from heliograph.flow.tree import Element
 
-ROOTS = st.sampled_from(["Environment", "Environment", "OutputLocalEnvironment", "r"])
-STEPS = st.sampled_from(["a", "a", "b", "b", "c", "a[1]", "a[2]", "b[i]", "a[<]", "{'b'}", "*", "(Name)c"])
-PATHS = st.builds(lambda root, steps: ".".join([root, *steps]), ROOTS, st.lists(STEPS, min_size=1, max_size=3))
-SIMPLE = st.one_of(
+# Few names, so that paths often meet.
+PATHS = st.sampled_from(
+    [
+        *["Environment.a", "Environment.a.b", "Environment.a.b.a", "Environment.a.b.b", "Environment.a.a"] * 4,
+        *["Environment.a[1].b", "Environment.a[2].b", "Environment.a[i].b.a", "Environment.a[<].b", "Environment.*.b"],
+        *["Environment.{'a'}.b", "Environment.a.(Name)b", "OutputLocalEnvironment.a.b", "OutputLocalEnvironment.a"],
+        *["r.a", "r.a.b", "r.b", "r.a[i].b"],
+    ]
+)
+SET = st.one_of(
     st.builds("SET {} = {};".format, PATHS, st.sampled_from(["1", "'x'", "i"])),
     st.builds("SET {} = {};".format, PATHS, PATHS),
-    st.builds("SET {} = {} || 'y';".format, PATHS, PATHS),
     st.builds("SET {} = NULL;".format, PATHS),
+)
+SIMPLE = st.one_of(
+    SET,
+    SET,
+    SET,
+    st.builds("SET {} = CAST({} AS CHARACTER) || 'y';".format, PATHS, PATHS),
     st.builds("SET {} VALUE = NULL;".format, PATHS),
     st.builds("SET {} NAME = 'b';".format, PATHS),
     st.builds("DELETE FIELD {};".format, PATHS),
@@ -29,7 +40,7 @@ SIMPLE = st.one_of(
     st.just("SET i = 3 - i;"),
 )
 BRANCHES = st.builds("IF {} IS NULL THEN {} ELSE {} END IF;".format, PATHS, SIMPLE, SIMPLE)
-STATEMENTS = st.lists(st.one_of(SIMPLE, SIMPLE, BRANCHES), min_size=1, max_size=8)
+STATEMENTS = st.lists(st.one_of(SIMPLE, SIMPLE, BRANCHES), min_size=8, max_size=14)
 
 MODULE = """CREATE COMPUTE MODULE M
     CREATE FUNCTION Main() RETURNS BOOLEAN BEGIN
@@ -62,7 +73,7 @@ def forgetting(statements: list[str]) -> tuple[str, str]:
     return " CALL Forget(); ".join(statements), "CREATE PROCEDURE Forget() BEGIN END;"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(STATEMENTS)
 def test_statements_in_a_row(statements):
     assert trees_after(" ".join(statements)) == trees_after(*forgetting(statements))

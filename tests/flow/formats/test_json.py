@@ -186,7 +186,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(VALUES)
 def test_any_value_is_the_same_after_reading_and_writing(value: object) -> None:
     again = json.loads(written(json.dumps(value)))

@@ -93,14 +93,14 @@ def _read(part: Part) -> str:
         return f"refused: {problem}"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.one_of(DOCUMENTS, BROKEN), FORMATS)
 def test_both_readers_agree(document: str, known: XmlFormat) -> None:
     data = document.encode()
     assert _read(Part(known, data)) == _read(Part(OnlyExpat(known._dialect), data))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     DOCUMENTS,
     st.one_of(
@@ -116,7 +116,7 @@ def test_readers_agree_on_documents_whose_tags_came_before(document: str, other:
         assert _read(Part(known, data)) == _read(Part(OnlyExpat(known._dialect), data))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(DOCUMENTS, FORMATS)
 def test_what_is_written_is_read_as_the_same_elements(document: str, known: XmlFormat) -> None:
     part = Part(known, document.encode())

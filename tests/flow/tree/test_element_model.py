@@ -50,7 +50,7 @@ def _change(root: Element, model: list[tuple[str, int]], kind: str, name: str, n
         assert (found and (found.name, found.value)) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(CHANGES)
 def test_look_ups_agree_with_a_plain_list_after_any_changes(changes: list[tuple[str, str, int]]) -> None:
     root, model = Element("root"), []

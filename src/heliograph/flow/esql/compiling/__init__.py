@@ -1,8 +1,8 @@
 """From the syntax of ESQL to Python, which is compiled and run.
 
-`code`, `names`, `prefixes` and `context` are what the generator works with; `paths`, `expressions`, `functions` and
-`selects` write expressions; `assignments`, `statements`, `trees`, `handlers` and `databases` write statements;
-`routines` and `modules` put them together.
+`code`, `names`, `prefixes` and `context` are what the generator works with; `steps`, `paths`, `expressions`,
+`functions` and `selects` write expressions; `assignments`, `statements`, `trees`, `handlers` and `databases` write
+statements; `routines` and `modules` put them together.
 """
 
 from heliograph.flow.esql.compiling.programs import (

@@ -8,8 +8,8 @@ from heliograph.flow.esql.compiling import paths
 from heliograph.flow.esql.compiling.code import LISTS, Code, Shape
 from heliograph.flow.esql.compiling.context import Context
 from heliograph.flow.esql.compiling.names import Binding, Kind
-from heliograph.flow.esql.compiling.paths import Base, StepCode
 from heliograph.flow.esql.compiling.prefixes import ANY_TREE
+from heliograph.flow.esql.compiling.steps import Base, StepCode, steps_of
 from heliograph.flow.values.types import Type
 
 _SETTERS = {Shape.ROWS: "set_rows", Shape.FIELDS: "set_copies", Shape.VALUES: "set_values"}
@@ -47,7 +47,7 @@ def batch(context: Context, statements: Sequence[syntax.Statement]) -> int:
         return 0
     codes = [source(context, node.value) for node in run]
     start = paths.base(context, first.target)
-    path = paths.steps(context, first.target.steps)
+    path = steps_of(context, first.target.steps)
     parent = paths.ensured(context, start, path[:-1])
     context.emit(f"{context.use('set_fields')}(")
     with context.indented():
@@ -57,7 +57,7 @@ def batch(context: Context, statements: Sequence[syntax.Statement]) -> int:
             context.emit(f"{node.target.steps[-1].name!r}, {code.text},")
     context.emit(")")
     for node in run:
-        context.prefixes.written(start.route(paths.steps(context, node.target.steps)))
+        context.prefixes.written(start.route(steps_of(context, node.target.steps)))
     return len(run)
 
 
@@ -134,7 +134,7 @@ def set_target(context: Context, target: syntax.FieldReference, code: Code, aspe
     reads = context.reads
     context.reads = set()
     start = paths.base(context, target)
-    path = paths.steps(context, target.steps)
+    path = steps_of(context, target.steps)
     # The value is taken before fields are made on the way to the target: it may look at the same tree.
     if {start.tree, ANY_TREE} & reads or start.tree == ANY_TREE:
         code = kept(context, code)

@@ -10,6 +10,7 @@ from heliograph.flow.esql.compiling.code import Code, Shape
 from heliograph.flow.esql.compiling.context import Context, KnownRoutine
 from heliograph.flow.esql.compiling.names import Binding, Kind
 from heliograph.flow.esql.compiling.prefixes import ANY_TREE
+from heliograph.flow.esql.compiling.steps import steps_of
 from heliograph.flow.values.types import Type
 
 _KINDS = {"ROW": Kind.ROW, "REFERENCE": Kind.REFERENCE}
@@ -114,7 +115,7 @@ def _reference(context: Context, node: syntax.Expression, parameter: syntax.Para
 
 def _row(context: Context, node: syntax.Expression, parameter: syntax.Parameter) -> str:
     if parameter.mode != "IN" and isinstance(node, syntax.FieldReference):
-        return paths.ensured(context, paths.base(context, node), paths.steps(context, node.steps))
+        return paths.ensured(context, paths.base(context, node), steps_of(context, node.steps))
     code = assignments.source(context, node)
     if code.shape is Shape.ROW:
         return f"({code.text} or {context.use('Element')}())"

@@ -10,8 +10,8 @@ from heliograph.flow.esql.compiling.code import LISTS, Code, Shape
 from heliograph.flow.esql.compiling.context import Context
 from heliograph.flow.esql.compiling.expressions import as_element, condition, truth
 from heliograph.flow.esql.compiling.names import Binding, Kind
-from heliograph.flow.esql.compiling.paths import Base
 from heliograph.flow.esql.compiling.prefixes import NEW_TREE
+from heliograph.flow.esql.compiling.steps import Base, steps_of
 from heliograph.flow.values.types import Type
 
 _AGGREGATES = {"SUM": "total", "MAX": "greatest", "MIN": "smallest", "COUNT": "count"}
@@ -132,16 +132,16 @@ def _neighbours(items: list[syntax.SelectItem]) -> list[syntax.SelectItem]:
 
 def _fields(context: Context, start: Base, run: list[syntax.SelectItem]) -> None:
     codes = [assignments.source(context, item.value) for item in run]
-    path = paths.steps(context, run[0].target)
+    path = steps_of(context, run[0].target)
     parent = paths.ensured(context, start, path[:-1])
     pairs = []
     for item, code in zip(run, codes, strict=True):
         if code.shape in LISTS:
             raise context.problem(item, "a list needs a target with []: (SELECT ...) AS name[]")
-        pairs.append(f"{paths.steps(context, item.target[-1:])[0].name}, {code.text}")
+        pairs.append(f"{steps_of(context, item.target[-1:])[0].name}, {code.text}")
     context.emit(f"{context.use('set_fields')}({parent}, {', '.join(pairs)})")
     for item in run:
-        context.prefixes.written(start.route(paths.steps(context, item.target)))
+        context.prefixes.written(start.route(steps_of(context, item.target)))
 
 
 def _field(context: Context, row: str, start: Base, item: syntax.SelectItem) -> None:
@@ -157,7 +157,7 @@ def _field(context: Context, row: str, start: Base, item: syntax.SelectItem) -> 
         with context.indented():
             context.emit(f"{row}.append({context.use('row_item')}({found}, None))")
         return
-    path = paths.steps(context, target)
+    path = steps_of(context, target)
     if code.shape in LISTS and not path[-1].every:
         raise context.problem(item, "a list needs a target with []: (SELECT ...) AS name[]")
     assignments.set_path(context, item, start, path, code)

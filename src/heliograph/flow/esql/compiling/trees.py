@@ -6,6 +6,7 @@ from heliograph.flow.esql.compiling.code import Code, Shape
 from heliograph.flow.esql.compiling.context import Context
 from heliograph.flow.esql.compiling.functions import bit_stream_clauses
 from heliograph.flow.esql.compiling.names import Binding, Kind
+from heliograph.flow.esql.compiling.steps import steps_of
 
 _MOVES = {
     "PARENT": "to_parent",
@@ -19,7 +20,7 @@ _MOVES = {
 def create(context: Context, node: syntax.Create) -> None:
     """CREATE."""
     start = paths.base(context, node.target)
-    target = paths.ensured(context, start, paths.steps(context, node.target.steps))
+    target = paths.ensured(context, start, steps_of(context, node.target.steps))
     if node.where == "FIELD":
         made = _kept(context, target)
         _fill(context, node, made)
@@ -66,7 +67,7 @@ def _new(context: Context, node: syntax.Create, target: str) -> str:
 def _identity(context: Context, node: syntax.Create | syntax.Move) -> tuple[str, str, str]:
     """Type, namespace and name, in Python; None where nothing is said."""
     if node.identity is not None:
-        step = f"{paths.steps(context, (node.identity,))[0].step}"
+        step = f"{steps_of(context, (node.identity,))[0].step}"
         return f"{step}.type", f"{step}.namespace", f"{step}.name"
     kind = "None" if node.type is None else _kind(context, node.type)
     namespace = node.namespace
@@ -93,7 +94,7 @@ def delete(context: Context, node: syntax.Delete) -> None:
 def attach(context: Context, node: syntax.Attach) -> None:
     """ATTACH."""
     reference = _reference(context, node, node.reference).python
-    target = paths.ensured(context, paths.base(context, node.target), paths.steps(context, node.target.steps))
+    target = paths.ensured(context, paths.base(context, node.target), steps_of(context, node.target.steps))
     context.emit(f"{context.use('attach')}({reference}.element, {target}, {node.where!r})")
     context.prefixes.clear()
 
@@ -121,7 +122,7 @@ def _wanted(context: Context, node: syntax.Move, binding: Binding) -> str:
     if node.repeat_type or node.repeat_name:
         return f"{binding.python}.like_this({node.repeat_type}, {node.repeat_name})"
     if node.identity is not None:
-        return paths.steps(context, (node.identity,))[0].step
+        return steps_of(context, (node.identity,))[0].step
     kind, namespace, name = _identity(context, node)
     if node.name is not None and node.namespace is None:
         namespace = '""'

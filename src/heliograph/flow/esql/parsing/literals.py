@@ -87,9 +87,7 @@ def _decimal(text: str) -> Decimal:
     if len(digits) > _DIGITS:
         raise NoSuchLiteral(f"{text[:50]} has more than the {_DIGITS} digits of a DECIMAL")
     try:
-        number = literals.to_decimal(text)
+        return literals.to_decimal(text)
     except (ConversionError, ArithmeticError):
-        raise NoSuchLiteral(f"'{text}' is not a DECIMAL") from None
-    if number.is_infinite() and digits.isdigit():
-        raise NoSuchLiteral(f"{text} is too large for a DECIMAL")
-    return number
+        why = "is too large for" if digits.isdigit() else "is not"
+        raise NoSuchLiteral(f"'{text}' {why} a DECIMAL") from None
