@@ -1,5 +1,6 @@
 """What tests of running flows have in hand: a server's queues, and a flow in a thread of the test."""
 
+import socket
 import threading
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,14 @@ port = 0
 QUEUES = ("IN", "OUT", "OTHER", "FAILED", "REPLIES", "AUDIT")
 SMALL = '[[queue]]\nname = "SMALL"\nmax_depth = 3\n'
 PATIENT = '[[queue]]\nname = "PATIENT"\nbackout_threshold = 3\nbackout_queue = "FAILED"\n'
+
+
+def free_port() -> int:
+    """A port for a server that is to be killed and started again."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
 
 
 def queues() -> str:

@@ -5,7 +5,9 @@
 """
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
+from struct import Struct
+from struct import error as StructError  # noqa: N812 - it is a class
 from typing import Any, NamedTuple
 
 from heliograph.amqp import ProtocolError
@@ -61,48 +63,55 @@ def front(payload: bytes) -> Front:
 class Glance(NamedTuple):
     """What a program that only passes messages on needs to know, found without taking all of a message apart."""
 
-    front: Front
-    message_id: str | None
+    persistent: bool
+    priority: int
+    failed: int
+    message_id: bytes
+    """A text, in UTF-8; empty if there is none."""
     text: bool
     """Whether it is a text message; otherwise it has bytes."""
-    body_at: int
     has_properties: bool
     """Whether the application has set properties."""
+    at: int
+    """Where the front ends, for `readdressed`."""
 
 
 def glance(payload: bytes) -> Glance | None:
     """Look at a message of the usual shape; None if it has another, and has to be read."""
     at = reading.front_length(payload)
-    if payload[at : at + 4] != b"\x00\x53\x73\xc0":
+    if not payload.startswith(_PROPERTIES, at):
         return None
     try:
         end = at + 5 + payload[at + 4]
-        count, code = payload[at + 5], payload[at + 6]
-        message_id = None
-        if count and code == 0xA1:
-            message_id = payload[at + 8 : at + 8 + payload[at + 7]].decode()
-        elif count and code != 0x40:
+        code = payload[at + 6]
+        if code == 0xA1:
+            message_id = payload[at + 8 : at + 8 + payload[at + 7]]
+        elif code == 0x40:
+            message_id = b""
+        else:
             return None
         has_properties = payload[end + 2] == 0x74
         if has_properties:
             if payload[end + 3] == 0xC1:
                 end += 5 + payload[end + 4]
             elif payload[end + 3] == 0xD1:
-                end += 8 + int.from_bytes(payload[end + 4 : end + 8], "big")
+                end += 8 + _length(payload, end + 4)[0]
             else:
                 return None
-        body_at = _BODIES.get(payload[end : end + 4])
-    except (IndexError, UnicodeDecodeError):
+        text, width = _BODIES[payload[end : end + 4]]
+        size = _length(payload, end + 4)[0] if width == 4 else payload[end + 4]
+    except (IndexError, KeyError, StructError):
         return None
-    if body_at is None:
+    if end + 4 + width + size != len(payload):
         return None
-    text, width = body_at
-    start = end + 4 + width
-    if start + int.from_bytes(payload[end + 4 : start], "big") != len(payload):
-        return None
-    return Glance(Front(*reading.front(payload[:at])), message_id, text, start, has_properties)
+    persistent, priority, failed, _ = reading.front(payload[:at])
+    return _glance((persistent, priority, failed, message_id, text, has_properties, at))
 
 
+# The class method of a NamedTuple is a Python function; this is the same without it.
+_glance = partial(tuple.__new__, Glance)
+_length = Struct(">I").unpack_from
+_PROPERTIES = b"\x00\x53\x73\xc0"
 # The beginnings of bodies that are one text or one piece of data: text or not, and how wide the length is.
 _BODIES = {
     b"\x00\x53\x77\xa1": (True, 1),
@@ -112,35 +121,34 @@ _BODIES = {
 }
 
 
-def readdressed(payload: bytes, to: str, to_kind: int = Queue.jms_type) -> bytes | None:
-    """The same message for another destination, nothing else changed; None if it has an unusual shape.
+def readdressed(payload: bytes, at: int, to: str, to_kind: int = Queue.jms_type) -> bytes | None:
+    """A message that `glance` has seen, for another destination, and nothing else changed.
 
-    Only for messages that have no failed deliveries and no annotations but those that `write` gives them.
+    None if more than that has to be done: it has failed deliveries, or annotations that must not be passed on.
     """
-    at = reading.front_length(payload)
     front = _plain_front(payload[:at], to_kind)
-    if front is None or payload[at : at + 4] != b"\x00\x53\x73\xc0":
+    if front is None:
         return None
     try:
-        start, count = at + 6, payload[at + 5]
-        code = payload[start]
-        user = start + (1 if code == 0x40 else 2 + payload[start + 1] if code in _SHORT else 999)
+        count, code = payload[at + 5], payload[at + 6]
+        start = at + 6
+        user = start + (1 if code == 0x40 else 2 + payload[start + 1])
         code = payload[user]
-        old = user + (1 if code == 0x40 else 2 + payload[user + 1] if code in _SHORT else 999)
-        code = payload[old]
-        rest = old + (1 if code == 0x40 else 2 + payload[old + 1] if code in _SHORT else 999)
-        end = at + 5 + payload[at + 4]
+        old = user + (1 if code == 0x40 else 2 + payload[user + 1])
+        if code not in _SHORT or payload[old] not in _SHORT:
+            return None
+        rest = old + (1 if payload[old] == 0x40 else 2 + payload[old + 1])
     except IndexError:
         return None
     place = writing.text_of(to)
     size = payload[at + 4] - (rest - old) + len(place)
-    if rest > end or count < 3 or size > 255:
+    if rest > at + 5 + payload[at + 4] or count < 3 or size > 255:
         return None
-    head = front + bytes((0, 0x53, 0x73, 0xC0, size, count))
-    return b"".join((head, payload[start:old], place, payload[rest:]))
+    head = bytes((0, 0x53, 0x73, 0xC0, size, count))
+    return b"".join((front, head, payload[start:old], place, payload[rest:]))
 
 
-_SHORT = frozenset({0xA0, 0xA1, 0xA3})
+_SHORT = frozenset({0x40, 0xA0, 0xA1})
 
 
 @lru_cache(1024)

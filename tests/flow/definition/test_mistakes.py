@@ -193,6 +193,17 @@ def test_a_module_need_not_be_named_if_there_is_one(tmp_path: Path) -> None:
     assert load_flow(write_flow(tmp_path, text, work__esql=MODULE.replace("BODY", ""))).nodes["work"].type == "Compute"
 
 
+def test_a_data_source_has_to_be_declared(tmp_path: Path) -> None:
+    text = (
+        COMPUTE.replace("NODE", "Compute").replace("module: Work", "data_source: SHOP")
+        + "data_sources: {SHOPS: null}\n"
+    )
+    found = mistakes(tmp_path, text, work__esql=MODULE.replace("BODY", ""))
+    assert found == [
+        "flow.yaml:5:42: there is no data source SHOP (did you mean SHOPS?); data_sources has: SHOPS",
+    ]
+
+
 def test_a_trace_pattern_is_checked(tmp_path: Path) -> None:
     text = GOOD.replace("  out: {type: QueueOutput, queue: R}", "  out: {type: Trace, pattern: 'x ${1 + }'}")
     assert any(line.startswith("flow.yaml:5:22: pattern: ") for line in mistakes(tmp_path, text))

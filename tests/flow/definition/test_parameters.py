@@ -76,11 +76,11 @@ CREATE COMPUTE MODULE Work
   DECLARE greeting EXTERNAL CHARACTER 'nothing';
   CREATE FUNCTION Main() RETURNS BOOLEAN
   BEGIN
-    SET OutputRoot.BLOB.BLOB = CAST(greeting AS BLOB CCSID 1208);
+    SET OutputRoot.XMLNSC.Greeting = greeting;
     RETURN TRUE;
   END;
 END MODULE;
 """
     with flow_under_test(tmp_path, text, work__esql=esql, options={"parameters": {"greeting": "good day"}}) as flow:
         flow.send("m")
-        assert flow.queue("OUT")[0].body == b"good day"
+        assert flow.queue("OUT")[0].body == b"<Greeting>good day</Greeting>"

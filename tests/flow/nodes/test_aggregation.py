@@ -292,13 +292,23 @@ def test_a_timeout_that_died_before_its_commit_is_due_again(tmp_path: Path) -> N
     assert broker.wait(0) == [{"SOME": b"<All/>"}]
 
 
-def test_what_has_ended_is_forgotten_after_a_day(tmp_path: Path) -> None:
+def test_what_has_ended_is_remembered_until_it_is_to_be_forgotten(tmp_path: Path) -> None:
     broker = Broker(tmp_path)
     asked = broker.ask()
     broker.reply(asked["A"], 1)
     assert broker.reply(asked["B"], 2) == BOTH
-    broker.wait(25 * 3600)
+    broker.store.forget(NOON.timestamp())
+    assert broker.reply(asked["B"], 2) == BOTH
+    broker.store.forget(NOON.timestamp() + 1)
     assert broker.reply(asked["B"], 2) == {"UNKNOWN": b"<Price>2</Price>"}
+
+
+def test_what_has_not_ended_is_not_forgotten(tmp_path: Path) -> None:
+    broker = Broker(tmp_path)
+    asked = broker.ask()
+    broker.store.forget(NOON.timestamp() + 1)
+    broker.reply(asked["A"], 1)
+    assert broker.reply(asked["B"], 2) == BOTH
 
 
 def test_replies_that_are_kept_do_not_expire(tmp_path: Path) -> None:

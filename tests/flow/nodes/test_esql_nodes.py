@@ -311,6 +311,7 @@ connections:
   - work.out -> filter
   - filter.true -> bad
   - filter.false -> out
+data_sources: {SHOP: null}
 """
 INSERT = module("DATABASE", "INSERT INTO Database.ORDERS (ID) VALUES (Body.Order.Id); RETURN TRUE;")
 BAD = module("FILTER", "RETURN Body.Order.Id = 'bad';").replace("Work", "Bad")

@@ -17,6 +17,7 @@ nodes:
 connections:
   - in.out -> map
   - map.out -> out
+data_sources: {SHOP: null}
 """
 HEAD = """mapping: invoice
 source: InputRoot.XMLNSC.Order

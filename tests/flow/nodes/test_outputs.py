@@ -260,6 +260,13 @@ def test_an_http_request_is_answered(
         assert (response.status, response.headers["Content-Type"], response.body) == (status, content_type, answer)
 
 
+def test_a_request_that_has_its_answer_gets_no_other(tmp_path: Path) -> None:
+    text = HTTP.replace("PROPERTIES", "status: 202").replace("connections:", "  bad: {type: Throw}\nconnections:")
+    with flow_under_test(tmp_path, text + "  - out.out -> bad\n", work__py=WORK) as under_test:
+        assert under_test.send("m", message_id=b"1", properties={"Method": "PUT"}) is Result.DISCARDED
+        assert [response.status for response in under_test.responses] == [202]
+
+
 def test_the_bytes_are_read_anew_behind_reset_content_descriptor(tmp_path: Path) -> None:
     text = """
 nodes:

@@ -239,3 +239,40 @@ def test_route_to_label(tmp_path: Path, mode: str, labels: tuple[str, ...], expe
     with flow_under_test(tmp_path, text, list__py=listing(*labels)) as flow:
         flow.send("m")
         assert {name: [message.body for message in put] for name, put in flow.queues.items()} == expected
+
+
+ROUTED = """
+nodes:
+  in: {type: QueueInput, queue: Q}
+  build: {type: Compute, esql: build.esql, mode: all}
+  route: {type: RouteToLabel, mode: first}
+  x: {type: Label}
+  seen: {type: Trace, pattern: "${FIELDVALUE(LocalEnvironment.Destination.RouterList.DestinationData.labelName)}"}
+connections:
+  - in.out -> build
+  - build.out -> route
+  - x.out -> seen
+"""
+
+
+@pytest.mark.parametrize("keep", ["", "DELETE NONE"])
+def test_the_entry_that_was_used_is_gone_behind_the_label_and_there_before(tmp_path: Path, keep: str) -> None:
+    esql = f"""CREATE COMPUTE MODULE Build
+  CREATE FUNCTION Main() RETURNS BOOLEAN
+  BEGIN
+    SET OutputRoot = InputRoot;
+    SET OutputLocalEnvironment.Destination.RouterList.DestinationData[1].labelName = 'x';
+    SET OutputLocalEnvironment.Destination.RouterList.DestinationData[2].labelName = 'y';
+    PROPAGATE {keep};
+    SET Environment.left = CARDINALITY(OutputLocalEnvironment.Destination.RouterList.DestinationData[]);
+    RETURN FALSE;
+  END;
+END MODULE;
+"""
+    left = 'left: {type: Trace, pattern: "${FIELDVALUE(Environment.left)}"}'
+    text = ROUTED.replace("connections:", f"  order: {{type: FlowOrder}}\n  {left}\nconnections:").replace(
+        "in.out -> build", "in.out -> order\n  - order.first -> build\n  - order.second -> left"
+    )
+    with flow_under_test(tmp_path, text, build__esql=esql) as flow:
+        assert flow.send("m") is Result.DONE, flow.failures[0].exceptions
+        assert flow.trace == ("y\n2\n" if keep else "y\n0\n")

@@ -2,7 +2,9 @@
 
 import pytest
 
+from flow_hands import CONFIG, Desk, free_port, queues
 from heliograph.flow.database import Databases, DataSources
+from running import servers
 
 NODES = """
 in: {type: QueueInput, queue: IN, domain: XML}
@@ -151,3 +153,32 @@ def test_a_flow_that_dies_between_the_phases_does_everything_once(
     assert desk.bodies("OUT") == ["<n>99</n>"]
     assert coordinated.numbers() == [0, 1, 2, 3, 4, 99]
     assert prepared(coordinated) == []
+
+
+def test_a_server_that_is_killed_under_a_coordinated_flow_loses_and_doubles_nothing(
+    flow_process, coordinated, tmp_path
+):
+    count = 400
+    port = free_port()
+    config = CONFIG.format(port=port) + queues() + f'[storage]\ndirectory = "{tmp_path}/data"\n'
+    url = f"amqp://127.0.0.1:{port}"
+    with servers(tmp_path) as serve:
+        server = serve(config)
+        desk = Desk(url)
+        desk.put("IN", *[f"<n>{number + 100}</n>" for number in range(count)])
+        flow_process(url, NODES, WIRES, coordinated.settings, FILES)
+        for part in (1, 2):
+            while len(coordinated.numbers()) < part * count // 4:
+                pass
+            server.kill()
+            desk.close()
+            server = serve(config)
+            desk = Desk(url)
+        bodies = desk.bodies("OUT", count)
+        assert (desk.rest("OUT"), desk.rest("IN"), desk.rest("SYSTEM.DEAD.LETTER.QUEUE")) == ([], [], [])
+        desk.close()
+    expected = [number + 100 for number in range(count)]
+    assert sorted(int(body.removeprefix("<n>").removesuffix("</n>")) for body in bodies) == expected
+    while prepared(coordinated):
+        pass
+    assert coordinated.numbers() == expected

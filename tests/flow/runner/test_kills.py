@@ -2,16 +2,15 @@
 
 import os
 import signal
-import socket
 from pathlib import Path
 
 import pytest
 
-from flow_hands import CONFIG, Desk, queues
+from flow_hands import CONFIG, Desk, free_port, queues
 from heliograph.flow.runner.management import management
 from running import servers
 
-COUNT = 3000
+COUNT = 1000
 NODES = "in: {type: QueueInput, queue: IN}\nout: {type: QueueOutput, queue: OUT}"
 SETTINGS = "commit_count: 20\nadditional_instances: %d"
 
@@ -32,7 +31,7 @@ def test_a_flow_that_is_killed_again_and_again_passes_on_every_message_once(flow
     desk.put("IN", *map(str, range(COUNT)))
     for _ in range(2):
         process = flow_process(url, NODES, "in.out -> out", SETTINGS % (instances - 1))
-        wait_for_progress(desk, 200)
+        wait_for_progress(desk, 100)
         process.kill()
     flow_process(url, NODES, "in.out -> out", SETTINGS % (instances - 1))
     assert sorted(map(int, desk.bodies("OUT", COUNT))) == list(range(COUNT))
@@ -51,9 +50,7 @@ def test_a_flow_that_is_stopped_finishes_what_it_has_in_hand(flow_process, url, 
 
 
 def test_a_server_that_is_killed_again_and_again_loses_and_doubles_nothing(flow_process, tmp_path):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     config = CONFIG.format(port=port) + queues() + f'[storage]\ndirectory = "{tmp_path}/data"\n'
     url = f"amqp://127.0.0.1:{port}"
     with servers(tmp_path) as serve:
@@ -62,7 +59,7 @@ def test_a_server_that_is_killed_again_and_again_loses_and_doubles_nothing(flow_
         desk.put("IN", *map(str, range(COUNT)))
         flow_process(url, NODES, "in.out -> out", SETTINGS % 0)
         for _ in range(2):
-            wait_for_progress(desk, 200)
+            wait_for_progress(desk, 100)
             server.kill()
             desk.close()
             server = serve(config)
@@ -73,9 +70,7 @@ def test_a_server_that_is_killed_again_and_again_loses_and_doubles_nothing(flow_
 
 
 def test_a_flow_waits_for_a_server_that_is_not_there_yet(flow_process, tmp_path):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     process = flow_process(f"amqp://127.0.0.1:{port}", NODES, "in.out -> out")
     process.log.wait_for("waiting for the server")
     with servers(tmp_path) as serve:

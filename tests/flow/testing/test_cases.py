@@ -22,6 +22,7 @@ connections:
   - store.out -> work
   - work.out -> show
   - show.out -> out
+data_sources: {SHOP: null}
 """
 STORE = """CREATE DATABASE MODULE Store
   CREATE FUNCTION Main() RETURNS BOOLEAN

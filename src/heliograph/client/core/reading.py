@@ -96,10 +96,8 @@ def _quickly(payload: bytes) -> Read | None:
 
 def front_length(payload: bytes) -> int:
     """Where header and annotations end, if they have their usual forms; an unusual one is not counted."""
-    at = 0
-    if payload[:4] == b"\x00\x53\x70\xc0":
-        at = 5 + payload[4]
-    if payload[at : at + 4] == b"\x00\x53\x72\xc1":
+    at = 5 + payload[4] if payload.startswith(b"\x00\x53\x70\xc0") else 0
+    if payload.startswith(b"\x00\x53\x72\xc1", at):
         at += 5 + payload[at + 4]
     return at
 

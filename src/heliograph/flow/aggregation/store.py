@@ -82,7 +82,10 @@ class AggregationStore(Protocol):
         """Take out a reply that was kept; None if it is not there any more."""
 
     def forget(self, before: float) -> None:
-        """Forget aggregations that have ended before this time."""
+        """Forget aggregations that began before this time and have ended.
+
+        Until then they are remembered, in case their last reply comes again.
+        """
 
     @property
     def changed(self) -> bool:

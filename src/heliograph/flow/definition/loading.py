@@ -69,6 +69,7 @@ class _Loading:
             for name, value in written.settings.items()
         }
         self._check_graph(nodes, connections, file.name)
+        self._check_data_sources(nodes, settings)
         sources, models = check_files(self._folder, nodes, findings)
         findings.raise_mistakes()
         return FlowDefinition(
@@ -148,3 +149,13 @@ class _Loading:
                 if node.type == "RouteToLabel":
                     text = f"RouteToLabel {node.name} leads nowhere: the flow has no Label"
                     self._findings.mistake(node.place, text)
+
+    def _check_data_sources(self, nodes: Mapping[str, NodeDefinition], settings: Mapping[str, Any]) -> None:
+        declared = settings.get("data_sources")
+        names = declared if isinstance(declared, dict) else {}
+        for node in nodes.values():
+            name = node.properties.get("data_source")
+            if name and name not in names:
+                place = node.places.get("data_source", node.place)
+                text = f"there is no data source {name}{suggestion(name, names)}; data_sources has: {known(names)}"
+                self._findings.mistake(place, text)

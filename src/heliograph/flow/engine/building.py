@@ -19,7 +19,7 @@ from heliograph.flow.nodes.mapping_text import mapping_text
 from heliograph.flow.nodes.programs import parse_others, select_module
 
 if TYPE_CHECKING:
-    from heliograph.flow.engine.node import Target
+    from heliograph.flow.engine.run import Target
 
 
 class Building:

@@ -8,9 +8,10 @@ from heliograph.errors import Problem
 from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
 from heliograph.flow.engine.building import Building
 from heliograph.flow.engine.entry import Entry
-from heliograph.flow.engine.node import Node, Target, joined
+from heliograph.flow.engine.node import Node, joined
 from heliograph.flow.engine.outcome import Outcome
 from heliograph.flow.engine.resources import Resources
+from heliograph.flow.engine.run import Target
 from heliograph.flow.engine.statistics import measured as measured_target
 from heliograph.flow.engine.timers import Timekeeper, Timer
 from heliograph.flow.envelope import Envelope

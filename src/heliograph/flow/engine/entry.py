@@ -28,10 +28,10 @@ from heliograph.flow.engine.exceptions import (
     record_of,
 )
 from heliograph.flow.engine.message import Message
-from heliograph.flow.engine.node import Node, Target
+from heliograph.flow.engine.node import Node
 from heliograph.flow.engine.outcome import Outcome, Result
 from heliograph.flow.engine.resources import Resources
-from heliograph.flow.engine.run import Assembly, Run
+from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.envelope import Envelope
 from heliograph.flow.tree import Element
 
@@ -53,6 +53,9 @@ class Entry(Node):
         self._threshold = attempts + (properties.get("backout_counts") == "retries")
         queues = (properties.get("backout_queue", ""), properties.get("dead_letter_queue", ""))
         self._dead_letter_queues = [queue for queue in queues if queue]
+        # One for all messages: nobody changes a tree that came to him, so they stay empty.
+        self._nothing_yet = Element("LocalEnvironment")
+        self._no_exceptions = Element("ExceptionList")
         self._out: Target | None = None
         self._catch: Target | None = None
 
@@ -72,9 +75,7 @@ class Entry(Node):
         """Send a message through the flow."""
         transactional = self._mode == "yes" or (self._mode == "automatic" and envelope.persistent)
         run = Run(self.flow, envelope, resources, now, transactional, refusals)
-        assembly = Assembly(
-            self.message(envelope, transactional), Element("LocalEnvironment"), Element("ExceptionList")
-        )
+        assembly = Assembly(self.message(envelope, transactional), self.local_environment(), self._no_exceptions)
         if transactional and envelope.backout_count >= self._threshold:
             return self._come_back(assembly, run)
         try:
@@ -91,6 +92,10 @@ class Entry(Node):
         if self._topic and not envelope.topic:
             envelope = replace(envelope, topic=self._topic)
         return Message(self._readings[transactional], envelope)
+
+    def local_environment(self) -> Element:
+        """What the message begins with."""
+        return self._nothing_yet
 
     def prepare(self, assembly: Assembly, run: Run) -> None:
         """Make the assembly ready; an exception here is the node's own."""

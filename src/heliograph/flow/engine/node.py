@@ -3,18 +3,15 @@
 A node has no state: threads share it. What belongs to a message is in the assembly and in the run.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.exceptions import FLOW_TOO_DEEP, NODE_FAILED, ExceptionRecord, FlowException, record_of
-from heliograph.flow.engine.run import Assembly, Run
+from heliograph.flow.engine.run import Assembly, Run, Target
 
 if TYPE_CHECKING:
     from heliograph.flow.engine.building import Building
-
-Target = Callable[[Assembly, Run], None]
-"""Takes an assembly: the input terminal of a node, or of several."""
 
 
 class Node:

@@ -1,6 +1,6 @@
 """One message on its way through a flow: the assembly that nodes hand on, and what belongs to the whole run."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -14,12 +14,7 @@ from heliograph.flow.envelope import Envelope
 from heliograph.flow.tree import Element
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from heliograph.flow.engine.exceptions import ExceptionRecord
-
-    Target = Callable[["Assembly", "Run"], None]
-    """Takes an assembly: the input terminal of a node, or of several."""
 
 IDENTIFIER_LENGTH = 24
 
@@ -51,9 +46,9 @@ class Run:
     """One message's way through the flow."""
 
     __slots__ = (
+        "_environment",
         "_sequence",
         "effects",
-        "environment",
         "flow",
         "logged",
         "now",
@@ -79,11 +74,18 @@ class Run:
         self.now = now
         self.transactional = transactional
         self.refusals = refusals
-        self.environment = Element("Environment")
-        """One for the whole run; changes stay, whatever happens."""
+        self._environment: Element | None = None
         self.effects: list[Effect] = []
         self.logged: list[LogEvent] = []
         self._sequence = 0
+
+    @property
+    def environment(self) -> Element:
+        """One for the whole run; changes stay, whatever happens."""
+        environment = self._environment
+        if environment is None:
+            environment = self._environment = Element("Environment")
+        return environment
 
     def log(self, node: str, text: str, severity: str = "error") -> None:
         """Tell the operator."""
@@ -99,3 +101,7 @@ class Run:
         digest = blake2b(seed, digest_size=IDENTIFIER_LENGTH, person=b"heliograph-flow")
         digest.update(f"{self.flow}\0{self._sequence}".encode())
         return digest.digest()
+
+
+Target = Callable[[Assembly, Run], None]
+"""Takes an assembly: the input terminal of a node, or of several."""

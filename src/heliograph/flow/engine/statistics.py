@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass, field
 from time import perf_counter_ns, thread_time_ns
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from heliograph.flow.engine.run import Assembly, Run, Target
+from heliograph.flow.engine.run import Assembly, Run, Target
 
 
 @dataclass(slots=True)
@@ -37,10 +35,10 @@ class Statistics:
             total.elapsed += done.elapsed
 
 
-def measured(node: str, target: "Target") -> "Target":
+def measured(node: str, target: Target) -> Target:
     """The same input terminal, counting into `Resources.statistics`."""
 
-    def accept(assembly: "Assembly", run: "Run") -> None:
+    def accept(assembly: Assembly, run: Run) -> None:
         statistics = run.resources.statistics
         if statistics is None:
             target(assembly, run)

@@ -16,11 +16,11 @@ from heliograph.flow.aggregation.store import Aggregate, AggregationStore, Match
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.exceptions import FlowException
 from heliograph.flow.engine.message import Message
-from heliograph.flow.engine.node import Node, Target
+from heliograph.flow.engine.node import Node
 from heliograph.flow.engine.outcome import Outcome, Result
 from heliograph.flow.engine.reading import TreeReading
 from heliograph.flow.engine.resources import Resources
-from heliograph.flow.engine.run import Assembly, Run
+from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.engine.timers import Timekeeper, Timer
 from heliograph.flow.envelope import Envelope
 from heliograph.flow.formats.messages import MessageSettings
@@ -36,9 +36,6 @@ REPLY_BODY = "ComIbmAggregateReplyBody"
 
 _CONTROL_MESSAGE = b"heliograph aggregate "
 """How the body of a control message begins; the identifier follows in hexadecimal digits."""
-
-_KEEP = 24 * 3600.0
-"""Seconds for which an aggregation that has ended is remembered, in case its last reply comes again."""
 
 _FOR_EVER = -1
 
@@ -237,11 +234,9 @@ class AggregateReply(Timekeeper):
 
     def due(self, now: datetime, resources: Resources) -> Sequence[Timer]:
         """Aggregations and unknown replies whose time is over."""
-        store = _store(resources)
-        store.forget(now.timestamp() - _KEEP)
         return [
             Timer(self.name, "aggregate" if expired.is_aggregate else "unknown", expired.key)
-            for expired in store.due(self._aggregate, now.timestamp())
+            for expired in _store(resources).due(self._aggregate, now.timestamp())
         ]
 
     def expire(

@@ -15,12 +15,21 @@ _MESSAGE = frozenset({"inputroot", "inputbody", "inputproperties", "root", "body
 _LOCAL_ENVIRONMENT = frozenset({"inputlocalenvironment", "inputdestinationlist", "localenvironment", "destinationlist"})
 
 
+_EXCEPTION_LIST = frozenset({"inputexceptionlist", "exceptionlist"})
+
+
 @dataclass(frozen=True, slots=True)
 class Changes:
     """What may be changed."""
 
     message: bool
     local_environment: bool
+    exception_list: bool
+
+    @property
+    def any(self) -> bool:
+        """Whether there is one at all."""
+        return self.message or self.local_environment or self.exception_list
 
 
 def changes_of(programs: list[syntax.Program]) -> Changes:
@@ -32,7 +41,7 @@ def changes_of(programs: list[syntax.Program]) -> Changes:
         for name, source in _pointing(node):
             points.setdefault(name, set()).add(source)
     reached = _reached(changed, points)
-    return Changes(bool(reached & _MESSAGE), bool(reached & _LOCAL_ENVIRONMENT))
+    return Changes(bool(reached & _MESSAGE), bool(reached & _LOCAL_ENVIRONMENT), bool(reached & _EXCEPTION_LIST))
 
 
 _ANY_PARAMETER = "a parameter of some routine"
@@ -62,9 +71,9 @@ def _changed(node: Any) -> Iterator[str]:
                 if isinstance(argument, syntax.FieldReference):
                     yield argument.correlation.lower()
         case syntax.Eval():
-            yield from _MESSAGE | _LOCAL_ENVIRONMENT
+            yield from _MESSAGE | _LOCAL_ENVIRONMENT | _EXCEPTION_LIST
         case syntax.Call(name="EVAL"):
-            yield from _MESSAGE | _LOCAL_ENVIRONMENT
+            yield from _MESSAGE | _LOCAL_ENVIRONMENT | _EXCEPTION_LIST
 
 
 def _pointing(node: Any) -> Iterator[tuple[str, str]]:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.building import settings_of
-from heliograph.flow.engine.node import Node, Target
+from heliograph.flow.engine.node import Node
 from heliograph.flow.engine.reading import BodyReading
-from heliograph.flow.engine.run import Assembly, Run
+from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.nodes.properties import READING, NodeKind
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.message import Message
-from heliograph.flow.engine.node import Node, Target
+from heliograph.flow.engine.node import Node
 from heliograph.flow.engine.resources import Resources
-from heliograph.flow.engine.run import Assembly, Run
+from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.esql.database_access import DatabaseAccess
 from heliograph.flow.esql.evaluation import Evaluation, LogEntry, Propagation
 from heliograph.flow.nodes.properties import REQUIRED, NodeKind, Property, choice
@@ -58,11 +58,11 @@ class EsqlNode(Node):
     def received(self, assembly: Assembly) -> Assembly:
         """What the module may work on: copies of the trees that it may change."""
         changes = self._changes
-        if changes.message or changes.local_environment:
+        if changes.any:
             return Assembly(
                 assembly.message.copy() if changes.message else assembly.message,
                 assembly.local_environment.copy() if changes.local_environment else assembly.local_environment,
-                assembly.exception_list,
+                assembly.exception_list.copy() if changes.exception_list else assembly.exception_list,
             )
         return assembly
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.exceptions import FlowException
-from heliograph.flow.engine.node import Node, Target
-from heliograph.flow.engine.run import Assembly, Run
+from heliograph.flow.engine.node import Node
+from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.nodes.properties import NodeKind, Property
 from heliograph.flow.values.errors import UserError
 

@@ -44,6 +44,10 @@ class TransportEntry(Entry):
         """Facts of the transport are no properties of the message."""
         return super().message(replace(envelope, properties={}), transactional)
 
+    def local_environment(self) -> Element:
+        """One for each message: facts are put into it."""
+        return Element("LocalEnvironment")
+
     def prepare(self, assembly: Assembly, run: Run) -> None:
         """Put the facts into the local environment."""
         folder = assembly.local_environment
@@ -79,7 +83,9 @@ class HttpEntry(TransportEntry):
         super().prepare(assembly, run)
 
     def discarded(self, run: Run, record: ExceptionRecord) -> None:
-        """Somebody waits: say that it went wrong."""
+        """Somebody waits: say that it went wrong, unless he has his answer."""
+        if any(isinstance(effect, Respond) for effect in run.effects):
+            return
         text = f"The flow {self.flow} failed: {FlowException(record)}\n"
         headers = {"Content-Type": "text/plain; charset=utf-8"}
         run.effects.append(Respond(run.origin.message_id, 500, headers, text.encode(), self.name, transactional=False))

@@ -5,8 +5,12 @@ from typing import TYPE_CHECKING
 
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import NodeDefinition
-from heliograph.flow.engine.node import Node, Target
-from heliograph.flow.engine.run import Assembly, Run
+from heliograph.flow.engine.node import Node
+from heliograph.flow.engine.run import Assembly, Run, Target
+from heliograph.flow.esql.parsing import parse_program
+from heliograph.flow.esql.syntax import Propagate
+from heliograph.flow.nodes.esql import COMPUTE_MODES
+from heliograph.flow.nodes.programs import everything
 from heliograph.flow.nodes.properties import NodeKind, Property, choice
 from heliograph.flow.tree import Element
 
@@ -25,23 +29,21 @@ class RouteToLabel(Node):
         super().__init__(definition, building)
         self._at = -1 if definition.properties["mode"] == "last" else 0
         self._labels = building.labels
+        self._owns_list = _owns_list(definition, building)
 
     def accept(self, assembly: Assembly, run: Run) -> None:
         """To one label only; the entry is gone behind it, so that a next RouteToLabel takes the next."""
         try:
-            name, rest = self._take(assembly.local_environment)
-            target = self._labels.get(name)
-            if target is None:
-                known = ", ".join(sorted(self._labels))
-                raise Problem(f"There is no label {name!r} in the flow. It has: {known}.")
+            rest = assembly.local_environment if self._owns_list else assembly.local_environment.copy()
+            entry, target = self._find(rest)
         except Exception as error:
             self.fail(assembly, run, error)
             return
+        entry.detach()
         target(assembly.with_local_environment(rest), run)
 
-    def _take(self, local_environment: Element) -> tuple[str, Element]:
-        rest = local_environment.copy()
-        entries = router_entries(rest)
+    def _find(self, local_environment: Element) -> tuple[Element, Target]:
+        entries = router_entries(local_environment)
         if not entries:
             raise Problem(
                 f"The list of labels is empty: LocalEnvironment.{'.'.join(ROUTER_LIST)} has no {ENTRY}. "
@@ -51,8 +53,30 @@ class RouteToLabel(Node):
         name = entry.first(LABEL_NAME)
         if name is None or not isinstance(name.value, str):
             raise Problem(f"The entry of the list of labels has no {LABEL_NAME}.")
-        entry.detach()
-        return name.value, rest
+        target = self._labels.get(name.value)
+        if target is None:
+            known = ", ".join(sorted(self._labels))
+            raise Problem(f"There is no label {name.value!r} in the flow. It has: {known}.")
+        return entry, target
+
+
+def _owns_list(definition: NodeDefinition, building: "Building") -> bool:
+    """Whether the local environment comes from a Compute that made it for this node alone.
+
+    Then an entry can be taken off it without a copy of all others: lists can be long.
+    """
+    connections = building.definition.connections
+    into = [connection for connection in connections if connection.target == definition.name]
+    if len(into) != 1:
+        return False
+    source = building.definition.nodes[into[0].source]
+    beside = [each for each in connections if (each.source, each.terminal) == (source.name, into[0].terminal)]
+    if source.type != "Compute" or len(beside) != 1 or not COMPUTE_MODES[source.properties["mode"]][1]:
+        return False
+    file, text = building.source(source, "esql")
+    program = parse_program(text, file, "COMPUTE")
+    # After PROPAGATE ... DELETE NONE the module goes on with the same tree.
+    return not any(isinstance(each, Propagate) and not each.delete for each in everything(program))
 
 
 def router_entries(local_environment: Element) -> list[Element]:

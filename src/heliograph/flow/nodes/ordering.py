@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from heliograph.flow.engine.node import Node, Target
-from heliograph.flow.engine.run import Assembly, Run
+from heliograph.flow.engine.node import Node
+from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.nodes.properties import NodeKind
 
 

@@ -12,8 +12,8 @@ from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.effects import Effect, Put, Respond, WriteFile
 from heliograph.flow.engine.exceptions import REFUSED
 from heliograph.flow.engine.message import Message
-from heliograph.flow.engine.node import Node, Target
-from heliograph.flow.engine.run import Assembly, Run
+from heliograph.flow.engine.node import Node
+from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.envelope import Envelope
 from heliograph.flow.nodes.properties import REQUIRED, TRANSACTION, NodeKind, Property, choice
 from heliograph.flow.tree import Element

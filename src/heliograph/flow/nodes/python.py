@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.message import Message
-from heliograph.flow.engine.node import Node, Target
-from heliograph.flow.engine.run import Assembly, Run
+from heliograph.flow.engine.node import Node
+from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.nodes.properties import REQUIRED, NodeKind, Property
 from heliograph.flow.tree import Element, Part, Text
 

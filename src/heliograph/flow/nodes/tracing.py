@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import NodeDefinition
-from heliograph.flow.engine.node import Node, Target
-from heliograph.flow.engine.run import Assembly, Run
+from heliograph.flow.engine.node import Node
+from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.esql.checking import check_expression
 from heliograph.flow.esql.compiling import FilterExpression, compile_filter_expression
 from heliograph.flow.esql.evaluation import Evaluation

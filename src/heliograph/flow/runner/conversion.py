@@ -26,6 +26,7 @@ REQUEST, DATAGRAM = 1, 8
 DEFAULT_CCSID, DEFAULT_ENCODING = 1208, 546
 FORMAT, CCSID, ENCODING, TYPE = "JMS_IBM_Format", "JMS_IBM_Character_Set", "JMS_IBM_Encoding", "JMS_IBM_MsgType"
 _OURS = frozenset({FORMAT, CCSID, ENCODING, TYPE})
+_SPECIAL = b"ID:AMQP_U"
 _NUMBER, _UUID = b"ID:AMQP_ULONG:", b"ID:AMQP_UUID:"
 _QUEUE, _TOPIC = "queue://", "topic://"
 _GLANCED = frozenset({"persistent", "priority", "backout_count", "format", "message_id"})
@@ -35,11 +36,13 @@ _RETAIN = "x-opt-retain-message"
 class ServerEnvelope(Envelope):
     """An envelope that came from a server. Most flows look at little of it, so it is read as far as they do."""
 
-    __slots__ = ("now", "payload")
+    __slots__ = ("at", "now", "payload")
 
     payload: bytes | None
     """The message as it came; None for a copy with changes."""
     now: float
+    at: int
+    """Where the front of the payload ends; -1 if the message has an unusual shape."""
 
     @classmethod
     def of(cls, payload: bytes, now: float) -> "ServerEnvelope":
@@ -51,22 +54,24 @@ class ServerEnvelope(Envelope):
 
     def __getattr__(self, name: str) -> Any:
         """Comes here only for attributes that have no value yet."""
-        if name in {"payload", "now"}:
+        if name in {"payload", "now", "at"}:
             return None
         if self.payload is None:
             raise AttributeError(name)
-        if not (name in _GLANCED and self._glance()):
+        if name not in _GLANCED or not self._glance():
             self._read()
         return object.__getattribute__(self, name)
 
     def _glance(self) -> bool:
         assert self.payload is not None
         seen = encoded.glance(self.payload)
-        if seen is None or seen.has_properties:
+        if seen is None:
+            self.at = -1
             return False
-        self.persistent, self.priority, self.backout_count, _ = seen.front
-        self.format = TEXT if seen.text else ""
-        self.message_id = b"" if seen.message_id is None else seen.message_id.encode()
+        self.persistent, self.priority, self.backout_count, self.message_id, text, has_properties, self.at = seen
+        if has_properties:  # they may say what the format is
+            return False
+        self.format = TEXT if text else ""
         return True
 
     def _read(self) -> None:
@@ -133,15 +138,25 @@ def amqp_identifier(value: bytes) -> Any:
     """An identifier as the server knows it."""
     if not value:
         return None
-    if value.startswith(_UUID):
-        return UUID(value[len(_UUID) :].decode())
-    if value.startswith(_NUMBER):
-        return int(value[len(_NUMBER) :])
+    if value.startswith(_SPECIAL):
+        special = _special_identifier(value)
+        if special is not None:
+            return special
     try:
         text = value.decode()
     except UnicodeDecodeError:
         return value
     return text if text.isprintable() else value
+
+
+def _special_identifier(value: bytes) -> UUID | int | None:
+    """A UUID or a number, if it is written just as `_identifier` does."""
+    _, kind, rest = value.split(b":", 2) if value.count(b":") > 1 else (b"", b"", b"")
+    try:
+        found: UUID | int = UUID(rest.decode()) if kind == b"AMQP_UUID" else int(rest)
+    except ValueError:
+        return None
+    return found if _identifier(found) == value and (not isinstance(found, int) or 0 <= found < 1 << 64) else None
 
 
 def payload_of(effect: Put | Publish | DeadLetter, now: int, origins: Mapping[str, str]) -> bytes:
@@ -151,8 +166,10 @@ def payload_of(effect: Put | Publish | DeadLetter, now: int, origins: Mapping[st
     """
     if type(effect) is Put:
         envelope = effect.envelope
-        if type(envelope) is ServerEnvelope and envelope.payload is not None:
-            same = encoded.readdressed(envelope.payload, _QUEUE + effect.queue)
+        if type(envelope) is ServerEnvelope and envelope.payload is not None and envelope.at is not None:
+            same = (
+                encoded.readdressed(envelope.payload, envelope.at, _QUEUE + effect.queue) if envelope.at >= 0 else None
+            )
             if same is not None:
                 return same
         return _encode(envelope, effect.queue, now)

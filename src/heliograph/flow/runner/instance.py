@@ -104,6 +104,7 @@ class Instance:
             try:
                 units = self._units(connection, databases, resources)
                 taking = self._taking(units)
+                units.statistics.add(self.statistics)  # of the time before a lost connection
                 self.statistics = units.statistics
                 self.ready.set()
                 while not process.stop.is_set():

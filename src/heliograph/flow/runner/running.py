@@ -69,8 +69,8 @@ def run_flow(
     ]
     if flow.has_timers and group == 0:
         instances.append(Instance(process, None, 0))
+    http = _http(inputs, requests, settings)
     start_all(instances)
-    http = _http(inputs, requests, settings, stop)
     if on_ready is not None and not stop.is_set():
         on_ready(http.port if http is not None else 0)
     _watch(definition.name, group, instances, stop, report, report_every)
@@ -133,10 +133,8 @@ def _instances(node: NodeDefinition, settings: Settings, group: int) -> int:
     return settings.additional_instances + 1
 
 
-def _http(
-    inputs: Mapping[str, NodeDefinition], requests: Requests, settings: Settings, stop: threading.Event
-) -> HttpServer | None:
-    if stop.is_set() or not any(node.type == "HttpInput" for node in inputs.values()):
+def _http(inputs: Mapping[str, NodeDefinition], requests: Requests, settings: Settings) -> HttpServer | None:
+    if not any(node.type == "HttpInput" for node in inputs.values()):
         return None
     shared = settings.execution_groups > 1
     server = HttpServer(settings.http_address, settings.http_port, requests.handle, shared=shared)

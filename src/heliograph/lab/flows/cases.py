@@ -126,8 +126,8 @@ def _database(program: str, storage: Storage) -> Files:
         "table": f"Database, esql: table.esql, data_source: {DATA_SOURCE}",
         "out": _OUT,
     }
-    coordinated = "coordinated: yes\n" if storage is Storage.POSTGRESQL else ""
-    url = "${database}" if storage is Storage.POSTGRESQL else ""
+    coordinated = "coordinated: true\n" if storage is Storage.POSTGRESQL else ""
+    url = '"$(database)"' if storage is Storage.POSTGRESQL else ""
     parameters = 'parameters: {database: ""}\n' if storage is Storage.POSTGRESQL else ""
     settings = f"{parameters}{coordinated}data_sources: {{{DATA_SOURCE}: {url}}}\n"
     return {"flow.yaml": _flow(nodes, "in.out -> table\ntable.out -> out", settings), "table.esql": program}
@@ -223,12 +223,13 @@ def _databases() -> list[FlowCase]:
 
 
 def _very_complex(section: str, name: str, *, instances: int = 1, groups: int = 1) -> FlowCase:
-    settings = f"additional_instances: {instances - 1}\nexecution_groups: {groups}\n"
+    # Small units of work, or the first instance would take all messages before the others have begun.
+    settings = f"commit_count: 10\nadditional_instances: {instances - 1}\nexecution_groups: {groups}\n"
     return FlowCase(
         section,
         name,
         messages.processing_path,
-        _computes({"work": esql.COMPLEX * 5}, settings=settings),
+        _computes({"work": esql.COMPLEX * 5}, settings=settings if instances * groups > 1 else ""),
         messages.processing_path_copied,
         instances=instances,
         groups=groups,

@@ -10,8 +10,8 @@ from heliograph.flow.formats.charsets import Charset
 from heliograph.flow.formats.cwf.calendar import Calendar, Moment
 from heliograph.flow.formats.cwf.hexfloat import read_hexfloat, write_hexfloat
 from heliograph.flow.formats.cwf.packed import read_bcd, read_packed, write_bcd, write_packed
-from heliograph.flow.formats.cwf.scaled import from_scaled, to_scaled
-from heliograph.flow.formats.cwf.zoned import SignOrientation, Zones, read_zoned, write_zoned
+from heliograph.flow.formats.cwf.scaled import from_scaled, point, to_scaled
+from heliograph.flow.formats.cwf.zoned import SignOrientation, Zones, write_zoned, zoned_reader
 from heliograph.flow.formats.model import Source, Type
 from heliograph.flow.formats.model.conversion import CLASSES, CONVERSIONS, shown
 
@@ -191,6 +191,14 @@ class TextNumberShape(TextShape):
         return [f"{name} = {source.constant('format_', self.format)}({name})", *super().store(source, name)]
 
 
+def _scaled(source: Source, kind: Type, number: str, scale: int) -> str:
+    """The expression of a number with an implied point."""
+    if kind is not Type.DECIMAL and not scale:
+        return number
+    value = f"{source.constant('from_scaled', from_scaled)}({number}, {source.constant('POINT', point(scale))})"
+    return value if kind is Type.DECIMAL else f"int({value})"
+
+
 @dataclass(frozen=True)
 class IntegerShape(Shape):
     """A binary integer; decimals have an implied point."""
@@ -219,11 +227,7 @@ class IntegerShape(Shape):
     def load(self, source: Source, raw: str) -> str:
         if self.kind is Type.BOOLEAN:
             return f"{raw} != 0"
-        if self.kind is Type.DECIMAL:
-            return f"{source.constant('from_scaled', from_scaled)}({raw}, {self.scale})"
-        if self.scale:
-            return f"int({source.constant('from_scaled', from_scaled)}({raw}, {self.scale}))"
-        return raw
+        return _scaled(source, self.kind, raw, self.scale)
 
     def store(self, source: Source, name: str) -> list[str]:
         low, high = self._range
@@ -286,11 +290,7 @@ class DigitsShape(Shape):
     def load(self, source: Source, raw: str) -> str:
         reverse = "[::-1]" if self.code_order == "<" else ""
         number = f"{source.constant('read_', self.read)}({raw}{reverse})"
-        if self.kind is Type.DECIMAL:
-            return f"{source.constant('from_scaled', from_scaled)}({number}, {self.scale})"
-        if self.scale:
-            return f"int({source.constant('from_scaled', from_scaled)}({number}, {self.scale}))"
-        return number
+        return _scaled(source, self.kind, number, self.scale)
 
     def store(self, source: Source, name: str) -> list[str]:
         reverse = "[::-1]" if self.code_order == "<" else ""
@@ -316,7 +316,7 @@ def bcd_shape(kind: Type, size: int, order: str, scale: int, digits: int) -> Dig
 
 def zoned_shape(kind: Type, size: int, scale: int, zones: Zones, sign: SignOrientation) -> DigitsShape:
     """A number of one digit in each character."""
-    read = partial(read_zoned, zones=zones, orientation=sign)
+    read = zoned_reader(zones, sign)
     write = partial(write_zoned, size=size, zones=zones, orientation=sign)
     place = "no sign" if sign is SignOrientation.NONE else f"sign {sign.value}"
     return DigitsShape(kind, size, "", scale, read, write, f"a zoned number in {size} bytes, {place}")

@@ -1,5 +1,6 @@
 """External (zoned) decimals: one digit in a character, the sign in a byte of its own or in the zone of a digit."""
 
+from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple
 
@@ -37,7 +38,8 @@ class Zones(NamedTuple):
     """Byte with a sign: the digit and the sign."""
     plus: int
     minus: int
-    zone: int
+    written: bytes
+    """Translates ASCII digits to those of the character set."""
 
 
 def _zones(zone: int, positive: bytes, negative: bytes, accepted: bytes, plus: str) -> Zones:
@@ -45,7 +47,8 @@ def _zones(zone: int, positive: bytes, negative: bytes, accepted: bytes, plus: s
     signed |= {zone | digit: (digit, 1) for digit in range(10)}
     signed |= {byte: (digit, 1) for digit, byte in enumerate(positive)}
     signed |= {byte: (digit, -1) for digit, byte in enumerate(negative)}
-    return Zones(_digits_from(zone), positive, negative, signed, ord(plus[0]), ord(plus[1]), zone)
+    written = bytes.maketrans(b"0123456789", bytes(zone | digit for digit in range(10)))
+    return Zones(_digits_from(zone), positive, negative, signed, ord(plus[0]), ord(plus[1]), written)
 
 
 EBCDIC = _zones(0xF0, bytes(range(0xC0, 0xCA)), bytes(range(0xD0, 0xDA)), bytes(range(0xC0, 0xCA)), "\x4e\x60")
@@ -54,22 +57,42 @@ ASCII_TRANSLATED = _zones(0x30, b"{ABCDEFGHI", b"}JKLMNOPQR", b"", "+-")
 """The overpunched characters of EBCDIC, translated to ASCII."""
 
 
-def read_zoned(data: bytes, zones: Zones, orientation: SignOrientation) -> int:
-    """The number. Raises ValueError if a byte is no digit or sign."""
-    try:
-        if orientation is SignOrientation.NONE:
-            return int(data.translate(zones.digits))
-        if orientation is SignOrientation.TRAILING:
-            digit, sign = zones.signed[data[-1]]
-            return sign * (int(data[:-1].translate(zones.digits) or b"0") * 10 + digit)
-        if orientation is SignOrientation.LEADING:
-            digit, sign = zones.signed[data[0]]
-            return sign * int(b"%d%b" % (digit, data[1:].translate(zones.digits)))
-        leading = orientation is SignOrientation.LEADING_SEPARATE
-        sign = {zones.plus: 1, zones.minus: -1}[data[0] if leading else data[-1]]
-        return sign * int((data[1:] if leading else data[:-1]).translate(zones.digits))
-    except (ValueError, KeyError):
-        raise ValueError(data.hex()) from None
+def zoned_reader(zones: Zones, orientation: SignOrientation) -> Callable[[bytes], int]:
+    """What reads a number whose sign is there. It raises ValueError if a byte is no digit or sign."""
+    digits, signed, separate = zones.digits, zones.signed, {zones.plus: 1, zones.minus: -1}
+
+    def unsigned(data: bytes) -> int:
+        return int(data.translate(digits))
+
+    def trailing(data: bytes) -> int:
+        digit, sign = signed[data[-1]]
+        return sign * (int(data[:-1].translate(digits) or b"0") * 10 + digit)
+
+    def leading(data: bytes) -> int:
+        digit, sign = signed[data[0]]
+        return sign * int(b"%d%b" % (digit, data[1:].translate(digits)))
+
+    def trailing_separate(data: bytes) -> int:
+        return separate[data[-1]] * int(data[:-1].translate(digits))
+
+    def leading_separate(data: bytes) -> int:
+        return separate[data[0]] * int(data[1:].translate(digits))
+
+    chosen = {
+        SignOrientation.NONE: unsigned,
+        SignOrientation.TRAILING: trailing,
+        SignOrientation.LEADING: leading,
+        SignOrientation.TRAILING_SEPARATE: trailing_separate,
+        SignOrientation.LEADING_SEPARATE: leading_separate,
+    }[orientation]
+
+    def read(data: bytes) -> int:
+        try:
+            return chosen(data)
+        except (ValueError, KeyError):
+            raise ValueError(data.hex()) from None
+
+    return read
 
 
 def write_zoned(number: int, size: int, zones: Zones, orientation: SignOrientation) -> bytes:
@@ -78,7 +101,7 @@ def write_zoned(number: int, size: int, zones: Zones, orientation: SignOrientati
     text = b"%0*d" % (size - separate, abs(number))
     if len(text) > size - separate or (number < 0 and orientation is SignOrientation.NONE):
         raise ValueError(str(number))
-    digits = text if zones.zone == ASCII.zone else bytes(byte | zones.zone for byte in text)
+    digits = text.translate(zones.written)
     if orientation is SignOrientation.NONE:
         return digits
     if separate:

@@ -120,7 +120,7 @@ class _ModelFile:
         file = str(options.pop("file", ""))
         text = self._sources.get(file) or _shipped(file)
         if text is None:
-            raise ModelProblem(entry.place, f"expected a file beside this one or a shipped one, found {file!r}")
+            raise ModelProblem(entry.place, f"expected a file beside this one, found {file!r}")
         self.imported.add(file)
         brought = import_for(PurePath(file).suffix, entry.place)(text, file, options, entry.place)
         for name, message in brought.messages.items():

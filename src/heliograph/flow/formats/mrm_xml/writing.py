@@ -17,6 +17,8 @@ _ATTRIBUTE = str.maketrans(
 )
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]").search
 
+_CONTROLS = bytes((*range(9), *range(11, 32)))
+
 Write = Callable[[Element], str]
 
 
@@ -35,7 +37,7 @@ class Writer:
         nil = f' xmlns:xsi="{XSI}"' if " xsi:" in inside else ""
         end = inside if inside == "/>" else f"{inside}{self._tag}>"
         text = f"<{self._tag}{self._declarations}{nil}{end}"
-        if not text.isprintable():
+        if _may_need_care(text):
             text = self._careful(part, text)
         if self.document.declaration:
             text = f'<?xml version="1.0"?>{text}'
@@ -76,10 +78,12 @@ class Writer:
             children = element.children
             out: list[str] = []
             codes: list[str] = []
+            bare = plain
             for child in children:
                 entry = known.get(child.name)
                 if entry is None:
                     if child.name in attributes or child.namespace == XSI:
+                        bare = False
                         continue
                     raise self._unknown(child, content)
                 start, end, text, show, inner, code, shape = entry
@@ -102,13 +106,10 @@ class Writer:
                 if "&" in value or "<" in value or ">" in value:
                     value = value.translate(_TEXT)
                 out.append(f"{start}{value}{end}")
-            if fits("".join(codes)) is None or not plain:
+            tag = ""
+            if not bare or fits("".join(codes)) is None:
                 out = self._in_order(element, content, codes, out)
                 tag = self._attributes(element, attributes)
-            else:
-                tag = ""
-                if children and any(child.namespace == XSI for child in children):
-                    tag = self._attributes(element, attributes)
             if content.value is not None:
                 out = [self._own_value(element, content.value)]
             return f"{tag}>{''.join(out)}</" if out and out != [""] else f"{tag}/>"
@@ -210,6 +211,14 @@ class Writer:
 
     def _problem(self, element: Element, expected: str, found: str) -> FormatProblem:
         return FormatProblem(self.document.title, expected, found, path=path_of(element), number=CANNOT_WRITE)
+
+
+def _may_need_care(text: str) -> bool:
+    """Whether there are characters that are not just written: deleting them is the fastest way to look."""
+    if not text.isascii():
+        return not text.isprintable()
+    data = text.encode()
+    return len(data.translate(None, _CONTROLS)) != len(data)
 
 
 def _prefixes(document: Document) -> tuple[dict[str, str], str]:
