@@ -13,9 +13,9 @@ from heliograph.flow.formats.xml.builder import DEEPEST, Builder, Fault
 from heliograph.flow.formats.xml.dialect import Dialect
 from heliograph.flow.formats.xml.expat_reader import read_with_expat
 from heliograph.flow.formats.xml.names import ascii_name
-from heliograph.flow.formats.xml.shapes import Cut, Shape, cut, shape_of
+from heliograph.flow.formats.xml.shapes import Cut, Likely, Shape, cut, likely_shapes, shape_of
 from heliograph.flow.tree import Element, Part
-from heliograph.flow.tree.packed import Packed
+from heliograph.flow.tree.packed import Layout, Packed
 
 _FIRST_WINDOW, _WINDOW = 256, 4096
 """So much text is looked at in the first step, each time twice as much, at most so much."""
@@ -40,15 +40,30 @@ class _Unsure(Exception):
 
 def read_document(part: Part, dialect: Dialect, text: str) -> Iterator[None]:
     """Build the whole document, step by step."""
-    pieces = cut(text)
-    if pieces is not None:
-        shape = shape_of(dialect.domain, pieces.tags)
-        if shape.layout is None and shape.is_due():
-            _learn(shape, part, dialect, text, pieces)
-        if _fill(shape, part, text, pieces):
-            yield
-            return
+    likely = likely_shapes(dialect.domain, text)
+    found = likely.find(text) if likely is not None else None
+    if found is None:
+        found = _shaped(likely, part, dialect, text)
+    if found is not None and _fill(part, text, *found):
+        yield
+        return
     yield from _read(Builder(part, dialect), text)
+
+
+def _shaped(likely: Likely | None, part: Part, dialect: Dialect, text: str) -> tuple[Layout, tuple[str, ...]] | None:
+    """The layout of a document and its values, if its tags have come before."""
+    pieces = cut(text)
+    if pieces is None:
+        return None
+    shape = shape_of(dialect.domain, pieces.tags)
+    if shape.layout is None and shape.is_due():
+        _learn(shape, part, dialect, text, pieces)
+    values = shape.values(pieces.texts)
+    if values is None or shape.layout is None:
+        return None
+    if likely is not None:
+        likely.add(shape)
+    return shape.layout, values
 
 
 def _learn(shape: Shape, part: Part, dialect: Dialect, text: str, pieces: Cut) -> None:
@@ -61,13 +76,12 @@ def _learn(shape: Shape, part: Part, dialect: Dialect, text: str, pieces: Cut) -
     shape.learn(apart.children, dialect, pieces)
 
 
-def _fill(shape: Shape, part: Part, text: str, pieces: Cut) -> bool:
-    """Give the part the elements of this shape, packed; False if the document may be another or may be wrong."""
-    values = shape.values(pieces.texts)
-    if values is None or shape.layout is None or not _is_sound(text):
+def _fill(part: Part, text: str, layout: Layout, values: tuple[str, ...]) -> bool:
+    """Give the part the elements of this layout, packed; False if something in the document may be wrong."""
+    if not _is_sound(text):
         return False
     try:
-        part.unpack(Packed(shape.layout, tuple(map(_resolved, values)) if "&" in text else values))
+        part.unpack(Packed(layout, tuple(map(_resolved, values)) if "&" in text else values))
     except _Unsure:
         return False
     return True
