@@ -11,7 +11,7 @@ Nothing here is ever changed: copies of an element share what is packed.
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from heliograph.flow.tree.index import FirstPlaces
 from heliograph.flow.tree.types import NAME
@@ -74,6 +74,7 @@ class Layout:
                 yield from field.below.all_fields()
 
 
+@final
 class Packed:
     """The children of an element, packed. An element has it where others have the part that reads their children."""
 
