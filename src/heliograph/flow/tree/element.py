@@ -108,6 +108,8 @@ class Element:
                 return None
             self.unpack(source)
             return self.first(name)
+        if children is None and self._read_more():
+            return self.first(name)
         return self.nth(name, 1)
 
     def value_of(self, name: str) -> Value:
@@ -375,6 +377,25 @@ class Element:
         if element is not None:
             element.changed()
         self.value = value
+
+    def set_value_of(self, name: str, value: Value) -> None:
+        """Give the first child of this name, made as the last child if there is none, another value."""
+        packed = self._open
+        if type(packed) is Packed:
+            field = packed.layout.named.get(name)
+            if field is not None and field.place >= 0:
+                values = list(packed.values)
+                values[field.place] = value
+                self.touch()
+                self._open = Packed(packed.layout, values)
+                return
+        child = self.first(name)
+        if child is not None:
+            child.set_value(value)
+        elif type(self) is Element:
+            self.append(Element(name, value))  # made with its value: the part is told once
+        else:
+            self.ensure(name).set_value(value)
 
     def set_name(self, name: str) -> None:
         """Give it another name."""

@@ -27,10 +27,14 @@ def fill_new(parent: Element, names: tuple[str, ...], items: Sequence[Any]) -> b
 
 def fill_one(parent: Element, name: str, content: Any) -> None:
     """Give the first child of a name, made if it is missing, what `Element.content` says of another."""
-    child = parent.first(name)
     if isinstance(content, Element):
-        (child or parent.ensure(name)).take_content(content)
-    elif child is None and type(parent) is Element:
+        parent.ensure(name).take_content(content)
+        return
+    if type(parent._open) is Packed and not isinstance(parent.content(name), Element):
+        parent.set_value_of(name, content)
+        return
+    child = parent.first(name)
+    if child is None and type(parent) is Element:
         parent.append(Element(name, content))  # made with its value: the part is told once
     else:
         take_leaf(child or parent.ensure(name), content)

@@ -19,16 +19,10 @@ BAD_ASPECT = 2434
 
 def set_field(parent: Element, name: str, value: Any) -> None:
     """Set the first child of this name."""
-    child = parent.first(name)
     if value is None:
-        _remove(child)
-    elif child is not None:
-        child.set_value(value)
-    elif type(parent) is Element:
-        # Made with its value: the part is told once.
-        parent.append(Element(name, value))
+        _remove(parent.first(name))
     else:
-        parent.ensure(name).set_value(value)
+        parent.set_value_of(name, value)
 
 
 def set_nth(parent: Element, name: str, number: Any, value: Any) -> None:

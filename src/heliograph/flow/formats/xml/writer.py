@@ -34,9 +34,16 @@ _MARK = "\0"
 _MOST_TEMPLATES = 64
 """Of one layout: names of elements may come from anywhere."""
 _CARE_ASCII = bytes((*range(9), *range(11, 32)))
-_ASIDE = frozenset((Role.ATTRIBUTE, Role.NAMESPACE))
+# The roles that come most: asking the enumeration takes as long as a call.
+_ELEMENT, _CDATA_ELEMENT, _ATTRIBUTE_ROLE, _NAMESPACE = (
+    Role.ELEMENT,
+    Role.CDATA_ELEMENT,
+    Role.ATTRIBUTE,
+    Role.NAMESPACE,
+)
 _ASIDE_TYPES = {
-    domain: frozenset(kind for kind, role in roles.items() if role in _ASIDE) for domain, roles in ROLES.items()
+    domain: frozenset(kind for kind, role in roles.items() if role in (_ATTRIBUTE_ROLE, _NAMESPACE))
+    for domain, roles in ROLES.items()
 }
 
 
@@ -103,11 +110,11 @@ class _Writer:
         tops = 0
         for child in part.children:
             role = self._role(child)
-            if role is Role.DECLARATION:
-                declared = self._declaration(child)
-            elif role in (Role.ELEMENT, Role.CDATA_ELEMENT, Role.ARRAY):
+            if role is _ELEMENT or role is _CDATA_ELEMENT or role is Role.ARRAY:
                 tops += 1
                 self.write([child])
+            elif role is Role.DECLARATION:
+                declared = self._declaration(child)
             elif role in (Role.COMMENT, Role.INSTRUCTION):
                 self.write([child])
             elif role is not Role.WHITE_SPACE:
@@ -182,10 +189,12 @@ class _Writer:
         return True
 
     def _other(self, child: Element, prefixes: dict[str, str]) -> None:
-        role = self._role(child)
-        if role in _ASIDE:
+        if child.type in self._asides:
             return
-        if role is Role.TEXT or role is Role.WHITE_SPACE:
+        role = self._role(child)
+        if role is _ELEMENT or role is _CDATA_ELEMENT or role is Role.ARRAY:
+            self._element(child, role, prefixes)
+        elif role is Role.TEXT or role is Role.WHITE_SPACE:
             self.out.append(self._text(child))
         elif role is Role.CDATA:
             self.out.append(self._cdata(child))
@@ -196,8 +205,6 @@ class _Writer:
             self.out.append(f"<!--{text}-->")
         elif role is Role.INSTRUCTION:
             self._instruction(child)
-        elif role is Role.ELEMENT or role is Role.CDATA_ELEMENT or role is Role.ARRAY:
-            self._element(child, role, prefixes)
         else:
             raise self._problem(child, "an XML declaration at the top only", child.name)
 
@@ -205,20 +212,15 @@ class _Writer:
         children = element.children
         aside_types = self._asides
         asides = [child for child in children if child.type in aside_types]
-        made: list[str] = []
-        declared = self._declared(asides, prefixes)
-        name, prefixes = self._qualified(element, declared, made)
-        tag: list[str] = []
-        for aside in asides:
-            if self._role(aside) is Role.ATTRIBUTE:
-                prefixes = self._attribute(aside, prefixes, tag, made)
-            elif prefixes[""] == declared[""] or _prefix_of(aside):
-                self._declare(aside, _prefix_of(aside), self._characters(aside), tag)
+        if asides or element.namespace != prefixes[""]:
+            name, attributes, prefixes = self._start(element, asides, prefixes)
+        else:
+            name, attributes = self._name(element), ""
         out = self.out
-        out.append(f"<{name}{''.join(made)}{''.join(tag)}>")
+        out.append(f"<{name}{attributes}>")
         begun = len(out)
-        if element.value is not None and (element.value != "" or role is Role.CDATA_ELEMENT):
-            out.append(self._cdata(element) if role is Role.CDATA_ELEMENT else self._text(element))
+        if element.value is not None and (element.value != "" or role is _CDATA_ELEMENT):
+            out.append(self._cdata(element) if role is _CDATA_ELEMENT else self._text(element))
         if len(children) > len(asides):
             self._content(children, prefixes)
         if len(out) == begun:
@@ -226,10 +228,25 @@ class _Writer:
         else:
             out.append(f"</{name}>")
 
+    def _start(
+        self, element: Element, asides: list[Element], prefixes: dict[str, str]
+    ) -> tuple[str, str, dict[str, str]]:
+        """The name in the tag of an element, what follows it there, and what prefixes mean inside."""
+        made: list[str] = []
+        declared = self._declared(asides, prefixes)
+        name, prefixes = self._qualified(element, declared, made)
+        tag: list[str] = []
+        for aside in asides:
+            if self._role(aside) is _ATTRIBUTE_ROLE:
+                prefixes = self._attribute(aside, prefixes, tag, made)
+            elif prefixes[""] == declared[""] or _prefix_of(aside):
+                self._declare(aside, _prefix_of(aside), self._characters(aside), tag)
+        return name, "".join(made) + "".join(tag), prefixes
+
     def _declared(self, asides: list[Element], prefixes: dict[str, str]) -> dict[str, str]:
         """What prefixes mean inside an element with these attributes and declarations."""
         for aside in asides:
-            if self._role(aside) is Role.NAMESPACE:
+            if self._role(aside) is _NAMESPACE:
                 prefixes = {**prefixes, _prefix_of(aside): self._characters(aside)}
         return prefixes
 
