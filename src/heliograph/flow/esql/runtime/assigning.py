@@ -67,9 +67,7 @@ def copy_field(parent: Element, name: str, content: Any) -> None:
         fill_one(parent, name, content)
 
 
-def set_fields(
-    parent: Element, items: Sequence[Any], names: tuple[str, ...], scalars: tuple[int, ...] = ()
-) -> None:
+def set_fields(parent: Element, items: Sequence[Any], names: tuple[str, ...], scalars: tuple[int, ...] = ()) -> None:
     """Set children by name, one after the other, each to the content of a field.
 
     `scalars` are the places of items that are no contents but values, which leave children as they are.

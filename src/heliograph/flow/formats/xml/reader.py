@@ -101,6 +101,10 @@ def _read_usual(builder: Builder, text: str) -> Generator[None, None, int | None
     closings: list[str] = []
     while at < size:
         stop = text.find("<", at + reach)
+        # The end of a leaf belongs to its beginning: behind it the reader is at rest.
+        closes = text.startswith("</", stop) if stop >= 0 else False
+        if closes:
+            stop = text.find("<", stop + 1)
         if stop < 0:
             stop = size
         window = text[at:stop]
@@ -110,7 +114,7 @@ def _read_usual(builder: Builder, text: str) -> Generator[None, None, int | None
         last = window.rfind("<", 0, reach)
         reach = min(2 * reach, _WINDOW)
         pieces = window[:last].split("<")
-        pieces.append(window[last + 1 :])
+        pieces += window[last + 1 :].rsplit("<", 1) if closes else [window[last + 1 :]]
         done = _read_pieces(builder, pieces, closings, "&" in window)
         if done < len(pieces):
             return at + sum(map(len, pieces[:done])) + done - 1

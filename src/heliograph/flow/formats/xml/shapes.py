@@ -5,8 +5,8 @@ its tags are those of a document that came before, what is left to do is to pick
 stay packed. That the tags are the same is all that has to be checked about them. The layout is what the reader has made
 of the first such document, so a shape can hold everything that the reader can read.
 
-Of the shapes that documents with the same root had lately, an expression for the whole document finds the values without
-even cutting out the tags: that is faster still, unless the document is long.
+Of the shapes that documents with the same root had lately, an expression for the whole document finds the values
+without even cutting out the tags: that is faster still, unless the document is long.
 
 A shape is learned when its tags come for the second time: documents that are all different must not pay for it.
 """
