@@ -234,8 +234,14 @@ def _finalise_body(body: Part | None, properties: Part | None, headers: list[Par
         if said != RFH2_FORMAT:  # else it speaks of a header, not of the body
             form, speaks = said or form, header
     domain, old = body.format.domain, body.text
-    ccsid = _said("CodedCharSetId", old.ccsid, properties, speaks if speaks is last else None)
-    encoding = _said("Encoding", old.encoding, properties, speaks if speaks is last else None)
+    ccsid, encoding = old.ccsid, old.encoding
+    for part in (speaks if speaks is last else None, properties):  # Properties have the last word
+        if part is not None:
+            set_ccsid, set_encoding = _value(part, "CodedCharSetId"), _value(part, "Encoding")
+            if isinstance(set_ccsid, int) and set_ccsid not in (old.ccsid, INHERIT):
+                ccsid = set_ccsid
+            if isinstance(set_encoding, int) and set_encoding not in (old.encoding, INHERIT):
+                encoding = set_encoding
     names = [old.message_set, old.message_type, old.message_format]
     if domain == MODELLED and properties is not None:
         keys = ("MessageSet", "MessageType", "MessageFormat")
@@ -251,15 +257,6 @@ def _finalise_body(body: Part | None, properties: Part | None, headers: list[Par
     if not form and speaks is None:
         form = TEXT_FORMAT if domain in TEXT_DOMAINS else ""
     return _Follows(form, ccsid, encoding)
-
-
-def _said(name: str, old: int, properties: Part | None, header: Part | None) -> int:
-    """What somebody has set in Properties or in the last header; else what it was."""
-    for part in (properties, header):
-        value = _value(part, name)
-        if isinstance(value, int) and value not in (old, INHERIT):
-            return value
-    return old
 
 
 def _value(part: Part | None, name: str) -> Any:

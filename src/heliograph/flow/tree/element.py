@@ -423,10 +423,15 @@ class Element:
 
     def ensure_nth(self, name: str, number: int) -> "Element | None":
         """The number-th child of this name, made if just one is missing; None if more are."""
-        found = self.nth(name, number)
-        if found is not None:
-            return found
-        return self.append(Element(name)) if number == len(self._named(name)) + 1 else None
+        if self._open is not None:
+            found = self.nth(name, number)
+            if found is not None:
+                return found
+        named = self._named(name)
+        count = len(named)
+        if 1 <= number <= count:
+            return named[number - 1]
+        return self.append(Element(name)) if number == count + 1 else None
 
     def ensure_match(self, step: Step, number: int = 1) -> "Element | None":
         """The number-th child that the step looks for, made if just one is missing; None if more are."""
