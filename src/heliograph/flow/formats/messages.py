@@ -237,7 +237,7 @@ def _finalise_body(body: Part | None, properties: Part | None, headers: list[Par
     ccsid, encoding = old.ccsid, old.encoding
     for part in (speaks if speaks is last else None, properties):  # Properties have the last word
         if part is not None:
-            set_ccsid, set_encoding = _value(part, "CodedCharSetId"), _value(part, "Encoding")
+            set_ccsid, set_encoding = _said(part)
             if isinstance(set_ccsid, int) and set_ccsid not in (old.ccsid, INHERIT):
                 ccsid = set_ccsid
             if isinstance(set_encoding, int) and set_encoding not in (old.encoding, INHERIT):
@@ -259,6 +259,15 @@ def _finalise_body(body: Part | None, properties: Part | None, headers: list[Par
     return _Follows(form, ccsid, encoding)
 
 
+def _said(part: Part) -> tuple[Any, Any]:
+    """Character set and encoding as a header says them, without reading what has not been read."""
+    came: Any = part.data
+    if not isinstance(came, Envelope):
+        return value_of(part, "CodedCharSetId"), value_of(part, "Encoding")
+    says = came if part.format is MQMD else part.text
+    return says.ccsid, says.encoding
+
+
 def _value(part: Part | None, name: str) -> Any:
     """A field of a header, without reading what has not been read."""
     came: Any = part.data if part is not None else None
@@ -269,13 +278,11 @@ def _value(part: Part | None, name: str) -> Any:
 
 FIELD_ATTRIBUTES = {
     "Format": "format",
-    "CodedCharSetId": "ccsid",
-    "Encoding": "encoding",
     "MessageSet": "message_set",
     "MessageType": "message_type",
     "MessageFormat": "message_format",
 }
-"""What these fields are called in an envelope (the first three), or in a text (all but the first)."""
+"""What these fields are called in an envelope (the first), or in a text (the others)."""
 
 
 def _tell_mcd(header: Part, domain: str, text: Text) -> None:

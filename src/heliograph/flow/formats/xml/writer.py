@@ -6,6 +6,7 @@ from operator import itemgetter
 from typing import Any
 
 from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
+from heliograph.flow.formats.xml.characters import has_any
 from heliograph.flow.formats.xml.dialect import Dialect
 from heliograph.flow.formats.xml.names import NO_PREFIXES, ascii_name, writable
 from heliograph.flow.tree import Element, Part
@@ -62,7 +63,7 @@ def write_document(part: Part, dialect: Dialect) -> tuple[str, str | None]:
 def _may_need_care(document: str) -> bool:
     if not document.isascii():
         return _NEEDS_CARE(document) is not None
-    return any(map(document.encode().__contains__, _CARE_ASCII))
+    return has_any(document, _CARE_ASCII)
 
 
 _Template = tuple[list[str], Callable[[Sequence[Any]], Sequence[Any]]]
