@@ -25,6 +25,7 @@ from heliograph.lab.flows.postgresql import running_postgresql
 from heliograph.lab.flows.published import Published
 from heliograph.lab.flows.tables import make_table
 from heliograph.lab.machine import Cores
+from heliograph.lab.meter import before_start
 from heliograph.lab.running import running
 
 MOST_MESSAGES = 50_000
@@ -52,6 +53,8 @@ class EndToEnd:
     """CPU milliseconds per message: flow, server, and what else belongs to the case."""
     flow_cpu_ms: float
     seconds: float
+    others: float
+    """Cores that somebody else's work took meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,8 @@ class _Look:
     count: int
     cpu: float
     flow_cpu: float
+    machine_cpu: float
+    """Of everything that runs on this machine, but for the driver."""
 
 
 class Workers:
@@ -170,7 +175,8 @@ class CaseSite:
         others = [self._server_pid, *self._others]
         if self._responder is not None:
             others.append(self._responder.pid)
-        return _Look(at, count, flow + cpu_seconds(others), flow)
+        spent = before_start()
+        return _Look(at, count, flow + cpu_seconds(others), flow, spent.machine_cpu - spent.generator_cpu)
 
     def _check(self, desk: Desk, row: Published, messages: int) -> None:
         """Nothing is lost or there twice; samples have the right body."""
@@ -219,10 +225,15 @@ def _result(looks: Sequence[_Look], messages: int) -> EndToEnd:
     first, last = looks[1 if len(looks) > _STEADY else 0], looks[-1]
     count, seconds = last.count - first.count, last.at - first.at
     per_message = 1e3 / count
+    cpu = last.cpu - first.cpu
     return EndToEnd(
-        messages, count / seconds, (last.cpu - first.cpu) * per_message, (last.flow_cpu - first.flow_cpu) * per_message,
-        seconds,
-    )  # fmt: skip
+        messages,
+        rate=count / seconds,
+        cpu_ms=cpu * per_message,
+        flow_cpu_ms=(last.flow_cpu - first.flow_cpu) * per_message,
+        seconds=seconds,
+        others=max(0.0, last.machine_cpu - first.machine_cpu - cpu) / seconds,
+    )
 
 
 @contextmanager

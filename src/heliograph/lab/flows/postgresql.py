@@ -1,4 +1,4 @@
-"""A PostgreSQL server of its own for the coordinated tests: a cluster in a temporary folder, reached by a socket there."""
+"""A PostgreSQL server for the coordinated tests: a cluster in a temporary folder, reached by a socket there."""
 
 import os
 import pwd
