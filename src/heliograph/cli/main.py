@@ -20,11 +20,12 @@ COMMANDS = {
     "qm": "look at queue managers, start and stop them",
     "mqsc": "run the commands of queue administrators",
     "log": "look at the files of a log, and check them",
+    "flow": "write, check, test and run message flows",
     "bench": "measure this server beside its peers",
 }
 
 # Sub-commands that need more than the core install, and the extra that brings it.
-EXTRAS = {"bench": "lab"}
+EXTRAS = {"bench": "lab", "flow": "flow"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
