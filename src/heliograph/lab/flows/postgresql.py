@@ -1,4 +1,4 @@
-"""A PostgreSQL server for the coordinated tests: a cluster in a temporary folder, reached by a socket there."""
+"""A PostgreSQL server of our own: a cluster in a temporary folder, reached by a socket in that folder."""
 
 import os
 import pwd
@@ -19,6 +19,7 @@ _SETTINGS = {
     "max_prepared_transactions": "20",
     "shared_buffers": "64MB",
     "max_connections": "40",
+    "log_checkpoints": "off",  # nobody reads what it says once it is ready
 }
 _PATIENCE = 20.0
 
@@ -48,8 +49,8 @@ def _unprivileged() -> tuple[int, int] | None:
 
 
 @contextmanager
-def running_postgresql(core: int | None) -> Iterator[tuple[str, int]]:
-    """The URL of a server, and its process."""
+def running_postgresql(core: int | None = None, *, safe: bool = True) -> Iterator[tuple[str, int]]:
+    """The URL of a server, and its process; it forces what it writes to the disk, unless that need not be safe."""
     initdb, postgres = _program("initdb"), _program("postgres")
     if initdb is None or postgres is None:
         raise Problem("PostgreSQL is not installed (looked for initdb and postgres)")
@@ -64,7 +65,8 @@ def running_postgresql(core: int | None) -> Iterator[tuple[str, int]]:
         command = [*before, str(initdb), "-D", str(data), "-U", "flow", "-A", "trust", "-E", "UTF8", "--no-sync"]
         subprocess.run(command, check=True, capture_output=True, cwd=folder)
         with on_core(core):
-            process = _start([*before, str(postgres), "-D", str(data), "-k", str(folder)], folder)
+            hasty = [] if safe else ["-F"]
+            process = _start([*before, str(postgres), "-D", str(data), "-k", str(folder), *hasty], folder)
         try:
             yield f"postgresql://flow@/postgres?host={folder}", process.pid
         finally:
