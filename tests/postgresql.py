@@ -14,7 +14,7 @@ def running_postgresql() -> Iterator[str]:
     """The URL of a server that runs as long as the block; skips the test where PostgreSQL is not installed."""
     if not postgresql.is_installed():
         if os.environ.get("CI"):
-            pytest.fail("PostgreSQL is not installed, and these tests must not be skipped here")
-        pytest.skip("PostgreSQL is not installed (looked for initdb and postgres)")
+            pytest.fail(f"{postgresql.MISSING}, and these tests must not be skipped here")
+        pytest.skip(postgresql.MISSING)
     with postgresql.running_postgresql(safe=False) as (url, _):
         yield url

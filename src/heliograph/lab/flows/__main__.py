@@ -8,7 +8,7 @@ from pathlib import Path
 
 from heliograph.errors import Problem
 from heliograph.lab.disk import describe_disk
-from heliograph.lab.flows import report
+from heliograph.lab.flows import node_red, peers, report
 from heliograph.lab.flows.rows import FULL, QUICK, Row, chosen_cases, measure_all, rows_of
 from heliograph.lab.machine import describe, on_core, split_cores
 from heliograph.lab.report import disk_line
@@ -21,6 +21,9 @@ def _arguments(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="show the cases and measure nothing")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write everything there, too")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown at the end")
+    parser.add_argument(
+        "--target", choices=[peers.PEER], help="measure only this other system, and ours with the same flows"
+    )
     return parser.parse_args(words)
 
 
@@ -36,10 +39,21 @@ def main(words: Sequence[str] | None = None) -> int:
                 )
                 print(f"{case.section:9}  {case.name:42}  {sizes}")
             return 0
-        return _measure(given)
+        return _compare(given.quick) if given.target else _measure(given)
     except Problem as problem:
         print(problem, file=sys.stderr)
         return 2
+
+
+def _compare(quick: bool) -> int:
+    if node_red.program() is None:
+        print(f"Node-RED is not installed, so nothing is measured; `{node_red.INSTALL}` installs it (with npm).")
+        return 0
+    with split_cores() as cores, on_core(cores.broker):
+        rows = list(peers.measure(cores, 3000 if quick else 20_000))
+    print(f"Node-RED {node_red.version()}")
+    print("\n".join([*report.peer_lines(rows), "", report.PEER_LEGEND]))
+    return 0
 
 
 def _measure(given: argparse.Namespace) -> int:

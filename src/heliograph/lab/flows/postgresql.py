@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 from heliograph.errors import Problem
@@ -22,11 +23,13 @@ _SETTINGS = {
     "log_checkpoints": "off",  # nobody reads what it says once it is ready
 }
 _PATIENCE = 20.0
+MISSING = "PostgreSQL or its driver is not installed (looked for initdb, postgres and psycopg)"
 
 
 def is_installed() -> bool:
     """Whether the tests with PostgreSQL can be run."""
-    return _program("initdb") is not None and _program("postgres") is not None
+    driver = find_spec("psycopg")
+    return driver is not None and _program("initdb") is not None and _program("postgres") is not None
 
 
 def _program(name: str) -> Path | None:
@@ -53,7 +56,7 @@ def running_postgresql(core: int | None = None, *, safe: bool = True) -> Iterato
     """The URL of a server, and its process; it forces what it writes to the disk, unless that need not be safe."""
     initdb, postgres = _program("initdb"), _program("postgres")
     if initdb is None or postgres is None:
-        raise Problem("PostgreSQL is not installed (looked for initdb and postgres)")
+        raise Problem(MISSING)
     owner = _unprivileged()
     before = [] if owner is None else ["setpriv", f"--reuid={owner[0]}", f"--regid={owner[1]}", "--clear-groups", "--"]
     # The name of a socket must be short, and others must be able to reach it.

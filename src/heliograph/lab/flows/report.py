@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from heliograph.lab.flows.end_to_end import EndToEnd
+from heliograph.lab.flows.peers import OURS, PeerRow
 from heliograph.lab.flows.rows import Row
 
 GOAL = 10.0
@@ -93,9 +95,32 @@ def _cells(row: Row) -> list[str]:
 def _remarks(row: Row) -> str:
     if row.error:
         return f"failed: {row.error.splitlines()[0]}"
-    if row.run is not None and row.run.others > NOISY:
-        return f"noisy: others used {row.run.others:.1f} cores"
-    return ""
+    return "" if row.run is None else _noise(row.run)
+
+
+def _noise(run: EndToEnd) -> str:
+    return f"noisy: others used {run.others:.1f} cores" if run.others > NOISY else ""
+
+
+PEER_COLUMNS = (("flow", 16), ("size", 6), ("system", 12), ("msgs/s", 8), ("CPU µs", 8), ("ratio", 7), ("", 0))
+PEER_LEGEND = (
+    "From one topic of our server to another, with Node-RED by MQTT at QoS 1, ours by AMQP. CPU µs: per message, of the "
+    "flow's process alone; ratio: that of the other system over ours."
+)
+
+
+def peer_lines(rows: Sequence[PeerRow]) -> list[str]:
+    """The comparison with others as text."""
+    ours = {(row.flow, row.size): row.run for row in rows if row.target == OURS}
+    table = [[title for title, _ in PEER_COLUMNS]]
+    for row in rows:
+        own = ours[row.flow, row.size]
+        times = "" if row.target == OURS else _times(row.run.flow_cpu_ms / own.flow_cpu_ms)
+        figures = [_figure(row.run.rate), _figure(row.run.flow_cpu_ms * 1e3), times, _noise(row.run)]
+        table.append([row.flow, str(row.size), row.target, *figures])
+    widths = [width for _, width in PEER_COLUMNS]
+    lines = [[cell.ljust(width) for cell, width in zip(cells, widths, strict=True)] for cells in table]
+    return ["  ".join(cells).rstrip() for cells in lines]
 
 
 def shortfalls(rows: Sequence[Row]) -> list[str]:

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from heliograph.errors import Problem
+from heliograph.lab.bytestream import BrokerGone
 from heliograph.lab.disk import work_folder
 from heliograph.lab.flows import end_to_end, in_memory, postgresql
 from heliograph.lab.flows.cases import FlowCase, Storage, cases
@@ -93,7 +94,7 @@ def _measure(
 ) -> Iterator[Row]:
     published = rows_of(case, quick=effort.quick)
     if case.storage is Storage.POSTGRESQL and not postgresql.is_installed():
-        yield from (Row(case, row, error="PostgreSQL is not installed") for row in published)
+        yield from (Row(case, row, error=postgresql.MISSING) for row in published)
         return
     left = list(published)
     try:
@@ -103,7 +104,7 @@ def _measure(
                 memory = _in_memory(case, row, effort, known)
                 yield _run(case, row, memory, site, effort)
                 left.pop(0)
-    except Problem as problem:
+    except (Problem, BrokerGone) as problem:
         workers.close()  # whatever they do now; the next case gets new ones
         yield from (Row(case, row, error=str(problem)) for row in left)
 
