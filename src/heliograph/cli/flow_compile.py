@@ -20,7 +20,6 @@ from heliograph.flow.formats.model.source import Codec
 from heliograph.flow.nodes.programs import MODULE_KINDS
 from heliograph.flow.tree import Text
 
-HELP = "show the Python that ESQL, mappings and models become"
 EXAMPLES = """\
   helio flow compile orders                           what there is
   helio flow compile orders --show                    the Python of all ESQL modules and mappings

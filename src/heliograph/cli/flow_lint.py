@@ -18,7 +18,6 @@ from heliograph.flow.engine.compiled import compile_flow
 from heliograph.flow.runner.settings import settings_of
 from heliograph.flow.testing.case import read_cases
 
-HELP = "check flows, without running anything"
 EXAMPLES = """\
   helio flow lint orders
   helio flow lint flows/*

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from heliograph.errors import Problem
 
-HELP = "begin a flow: a small one that is complete, with test cases"
 EXAMPLES = """\
   helio flow new orders
   helio flow new invoices --kind transform

@@ -20,7 +20,6 @@ from heliograph.flow.envelope import Envelope
 from heliograph.flow.testing import FlowUnderTest
 from heliograph.flow.tree import Part
 
-HELP = "print the time that each node takes"
 EXAMPLES = """\
   helio flow profile orders --input big.xml small.xml
   helio flow profile orders --input big.xml --messages 20000

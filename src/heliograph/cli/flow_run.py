@@ -24,7 +24,6 @@ from heliograph.flow.runner.statistics import FlowStatistics
 from heliograph.server import logs
 from heliograph.server.config_tables import LogFormat, LogLevel
 
-HELP = "run a flow beside a server"
 EXAMPLES = """\
   helio flow run orders
   helio flow run orders --server amqp://flows:secret@mq.example.com --env production

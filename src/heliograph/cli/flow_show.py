@@ -13,7 +13,6 @@ from heliograph.flow.drawing.mermaid import mermaid
 from heliograph.flow.drawing.svg import svg
 from heliograph.flow.drawing.text import text
 
-HELP = "draw a flow"
 EXAMPLES = """\
   helio flow show orders
   helio flow show orders --format svg --output orders.svg

@@ -16,7 +16,6 @@ from heliograph.flow.testing import CaseResult, Report
 from heliograph.flow.testing.running import run_case, select_cases
 from heliograph.flow.testing.updating import update_case
 
-HELP = "run the test cases of a flow, without a server"
 EXAMPLES = """\
   helio flow test orders
   helio flow test orders big express        only cases with one of these in their names

@@ -16,7 +16,6 @@ from heliograph.flow.definition.mistakes import known, suggestion
 from heliograph.flow.engine.outcome import Result
 from heliograph.flow.testing import FlowUnderTest
 
-HELP = "send messages through a flow, without a server, and print every step"
 EXAMPLES = """\
   helio flow trace orders --input big.xml
   helio flow trace orders --input big.xml --node check

@@ -9,7 +9,7 @@ from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
 from heliograph.flow.esql.parsing import parse_program
 from heliograph.flow.nodes.programs import MODULE_KINDS, labels_of, select_module
 
-ERROR_TERMINALS = frozenset({"failure", "catch", "timeout", "unknown_message"})
+ERROR_TERMINALS = frozenset({"failure", "catch"})
 
 _DETAILS = (
     "queue",
