@@ -104,8 +104,8 @@ def _noise(run: EndToEnd) -> str:
 
 PEER_COLUMNS = (("flow", 16), ("size", 6), ("system", 12), ("msgs/s", 8), ("CPU µs", 8), ("ratio", 7), ("", 0))
 PEER_LEGEND = (
-    "From one topic of our server to another, with Node-RED by MQTT at QoS 1, ours by AMQP. CPU µs: per message, of the "
-    "flow's process alone; ratio: that of the other system over ours."
+    "From one topic of our server to another, with Node-RED by MQTT at QoS 1, ours by AMQP. CPU µs: per message, of "
+    "the flow's process alone; ratio: that of the other system over ours."
 )
 
 
