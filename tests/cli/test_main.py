@@ -35,9 +35,14 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
     assert f"usage: helio {command}" in capsys.readouterr().out
 
 
-def test_a_missing_extra_is_named() -> None:
-    script = "import sys; sys.modules['psutil'] = None; from heliograph.cli.main import main; sys.exit(main(['bench']))"
+@pytest.mark.parametrize(
+    ("words", "package", "extra"), [(["bench"], "psutil", "lab"), (["flow", "lint", "x"], "yaml", "flow")]
+)
+def test_a_missing_extra_is_named(words: list[str], package: str, extra: str) -> None:
+    script = (
+        f"import sys; sys.modules[{package!r}] = None\nfrom heliograph.cli.main import main; sys.exit(main({words!r}))"
+    )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr.startswith("helio bench: the package psutil is missing; install the extra: pip install")
-    assert "heliograph[lab]" in done.stderr
+    assert done.stderr.startswith(f"helio {words[0]}: the package {package} is missing; install the extra: pip install")
+    assert f"heliograph[{extra}]" in done.stderr

@@ -20,11 +20,12 @@ COMMANDS = {
     "qm": "look at queue managers, start and stop them",
     "mqsc": "run the commands of queue administrators",
     "log": "look at the files of a log, and check them",
+    "flow": "write, check, test and run message flows",
     "bench": "measure this server beside its peers",
 }
 
 # Sub-commands that need more than the core install, and the extra that brings it.
-EXTRAS = {"bench": "lab"}
+EXTRAS = {"bench": "lab", "flow": "flow"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,9 +35,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _no_command(words)
     name, rest = words[0], words[1:]
     try:
-        module = importlib.import_module(f"heliograph.cli.{name}")
+        return _run(name, rest)
     except ModuleNotFoundError as missing:
-        if name not in EXTRAS:
+        if name not in EXTRAS or str(missing.name).startswith("heliograph"):
             raise
         print(
             f"helio {name}: the package {missing.name} is missing; install the extra: "
@@ -44,14 +45,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 1
-    # pub and sub follow mosquitto's tools, where -h means the host: there only --help asks for help.
-    plain_help = name not in {"pub", "sub"}
-    parser = argparse.ArgumentParser(prog=f"helio {name}", description=module.__doc__, add_help=plain_help)
-    if not plain_help:
-        parser.add_argument("--help", action="help", help="show this help and exit")
-    module.add_arguments(parser)
-    try:
-        status: int = module.run(parser.parse_args(rest))
     except Problem as problem:
         print(f"helio {name}: {problem}", file=sys.stderr)
         return 1
@@ -60,6 +53,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has gone, as in `helio sub ... | head`
         sys.stderr.close()
         return 0
+
+
+def _run(name: str, words: Sequence[str]) -> int:
+    module = importlib.import_module(f"heliograph.cli.{name}")
+    # pub and sub follow mosquitto's tools, where -h means the host: there only --help asks for help.
+    plain_help = name not in {"pub", "sub"}
+    parser = argparse.ArgumentParser(prog=f"helio {name}", description=module.__doc__, add_help=plain_help)
+    if not plain_help:
+        parser.add_argument("--help", action="help", help="show this help and exit")
+    module.add_arguments(parser)
+    status: int = module.run(parser.parse_args(words))
     return status
 
 

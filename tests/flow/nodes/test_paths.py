@@ -186,7 +186,7 @@ connections:
     with flow_under_test(tmp_path, text) as flow:
         assert flow.send("m") is Result.DISCARDED
         assert "loop" in flow.failures[0].text
-        assert flow.definition.warnings == ("flow.yaml:5:3: no node ends the loop one -> two -> one",)
+        assert [*map(str, flow.definition.warnings)] == ["flow.yaml:5:3: no node ends the loop one -> two -> one"]
 
 
 LABELS = """

@@ -10,6 +10,7 @@ from heliograph.flow.definition.programs import check_programs
 from heliograph.flow.engine.building import settings_of
 from heliograph.flow.formats.catalogue import MODELLED
 from heliograph.flow.formats.model.models import Models
+from heliograph.flow.formats.model.problem import ModelProblem
 from heliograph.flow.nodes.kinds import KINDS
 from heliograph.flow.nodes.python import load_function
 
@@ -61,6 +62,9 @@ def _check_python(nodes: Mapping[str, NodeDefinition], sources: Mapping[str, str
 def _models(folder: Path, nodes: Mapping[str, NodeDefinition], findings: Findings) -> dict[str, str]:
     try:
         models = Models.load(folder / "models")
+    except ModelProblem as problem:
+        findings.mistake(_place(problem), problem.text)
+        return {}
     except Problem as problem:
         findings.mistake(Place("models"), str(problem))
         return {}
@@ -71,3 +75,8 @@ def _models(folder: Path, nodes: Mapping[str, NodeDefinition], findings: Finding
             except Problem as problem:
                 findings.mistake(node.places.get("message_set", node.place), str(problem))
     return models.sources
+
+
+def _place(problem: ModelProblem) -> Place:
+    place = problem.place
+    return Place(f"models/{place}") if isinstance(place, str) else Place(f"models/{place.file}", place.line, 1)

@@ -5,7 +5,10 @@ A definition is plain data without any behaviour, so that it can be pickled, dra
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from heliograph.flow.definition.mistakes import Mistake
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,4 +65,4 @@ class FlowDefinition:
     """The text of every .esql, .map.yaml and .py file that a node names, by path inside the folder."""
     models: Mapping[str, str] = field(default_factory=dict)
     """The text of every file in models/, by name."""
-    warnings: Sequence[str] = ()
+    warnings: "Sequence[Mistake]" = ()

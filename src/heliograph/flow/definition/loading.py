@@ -33,11 +33,12 @@ def load_flow(
     `environment` names a file in parameters/; `parameters` come before what that file says. A `DefinitionProblem` has
     all mistakes.
     """
-    file = _flow_file(Path(folder))
+    file = flow_file(Path(folder))
     return _Loading(file.parent).load(file, environment, parameters or {})
 
 
-def _flow_file(path: Path) -> Path:
+def flow_file(path: Path) -> Path:
+    """The file of a flow, by its folder or by itself."""
     if path.is_file():
         return path
     if not path.is_dir():

@@ -22,12 +22,14 @@ class Mistake:
 class DefinitionProblem(Problem):
     """A flow that cannot run."""
 
-    def __init__(self, mistakes: Iterable[Mistake]) -> None:
+    def __init__(self, mistakes: Iterable[Mistake], warnings: Iterable[Mistake] = ()) -> None:
         self.mistakes = tuple(mistakes)
+        self.warnings = tuple(warnings)
+        """What would not keep it from running."""
         super().__init__("\n".join(map(str, self.mistakes)))
 
-    def __reduce__(self) -> tuple[type["DefinitionProblem"], tuple[tuple[Mistake, ...]]]:
-        return DefinitionProblem, (self.mistakes,)
+    def __reduce__(self) -> tuple[type["DefinitionProblem"], tuple[tuple[Mistake, ...], tuple[Mistake, ...]]]:
+        return DefinitionProblem, (self.mistakes, self.warnings)
 
 
 class Findings:
@@ -45,9 +47,9 @@ class Findings:
         """It can run, but perhaps it is not what was meant."""
         self._warnings[Mistake(place, text)] = None
 
-    def warnings(self) -> tuple[str, ...]:
+    def warnings(self) -> tuple[Mistake, ...]:
         """In the order of files and lines."""
-        return tuple(map(str, _in_order(self._warnings)))
+        return tuple(_in_order(self._warnings))
 
     def count(self) -> int:
         """How many mistakes there are."""
@@ -61,7 +63,7 @@ class Findings:
     def raise_mistakes(self) -> None:
         """A `DefinitionProblem`, if there are any."""
         if self._mistakes:
-            raise DefinitionProblem(_in_order(self._mistakes))
+            raise DefinitionProblem(_in_order(self._mistakes), self.warnings())
 
 
 def _in_order(mistakes: Iterable[Mistake]) -> list[Mistake]:

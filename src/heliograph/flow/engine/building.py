@@ -31,7 +31,8 @@ class Building:
         self.catalogue = Catalogue(Models(definition.models))
         self.labels: dict[str, Target] = {}
         """What is behind each label; filled in when nodes are linked, so look only when a message is there."""
-        self._programs: dict[tuple[str, str], tuple[Compiled, Changes]] = {}
+        self.programs: dict[tuple[str, str], tuple[Compiled, Changes]] = {}
+        """What has been compiled for nodes, by file and kind of module."""
 
     def reading(self, definition: NodeDefinition, *, transactional: bool = False) -> TreeReading:
         """How the node's properties say that messages are read."""
@@ -66,11 +67,11 @@ class Building:
         return self._compiled_with_changes(parse_program(esql, file), "COMPUTE", name)
 
     def _compiled_with_changes(self, program: Program, kind: str, name: str) -> tuple[CompiledModule, Changes]:
-        known = self._programs.get((program.file, kind))
+        known = self.programs.get((program.file, kind))
         if known is None:
             others = parse_others(self.definition.sources, program.file)
             known = compile_program(program, others), changes_of([program, *others])
-            self._programs[program.file, kind] = known
+            self.programs[program.file, kind] = known
         compiled, changes = known
         return compiled.modules[name], changes
 

@@ -1,11 +1,11 @@
 """Compiled flows: a flow as a function on a batch of messages."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
+from heliograph.flow.definition.flow import Connection, FlowDefinition, NodeDefinition
 from heliograph.flow.engine.building import Building
 from heliograph.flow.engine.entry import Entry
 from heliograph.flow.engine.node import Node, joined
@@ -20,14 +20,19 @@ from heliograph.flow.nodes.kinds import KINDS
 Refusals = Mapping[tuple[str, str], str]
 """Puts that the server has refused: (node, queue or topic) -> why."""
 
+Observer = Callable[[Connection, Target], Target]
+"""Gets every connection with what is behind it, and gives what is called in its place. A label has no connection: for
+it there is one with a target only."""
+
 
 class CompiledFlow:
     """A flow as a function on a batch of messages. Has no state; threads may share it. Pickles as its definition."""
 
-    def __init__(self, definition: FlowDefinition, *, measured: bool = False) -> None:
+    def __init__(self, definition: FlowDefinition, *, measured: bool = False, observer: Observer | None = None) -> None:
         self.definition = definition
         self.measured = measured
-        self._nodes = _linked(definition, measured)
+        self._observer = observer
+        self._nodes = _linked(definition, measured, observer)
         self._entries = {name: node for name, node in self._nodes.items() if isinstance(node, Entry)}
         self._timekeepers = {name: node for name, node in self._nodes.items() if isinstance(node, Timekeeper)}
         self.inputs: Mapping[str, NodeDefinition] = {name: definition.nodes[name] for name in self._entries}
@@ -67,34 +72,41 @@ class CompiledFlow:
         return entry
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _compile, (self.definition, self.measured)
+        return _compile, (self.definition, self.measured, self._observer)
 
 
-def compile_flow(definition: FlowDefinition, *, measured: bool = False) -> CompiledFlow:
-    """Compile a checked definition. With `measured`, nodes count and take their time into `Resources.statistics`."""
-    return CompiledFlow(definition, measured=measured)
+def compile_flow(
+    definition: FlowDefinition, *, measured: bool = False, observer: Observer | None = None
+) -> CompiledFlow:
+    """Compile a checked definition.
+
+    With `measured`, nodes count and take their time into `Resources.statistics`. An `observer` sees every step.
+    """
+    return CompiledFlow(definition, measured=measured, observer=observer)
 
 
-def _compile(definition: FlowDefinition, measured: bool) -> CompiledFlow:
-    return CompiledFlow(definition, measured=measured)
+def _compile(definition: FlowDefinition, measured: bool, observer: Observer | None) -> CompiledFlow:
+    return CompiledFlow(definition, measured=measured, observer=observer)
 
 
-def _linked(definition: FlowDefinition, measured: bool) -> dict[str, Node]:
+def _linked(definition: FlowDefinition, measured: bool, observer: Observer | None) -> dict[str, Node]:
     """All nodes, each with what is connected to its terminals."""
     building = Building(definition)
     nodes = {name: KINDS[node.type].build(node, building) for name, node in definition.nodes.items()}
 
-    def target(name: str, terminal: str) -> Target:
-        accept = nodes[name].input(terminal)
-        return measured_target(name, accept) if measured else accept
+    def target(connection: Connection) -> Target:
+        accept = nodes[connection.target].input(connection.input)
+        if measured:
+            accept = measured_target(connection.target, accept)
+        return accept if observer is None else observer(connection, accept)
 
     behind: dict[str, dict[str, list[Target]]] = {name: {} for name in nodes}
     for connection in definition.connections:
         targets = behind[connection.source].setdefault(connection.terminal, [])
-        targets.append(target(connection.target, connection.input))
+        targets.append(target(connection))
     for name, terminals in behind.items():
         nodes[name].link({terminal: joined(targets) for terminal, targets in terminals.items()})
     for name, node in definition.nodes.items():
         if node.type == "Label":
-            building.labels[node.properties["label"] or name.rpartition(".")[2]] = target(name, "in")
+            building.labels[node.properties["label"] or name.rpartition(".")[2]] = target(Connection("", "", name))
     return nodes

@@ -8,13 +8,15 @@ from heliograph.flow.engine.run import Assembly, Run, Target
 
 @dataclass(slots=True)
 class NodeStatistics:
-    """Of one node; times are in nanoseconds and without the nodes behind it."""
+    """Of one node; times are in nanoseconds, and without the nodes behind it unless they say so."""
 
     messages: int = 0
     failures: int = 0
     """Times that it, or something behind it, raised an exception through it."""
     cpu: int = 0
     elapsed: int = 0
+    cpu_with_behind: int = 0
+    """With the nodes behind it; in a loop, each turn has the next ones inside."""
 
 
 @dataclass(slots=True)
@@ -33,6 +35,7 @@ class Statistics:
             total.failures += done.failures
             total.cpu += done.cpu
             total.elapsed += done.elapsed
+            total.cpu_with_behind += done.cpu_with_behind
 
 
 def measured(node: str, target: Target) -> Target:
@@ -59,6 +62,7 @@ def measured(node: str, target: Target) -> Target:
             mine.messages += 1
             mine.cpu += cpu - statistics._behind_cpu
             mine.elapsed += elapsed - statistics._behind_elapsed
+            mine.cpu_with_behind += cpu
             statistics._behind_cpu = before_cpu + cpu
             statistics._behind_elapsed = before_elapsed + elapsed
 

@@ -11,6 +11,7 @@ from heliograph.client.problems import MessagingProblem
 from heliograph.errors import Problem
 from heliograph.flow.aggregation.sqlite_store import SqliteAggregationStore
 from heliograph.flow.database import Databases, DataSources
+from heliograph.flow.database.connection import NOT_SUPPORTED
 from heliograph.flow.database.two_phase import TwoPhase, owner_name
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.compiled import CompiledFlow
@@ -18,6 +19,7 @@ from heliograph.flow.engine.effects import Respond
 from heliograph.flow.engine.outcome import LogEvent
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.engine.statistics import Statistics
+from heliograph.flow.esql.database_access import DatabaseError
 from heliograph.flow.runner.connecting import connected
 from heliograph.flow.runner.coordination import Coordination
 from heliograph.flow.runner.expiring import Expirer
@@ -79,19 +81,23 @@ class Instance:
         while not process.stop.is_set():
             try:
                 self._work()
-            except MessagingProblem as problem:
+            except (MessagingProblem, DatabaseError) as problem:
+                if isinstance(problem, DatabaseError) and problem.state == NOT_SUPPORTED:
+                    self._give_up(problem)
                 LOG.warning("%s: %s", self.name, problem)
-                process.stop.wait(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
             except Problem as problem:
-                self.problem = problem
-                process.stop.set()
+                self._give_up(problem)
             except Exception:
                 LOG.exception("%s stopped because of a mistake in this program, and starts again", self.name)
-                process.stop.wait(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
             finally:
                 self.ready.set()
+            process.stop.wait(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _give_up(self, problem: Problem) -> None:
+        """Another attempt would end in the same way: the flow stops, and its user is told why."""
+        self.problem = problem
+        self._process.stop.set()
 
     def _work(self) -> None:
         process = self._process

@@ -163,17 +163,24 @@ def _shown(element: Element) -> str:
 
 def _field_differences(expected: ExpectedMessage, found: bytes, catalogue: Catalogue) -> Iterator[str]:
     try:
-        body = _parsed(found, expected, catalogue)
+        texts = field_texts(expected, found, catalogue)
     except Problem as problem:
         yield f"the body cannot be read: {problem}"
         return
     for path, value in expected.fields.items():
-        element = _field(body, path)
-        came = None if element is None else element.value
         wanted = None if value is None else _as_text(value)
-        shown = None if came is None else character(came)
-        if shown != wanted:
-            yield f"{path}: expected {wanted!r}, found {'nothing' if element is None else repr(shown)}"
+        if texts[path] != wanted:
+            yield f"{path}: expected {wanted!r}, found {'nothing' if texts[path] is None else repr(texts[path])}"
+
+
+def field_texts(expected: ExpectedMessage, found: bytes, catalogue: Catalogue) -> dict[str, str | None]:
+    """What a body has in the fields that are looked at; None where it has nothing."""
+    body = _parsed(found, expected, catalogue)
+    fields = {path: _field(body, path) for path in expected.fields}
+    return {
+        path: None if element is None or element.value is None else character(element.value)
+        for path, element in fields.items()
+    }
 
 
 def _as_text(value: Any) -> str:

@@ -14,7 +14,7 @@ from heliograph.flow.aggregation.sqlite_store import SqliteAggregationStore
 from heliograph.flow.database import Databases, DataSources
 from heliograph.flow.definition.flow import FlowDefinition
 from heliograph.flow.definition.loading import load_flow
-from heliograph.flow.engine.compiled import compile_flow
+from heliograph.flow.engine.compiled import Observer, compile_flow
 from heliograph.flow.engine.effects import DeadLetter, Effect, Publish, Put, Respond, WriteFile
 from heliograph.flow.engine.outcome import LogEvent, Outcome, Result
 from heliograph.flow.engine.resources import Resources
@@ -56,11 +56,12 @@ class FlowUnderTest:
         parameters: Mapping[str, Any] | None = None,
         now: datetime = NOON,
         refuse: Mapping[tuple[str, str], str] | None = None,
+        observer: Observer | None = None,
     ) -> None:
-        """`refuse`: what the server does not take, (node, queue or topic) -> why."""
+        """`refuse`: what the server does not take, (node, queue or topic) -> why. `observer` sees every step."""
         loaded = folder if isinstance(folder, FlowDefinition) else load_flow(folder, environment, parameters)
         self.definition: FlowDefinition = loaded
-        self.flow = compile_flow(self.definition, measured=True)
+        self.flow = compile_flow(self.definition, measured=True, observer=observer)
         self.now = now
         self._refuse = dict(refuse or {})
         self._stack = ExitStack()
@@ -73,7 +74,7 @@ class FlowUnderTest:
         self._stack.callback(self.subscriptions.close)
         self._traced: list[str] = []
         self.statistics = Statistics()
-        self._resources = Resources(
+        self.resources = Resources(
             database=self._databases,
             aggregation=self._store,
             subscriptions=self.subscriptions,
@@ -117,7 +118,7 @@ class FlowUnderTest:
         envelope = self._envelope(body, fields)
         entry = self._entry(node)
         for _ in range(_MOST_ATTEMPTS):
-            (outcome,) = self.flow.process(entry, [envelope], self._resources, self.now, self._refuse or None)
+            (outcome,) = self.flow.process(entry, [envelope], self.resources, self.now, self._refuse or None)
             self._finish(outcome)
             if outcome.result is not Result.BACKOUT:
                 break
@@ -129,12 +130,17 @@ class FlowUnderTest:
     def wait(self, seconds: float) -> None:
         """Let time pass; what times out, does."""
         self.now += timedelta(seconds=seconds)
-        for timer in self.flow.due(self.now, self._resources):
-            outcome = self.flow.expire(timer, self.now, self._resources, self._refuse or None)
+        for timer in self.flow.due(self.now, self.resources):
+            outcome = self.flow.expire(timer, self.now, self.resources, self._refuse or None)
             self._finish(outcome)
             if outcome.result is not Result.DONE:
                 self._fail(outcome)
         self._store.commit()
+
+    def undo(self) -> None:
+        """Undo what the flow has done in databases and aggregations, if it was called without `send`."""
+        self._store.rollback()
+        self._databases.rollback_all()
 
     def database(self, source: str = "") -> TestDatabase:
         """A data source of the flow, empty at first: to load rows before, and to look at them afterwards."""

@@ -1,6 +1,7 @@
 """Runs the test cases of a flow, and reports."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -10,6 +11,7 @@ from heliograph.errors import Problem
 from heliograph.flow.definition.flow import Place
 from heliograph.flow.definition.loading import load_flow
 from heliograph.flow.engine.building import Building
+from heliograph.flow.engine.compiled import Observer
 from heliograph.flow.envelope import Envelope
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.testing.case import Case, ExpectedMessage, read_cases
@@ -32,6 +34,13 @@ class CaseResult:
         """Whether everything came as expected."""
         return not self.differences
 
+    def text(self) -> str:
+        """For people: a line, and below it what is different."""
+        lines = [f"{'ok  ' if self.passed else 'FAIL'}  {self.name}  ({self.seconds * 1000:.0f} ms)"]
+        for difference in self.differences:
+            lines += [f"      {line}" for line in difference.splitlines()]
+        return "\n".join(lines)
+
 
 @dataclass(slots=True)
 class Report:
@@ -46,51 +55,67 @@ class Report:
 
     def text(self) -> str:
         """For people."""
-        lines = []
-        for result in self.results:
-            lines.append(f"{'ok  ' if result.passed else 'FAIL'}  {result.name}  ({result.seconds * 1000:.0f} ms)")
-            for difference in result.differences:
-                lines += [f"      {line}" for line in difference.splitlines()]
+        return "\n".join([*(result.text() for result in self.results), self.summary()])
+
+    def summary(self) -> str:
+        """How many passed."""
         failed = sum(not result.passed for result in self.results)
-        lines.append(f"{len(self.results) - failed} passed, {failed} failed")
-        return "\n".join(lines)
+        return f"{len(self.results) - failed} passed, {failed} failed"
 
 
 def run_tests(folder: str | Path, names: Iterable[str] = ()) -> Report:
     """Run the cases in tests/ of a flow's folder; with names, only those whose names have one of them inside."""
-    folder = Path(folder)
-    files = sorted((folder / "tests").glob("*.yaml"))
+    return Report([run_case(Path(folder), case) for case in select_cases(folder, names)])
+
+
+def select_cases(folder: str | Path, names: Iterable[str] = ()) -> list[Case]:
+    """The cases in tests/ of a flow's folder; with names, only those whose names have one of them inside."""
+    tests = Path(folder) / "tests"
+    files = sorted(tests.glob("*.yaml"))
     if not files:
-        raise Problem(f"{folder}/tests: there are no test cases (NAME.yaml)")
+        raise Problem(f"{tests}: there are no test cases (NAME.yaml)")
     wanted = tuple(names)
-    report = Report()
-    for file in files:
-        for case in read_cases(file, f"tests/{file.name}"):
-            if not wanted or any(name in case.name for name in wanted):
-                report.results.append(run_case(folder, case))
-    if not report.results:
-        raise Problem(f"{folder}/tests: no test case has {' or '.join(wanted)} in its name")
-    return report
+    cases = [
+        case
+        for file in files
+        for case in read_cases(file, f"tests/{file.name}")
+        if not wanted or any(name in case.name for name in wanted)
+    ]
+    if not cases:
+        raise Problem(f"{tests}: no test case has {' or '.join(wanted)} in its name")
+    return cases
 
 
 def run_case(folder: Path, case: Case) -> CaseResult:
     """Run one case. A flow that cannot be loaded is a Problem, not a failed case."""
     began = perf_counter()
+    with prepared(folder, case) as flow:
+        play(case, flow)
+        differences = tuple(_Comparison(case, flow, Building(flow.definition).catalogue).differences())
+    return CaseResult(case.name, case.place, differences, perf_counter() - began)
+
+
+@contextmanager
+def prepared(folder: Path, case: Case, observer: Observer | None = None) -> Iterator[FlowUnderTest]:
+    """The flow as a case wants it: its parameters, its time, its rows in the databases."""
     definition = load_flow(folder, case.environment, case.parameters)
-    with FlowUnderTest(definition, now=case.now, refuse=case.refuse) as flow:
+    with FlowUnderTest(definition, now=case.now, refuse=case.refuse, observer=observer) as flow:
         for source, tables in case.tables.items():
             for table, rows in tables.items():
                 flow.database(source).load(table, rows)
         for source, sql in case.sql.items():
             for statement in filter(str.strip, sql.split(";")):
                 flow.database(source).execute(statement)
-        for step in case.steps:
-            if step.wait is not None:
-                flow.wait(step.wait)
-            else:
-                flow.send(step.body, step.node, **step.envelope)
-        differences = tuple(_Comparison(case, flow, Building(definition).catalogue).differences())
-    return CaseResult(case.name, case.place, differences, perf_counter() - began)
+        yield flow
+
+
+def play(case: Case, flow: FlowUnderTest) -> None:
+    """Send what the case sends."""
+    for step in case.steps:
+        if step.wait is not None:
+            flow.wait(step.wait)
+        else:
+            flow.send(step.body, step.node, **step.envelope)
 
 
 class _Comparison:

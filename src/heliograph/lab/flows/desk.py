@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from heliograph.client import connect, encoded
+from heliograph.client import Topic, connect, encoded
 from heliograph.errors import Problem
-from heliograph.flow.engine.effects import Put
+from heliograph.flow.engine.effects import Publish, Put
 from heliograph.flow.envelope import Envelope
 from heliograph.flow.runner.conversion import payload_of
 from heliograph.flow.runner.management import management
@@ -25,13 +25,20 @@ class Desk:
 
     def fill(self, queue: str, envelopes: Sequence[Envelope]) -> None:
         """Put all of them."""
-        producer = self._session.producer(queue)
+        self._send(queue, [Put(queue, envelope, False, "") for envelope in envelopes])
+
+    def publish(self, topic: str, envelopes: Sequence[Envelope]) -> None:
+        """Publish all of them."""
+        self._send(Topic(topic), [Publish(topic, envelope, False, "") for envelope in envelopes])
+
+    def _send(self, place: Topic | str, effects: Sequence[Put] | Sequence[Publish]) -> None:
+        producer = self._session.producer(place)
         now = round(time.time() * 1000)
-        for run in _runs(envelopes):
-            payloads = [payload_of(Put(queue, envelope, False, ""), now, {}) for envelope in run]
+        for run in _runs(effects):
+            payloads = [payload_of(effect, now, {}) for effect in run]
             refused = producer.send_encoded(payloads).refused(_PATIENCE)
             if refused:
-                raise Problem(f"{queue} did not take {len(refused)} messages: {next(iter(refused.values()))}")
+                raise Problem(f"{place} did not take {len(refused)} messages: {next(iter(refused.values()))}")
         producer.close()
 
     def depth(self, queue: str) -> int:
@@ -60,11 +67,11 @@ class Desk:
         self._connection.close()
 
 
-def _runs(envelopes: Sequence[Envelope]) -> Iterator[Sequence[Envelope]]:
+def _runs(effects: Sequence[Put] | Sequence[Publish]) -> Iterator[Sequence[Put] | Sequence[Publish]]:
     """Pieces that are not too large to be on their way at once."""
-    count = max(1, min(1000, _RUN_BYTES // max(1, len(envelopes[0].body)))) if envelopes else 1
-    for start in range(0, len(envelopes), count):
-        yield envelopes[start : start + count]
+    count = max(1, min(1000, _RUN_BYTES // max(1, len(effects[0].envelope.body)))) if effects else 1
+    for start in range(0, len(effects), count):
+        yield effects[start : start + count]
 
 
 def numbered(envelope: Envelope, number: int, *, persistent: bool) -> Envelope:

@@ -6,7 +6,7 @@ CPU time is that of the server and the flow (and of a responder or a database th
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from heliograph.flow.database import Databases, DataSources
 from heliograph.lab.flows.cases import DATA_SOURCE, INPUT, OUTPUT, REPLIES, REQUESTS, TOPIC, FlowCase, Storage
 from heliograph.lab.flows.cpu_time import cpu_seconds
 from heliograph.lab.flows.desk import Desk, numbered
-from heliograph.lab.flows.flow_server import DEAD_LETTERS, FlowServer, subscriber_queues
+from heliograph.lab.flows.flow_server import DEAD_LETTERS, server_for, subscriber_queues
 from heliograph.lab.flows.flow_worker import FlowWorker
 from heliograph.lab.flows.folders import write_folder
 from heliograph.lab.flows.messages import with_folders
@@ -25,6 +25,7 @@ from heliograph.lab.flows.postgresql import running_postgresql
 from heliograph.lab.flows.published import Published
 from heliograph.lab.flows.tables import make_table
 from heliograph.lab.machine import Cores
+from heliograph.lab.meter import before_start
 from heliograph.lab.running import running
 
 MOST_MESSAGES = 50_000
@@ -52,14 +53,20 @@ class EndToEnd:
     """CPU milliseconds per message: flow, server, and what else belongs to the case."""
     flow_cpu_ms: float
     seconds: float
+    others: float
+    """Cores that somebody else's work took meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class Look:
+    """How far things are at one moment."""
+
     at: float
     count: int
     cpu: float
     flow_cpu: float
+    machine_cpu: float
+    """Of everything that runs on this machine, but for the driver."""
 
 
 class Workers:
@@ -117,11 +124,11 @@ class CaseSite:
         try:
             self._fill(desk, row, messages)
             with self._flow():
-                looks = self._watch(desk, messages)
+                looks = watch(desk, messages, self._look)
             self._check(desk, row, messages)
         finally:
             desk.close()
-        return _result(looks, messages)
+        return result_of(looks, messages)
 
     def _fill(self, desk: Desk, row: Published, messages: int) -> None:
         case = self._case
@@ -152,25 +159,11 @@ class CaseSite:
         make_table(databases)
         databases.close()
 
-    def _watch(self, desk: Desk, messages: int) -> list[_Look]:
-        looks = [self._look(0)]
-        while looks[-1].count < messages:
-            time.sleep(_pause(looks, messages))
-            count = desk.depth(OUTPUT)
-            if count > looks[-1].count:
-                looks.append(self._look(count))
-            elif time.perf_counter() - looks[-1].at > STALLED:
-                failed = desk.depth(DEAD_LETTERS)
-                raise Problem(f"{count} of {messages} messages came out, then no more; {failed} are dead letters")
-        return looks
-
-    def _look(self, count: int) -> _Look:
-        at = time.perf_counter()
-        flow = cpu_seconds([self._worker.pid])
+    def _look(self, count: int) -> Look:
         others = [self._server_pid, *self._others]
         if self._responder is not None:
             others.append(self._responder.pid)
-        return _Look(at, count, flow + cpu_seconds(others), flow)
+        return look(count, self._worker.pid, others)
 
     def _check(self, desk: Desk, row: Published, messages: int) -> None:
         """Nothing is lost or there twice; samples have the right body."""
@@ -196,7 +189,29 @@ class CaseSite:
             raise Problem(f"{messages} messages went in, {count} came out, {len(seen)} of them different")
 
 
-def _pause(looks: Sequence[_Look], messages: int) -> float:
+def watch(desk: Desk, messages: int, look_at: Callable[[int], Look]) -> list[Look]:
+    """Look whenever more messages have come out, until all have."""
+    looks = [look_at(0)]
+    while looks[-1].count < messages:
+        time.sleep(_pause(looks, messages))
+        count = desk.depth(OUTPUT)
+        if count > looks[-1].count:
+            looks.append(look_at(count))
+        elif time.perf_counter() - looks[-1].at > STALLED:
+            failed = desk.depth(DEAD_LETTERS)
+            raise Problem(f"{count} of {messages} messages came out, then no more; {failed} are dead letters")
+    return looks
+
+
+def look(count: int, flow_pid: int, other_pids: Sequence[int]) -> Look:
+    """When so many messages have come out: what the flow and the others have used."""
+    at = time.perf_counter()
+    flow = cpu_seconds([flow_pid])
+    spent = before_start()
+    return Look(at, count, flow + cpu_seconds(other_pids), flow, spent.machine_cpu - spent.generator_cpu)
+
+
+def _pause(looks: Sequence[Look], messages: int) -> float:
     """Half of the time that the rest seems to take."""
     first, last = looks[0], looks[-1]
     if not last.count:
@@ -215,21 +230,27 @@ def _number(case: FlowCase, message: encoded.Read) -> int:
     return int(found[1]) if found else -1
 
 
-def _result(looks: Sequence[_Look], messages: int) -> EndToEnd:
+def result_of(looks: Sequence[Look], messages: int) -> EndToEnd:
+    """What the looks show."""
     first, last = looks[1 if len(looks) > _STEADY else 0], looks[-1]
     count, seconds = last.count - first.count, last.at - first.at
     per_message = 1e3 / count
+    cpu = last.cpu - first.cpu
     return EndToEnd(
-        messages, count / seconds, (last.cpu - first.cpu) * per_message, (last.flow_cpu - first.flow_cpu) * per_message,
-        seconds,
-    )  # fmt: skip
+        messages,
+        rate=count / seconds,
+        cpu_ms=cpu * per_message,
+        flow_cpu_ms=(last.flow_cpu - first.flow_cpu) * per_message,
+        seconds=seconds,
+        others=max(0.0, last.machine_cpu - first.machine_cpu - cpu) / seconds,
+    )
 
 
 @contextmanager
 def case_site(case: FlowCase, workers: Workers, cores: Cores) -> Iterator[CaseSite]:
     """A fresh server for a case, and a database if it needs one."""
     with ExitStack() as stack:
-        broker = stack.enter_context(running(FlowServer(case), cores.broker, amqp=True, durable=True))
+        broker = stack.enter_context(running(server_for(case), cores.broker, amqp=True, durable=True))
         url, database_pid = "", 0
         if case.storage is Storage.POSTGRESQL:
             url, database_pid = stack.enter_context(running_postgresql(cores.broker))

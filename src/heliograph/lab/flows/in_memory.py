@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Protocol
 
 from heliograph.errors import Problem
 from heliograph.flow.aggregation.sqlite_store import SqliteAggregationStore
@@ -27,6 +28,13 @@ from heliograph.lab.flows.messages import HEADER
 from heliograph.lab.flows.tables import make_table
 
 ROUNDS = 7
+
+
+class Process(Protocol):
+    """Sends messages through a flow."""
+
+    def __call__(self, envelopes: Sequence[Envelope], node: str = "in") -> list[Outcome]:
+        """What came of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +85,7 @@ def _padded(figures: Sequence[float]) -> tuple[float | None, float | None]:
 
 
 @contextmanager
-def ready(case: FlowCase) -> Iterator[Callable[[Sequence[Envelope]], list[Outcome]]]:
+def ready(case: FlowCase) -> Iterator[Process]:
     """The flow of a case as a function on messages."""
     definition = definition_of(case.files)
     flow = compile_flow(definition)
@@ -85,8 +93,8 @@ def ready(case: FlowCase) -> Iterator[Callable[[Sequence[Envelope]], list[Outcom
         now = datetime.now()
         settle()
 
-        def process(envelopes: Sequence[Envelope]) -> list[Outcome]:
-            outcomes = flow.process("in", envelopes, resources, now)
+        def process(envelopes: Sequence[Envelope], node: str = "in") -> list[Outcome]:
+            outcomes = flow.process(node, envelopes, resources, now)
             if isinstance(resources.database, Databases):
                 resources.database.commit_all()
             return outcomes

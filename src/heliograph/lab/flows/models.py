@@ -1,4 +1,4 @@
-"""The message of the conversion tests in its four formats: ten texts, ten floating-point numbers, ten integers, padding.
+"""The message of the conversion tests in its four formats: ten texts, ten floats, ten integers, and padding.
 
 All are behind an MQRFH2 that says which they are, as in the published report.
 """
@@ -31,7 +31,8 @@ PADDING = "Padding"
 def _model() -> str:
     kinds = {str: "string, CWF1: {length: 12}", float: "float, CWF1: {length: 8}", int: "integer, CWF1: {length: 4}"}
     fields = "".join(
-        f"      - {{name: {name}, type: {kinds[type(value)]}, TDS1: {{tag: {name}}}}}\n" for name, value in FIELDS.items()
+        f"      - {{name: {name}, type: {kinds[type(value)]}, TDS1: {{tag: {name}}}}}\n"
+        for name, value in FIELDS.items()
     )
     return f"""\
 formats:
@@ -61,7 +62,9 @@ def body(kind: str, filling: str, *, backwards: bool = False) -> bytes:
     fields = dict(reversed(FIELDS.items())) if backwards else FIELDS
     if kind == "cwf":
         packed = b"".join(
-            value.ljust(12).encode() if isinstance(value, str) else struct.pack(">d" if type(value) is float else ">i", value)
+            value.ljust(12).encode()
+            if isinstance(value, str)
+            else struct.pack(">d" if type(value) is float else ">i", value)
             for value in fields.values()
         )
         return packed + filling.encode()
@@ -123,7 +126,9 @@ def mapping(source: str, target: str) -> str:
     rules = [f"  - {{to: {name}, from: {name}}}" for name in _order(target)]
     if target != "xml":
         values = {"MessageSet": _SET, "MessageType": _TYPE, "MessageFormat": _FORMATS[target]}
-        rules = [f"  - {{to: OutputRoot.Properties.{name}, constant: {value}}}" for name, value in values.items()] + rules
+        rules = [
+            f"  - {{to: OutputRoot.Properties.{name}, constant: {value}}}" for name, value in values.items()
+        ] + rules
     head = [
         "mapping: copy",
         f"source: {_tree(source, 'InputRoot')}",

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of its own for the coordinated tests: a cluster in a temporary folder, reached by a socket there."""
+"""A PostgreSQL server of our own: a cluster in a temporary folder, reached by a socket in that folder."""
 
 import os
 import pwd
@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 from heliograph.errors import Problem
@@ -19,13 +20,16 @@ _SETTINGS = {
     "max_prepared_transactions": "20",
     "shared_buffers": "64MB",
     "max_connections": "40",
+    "log_checkpoints": "off",  # nobody reads what it says once it is ready
 }
 _PATIENCE = 20.0
+MISSING = "PostgreSQL or its driver is not installed (looked for initdb, postgres and psycopg)"
 
 
 def is_installed() -> bool:
     """Whether the tests with PostgreSQL can be run."""
-    return _program("initdb") is not None and _program("postgres") is not None
+    driver = find_spec("psycopg")
+    return driver is not None and _program("initdb") is not None and _program("postgres") is not None
 
 
 def _program(name: str) -> Path | None:
@@ -48,11 +52,11 @@ def _unprivileged() -> tuple[int, int] | None:
 
 
 @contextmanager
-def running_postgresql(core: int | None) -> Iterator[tuple[str, int]]:
-    """The URL of a server, and its process."""
+def running_postgresql(core: int | None = None, *, safe: bool = True) -> Iterator[tuple[str, int]]:
+    """The URL of a server, and its process; it forces what it writes to the disk, unless that need not be safe."""
     initdb, postgres = _program("initdb"), _program("postgres")
     if initdb is None or postgres is None:
-        raise Problem("PostgreSQL is not installed (looked for initdb and postgres)")
+        raise Problem(MISSING)
     owner = _unprivileged()
     before = [] if owner is None else ["setpriv", f"--reuid={owner[0]}", f"--regid={owner[1]}", "--clear-groups", "--"]
     # The name of a socket must be short, and others must be able to reach it.
@@ -64,7 +68,8 @@ def running_postgresql(core: int | None) -> Iterator[tuple[str, int]]:
         command = [*before, str(initdb), "-D", str(data), "-U", "flow", "-A", "trust", "-E", "UTF8", "--no-sync"]
         subprocess.run(command, check=True, capture_output=True, cwd=folder)
         with on_core(core):
-            process = _start([*before, str(postgres), "-D", str(data), "-k", str(folder)], folder)
+            hasty = [] if safe else ["-F"]
+            process = _start([*before, str(postgres), "-D", str(data), "-k", str(folder), *hasty], folder)
         try:
             yield f"postgresql://flow@/postgres?host={folder}", process.pid
         finally:

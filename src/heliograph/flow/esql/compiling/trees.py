@@ -43,6 +43,11 @@ def _kept(context: Context, text: str) -> str:
 
 def _fill(context: Context, node: syntax.Create, made: str) -> None:
     """CREATE FIELD with names or a value: the field is there now, and gets them."""
+    if node.identity is not None:
+        step = steps_of(context, (node.identity,))[0].step
+        for aspect, given in (("TYPE", node.identity.type), ("NAME", node.identity.name)):
+            if given is not None and not isinstance(given, syntax.Wildcard):
+                context.emit(f"{context.use('set_aspect')}({made}, {aspect!r}, {step}.{aspect.lower()})")
     for aspect, value in (("TYPE", node.type), ("NAMESPACE", node.namespace), ("NAME", node.name)):
         if value is not None:
             text = _kind(context, value) if aspect == "TYPE" else context.value(value).text  # type: ignore[arg-type]
