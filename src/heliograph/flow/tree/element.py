@@ -383,7 +383,7 @@ class Element:
         packed = self._open
         if type(packed) is Packed:
             field = packed.layout.named.get(name)
-            if field is not None and field.place >= 0:
+            if field is not None and field.place >= 0 and value is not None:
                 values = list(packed.values)
                 values[field.place] = value
                 self.touch()
