@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from flow.formats.modelled import Modelled, build
-from flow.formats.mt543_messages import mt543
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.formats.model import Models
 from heliograph.flow.tree import Element, Part, Text
+from heliograph.lab.flows.mt543 import mt543
 
 CATALOGUE = Catalogue()
 

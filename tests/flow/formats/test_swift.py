@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flow.formats.mt543_messages import MEASURED_SIZE, mt543
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.formats.model import ModelProblem, Models
 from heliograph.flow.formats.problem import FormatProblem
 from heliograph.flow.formats.swift.elements import Field, Sequence
 from heliograph.flow.formats.swift.field_format import FieldFormat
 from heliograph.flow.tree import Element, Part, Text
+from heliograph.lab.flows.mt543 import MEASURED_SIZE, mt543
 
 MODELS = Models({"swift.model.yaml": "import: [{file: MT543.mt}]"})
 MT543 = Text(message_set="swift", message_type="MT543")

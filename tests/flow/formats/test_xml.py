@@ -350,6 +350,23 @@ def test_early_field_is_found_without_reading_the_rest() -> None:
         top.first("c")
 
 
+def test_early_field_of_a_small_document_is_found_without_reading_the_rest() -> None:
+    fields = "".join(f"<f{number}>some text</f{number}>" for number in range(30))
+    top = part(f"<a><b>1</b>{fields}<broken></a>").ensure("a")
+    assert top.value_of("b") == "1"
+    with pytest.raises(FormatProblem):
+        top.value_of("missing")
+
+
+def test_early_field_of_a_small_document_that_has_come_before_is_found_without_making_elements() -> None:
+    fields = "".join(f"<f{number}>text</f{number}>" for number in range(30))
+    for number in range(3):
+        top = part(f"<a><b>{number}</b>{fields}</a>").ensure("a")
+        assert top.value_of("b") == str(number)
+    assert top._children is None
+    assert [child.value for child in top.children] == ["2", *["text"] * 30]
+
+
 def test_early_field_is_found_without_reading_the_rest_behind_a_comment() -> None:
     top = part("<a><!--c-->" + "<b>text</b>" * 10_000 + "<<<</a>").ensure("a")
     assert top.nth("b", 3) is not None

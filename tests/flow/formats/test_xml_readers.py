@@ -126,6 +126,19 @@ def test_what_is_written_is_read_as_the_same_elements(document: str, known: XmlF
         assert _read(Part(known, part.bytes())) == before
 
 
+@settings(max_examples=100, deadline=None)
+@given(DOCUMENTS, st.sampled_from(["text", "", "a > b", "&lt;&amp;", "é"]), FORMATS)
+def test_what_nobody_made_elements_of_is_written_in_the_same_way(document: str, other: str, known: XmlFormat) -> None:
+    for _ in range(2):
+        _read(Part(known, document.encode()))
+    packed, made = (Part(known, document.replace("text", other).encode()) for _ in range(2))
+    if not _read(made).startswith("refused"):
+        _ = packed.children
+        packed.touch()
+        made.touch()
+        assert packed.bytes() == made.bytes()
+
+
 VALUES = st.one_of(
     st.none(), st.text(max_size=10), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.booleans()
 )

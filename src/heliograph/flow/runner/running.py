@@ -15,7 +15,9 @@ from heliograph.errors import Problem
 from heliograph.flow.database import DataSources
 from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
 from heliograph.flow.engine.compiled import compile_flow
+from heliograph.flow.engine.garbage import settle
 from heliograph.flow.engine.resources import Resources
+from heliograph.flow.nodes.subscriptions import SubscriptionRegistry
 from heliograph.flow.runner.connecting import connected
 from heliograph.flow.runner.http_input import Requests
 from heliograph.flow.runner.http_server import HttpServer
@@ -60,7 +62,8 @@ def run_flow(
     flow = compile_flow(definition, measured=measured)
     inputs = flow.inputs
     requests = Requests([node for node in inputs.values() if node.type == "HttpInput"])
-    shared = Resources(properties=_properties(definition, group, settings))
+    registry = _registry(definition, state)
+    shared = Resources(properties=_properties(definition, group, settings), subscriptions=registry)
     process = Process(flow, settings, state, group, stop, shared, requests, thresholds, sources)
     instances = [
         Instance(process, node, number)
@@ -70,11 +73,14 @@ def run_flow(
     if flow.has_timers and group == 0:
         instances.append(Instance(process, None, 0))
     http = _http(inputs, requests, settings)
+    settle()
     start_all(instances)
     if on_ready is not None and not stop.is_set():
         on_ready(http.port if http is not None else 0)
     _watch(definition.name, group, instances, stop, report, report_every)
     _finish(process, instances, http)
+    if registry is not None:
+        registry.close()
     total = _total(instances)
     if report is not None:
         report(total.line(definition.name, group, datetime.now().astimezone()))
@@ -82,6 +88,12 @@ def run_flow(
         if instance.problem is not None:
             raise instance.problem
     return total
+
+
+def _registry(definition: FlowDefinition, state: Path) -> SubscriptionRegistry | None:
+    """Subscriptions with Publication nodes outlive the flow, and all its processes have the same."""
+    publishes = any(node.type == "Publication" for node in definition.nodes.values())
+    return SubscriptionRegistry(state / "subscriptions.db") if publishes else None
 
 
 def with_queues_attributes(definition: FlowDefinition, connection: Connection) -> tuple[FlowDefinition, dict[str, int]]:

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 class FirstPlaces(dict[str, int]):
-    """Where the first child of each name without a namespace is, among children that came from a template.
+    """Where the first child of each name without a namespace is, among children that were packed.
 
-    All elements that were made of the template share it, so making it costs a message nothing. It stays right while
+    All elements of one layout share it, so making it costs a message nothing. It stays right while
     children are only appended.
     """
 

@@ -78,7 +78,8 @@ def last_child(root: Element) -> Element:
 def ensure(element: Element, *names: str) -> Element:
     """The first children of these names, one below the other, made where they are missing."""
     for name in names:
-        element = element.ensure(name)
+        found = element.first(name)  # mostly it is there
+        element = found if found is not None else element.ensure(name)
     return element
 
 

@@ -1,12 +1,16 @@
 """The writer: elements as a document. What it writes is read again as the same elements."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any
 
 from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
+from heliograph.flow.formats.xml.characters import has_any
 from heliograph.flow.formats.xml.dialect import Dialect
 from heliograph.flow.formats.xml.names import NO_PREFIXES, ascii_name, writable
 from heliograph.flow.tree import Element, Part
+from heliograph.flow.tree.packed import Layout, Packed
 from heliograph.flow.tree.types import ROLES, Role, role_of
 
 _TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
@@ -25,10 +29,21 @@ _ATTRIBUTE = str.maketrans(
 _NEEDS_CARE = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]").search
 """Characters that must not be in a document, and the one that would not be read again as it is."""
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]").search
+_MARK = "\0"
+"""Stands for any value, as it can be in none."""
+_MOST_TEMPLATES = 64
+"""Of one layout: names of elements may come from anywhere."""
 _CARE_ASCII = bytes((*range(9), *range(11, 32)))
-_ASIDE = frozenset((Role.ATTRIBUTE, Role.NAMESPACE))
+# The roles that come most: asking the enumeration takes as long as a call.
+_ELEMENT, _CDATA_ELEMENT, _ATTRIBUTE_ROLE, _NAMESPACE = (
+    Role.ELEMENT,
+    Role.CDATA_ELEMENT,
+    Role.ATTRIBUTE,
+    Role.NAMESPACE,
+)
 _ASIDE_TYPES = {
-    domain: frozenset(kind for kind, role in roles.items() if role in _ASIDE) for domain, roles in ROLES.items()
+    domain: frozenset(kind for kind, role in roles.items() if role in (_ATTRIBUTE_ROLE, _NAMESPACE))
+    for domain, roles in ROLES.items()
 }
 
 
@@ -47,7 +62,32 @@ def write_document(part: Part, dialect: Dialect) -> tuple[str, str | None]:
 def _may_need_care(document: str) -> bool:
     if not document.isascii():
         return _NEEDS_CARE(document) is not None
-    return any(map(document.encode().__contains__, _CARE_ASCII))
+    return has_any(document, _CARE_ASCII)
+
+
+_Template = tuple[list[str], Callable[[Sequence[Any]], Sequence[Any]]]
+"""Pieces of a document, every second of which is the place of a value; and what gets these values."""
+
+
+def _template(dialect: Dialect, element: Element, layout: Layout) -> _Template | None:
+    """What the writer makes of an element with this layout, whatever its values; None if that depends on more."""
+    leaves = [field for field in layout.all_fields() if field.place >= 0]
+    if not leaves or any(leaf.type not in (dialect.folder, dialect.leaf) for leaf in leaves):
+        return None
+    places = [leaf.place for leaf in leaves]
+    marked = Element(element.name, None, element.type, element.namespace)
+    marked.unpack(Packed(layout, [_MARK] * (max(places) + 1)))
+    writer = _Writer(dialect)
+    try:
+        writer.write([marked])
+    except FormatProblem:
+        return None
+    texts = "".join(writer.out).split(_MARK)
+    if len(texts) != len(places) + 1 or writer.made_prefixes:
+        return None
+    pieces = [""] * (2 * len(places) + 1)
+    pieces[::2] = texts
+    return pieces, itemgetter(*places) if len(places) > 1 else itemgetter(slice(places[0], places[0] + 1))
 
 
 class _Writer:
@@ -71,19 +111,28 @@ class _Writer:
         tops = 0
         for child in part.children:
             role = self._role(child)
-            if role is Role.DECLARATION:
-                declared = self._declaration(child)
-            elif role in (Role.ELEMENT, Role.CDATA_ELEMENT, Role.ARRAY):
+            if role is _ELEMENT or role is _CDATA_ELEMENT or role is Role.ARRAY:
                 tops += 1
-                self._content([child], NO_PREFIXES)
+                self.write([child])
+            elif role is Role.DECLARATION:
+                declared = self._declaration(child)
             elif role in (Role.COMMENT, Role.INSTRUCTION):
-                self._content([child], NO_PREFIXES)
+                self.write([child])
             elif role is not Role.WHITE_SPACE:
                 raise self._problem(child, "elements at the top of the document", f"{role.name.lower()} {child.name}")
         if tops != 1:
             names = ", ".join(child.name for child in part.children if self._role(child) is Role.ELEMENT) or "none"
             raise self._problem(part, "one element at the top of the document", names)
         return declared
+
+    def write(self, elements: Sequence[Element]) -> None:
+        """Elements where no namespaces are declared."""
+        self._content(elements, NO_PREFIXES)
+
+    @property
+    def made_prefixes(self) -> bool:
+        """Whether it had to think of prefixes, which have numbers."""
+        return self._made > 0
 
     def _content(self, children: Sequence[Element], prefixes: dict[str, str]) -> None:
         """Children that are no attributes.
@@ -93,6 +142,9 @@ class _Writer:
         append, plain = self.out.append, self._plain
         default = prefixes[""]
         for child in children:
+            packed = child._open
+            if type(packed) is Packed and prefixes is NO_PREFIXES and self._packed(child, packed):
+                continue
             if child._children is None and child._open is None and child.type in plain and child.namespace == default:
                 name = ascii_name(child.name)
                 if name is not None and not name.prefix:
@@ -108,11 +160,42 @@ class _Writer:
                     continue
             self._other(child, prefixes)
 
+    def _packed(self, element: Element, packed: Packed) -> bool:
+        """An element whose children are packed, without unpacking them; False if that cannot be done."""
+        if self._careful or element.value is not None:
+            return False
+        written = packed.layout.written
+        key = (self._domain, element.name, element.type, element.namespace)
+        if key not in written:
+            if len(written) > _MOST_TEMPLATES:
+                written.clear()
+            written[key] = _template(self._dialect, element, packed.layout)
+        template = written[key]
+        if template is None:
+            return False
+        pieces, get_values = template
+        values = get_values(packed.values)
+        if "" in values:
+            return False  # is written in another way
+        try:
+            text = "".join(values)
+        except TypeError:
+            values = [value if type(value) is str else self._text_of(value) for value in values]
+            text = "".join(values)
+        if "&" in text or "<" in text or ">" in text:
+            values = [value.translate(_TEXT) for value in values]
+        pieces = pieces.copy()
+        pieces[1::2] = values
+        self.out += pieces
+        return True
+
     def _other(self, child: Element, prefixes: dict[str, str]) -> None:
-        role = self._role(child)
-        if role in _ASIDE:
+        if child.type in self._asides:
             return
-        if role is Role.TEXT or role is Role.WHITE_SPACE:
+        role = self._role(child)
+        if role is _ELEMENT or role is _CDATA_ELEMENT or role is Role.ARRAY:
+            self._element(child, role, prefixes)
+        elif role is Role.TEXT or role is Role.WHITE_SPACE:
             self.out.append(self._text(child))
         elif role is Role.CDATA:
             self.out.append(self._cdata(child))
@@ -123,8 +206,6 @@ class _Writer:
             self.out.append(f"<!--{text}-->")
         elif role is Role.INSTRUCTION:
             self._instruction(child)
-        elif role is Role.ELEMENT or role is Role.CDATA_ELEMENT or role is Role.ARRAY:
-            self._element(child, role, prefixes)
         else:
             raise self._problem(child, "an XML declaration at the top only", child.name)
 
@@ -132,20 +213,15 @@ class _Writer:
         children = element.children
         aside_types = self._asides
         asides = [child for child in children if child.type in aside_types]
-        made: list[str] = []
-        declared = self._declared(asides, prefixes)
-        name, prefixes = self._qualified(element, declared, made)
-        tag: list[str] = []
-        for aside in asides:
-            if self._role(aside) is Role.ATTRIBUTE:
-                prefixes = self._attribute(aside, prefixes, tag, made)
-            elif prefixes[""] == declared[""] or _prefix_of(aside):
-                self._declare(aside, _prefix_of(aside), self._characters(aside), tag)
+        if asides or element.namespace != prefixes[""]:
+            name, attributes, prefixes = self._start(element, asides, prefixes)
+        else:
+            name, attributes = self._name(element), ""
         out = self.out
-        out.append(f"<{name}{''.join(made)}{''.join(tag)}>")
+        out.append(f"<{name}{attributes}>")
         begun = len(out)
-        if element.value is not None and (element.value != "" or role is Role.CDATA_ELEMENT):
-            out.append(self._cdata(element) if role is Role.CDATA_ELEMENT else self._text(element))
+        if element.value is not None and (element.value != "" or role is _CDATA_ELEMENT):
+            out.append(self._cdata(element) if role is _CDATA_ELEMENT else self._text(element))
         if len(children) > len(asides):
             self._content(children, prefixes)
         if len(out) == begun:
@@ -153,10 +229,25 @@ class _Writer:
         else:
             out.append(f"</{name}>")
 
+    def _start(
+        self, element: Element, asides: list[Element], prefixes: dict[str, str]
+    ) -> tuple[str, str, dict[str, str]]:
+        """The name in the tag of an element, what follows it there, and what prefixes mean inside."""
+        made: list[str] = []
+        declared = self._declared(asides, prefixes)
+        name, prefixes = self._qualified(element, declared, made)
+        tag: list[str] = []
+        for aside in asides:
+            if self._role(aside) is _ATTRIBUTE_ROLE:
+                prefixes = self._attribute(aside, prefixes, tag, made)
+            elif prefixes[""] == declared[""] or _prefix_of(aside):
+                self._declare(aside, _prefix_of(aside), self._characters(aside), tag)
+        return name, "".join(made) + "".join(tag), prefixes
+
     def _declared(self, asides: list[Element], prefixes: dict[str, str]) -> dict[str, str]:
         """What prefixes mean inside an element with these attributes and declarations."""
         for aside in asides:
-            if self._role(aside) is Role.NAMESPACE:
+            if self._role(aside) is _NAMESPACE:
                 prefixes = {**prefixes, _prefix_of(aside): self._characters(aside)}
         return prefixes
 
