@@ -20,6 +20,7 @@ port = 0
 """
 QUEUES = ("IN", "OUT", "OTHER", "FAILED", "REPLIES", "AUDIT")
 SMALL = '[[queue]]\nname = "SMALL"\nmax_depth = 3\n'
+HASTY = '[[queue]]\nname = "HASTY"\nbackout_threshold = 1\n'
 PATIENT = '[[queue]]\nname = "PATIENT"\nbackout_threshold = 3\nbackout_queue = "FAILED"\n'
 
 
@@ -32,7 +33,7 @@ def free_port() -> int:
 
 
 def queues() -> str:
-    return "".join(f'[[queue]]\nname = "{name}"\nmax_depth = 1000000\n' for name in QUEUES) + SMALL + PATIENT
+    return "".join(f'[[queue]]\nname = "{name}"\nmax_depth = 1000000\n' for name in QUEUES) + SMALL + HASTY + PATIENT
 
 
 def text_of(message: Any) -> Any:

@@ -38,6 +38,34 @@ def test_a_flow_that_is_killed_again_and_again_passes_on_every_message_once(flow
     assert (desk.rest("OUT"), desk.rest("IN"), desk.rest("SYSTEM.DEAD.LETTER.QUEUE")) == ([], [], [])
 
 
+DEADLY = """
+import os, signal
+def process(message):
+    if message.body.bytes() == b"poison":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return message
+"""
+
+
+@pytest.mark.parametrize("queue", ["IN", "HASTY"])
+def test_a_message_that_kills_its_process_is_put_away_alone(flow_process, url, desk, queue):
+    """It is tried in its batch, once more on its own, and never again. HASTY has a threshold of 1."""
+    nodes = f"in: {{type: QueueInput, queue: {queue}}}\nkill: {{type: Python, file: kill.py}}\n" + NODES.split("\n")[1]
+    arguments = (url, nodes, "in.out -> kill\nkill.out -> out", "commit_count: 20", {"kill.py": DEADLY})
+    desk.put(queue, *map(str, range(10)), "poison", *map(str, range(10, 50)))
+    deaths = 0
+    while not desk.rest("SYSTEM.DEAD.LETTER.QUEUE"):
+        process = flow_process(*arguments)
+        process.wait_until_ready()
+        while process.process.poll() is None and not desk.rest("SYSTEM.DEAD.LETTER.QUEUE"):
+            pass
+        deaths += process.process.poll() is not None
+    assert (desk.bodies("SYSTEM.DEAD.LETTER.QUEUE"), deaths) == (["poison"], 2)
+    if queue == "HASTY":  # the server put it away when the process died, so none runs
+        flow_process(*arguments)
+    assert sorted(map(int, desk.bodies("OUT", 50))) == list(range(50))
+
+
 def test_a_flow_that_is_stopped_finishes_what_it_has_in_hand(flow_process, url, desk):
     desk.put("IN", *map(str, range(COUNT)))
     process = flow_process(url, NODES, "in.out -> out", SETTINGS % 0)
