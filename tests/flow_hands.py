@@ -18,7 +18,7 @@ port = {port}
 [http]
 port = 0
 """
-QUEUES = ("IN", "OUT", "OTHER", "FAILED", "REPLIES", "AUDIT")
+QUEUES = ("IN", "OUT", "OTHER", "FAILED", "REPLIES", "AUDIT", "A", "B", "ALL", "SOME", "HELD", "CONTROL", "UNKNOWN")
 SMALL = '[[queue]]\nname = "SMALL"\nmax_depth = 3\n'
 HASTY = '[[queue]]\nname = "HASTY"\nbackout_threshold = 1\n'
 PATIENT = '[[queue]]\nname = "PATIENT"\nbackout_threshold = 3\nbackout_queue = "FAILED"\n'

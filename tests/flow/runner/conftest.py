@@ -55,7 +55,8 @@ def flow(tmp_path, url):
     def run(
         nodes: str, connections: str, settings: str = "", *, check: bool = True, **options: Any
     ) -> Iterator[Running]:
-        folder = write_flow(tmp_path / "flow", nodes, connections, settings, options.pop("files", {}))
+        name = options.pop("name", "tested")
+        folder = write_flow(tmp_path / name, nodes, connections, settings, options.pop("files", {}))
         running = Running()
         arguments = (folder, tmp_path / "state", url)
         thread = threading.Thread(target=running.run, args=arguments, kwargs=options, daemon=True)
@@ -79,9 +80,14 @@ def flow_process(tmp_path):
     started: list[FlowProcess] = []
 
     def start(
-        url: str, nodes: str, connections: str, settings: str = "", files: dict[str, str] | None = None
+        url: str,
+        nodes: str,
+        connections: str,
+        settings: str = "",
+        files: dict[str, str] | None = None,
+        name: str = "tested",
     ) -> FlowProcess:
-        folder = write_flow(tmp_path / "flow", nodes, connections, settings, files or {})
+        folder = write_flow(tmp_path / name, nodes, connections, settings, files or {})
         process = FlowProcess(folder, tmp_path / "state", url)
         started.append(process)
         return process

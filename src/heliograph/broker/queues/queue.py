@@ -329,7 +329,7 @@ class Queue:
         if outcome.rejected:
             dead, reason = entries, outcome.reason or "rejected"
         elif threshold and outcome.failed:
-            # Whoever died had one message in hand that killed him, and others that did nothing: all get one more chance.
+            # Whoever died had one message in hand that killed him, perhaps, and others that did nothing to him.
             most = threshold + outcome.lost
             dead, reason = [entry for entry in entries if entry.deliveries >= most], "backout threshold reached"
         else:

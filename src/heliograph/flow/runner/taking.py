@@ -42,7 +42,7 @@ class Attempts:
 
     def suspect(self, envelopes: Sequence[Envelope]) -> bool:
         """Whether any of these messages may have failed before."""
-        if any([envelope.backout_count for envelope in envelopes]):
+        if any(envelope.backout_count for envelope in envelopes):
             return True
         counts = self._counts
         return bool(counts) and any(envelope.message_id in counts for envelope in envelopes)

@@ -191,7 +191,8 @@ class Units:
     # Undoing
 
     def _changed(self) -> bool:
-        return bool(self._databases.open_sources()) or self.resources.aggregation is not None
+        aggregation = self.resources.aggregation
+        return bool(self._databases.open_sources()) or (aggregation is not None and aggregation.changed)
 
     def _undo_changes(self) -> None:
         self._databases.rollback_all()
