@@ -12,7 +12,7 @@ from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.effects import Respond
 from heliograph.flow.engine.outcome import LogEvent
 from heliograph.flow.envelope import Envelope
-from heliograph.flow.runner.http_server import Answer, Request, plain
+from heliograph.flow.runner.http_messages import Answer, Request, plain
 from heliograph.flow.runner.taking import WAIT
 from heliograph.flow.runner.units import Units, Verdict
 

@@ -6,43 +6,17 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 import h11
 
 from heliograph.errors import Problem
+from heliograph.flow.runner.http_messages import Answer, Request, plain
 
 LOG = logging.getLogger("heliograph.flow")
 MOST_CONNECTIONS = 200
 LARGEST_BODY = 64 << 20
 _IDLE = 30.0
 _ROOM = 1 << 16
-
-
-@dataclass(slots=True)
-class Request:
-    """A request as the flow gets it."""
-
-    method: str
-    path: str
-    query: str
-    headers: dict[str, str]
-    body: bytes
-    peer: str
-
-
-@dataclass(slots=True)
-class Answer:
-    """What is said to a request."""
-
-    status: int
-    body: bytes = b""
-    headers: dict[str, str] = field(default_factory=dict)
-
-
-def plain(status: int, text: str) -> Answer:
-    """An answer for people."""
-    return Answer(status, text.encode() + b"\n", {"Content-Type": "text/plain; charset=utf-8"})
 
 
 class HttpServer:

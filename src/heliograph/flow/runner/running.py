@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heliograph.client.blocking import Connection, Session
 from heliograph.client.problems import InvalidDestination
@@ -18,11 +18,13 @@ from heliograph.flow.engine.compiled import compile_flow
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.runner.connecting import connected
 from heliograph.flow.runner.http_input import Requests
-from heliograph.flow.runner.http_server import HttpServer
 from heliograph.flow.runner.instance import Instance, Process, start_all
 from heliograph.flow.runner.management import management
 from heliograph.flow.runner.settings import Settings, settings_of
 from heliograph.flow.runner.statistics import FlowStatistics
+
+if TYPE_CHECKING:
+    from heliograph.flow.runner.http_server import HttpServer
 
 LOG = logging.getLogger("heliograph.flow")
 _GRACE = 30.0
@@ -133,9 +135,11 @@ def _instances(node: NodeDefinition, settings: Settings, group: int) -> int:
     return settings.additional_instances + 1
 
 
-def _http(inputs: Mapping[str, NodeDefinition], requests: Requests, settings: Settings) -> HttpServer | None:
+def _http(inputs: Mapping[str, NodeDefinition], requests: Requests, settings: Settings) -> "HttpServer | None":
     if not any(node.type == "HttpInput" for node in inputs.values()):
         return None
+    from heliograph.flow.runner.http_server import HttpServer  # noqa: PLC0415 - few flows need h11
+
     shared = settings.execution_groups > 1
     server = HttpServer(settings.http_address, settings.http_port, requests.handle, shared=shared)
     LOG.info("http: listening on %s:%d", settings.http_address, server.port)
@@ -153,7 +157,7 @@ def _watch(
             report(_total(instances).line(flow, group, datetime.now().astimezone()))
 
 
-def _finish(process: Process, instances: list[Instance], http: HttpServer | None) -> None:
+def _finish(process: Process, instances: list[Instance], http: "HttpServer | None") -> None:
     if http is not None:
         http.stop()
     end = time.monotonic() + _GRACE
