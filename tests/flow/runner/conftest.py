@@ -32,7 +32,7 @@ def url(server):
     """The server's address; its queues are empty."""
     address = f"amqp://127.0.0.1:{server.port_of('amqp')}"
     with connect(address) as connection, connection.session() as session:
-        for name in (*QUEUES, "SMALL", "HASTY", "PATIENT", "SYSTEM.DEAD.LETTER.QUEUE"):
+        for name in (*QUEUES, "SMALL", "BOUND", "HASTY", "PATIENT", "SYSTEM.DEAD.LETTER.QUEUE"):
             consumer = session.consumer(name)
             while consumer.receive(0) is not None:
                 pass

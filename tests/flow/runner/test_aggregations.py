@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flow_hands import PATIENCE, Desk, text_of
+from flow_hands import PATIENCE, Desk, soon, text_of
 from heliograph.client import Message
 from heliograph.flow.runner.management import management
 
@@ -103,8 +103,11 @@ def responder(url: str):
 
 
 def wait_until_taken(desk: Desk, queue: str) -> None:
-    while (state := management(desk.session, "queue-show", name=queue))["depth"] or state["in_flight"]:
-        pass
+    def taken() -> bool:
+        state = management(desk.session, "queue-show", name=queue)
+        return not state["depth"] and not state["in_flight"]
+
+    soon(taken)
 
 
 def let_time_pass(tmp_path: Path) -> None:
@@ -214,8 +217,8 @@ def test_flows_that_are_killed_in_the_middle_lose_and_double_nothing(flow_proces
     flows = {name: begin() for name, begin in start.items()}
     with responder(url):
         for number, name in enumerate(("ask", "join"), 1):
-            while management(desk.session, "queue-show", name="ALL")["depth"] < number * count // 5:
-                pass
+            least = number * count // 5
+            soon(lambda least=least: management(desk.session, "queue-show", name="ALL")["depth"] >= least)
             flows[name].kill()
             flows[name] = start[name]()
         bodies = desk.bodies("ALL", count)

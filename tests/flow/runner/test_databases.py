@@ -2,7 +2,7 @@
 
 import pytest
 
-from flow_hands import CONFIG, Desk, free_port, queues
+from flow_hands import CONFIG, Desk, free_port, queues, soon
 from heliograph.flow.database import Databases, DataSources
 from running import servers
 
@@ -158,7 +158,7 @@ def test_a_flow_that_dies_between_the_phases_does_everything_once(
 def test_a_server_that_is_killed_under_a_coordinated_flow_loses_and_doubles_nothing(
     flow_process, coordinated, tmp_path
 ):
-    count = 400
+    count = 200
     port = free_port()
     config = CONFIG.format(port=port) + queues() + f'[storage]\ndirectory = "{tmp_path}/data"\n'
     url = f"amqp://127.0.0.1:{port}"
@@ -168,8 +168,7 @@ def test_a_server_that_is_killed_under_a_coordinated_flow_loses_and_doubles_noth
         desk.put("IN", *[f"<n>{number + 100}</n>" for number in range(count)])
         flow_process(url, NODES, WIRES, coordinated.settings, FILES)
         for part in (1, 2):
-            while len(coordinated.numbers()) < part * count // 4:
-                pass
+            soon(lambda part=part: len(coordinated.numbers()) >= part * count // 4)
             server.kill()
             desk.close()
             server = serve(config)
@@ -179,6 +178,5 @@ def test_a_server_that_is_killed_under_a_coordinated_flow_loses_and_doubles_noth
         desk.close()
     expected = [number + 100 for number in range(count)]
     assert sorted(int(body.removeprefix("<n>").removesuffix("</n>")) for body in bodies) == expected
-    while prepared(coordinated):
-        pass
+    soon(lambda: not prepared(coordinated))
     assert coordinated.numbers() == expected

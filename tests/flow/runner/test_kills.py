@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from flow_hands import CONFIG, Desk, free_port, queues
+from flow_hands import CONFIG, Desk, free_port, queues, soon
 from heliograph.flow.runner.management import management
 from running import servers
 
-COUNT = 1000
+COUNT = 600
 NODES = "in: {type: QueueInput, queue: IN}\nout: {type: QueueOutput, queue: OUT}"
 SETTINGS = "commit_count: 20\nadditional_instances: %d"
 
@@ -22,8 +22,7 @@ def depth(desk: Desk, queue: str) -> int:
 def wait_for_progress(desk: Desk, more: int) -> None:
     """Until the flow has put so many more messages."""
     before = depth(desk, "OUT")
-    while depth(desk, "OUT") < min(COUNT, before + more):
-        pass
+    soon(lambda: depth(desk, "OUT") >= min(COUNT, before + more))
 
 
 @pytest.mark.parametrize("instances", [1, 3])
@@ -57,8 +56,7 @@ def test_a_message_that_kills_its_process_is_put_away_alone(flow_process, url, d
     while not desk.rest("SYSTEM.DEAD.LETTER.QUEUE"):
         process = flow_process(*arguments)
         process.wait_until_ready()
-        while process.process.poll() is None and not desk.rest("SYSTEM.DEAD.LETTER.QUEUE"):
-            pass
+        soon(lambda process=process: process.process.poll() is not None or desk.rest("SYSTEM.DEAD.LETTER.QUEUE"))
         deaths += process.process.poll() is not None
     assert (desk.bodies("SYSTEM.DEAD.LETTER.QUEUE"), deaths) == (["poison"], 2)
     if queue == "HASTY":  # the server put it away when the process died, so none runs

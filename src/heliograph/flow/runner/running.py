@@ -16,6 +16,7 @@ from heliograph.flow.database import DataSources
 from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
 from heliograph.flow.engine.compiled import compile_flow
 from heliograph.flow.engine.resources import Resources
+from heliograph.flow.nodes.subscriptions import SubscriptionRegistry
 from heliograph.flow.runner.connecting import connected
 from heliograph.flow.runner.http_input import Requests
 from heliograph.flow.runner.instance import Instance, Process, start_all
@@ -62,7 +63,9 @@ def run_flow(
     flow = compile_flow(definition, measured=measured)
     inputs = flow.inputs
     requests = Requests([node for node in inputs.values() if node.type == "HttpInput"])
-    shared = Resources(properties=_properties(definition, group, settings))
+    shared = Resources(
+        subscriptions=_subscriptions(definition, state), properties=_properties(definition, group, settings)
+    )
     process = Process(flow, settings, state, group, stop, shared, requests, thresholds, sources)
     instances = [
         Instance(process, node, number)
@@ -135,6 +138,12 @@ def _instances(node: NodeDefinition, settings: Settings, group: int) -> int:
     return settings.additional_instances + 1
 
 
+def _subscriptions(definition: FlowDefinition, state: Path) -> SubscriptionRegistry | None:
+    if not any(node.type == "Publication" for node in definition.nodes.values()):
+        return None
+    return SubscriptionRegistry(state / "subscriptions.db")
+
+
 def _http(inputs: Mapping[str, NodeDefinition], requests: Requests, settings: Settings) -> "HttpServer | None":
     if not any(node.type == "HttpInput" for node in inputs.values()):
         return None
@@ -166,6 +175,8 @@ def _finish(process: Process, instances: list[Instance], http: "HttpServer | Non
     process.abandon.set()
     for instance in instances:
         instance.thread.join(1.0)
+    if process.resources.subscriptions is not None:
+        process.resources.subscriptions.close()
 
 
 def _total(instances: list[Instance]) -> FlowStatistics:

@@ -82,6 +82,8 @@ class Units:
         """
         alone = len(envelopes) == 1
         refusals = self._refusals.pop(_key(envelopes[0]), None) if alone and self._refusals else None
+        if self.resources.subscriptions is not None:
+            self.resources.subscriptions.refresh()  # another process may have been told of subscribers
         before = time.thread_time()
         outcomes = self._flow.process(node, envelopes, self.resources, datetime.now(), refusals)
         self.statistics.cpu += time.thread_time() - before
