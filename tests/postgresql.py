@@ -3,6 +3,7 @@
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -45,9 +46,34 @@ def _known(user: str) -> bool:
     return True
 
 
+class PostgresqlServer:
+    """A server that can be stopped and started again."""
+
+    def __init__(self, folder: Path, command: list[str]) -> None:
+        self.url = f"postgresql://flow@/postgres?host={folder}"
+        self._folder = folder
+        self._command = command
+        self.start()
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(self._command, stderr=subprocess.PIPE, cwd=self._folder, text=True)
+        assert self._process.stderr is not None
+        said = []
+        for line in self._process.stderr:
+            said.append(line)
+            if "ready to accept connections" in line:
+                return
+        raise AssertionError("PostgreSQL did not start:\n" + "".join(said))
+
+    def stop(self) -> None:
+        """At once, for those who are connected, too."""
+        self._process.send_signal(signal.SIGINT)
+        self._process.communicate(timeout=20)
+
+
 @contextmanager
-def running_postgresql() -> Iterator[str]:
-    """The URL of a server that runs as long as the block; skips the test where PostgreSQL is not installed."""
+def running_postgresql() -> Iterator[PostgresqlServer]:
+    """A server that runs as long as the block; skips the test where PostgreSQL is not installed."""
     initdb, postgres = _program("initdb"), _program("postgres")
     if initdb is None or postgres is None:
         if os.environ.get("CI"):
@@ -62,31 +88,11 @@ def running_postgresql() -> Iterator[str]:
         data = folder / "data"
         command = [*before, str(initdb), "-D", str(data), "-U", "flow", "-A", "trust", "-E", "UTF8", "--no-sync"]
         subprocess.run(command, check=True, capture_output=True, cwd=folder)
-        with _server(before, postgres, folder, data):
-            yield f"postgresql://flow@/postgres?host={folder}"
+        settings = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
+        server = PostgresqlServer(folder, [*before, str(postgres), "-D", str(data), "-k", str(folder), "-F", *settings])
+        try:
+            yield server
+        finally:
+            server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def _server(before: list[str], postgres: Path, folder: Path, data: Path) -> Iterator[None]:
-    settings = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
-    process = subprocess.Popen(
-        [*before, str(postgres), "-D", str(data), "-k", str(folder), "-F", *settings],
-        stderr=subprocess.PIPE,
-        cwd=folder,
-        text=True,
-    )
-    assert process.stderr is not None
-    try:
-        said = []
-        for line in process.stderr:
-            said.append(line)
-            if "ready to accept connections" in line:
-                break
-        else:
-            raise AssertionError("PostgreSQL did not start:\n" + "".join(said))
-        yield
-    finally:
-        process.send_signal(2)
-        process.communicate(timeout=20)

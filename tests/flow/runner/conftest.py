@@ -11,14 +11,7 @@ import pytest
 from flow_hands import CONFIG, PATIENCE, QUEUES, Desk, Running, queues
 from flow_process import FlowProcess, write_flow
 from heliograph.client import connect
-from postgresql import running_postgresql
 from running import servers
-
-
-@pytest.fixture(scope="session")
-def postgresql():
-    with running_postgresql() as url:
-        yield url
 
 
 @pytest.fixture(scope="session")

@@ -180,3 +180,21 @@ def test_a_server_that_is_killed_under_a_coordinated_flow_loses_and_doubles_noth
     assert sorted(int(body.removeprefix("<n>").removesuffix("</n>")) for body in bodies) == expected
     soon(lambda: not prepared(coordinated))
     assert coordinated.numbers() == expected
+
+
+@pytest.mark.parametrize("how", ["plain", "coordinated"])
+def test_messages_wait_for_a_database_that_is_restarted(flow, desk, coordinated, postgresql_server, caplog, how):
+    settings = coordinated.settings if how == "coordinated" else coordinated.settings.replace("coordinated: yes\n", "")
+    with flow(NODES, WIRES, settings, files=FILES):
+        desk.put("IN", "<n>1</n>")
+        desk.get("OUT")
+        postgresql_server.stop()
+        try:
+            desk.put("IN", "<n>2</n>", "<n>3</n>")
+            soon(lambda: "waiting for a database" in caplog.text)
+        finally:
+            postgresql_server.start()
+        assert desk.bodies("OUT", 2) == ["<n>2</n>", "<n>3</n>"]
+    coordinated.databases.reconnect("stock")
+    assert coordinated.numbers() == [1, 2, 3]
+    assert desk.rest("SYSTEM.DEAD.LETTER.QUEUE") == []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from heliograph.errors import Problem
 from heliograph.flow.database import postgresql, sqlite
-from heliograph.flow.database.connection import NO_CONNECTION, Connection
+from heliograph.flow.database.connection import NO_CONNECTION, NO_SUCH_SOURCE, Connection
 from heliograph.flow.esql.database_access import DatabaseError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class DataSources:
         if name not in self._sources:
             close = get_close_matches(name, self.names(), 1)
             hint = f"; did you mean {close[0]}?" if close else f"; there are {', '.join(self.names()) or 'none'}"
-            raise DatabaseError(f"the flow has no data source {name}{hint}", NO_CONNECTION)
+            raise DatabaseError(f"the flow has no data source {name}{hint}", NO_SUCH_SOURCE)
         if name not in self._urls:
             self._urls[name] = self._url(name, self._sources[name])
         return self._urls[name]

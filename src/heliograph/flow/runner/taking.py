@@ -124,6 +124,8 @@ class Taker:
         if verdict is Verdict.SINGLY:
             self._singly = max(self._singly, len(envelopes))
             return
+        if verdict is Verdict.LATER:
+            return
         if verdict is Verdict.BACKED_OUT:
             self._singly = max(1, self._singly)
             self._attempts.failed(envelopes[0].message_id)
