@@ -2,11 +2,16 @@
 
 import os
 import signal
+import threading
 from pathlib import Path
 
 import pytest
 
 from flow_hands import CONFIG, Desk, free_port, queues, soon
+from flow_process import write_flow
+from heliograph.errors import Problem
+from heliograph.flow.definition.loading import load_flow
+from heliograph.flow.runner import groups
 from heliograph.flow.runner.management import management
 from running import servers
 
@@ -118,3 +123,15 @@ def test_execution_groups_share_the_work_and_one_that_dies_is_started_again(flow
     assert sorted(map(int, desk.bodies("OUT", COUNT))) == list(range(COUNT))
     process.out.wait_for("the flow is ready", 3)
     assert process.terminate() == 0
+
+
+def test_a_group_that_dies_at_once_again_and_again_is_given_up(tmp_path, url, monkeypatch):
+    monkeypatch.setattr(groups, "_MOST_DEATHS", 2)
+    monkeypatch.setattr(groups, "_FIRST_PAUSE", 0.01)
+    deadly = "import multiprocessing, os\nif multiprocessing.parent_process():\n    os._exit(7)\n"
+    nodes = NODES + "\nkill: {type: Python, file: kill.py}"
+    files = {"kill.py": deadly + "def process(message):\n    return message\n"}
+    wires = "in.out -> kill\nkill.out -> out"
+    folder = write_flow(tmp_path / "deadly", nodes, wires, "execution_groups: 2", files)
+    with pytest.raises(Problem, match=r"died 2 times in a row.*exit status 7"):
+        groups.run_groups(load_flow(folder), state=tmp_path, stop=threading.Event(), server=url)

@@ -175,6 +175,8 @@ def _finish(process: Process, instances: list[Instance], http: "HttpServer | Non
     process.abandon.set()
     for instance in instances:
         instance.thread.join(1.0)
+    if http is not None:
+        http.wait(1.0)
     if process.resources.subscriptions is not None:
         process.resources.subscriptions.close()
 
