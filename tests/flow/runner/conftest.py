@@ -41,8 +41,10 @@ def desk(url):
 
 
 @pytest.fixture
-def flow(tmp_path, url):
+def flow(tmp_path, url, monkeypatch):
     """Runs a flow while the block lasts: `with flow(nodes, connections): ...`."""
+    monkeypatch.setattr("heliograph.flow.runner.taking.WAIT", 0.02)  # so that it stops quickly
+    monkeypatch.setattr("heliograph.flow.runner.http_input.WAIT", 0.02)
 
     @contextmanager
     def run(

@@ -140,17 +140,16 @@ DEATHS = {
 
 @pytest.mark.parametrize(("function", "moment"), DEATHS.values(), ids=list(DEATHS))
 def test_a_flow_that_dies_between_the_phases_does_everything_once(
-    flow_process, url, desk, coordinated, monkeypatch, function, moment
+    flow, flow_process, url, desk, coordinated, monkeypatch, function, moment
 ):
     desk.put("IN", *letters(5))
     monkeypatch.setenv("FLOW_DIES", f"{function} {moment}")
     dying = flow_process(url, NODES, WIRES, coordinated.settings, FILES)
     assert dying.process.wait(20) != 0
-    monkeypatch.delenv("FLOW_DIES")
-    flow_process(url, NODES, WIRES, coordinated.settings, FILES)
-    assert sorted(desk.bodies("OUT", 5)) == letters(5)
-    desk.put("IN", "<n>99</n>")
-    assert desk.bodies("OUT") == ["<n>99</n>"]
+    with flow(NODES, WIRES, coordinated.settings, files=FILES):
+        assert sorted(desk.bodies("OUT", 5)) == letters(5)
+        desk.put("IN", "<n>99</n>")
+        assert desk.bodies("OUT") == ["<n>99</n>"]
     assert coordinated.numbers() == [0, 1, 2, 3, 4, 99]
     assert prepared(coordinated) == []
 

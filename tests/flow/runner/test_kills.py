@@ -30,15 +30,14 @@ def wait_for_progress(desk: Desk, more: int) -> None:
     soon(lambda: depth(desk, "OUT") >= min(COUNT, before + more))
 
 
-@pytest.mark.parametrize("instances", [1, 3])
-def test_a_flow_that_is_killed_again_and_again_passes_on_every_message_once(flow_process, url, desk, instances):
+def test_a_flow_that_is_killed_again_and_again_passes_on_every_message_once(flow, flow_process, url, desk):
     desk.put("IN", *map(str, range(COUNT)))
-    for _ in range(2):
+    for instances in (1, 3):
         process = flow_process(url, NODES, "in.out -> out", SETTINGS % (instances - 1))
         wait_for_progress(desk, 100)
         process.kill()
-    flow_process(url, NODES, "in.out -> out", SETTINGS % (instances - 1))
-    assert sorted(map(int, desk.bodies("OUT", COUNT))) == list(range(COUNT))
+    with flow(NODES, "in.out -> out", SETTINGS % 0):
+        assert sorted(map(int, desk.bodies("OUT", COUNT))) == list(range(COUNT))
     assert (desk.rest("OUT"), desk.rest("IN"), desk.rest("SYSTEM.DEAD.LETTER.QUEUE")) == ([], [], [])
 
 
@@ -52,7 +51,7 @@ def process(message):
 
 
 @pytest.mark.parametrize("queue", ["IN", "HASTY"])
-def test_a_message_that_kills_its_process_is_put_away_alone(flow_process, url, desk, queue):
+def test_a_message_that_kills_its_process_is_put_away_alone(flow, flow_process, url, desk, queue):
     """It is tried in its batch, once more on its own, and never again. HASTY has a threshold of 1."""
     nodes = f"in: {{type: QueueInput, queue: {queue}}}\nkill: {{type: Python, file: kill.py}}\n" + NODES.split("\n")[1]
     arguments = (url, nodes, "in.out -> kill\nkill.out -> out", "commit_count: 20", {"kill.py": DEADLY})
@@ -64,9 +63,8 @@ def test_a_message_that_kills_its_process_is_put_away_alone(flow_process, url, d
         soon(lambda process=process: process.process.poll() is not None or desk.rest("SYSTEM.DEAD.LETTER.QUEUE"))
         deaths += process.process.poll() is not None
     assert (desk.bodies("SYSTEM.DEAD.LETTER.QUEUE"), deaths) == (["poison"], 2)
-    if queue == "HASTY":  # the server put it away when the process died, so none runs
-        flow_process(*arguments)
-    assert sorted(map(int, desk.bodies("OUT", 50))) == list(range(50))
+    with flow(*arguments[1:4], files={"kill.py": DEADLY}):
+        assert sorted(map(int, desk.bodies("OUT", 50))) == list(range(50))
 
 
 def test_a_flow_that_is_stopped_finishes_what_it_has_in_hand(flow_process, url, desk):
