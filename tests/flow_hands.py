@@ -2,6 +2,8 @@
 
 import socket
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +17,24 @@ CONFIG = """
 [[listener]]
 protocol = "amqp"
 port = {port}
+[[listener]]
+port = 0
 [http]
 port = 0
 """
-QUEUES = ("IN", "OUT", "OTHER", "FAILED", "REPLIES", "AUDIT")
+QUEUES = ("IN", "OUT", "OTHER", "FAILED", "REPLIES", "AUDIT", "A", "B", "ALL", "SOME", "HELD", "CONTROL", "UNKNOWN")
+BOUND = '[[queue]]\nname = "BOUND"\ntopics = ["prices/#"]\n'
 SMALL = '[[queue]]\nname = "SMALL"\nmax_depth = 3\n'
+HASTY = '[[queue]]\nname = "HASTY"\nbackout_threshold = 1\n'
 PATIENT = '[[queue]]\nname = "PATIENT"\nbackout_threshold = 3\nbackout_queue = "FAILED"\n'
+
+
+def soon(condition: Callable[[], Any]) -> None:
+    """Wait until something is so; it must be."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "it never came about"
+        time.sleep(0.01)
 
 
 def free_port() -> int:
@@ -32,7 +46,13 @@ def free_port() -> int:
 
 
 def queues() -> str:
-    return "".join(f'[[queue]]\nname = "{name}"\nmax_depth = 1000000\n' for name in QUEUES) + SMALL + PATIENT
+    return (
+        "".join(f'[[queue]]\nname = "{name}"\nmax_depth = 1000000\n' for name in QUEUES)
+        + SMALL
+        + BOUND
+        + HASTY
+        + PATIENT
+    )
 
 
 def text_of(message: Any) -> Any:

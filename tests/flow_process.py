@@ -19,11 +19,11 @@ _READY = "the flow is ready"
 
 
 def write_flow(folder: Path, nodes: str, connections: str, settings: str, files: dict[str, str]) -> Path:
-    """A flow's folder: `nodes` and `connections` have one in each line."""
+    """A flow's folder, which gives it its name: `nodes` and `connections` have one in each line."""
     folder.mkdir(parents=True, exist_ok=True)
     indented = "".join(f"  {line.strip()}\n" for line in nodes.strip().splitlines())
     wires = "".join(f"  - {line.strip()}\n" for line in connections.strip().splitlines())
-    text = f"flow: tested\n{settings.strip()}\nnodes:\n{indented}connections:\n{wires}"
+    text = f"flow: {folder.name}\n{settings.strip()}\nnodes:\n{indented}connections:\n{wires}"
     (folder / "flow.yaml").write_text(text)
     for name, content in files.items():
         (folder / name).write_text(content)

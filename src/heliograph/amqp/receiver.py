@@ -7,13 +7,23 @@ from heliograph.amqp.errors import InvalidField, ProtocolError
 from heliograph.amqp.events import Delivery, Event, Flowed, Transfers
 from heliograph.amqp.frames import Piece
 from heliograph.amqp.link import DEFAULT_MAX_MESSAGE_SIZE, Link
-from heliograph.amqp.performatives import MAX_UINT, RECEIVER, Attach, DeliveryState, Flow, ReceiverSettleMode, Transfer
+from heliograph.amqp.performatives import (
+    MAX_UINT,
+    RECEIVER,
+    Attach,
+    DeliveryState,
+    Flow,
+    Received,
+    ReceiverSettleMode,
+    Transfer,
+)
 
 if TYPE_CHECKING:
     from heliograph.amqp.session import Session
 
 LONGEST_TAG: Final = 32
 _MOST_PIECES: Final = 1024
+_BEGUN: Final = Received(section_number=0, section_offset=0)
 MOST_UNFINISHED: Final = 64 << 20  # bytes in messages of which more is to come, on one connection
 _MOST_DISCARDED: Final = 65536  # frames for a link that we have detached; more cannot have been on the way
 
@@ -77,6 +87,11 @@ class Receiver(Link):
         if not self.gone:
             settled = self.rcv_settle_mode == ReceiverSettleMode.FIRST
             self.session.dispositions.gather(RECEIVER, first, last, settled, state)
+
+    def begun(self, first: int, last: int) -> None:
+        """Tell the peer that the application has these now; no outcome yet."""
+        if not self.gone:
+            self.session.dispositions.gather(RECEIVER, first, last, False, _BEGUN)
 
     def leave(self) -> None:
         super().leave()

@@ -398,12 +398,20 @@ class Consumer(_Fetching):
         """Wait for messages as `receive` does, and take all that have arrived, but not more than `most`.
 
         Their bytes are read when an attribute is first looked at. One that expired after it was fetched is among them.
+        In a session that settles later, the server knows that the program has them when this returns.
         """
         core = self._core
         messages = core.next_run(most) or self._wait(timeout, lambda: core.next_run(most)) or []
-        if messages:
+        if messages and core.session.tells_what_it_has:
+            self._io.wait(self._tell)
+        elif messages:
             self._nudge()
         return messages
+
+    def _tell(self) -> Pending[None]:
+        self._core.pump()
+        self._io.write()
+        return resolved(None)
 
     def _wait(self, timeout: float | None, take: Callable[[], T | None]) -> T | None:
         """What `take` finds when something has arrived; None if nothing has."""

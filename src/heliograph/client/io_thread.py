@@ -144,6 +144,10 @@ class IoThread:
             call, arguments = posted.popleft()
             call(*arguments)
         # What came of it is written now, not in the next turn of the loop.
+        self.write()
+
+    def write(self) -> None:
+        """Write what there is to be written; to be called in the thread."""
         if self._network is not None:
             self._network.flush()
 

@@ -35,7 +35,13 @@ def test_the_server_says_what_it_can_do(scene):
     scene.host.failover = (Elsewhere("standby", 5673),)
     client = scene.amqp()
     (opened,) = client.take(Opened)
-    assert set(opened.open.offered_capabilities) == {"ANONYMOUS-RELAY", "DELAYED_DELIVERY", "SHARED-SUBS", SOLE}
+    assert set(opened.open.offered_capabilities) == {
+        "ANONYMOUS-RELAY",
+        "DELAYED_DELIVERY",
+        "SHARED-SUBS",
+        SOLE,
+        "heliograph:received",
+    }
     properties = opened.open.properties
     assert (properties["product"], properties["queue-prefix"], properties["topic-prefix"]) == (
         "heliograph",

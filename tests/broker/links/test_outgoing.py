@@ -155,6 +155,31 @@ def test_when_the_link_goes_its_default_outcome_counts(scene, client):
     assert decode_message(again.payload).delivery_count == 1
 
 
+@pytest.mark.parametrize("end", ["connection", "session", "lost"])
+def test_what_a_client_has_only_fetched_ahead_has_not_failed_with_it(scene, client, queue, end):
+    fill(client, "a", "b", "c")
+    other = scene.amqp("other")
+    link = other.receiver(Source("q", default_outcome=Released()))
+    first, second, _ = other.messages(link)
+    link.begun(first.number, second.number)
+    scene.run()
+    {"connection": other.engine.close, "session": link.session.end, "lost": other.lose}[end]()
+    again = [decode_message(delivery.payload) for delivery in client.messages(client.receiver("q"))]
+    assert [(message.body.value, message.delivery_count) for message in again] == [("a", 1), ("b", 1), ("c", 0)]
+
+
+def test_what_a_lost_client_had_gets_one_more_chance_than_the_threshold(scene, client):
+    """It may have had others in hand that killed it."""
+    queue = scene.queue("q2", backout_threshold=1)
+    client.send(client.sender("q2"), text("a"))
+    for turn in range(2):
+        assert queue.depth == 1
+        other = scene.amqp(f"other{turn}")
+        assert len(other.messages(other.receiver("q2"))) == 1
+        other.lose()
+    assert queue.depth == 0
+
+
 def test_a_lost_connection_is_a_failed_delivery(scene, client):
     other = scene.amqp("other")
     fill(client, "a")

@@ -3,13 +3,6 @@
 import pytest
 
 from heliograph.flow.database import Databases, DataSources
-from postgresql import running_postgresql
-
-
-@pytest.fixture(scope="session")
-def postgresql():
-    with running_postgresql() as url:
-        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -1,5 +1,7 @@
 """What ESQL asks of databases, with SQLite and PostgreSQL."""
 
+import subprocess
+import sys
 from datetime import date, datetime, time
 from decimal import Decimal
 
@@ -12,6 +14,7 @@ from heliograph.flow.esql.database_access import DatabaseError
 from heliograph.flow.values.bits import Bits
 from heliograph.flow.values.intervals import Interval, Qualifier
 from heliograph.flow.values.zone import GmtTime, GmtTimestamp, time_to_local, to_local
+from running import environment
 
 
 def add(databases, number, name="chair"):
@@ -218,3 +221,17 @@ def test_a_database_that_is_not_there_is_a_database_error(tmp_path):
 def test_sqlite_has_no_stored_procedures(tmp_path):
     with pytest.raises(DatabaseError, match="no stored procedures"):
         Databases(DataSources({}, tmp_path)).call("", "p", [], [], 0)
+
+
+def test_a_driver_that_is_not_installed_is_told_with_what_brings_it(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    sources = DataSources({"stock": "postgresql://nowhere/stock"}, tmp_path)
+    with pytest.raises(Problem, match=r"psycopg.*pip install 'heliograph\[postgresql\]'"):
+        sources.connect("stock")
+
+
+def test_a_flow_without_databases_does_without_their_libraries():
+    """They take longer to import than a small flow takes to start."""
+    code = "import sys, heliograph.flow.runner.groups; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], env=environment(), check=True, capture_output=True, text=True)
+    assert {"sqlalchemy", "psycopg", "xmlschema", "h11"}.isdisjoint(loaded.stdout.split())

@@ -315,7 +315,7 @@ def test_replies_that_are_kept_do_not_expire(tmp_path: Path) -> None:
     broker = Broker(tmp_path)
     broker.reply(broker.ask()["A"], 1)
     (expired,) = broker.store.due("PRICES", NOON.timestamp() + 60)
-    aggregate = broker.store.expire(expired.key)
+    aggregate = broker.store.expire(expired.key, b"late")
     assert aggregate is not None
     assert [(each.folder, each.reply and each.reply.expiry) for each in aggregate.replies] == [
         ("First", -1),

@@ -11,14 +11,7 @@ import pytest
 from flow_hands import CONFIG, PATIENCE, QUEUES, Desk, Running, queues
 from flow_process import FlowProcess, write_flow
 from heliograph.client import connect
-from postgresql import running_postgresql
 from running import servers
-
-
-@pytest.fixture(scope="session")
-def postgresql():
-    with running_postgresql() as url:
-        yield url
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +25,7 @@ def url(server):
     """The server's address; its queues are empty."""
     address = f"amqp://127.0.0.1:{server.port_of('amqp')}"
     with connect(address) as connection, connection.session() as session:
-        for name in (*QUEUES, "SMALL", "PATIENT", "SYSTEM.DEAD.LETTER.QUEUE"):
+        for name in (*QUEUES, "SMALL", "BOUND", "HASTY", "PATIENT", "SYSTEM.DEAD.LETTER.QUEUE"):
             consumer = session.consumer(name)
             while consumer.receive(0) is not None:
                 pass
@@ -48,14 +41,17 @@ def desk(url):
 
 
 @pytest.fixture
-def flow(tmp_path, url):
+def flow(tmp_path, url, monkeypatch):
     """Runs a flow while the block lasts: `with flow(nodes, connections): ...`."""
+    monkeypatch.setattr("heliograph.flow.runner.taking.WAIT", 0.02)  # so that it stops quickly
+    monkeypatch.setattr("heliograph.flow.runner.http_input.WAIT", 0.02)
 
     @contextmanager
     def run(
         nodes: str, connections: str, settings: str = "", *, check: bool = True, **options: Any
     ) -> Iterator[Running]:
-        folder = write_flow(tmp_path / "flow", nodes, connections, settings, options.pop("files", {}))
+        name = options.pop("name", "tested")
+        folder = write_flow(tmp_path / name, nodes, connections, settings, options.pop("files", {}))
         running = Running()
         arguments = (folder, tmp_path / "state", url)
         thread = threading.Thread(target=running.run, args=arguments, kwargs=options, daemon=True)
@@ -79,9 +75,14 @@ def flow_process(tmp_path):
     started: list[FlowProcess] = []
 
     def start(
-        url: str, nodes: str, connections: str, settings: str = "", files: dict[str, str] | None = None
+        url: str,
+        nodes: str,
+        connections: str,
+        settings: str = "",
+        files: dict[str, str] | None = None,
+        name: str = "tested",
     ) -> FlowProcess:
-        folder = write_flow(tmp_path / "flow", nodes, connections, settings, files or {})
+        folder = write_flow(tmp_path / name, nodes, connections, settings, files or {})
         process = FlowProcess(folder, tmp_path / "state", url)
         started.append(process)
         return process

@@ -2,7 +2,7 @@
 
 import pytest
 
-from flow_hands import CONFIG, Desk, free_port, queues
+from flow_hands import CONFIG, Desk, free_port, queues, soon
 from heliograph.flow.database import Databases, DataSources
 from running import servers
 
@@ -140,17 +140,16 @@ DEATHS = {
 
 @pytest.mark.parametrize(("function", "moment"), DEATHS.values(), ids=list(DEATHS))
 def test_a_flow_that_dies_between_the_phases_does_everything_once(
-    flow_process, url, desk, coordinated, monkeypatch, function, moment
+    flow, flow_process, url, desk, coordinated, monkeypatch, function, moment
 ):
     desk.put("IN", *letters(5))
     monkeypatch.setenv("FLOW_DIES", f"{function} {moment}")
     dying = flow_process(url, NODES, WIRES, coordinated.settings, FILES)
     assert dying.process.wait(20) != 0
-    monkeypatch.delenv("FLOW_DIES")
-    flow_process(url, NODES, WIRES, coordinated.settings, FILES)
-    assert sorted(desk.bodies("OUT", 5)) == letters(5)
-    desk.put("IN", "<n>99</n>")
-    assert desk.bodies("OUT") == ["<n>99</n>"]
+    with flow(NODES, WIRES, coordinated.settings, files=FILES):
+        assert sorted(desk.bodies("OUT", 5)) == letters(5)
+        desk.put("IN", "<n>99</n>")
+        assert desk.bodies("OUT") == ["<n>99</n>"]
     assert coordinated.numbers() == [0, 1, 2, 3, 4, 99]
     assert prepared(coordinated) == []
 
@@ -158,7 +157,7 @@ def test_a_flow_that_dies_between_the_phases_does_everything_once(
 def test_a_server_that_is_killed_under_a_coordinated_flow_loses_and_doubles_nothing(
     flow_process, coordinated, tmp_path
 ):
-    count = 400
+    count = 200
     port = free_port()
     config = CONFIG.format(port=port) + queues() + f'[storage]\ndirectory = "{tmp_path}/data"\n'
     url = f"amqp://127.0.0.1:{port}"
@@ -168,8 +167,7 @@ def test_a_server_that_is_killed_under_a_coordinated_flow_loses_and_doubles_noth
         desk.put("IN", *[f"<n>{number + 100}</n>" for number in range(count)])
         flow_process(url, NODES, WIRES, coordinated.settings, FILES)
         for part in (1, 2):
-            while len(coordinated.numbers()) < part * count // 4:
-                pass
+            soon(lambda part=part: len(coordinated.numbers()) >= part * count // 4)
             server.kill()
             desk.close()
             server = serve(config)
@@ -179,6 +177,23 @@ def test_a_server_that_is_killed_under_a_coordinated_flow_loses_and_doubles_noth
         desk.close()
     expected = [number + 100 for number in range(count)]
     assert sorted(int(body.removeprefix("<n>").removesuffix("</n>")) for body in bodies) == expected
-    while prepared(coordinated):
-        pass
+    soon(lambda: not prepared(coordinated))
     assert coordinated.numbers() == expected
+
+
+@pytest.mark.parametrize("how", ["plain", "coordinated"])
+def test_messages_wait_for_a_database_that_is_restarted(flow, desk, coordinated, postgresql_server, caplog, how):
+    settings = coordinated.settings if how == "coordinated" else coordinated.settings.replace("coordinated: yes\n", "")
+    with flow(NODES, WIRES, settings, files=FILES):
+        desk.put("IN", "<n>1</n>")
+        desk.get("OUT")
+        postgresql_server.stop()
+        try:
+            desk.put("IN", "<n>2</n>", "<n>3</n>")
+            soon(lambda: "waiting for a database" in caplog.text)
+        finally:
+            postgresql_server.start()
+        assert desk.bodies("OUT", 2) == ["<n>2</n>", "<n>3</n>"]
+    coordinated.databases.reconnect("stock")
+    assert coordinated.numbers() == [1, 2, 3]
+    assert desk.rest("SYSTEM.DEAD.LETTER.QUEUE") == []

@@ -130,3 +130,63 @@ def test_a_file_is_replaced_as_a_whole(tmp_path):
 def test_a_file_stays_in_its_folder(tmp_path, name):
     with pytest.raises(Problem, match="is not the name of a file"):
         write_file(WriteFile(str(tmp_path), name, b"", False, "node"))
+
+
+def test_a_file_that_still_grows_is_left_until_it_stays_as_it_is(flow, desk, tmp_path):
+    folder = tmp_path / "inbox"
+    folder.mkdir()
+    nodes = f"in: {{type: FileInput, directory: {folder}, interval: 0.3}}\nout: {{type: QueueOutput, queue: OUT}}"
+    parts = [str(number) for number in range(50)]
+    with flow(nodes, "in.out -> out"):
+        with (folder / "two words.txt").open("w") as file:
+            for part in parts:
+                file.write(part)
+                file.flush()
+                time.sleep(0.02)
+        assert desk.bodies("OUT") == ["".join(parts)]
+        wait_for(folder / "processed/two words.txt")
+
+
+def test_two_runs_of_one_flow_share_a_folder(flow, desk, tmp_path):
+    """The second must not take what the first has claimed for what a crash has left."""
+    folder = tmp_path / "inbox"
+    nodes = f"in: {{type: FileInput, directory: {folder}, interval: 0.01}}\nout: {{type: QueueOutput, queue: OUT}}"
+    with flow(nodes, "in.out -> out"):
+        (folder / ".claimed.tested.0.0.in/mine").write_text("in hand")
+        with flow(nodes, "in.out -> out"):
+            (folder / "b").write_text("new")
+            assert desk.bodies("OUT") == ["new"]
+        assert desk.rest("OUT") == []
+    with flow(nodes, "in.out -> out"):
+        assert desk.bodies("OUT") == ["in hand"]
+
+
+@pytest.mark.parametrize("kind", ["whole", "line", "delimited"])
+def test_a_record_that_is_too_large_fails_the_file(flow, desk, tmp_path, monkeypatch, caplog, kind):
+    monkeypatch.setattr("heliograph.flow.runner.file_input.LARGEST_RECORD", 1 << 20)
+    folder = tmp_path / "inbox"
+    folder.mkdir()
+    (folder / "a").write_bytes(b"x" * 3_000_000)
+    nodes = f"""
+in: {{type: FileInput, directory: {folder}, record: {kind}, delimiter: ";", interval: 0.01}}
+out: {{type: QueueOutput, queue: OUT}}
+"""
+    with flow(nodes, "in.out -> out"):
+        wait_for(folder / "failed/a")
+    assert "the record at offset 0 has more than 1 MB" in caplog.text
+    assert desk.rest("OUT") == []
+
+
+def test_a_file_that_cannot_be_read_fails(flow, desk, tmp_path, monkeypatch, caplog):
+    folder = tmp_path / "inbox"
+    folder.mkdir()
+    (folder / "a").write_text("x")
+
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("heliograph.flow.runner.file_input.records", refuse)
+    nodes = f"in: {{type: FileInput, directory: {folder}, interval: 0.01}}\nout: {{type: QueueOutput, queue: OUT}}"
+    with flow(nodes, "in.out -> out"):
+        wait_for(folder / "failed/a")
+    assert "cannot read a: " in caplog.text

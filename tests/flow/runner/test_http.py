@@ -2,8 +2,12 @@
 
 import http.client
 import socket
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
+from flow_hands import soon
+from heliograph.flow.runner.http_input import Requests
 
 ECHO = """
 in: {type: HttpInput, path: /echo, timeout: 5}
@@ -81,3 +85,53 @@ def test_a_port_that_is_taken_is_told(flow):
         port = taken.getsockname()[1]
         with flow(ECHO, WIRES, f"http: {{port: {port}}}", files=FILES, check=False) as running:
             assert f"cannot listen on 127.0.0.1:{port}" in str(running.problem)
+
+
+def test_a_body_that_is_too_large_is_refused_before_it_is_read(flow):
+    with (
+        flow(ECHO, WIRES, SETTINGS, files=FILES) as running,
+        socket.create_connection(("127.0.0.1", running.port), 20) as raw,
+    ):
+        raw.sendall(b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n")
+        assert raw.recv(100).startswith(b"HTTP/1.1 413")
+
+
+def test_a_body_that_does_not_say_how_large_it_is_has_the_same_limit(flow, monkeypatch):
+    monkeypatch.setattr("heliograph.flow.runner.http_server.LARGEST_BODY", 10)
+    with (
+        flow(ECHO, WIRES, SETTINGS, files=FILES) as running,
+        socket.create_connection(("127.0.0.1", running.port), 20) as raw,
+    ):
+        raw.sendall(b"POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nb\r\n12345678901\r\n")
+        assert raw.recv(100).startswith(b"HTTP/1.1 413")
+
+
+def test_a_request_that_does_not_come_to_its_end_is_given_up(flow, monkeypatch):
+    monkeypatch.setattr("heliograph.flow.runner.http_server._LONGEST_READ", 0.1)
+    with (
+        flow(ECHO, WIRES, SETTINGS, files=FILES) as running,
+        socket.create_connection(("127.0.0.1", running.port), 20) as raw,
+    ):
+        raw.sendall(b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab")
+        assert raw.recv(100).startswith(b"HTTP/1.1 408")
+
+
+def test_requests_at_the_same_time_get_their_own_answers(flow):
+    with (
+        flow(ECHO, WIRES, SETTINGS + "\nadditional_instances: 2", files=FILES) as running,
+        ThreadPoolExecutor(10) as pool,
+    ):
+        bodies = [str(number).encode() for number in range(50)]
+        answers = pool.map(lambda body: ask(running.port, "POST", "/echo", body), bodies)
+        assert [answer[1] for answer in answers] == bodies
+
+
+def test_what_was_asked_before_a_flow_stops_is_answered(flow, monkeypatch):
+    asked_for, handle = [], Requests.handle
+    monkeypatch.setattr(Requests, "handle", lambda self, request: asked_for.append(request) or handle(self, request))
+    slow = {"check.py": "import time\ndef process(message):\n    time.sleep(0.2)\n    return message\n"}
+    with ThreadPoolExecutor(4) as pool, flow(ECHO, WIRES, SETTINGS, files=slow) as running:
+        asked = [pool.submit(ask, running.port, "POST", "/echo", b"x") for _ in range(4)]
+        soon(lambda: len(asked_for) == 4)
+        running.stop.set()
+        assert [answer.result()[:2] for answer in asked] == [(200, b"x")] * 4

@@ -2,15 +2,20 @@
 
 import os
 import signal
+import threading
 from pathlib import Path
 
 import pytest
 
-from flow_hands import CONFIG, Desk, free_port, queues
+from flow_hands import CONFIG, Desk, free_port, queues, soon
+from flow_process import write_flow
+from heliograph.errors import Problem
+from heliograph.flow.definition.loading import load_flow
+from heliograph.flow.runner import groups
 from heliograph.flow.runner.management import management
 from running import servers
 
-COUNT = 1000
+COUNT = 600
 NODES = "in: {type: QueueInput, queue: IN}\nout: {type: QueueOutput, queue: OUT}"
 SETTINGS = "commit_count: 20\nadditional_instances: %d"
 
@@ -22,20 +27,44 @@ def depth(desk: Desk, queue: str) -> int:
 def wait_for_progress(desk: Desk, more: int) -> None:
     """Until the flow has put so many more messages."""
     before = depth(desk, "OUT")
-    while depth(desk, "OUT") < min(COUNT, before + more):
-        pass
+    soon(lambda: depth(desk, "OUT") >= min(COUNT, before + more))
 
 
-@pytest.mark.parametrize("instances", [1, 3])
-def test_a_flow_that_is_killed_again_and_again_passes_on_every_message_once(flow_process, url, desk, instances):
+def test_a_flow_that_is_killed_again_and_again_passes_on_every_message_once(flow, flow_process, url, desk):
     desk.put("IN", *map(str, range(COUNT)))
-    for _ in range(2):
+    for instances in (1, 3):
         process = flow_process(url, NODES, "in.out -> out", SETTINGS % (instances - 1))
         wait_for_progress(desk, 100)
         process.kill()
-    flow_process(url, NODES, "in.out -> out", SETTINGS % (instances - 1))
-    assert sorted(map(int, desk.bodies("OUT", COUNT))) == list(range(COUNT))
+    with flow(NODES, "in.out -> out", SETTINGS % 0):
+        assert sorted(map(int, desk.bodies("OUT", COUNT))) == list(range(COUNT))
     assert (desk.rest("OUT"), desk.rest("IN"), desk.rest("SYSTEM.DEAD.LETTER.QUEUE")) == ([], [], [])
+
+
+DEADLY = """
+import os, signal
+def process(message):
+    if message.body.bytes() == b"poison":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return message
+"""
+
+
+@pytest.mark.parametrize("queue", ["IN", "HASTY"])
+def test_a_message_that_kills_its_process_is_put_away_alone(flow, flow_process, url, desk, queue):
+    """It is tried in its batch, once more on its own, and never again. HASTY has a threshold of 1."""
+    nodes = f"in: {{type: QueueInput, queue: {queue}}}\nkill: {{type: Python, file: kill.py}}\n" + NODES.split("\n")[1]
+    arguments = (url, nodes, "in.out -> kill\nkill.out -> out", "commit_count: 20", {"kill.py": DEADLY})
+    desk.put(queue, *map(str, range(10)), "poison", *map(str, range(10, 50)))
+    deaths = 0
+    while not desk.rest("SYSTEM.DEAD.LETTER.QUEUE"):
+        process = flow_process(*arguments)
+        process.wait_until_ready()
+        soon(lambda process=process: process.process.poll() is not None or desk.rest("SYSTEM.DEAD.LETTER.QUEUE"))
+        deaths += process.process.poll() is not None
+    assert (desk.bodies("SYSTEM.DEAD.LETTER.QUEUE"), deaths) == (["poison"], 2)
+    with flow(*arguments[1:4], files={"kill.py": DEADLY}):
+        assert sorted(map(int, desk.bodies("OUT", 50))) == list(range(50))
 
 
 def test_a_flow_that_is_stopped_finishes_what_it_has_in_hand(flow_process, url, desk):
@@ -92,3 +121,15 @@ def test_execution_groups_share_the_work_and_one_that_dies_is_started_again(flow
     assert sorted(map(int, desk.bodies("OUT", COUNT))) == list(range(COUNT))
     process.out.wait_for("the flow is ready", 3)
     assert process.terminate() == 0
+
+
+def test_a_group_that_dies_at_once_again_and_again_is_given_up(tmp_path, url, monkeypatch):
+    monkeypatch.setattr(groups, "_MOST_DEATHS", 2)
+    monkeypatch.setattr(groups, "_FIRST_PAUSE", 0.01)
+    deadly = "import multiprocessing, os\nif multiprocessing.parent_process():\n    os._exit(7)\n"
+    nodes = NODES + "\nkill: {type: Python, file: kill.py}"
+    files = {"kill.py": deadly + "def process(message):\n    return message\n"}
+    wires = "in.out -> kill\nkill.out -> out"
+    folder = write_flow(tmp_path / "deadly", nodes, wires, "execution_groups: 2", files)
+    with pytest.raises(Problem, match=r"died 2 times in a row.*exit status 7"):
+        groups.run_groups(load_flow(folder), state=tmp_path, stop=threading.Event(), server=url)

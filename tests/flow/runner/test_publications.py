@@ -1,53 +1,68 @@
-"""Subscriptions with a flow: which publications come to a queue, and that the flow remembers who wants what."""
+"""Publications: subscribers of the server get them by topic, those of the flow by topic and content."""
+
+import struct
 
 import pytest
 
-from heliograph.client import Message
-from heliograph.lab.flows.messages import with_folders
+from flow_hands import text_of
+from heliograph.client import Message, Topic
+from paho_client import PahoClient
 
-NODES = "in: {type: QueueInput, queue: IN, domain: XML}\npublish: {type: Publication}"
+NODES = "in: {type: QueueInput, queue: IN, domain: XMLNSC, topic: prices/tin}\npublish: {type: Publication}"
 WIRES = "in.out -> publish"
 
 
-def command(name: str, body: bytes = b"", **values: str) -> Message:
-    """A message with a folder of publish/subscribe."""
-    envelope = with_folders({"psc": {"Command": name, "Topic": "prices", **values}}, body)
-    return Message(envelope.body, properties={"JMS_IBM_Format": envelope.format})
+def command(**psc: str) -> Message:
+    """A message for the Publication node itself."""
+    folder = "".join(f"<{name}>{value}</{name}>" for name, value in psc.items())
+    text = f"<psc>{folder}</psc>".encode()
+    text += b" " * (-len(text) % 4)
+    head = struct.pack(">4siiii8sii", b"RFH ", 2, 36 + 4 + len(text), 273, 1208, b" " * 8, 0, 1208)
+    properties = {"JMS_IBM_Format": "MQHRF2", "JMS_IBM_Encoding": 273}
+    return Message(head + struct.pack(">i", len(text)) + text, properties=properties)
 
 
-def price(amount: int) -> Message:
-    return command("Publish", b"<Price><Amount>%d</Amount></Price>" % amount)
+def price(amount: int) -> str:
+    return f"<Price><Amount>{amount}</Amount></Price>"
 
 
-def amounts(messages: list[Message]) -> list[int]:
-    return sorted(int(message.body.partition(b"<Amount>")[2].partition(b"<")[0]) for message in messages)
+def test_everybody_who_subscribes_to_the_topic_gets_it(flow, desk, server):
+    subscriber = desk.session.consumer(Topic("prices/+"))
+    with PahoClient().connect(server.port_of("mqtt")) as mqtt, flow(NODES, WIRES):
+        mqtt.subscribe("prices/#")
+        desk.put("IN", price(1))
+        assert mqtt.message().payload.decode() == price(1)
+        assert text_of(subscriber.receive(20)) == price(1)
+        assert desk.bodies("BOUND") == [price(1)]
 
 
-EXPENSIVE = {"QName": "OUT", "Filter": "Body.Price.Amount > 100"}
-
-
-def test_a_subscriber_gets_what_its_filter_lets_through(flow, desk):
-    desk.put("IN", command("RegSub", **EXPENSIVE), price(50), price(150), price(100), price(200))
+def test_a_subscriber_of_the_flow_gets_what_its_filter_lets_through(flow, desk):
+    wanted = {"Topic": "prices/+", "Filter": "Body.Price.Amount &gt; 100", "QName": "OUT"}
     with flow(NODES, WIRES):
-        assert amounts(desk.get("OUT", 2)) == [150, 200]
-    assert desk.rest("OUT") == []
+        desk.put(
+            "IN", command(Command="RegSub", **wanted), command(Command="RegSub", Topic="prices/tin", QName="OTHER")
+        )
+        desk.put("IN", price(250), price(50), price(101))
+        assert desk.bodies("OUT", 2) == [price(250), price(101)]
+        assert desk.bodies("OTHER", 3) == [price(250), price(50), price(101)]
+    with flow(NODES, WIRES):  # subscriptions outlive the process
+        desk.put("IN", price(300), command(Command="DeregSub", **wanted), price(400))
+        assert desk.bodies("OTHER", 2) == [price(300), price(400)]
+    assert desk.rest("OUT") == [price(300)]
 
 
-def test_a_subscriber_who_goes_gets_nothing_more(flow, desk):
-    subscriber = command("RegSub", QName="OTHER")
-    goes = command("DeregSub", **EXPENSIVE)
-    desk.put("IN", subscriber, command("RegSub", **EXPENSIVE), price(150), goes, price(200))
+def test_a_process_hears_of_subscribers_that_another_was_told_of(flow, desk):
+    other = NODES.replace("queue: IN", "queue: HELD")
+    with flow(NODES, WIRES, name="one"), flow(other, WIRES, name="two"):
+        desk.put("IN", command(Command="RegSub", Topic="prices/tin", QName="OUT"), price(1))
+        assert desk.bodies("OUT") == [price(1)]
+        desk.put("HELD", price(2))
+        assert desk.bodies("OUT") == [price(2)]
+
+
+@pytest.mark.parametrize("filter_", ["Body.Price.Amount &gt;", "Body.Price.Amount + 1 THEN"])
+def test_a_subscription_that_is_wrong_becomes_a_dead_letter_that_says_why(flow, desk, filter_):
     with flow(NODES, WIRES):
-        assert amounts(desk.get("OTHER", 2)) == [150, 200]
-    assert amounts(desk.get("OUT")) == [150]
-    assert desk.rest("OUT") == []
-
-
-@pytest.mark.parametrize("groups", [1, 2])
-def test_a_subscription_outlives_the_flow_and_holds_for_all_its_processes(flow, flow_process, url, desk, groups):
-    desk.put("IN", command("RegSub", **EXPENSIVE), price(101))
-    with flow(NODES, WIRES):
-        assert amounts(desk.get("OUT")) == [101]
-    flow_process(url, NODES, WIRES, f"execution_groups: {groups}").wait_until_ready()
-    desk.put("IN", *[price(amount) for amount in range(90, 110)])
-    assert amounts(desk.get("OUT", 9)) == list(range(101, 110))
+        desk.put("IN", command(Command="RegSub", Topic="prices/tin", QName="OUT", Filter=filter_))
+        (letter,) = desk.get("SYSTEM.DEAD.LETTER.QUEUE")
+    assert "expected" in letter.annotations["x-opt-dead-letter-reason"]

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from flow_hands import soon
 from heliograph.client import Message, Queue
 from heliograph.flow.runner.management import management
 
@@ -84,8 +85,7 @@ def test_a_dead_letter_says_why(flow, desk):
 def test_a_dead_letter_of_a_flow_can_be_sent_back(flow, desk):
     desk.put("IN", "bad")
     with flow(CHECK, "in.out -> check\ncheck.out -> out", files=FILES):
-        while not desk.rest("SYSTEM.DEAD.LETTER.QUEUE"):
-            pass
+        soon(lambda: desk.rest("SYSTEM.DEAD.LETTER.QUEUE"))
     assert management(desk.session, "queue-redrive", name="SYSTEM.DEAD.LETTER.QUEUE")["moved"] == 1
     assert desk.bodies("IN") == ["bad"]
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 IDLE_TIMEOUT = 60_000
 """Milliseconds of silence after which a client is taken for dead; one that has nothing to say sends empty frames."""
 SOLE_CONNECTION = "sole-connection-for-container"
-_OFFERED = ("ANONYMOUS-RELAY", "DELAYED_DELIVERY", "SHARED-SUBS", SOLE_CONNECTION)
+HEEDS_RECEIVED = "heliograph:received"
+"""A client that is lost has failed with what it said it has `received`, if it wants the rest released."""
+_OFFERED = ("ANONYMOUS-RELAY", "DELAYED_DELIVERY", "SHARED-SUBS", SOLE_CONNECTION, HEEDS_RECEIVED)
 
 
 class Elsewhere(NamedTuple):

@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from heliograph.amqp.performatives import DeliveryState, SenderSettleMode, TransactionalState
+from heliograph.amqp.performatives import DeliveryState, Received, SenderSettleMode, TransactionalState
 from heliograph.amqp.sender import Sender
 from heliograph.broker.links.departure import Departure
 from heliograph.broker.links.states import error_of, outcome_of
 from heliograph.broker.queues.consumer import Selector
 from heliograph.broker.queues.entry import Entry
-from heliograph.broker.queues.outcome import ACCEPTED, FAILED, RELEASED, Outcome
+from heliograph.broker.queues.outcome import ACCEPTED, LOST, RELEASED, Outcome
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import Refusal
 
@@ -18,15 +18,18 @@ if TYPE_CHECKING:
 
 # What a message is taken to have before any has been sent: with little known, little is taken out of the queue at once.
 _GUESS = 512 << 10
+_ALL = 1 << 64
 
 
 class Outgoing:
     """A link on which a client receives: a consumer or browser of one queue."""
 
     __slots__ = (
+        "_begun",
         "_default",
         "_presettled",
         "_size",
+        "_spares",
         "_subscription",
         "_unsettled",
         "browse",
@@ -60,6 +63,10 @@ class Outgoing:
         self._unsettled: dict[int, Entry] = {}
         default = outcome_of(link.source.default_outcome) if link.source is not None else None
         self._default: Outcome = default or RELEASED
+        self._spares = default == RELEASED
+        """Whether the client wants messages that it has only fetched ahead released, even if it is lost."""
+        self._begun = -1
+        """The last that its application has, as far as it says so. Messages reach an application in their order."""
 
     # For the queue
 
@@ -121,6 +128,8 @@ class Outgoing:
         outcome = outcome_of(state)
         if outcome is None:
             if not settled:
+                if isinstance(state, Received):
+                    self._begun = max(self._begun, last)
                 return
             outcome = self._default
         entries = self._take(first, last)
@@ -141,7 +150,9 @@ class Outgoing:
         """The link is no more: what was not settled goes back."""
         self.queue.remove_consumer(self)
         if self._unsettled:
-            entries = list(self._unsettled.values())
-            self._unsettled = {}
-            self.queue.settle(entries, FAILED if how is Departure.LOST else self._default, consumer=self)
+            unsettled, self._unsettled = self._unsettled, {}
+            begun = _ALL if how is Departure.LOST and not self._spares else self._begun
+            self.queue.settle([entry for number, entry in unsettled.items() if number <= begun], LOST, consumer=self)
+            rest = [entry for number, entry in unsettled.items() if number > begun]
+            self.queue.settle(rest, self._default, consumer=self)
         return self._subscription is not None and self._subscription.left(self.queue, how)

@@ -12,6 +12,8 @@ class Outcome(NamedTuple):
     """It cannot be used: it becomes a dead letter."""
     failed: bool = False
     """It goes back to its place, and the attempt counts; otherwise it is as if it had not been delivered."""
+    lost: bool = False
+    """The consumer was lost with it, and perhaps with others that it had in hand: so nobody is sure that it failed."""
     undeliverable_here: bool = False
     """It goes back, but this consumer does not get it again."""
     reason: str = ""
@@ -21,6 +23,7 @@ class Outcome(NamedTuple):
 ACCEPTED = Outcome(accepted=True)
 RELEASED = Outcome()
 FAILED = Outcome(failed=True)
+LOST = Outcome(failed=True, lost=True)
 UNDELIVERABLE_HERE = Outcome(failed=True, undeliverable_here=True)
 
 

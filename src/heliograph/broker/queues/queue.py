@@ -329,7 +329,9 @@ class Queue:
         if outcome.rejected:
             dead, reason = entries, outcome.reason or "rejected"
         elif threshold and outcome.failed:
-            dead, reason = [entry for entry in entries if entry.deliveries >= threshold], "backout threshold reached"
+            # Whoever died had one message in hand that killed him, perhaps, and others that did nothing to him.
+            most = threshold + outcome.lost
+            dead, reason = [entry for entry in entries if entry.deliveries >= most], "backout threshold reached"
         else:
             dead, reason = [], ""
         if dead and dead_letters.bury(self._queues, self, dead, reason, backed_out=not outcome.rejected):

@@ -43,6 +43,12 @@ def settle(fetched: Fetched, deliveries: list[Delivery], state: DeliveryState) -
     link.settle(first, last, state)
 
 
+def begun(fetched: Fetched, deliveries: list[Delivery]) -> None:
+    """Tell the peer that the application has these: they have failed if it dies now, and those behind them have not."""
+    if fetched.link is not None:
+        fetched.link.begun(deliveries[0].number, deliveries[-1].number)
+
+
 def take_all(queue: deque[Delivery]) -> list[Delivery]:
     """Empty a queue that another thread may be filling."""
     return [queue.popleft() for _ in range(len(queue))]

@@ -118,7 +118,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
         subscription = self.subscription
         return self.session.engine.attach_receiver(
             subscription.link_name,
-            subscription.source(self.connection.address_of),
+            subscription.source(self.connection.address_of, tells=self.session.tells_what_it_has),
             target=Target(),
             snd_settle_mode=subscription.settle_mode(self.session.mode),
             desired_capabilities=subscription.desired,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from heliograph.amqp import Accepted, Delivery, DeliveryState, Error, Session
 from heliograph.client.core.acknowledging import Acknowledge
-from heliograph.client.core.fetched import FAILED, Fetched, settle
+from heliograph.client.core.fetched import FAILED, Fetched, begun, settle
 from heliograph.client.core.pending import Pending, all_of, start
 from heliograph.client.core.reaching import Interrupted
 from heliograph.client.core.receiving import ReceiverEnd
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from heliograph.client.core.link_end import LinkEnd
 
 _ACCEPTED = Accepted()
+_SETTLED_LATER = frozenset({Acknowledge.CLIENT, Acknowledge.INDIVIDUAL, Acknowledge.TRANSACTED})
+HEEDS_RECEIVED = "heliograph:received"
+"""What a server offers that counts only those messages as failed which a lost client said it has received."""
 
 
 class SessionCore:
@@ -230,10 +233,17 @@ class SessionCore:
         """What marks messages of this session as part of its unit of work, if it has one."""
         return None if self.transaction is None else self.transaction.state()
 
+    @property
+    def tells_what_it_has(self) -> bool:
+        """Whether the server is told what the application has received, long before it hears what became of it."""
+        return self.mode in _SETTLED_LATER and HEEDS_RECEIVED in self.connection.capabilities
+
     def taken(self, fetched: Fetched, deliveries: list[Delivery]) -> None:
         """The application received these."""
         if deliveries[0].settled:
             return
+        if self.tells_what_it_has:
+            begun(fetched, deliveries)
         match self.mode:
             case Acknowledge.AUTO | Acknowledge.DUPS_OK:
                 settle(fetched, deliveries, _ACCEPTED)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from heliograph.amqp import (
     Modified,
     Receiver,
+    Released,
     Source,
 )
 from heliograph.amqp.performatives import DistributionMode, Durability, ExpiryPolicy, SenderSettleMode
@@ -35,8 +36,10 @@ class Subscription:
     reserved: tuple[str, bool, bool, int] | None = None
     """What `SubscriptionNames` knows a named subscription by."""
 
-    def source(self, address_of: Callable[[Destination], str]) -> Source:
-        """The source to attach to."""
+    def source(self, address_of: Callable[[Destination], str], *, tells: bool) -> Source:
+        """The source to attach to. `tells`: the server will hear what the application has received."""
+        # Then what was only fetched ahead has not failed when the link is lost.
+        fate = Released() if tells else Modified(delivery_failed=True)
         capabilities = [self.place.capability]
         if self.shared:
             capabilities.append("shared")
@@ -48,7 +51,7 @@ class Subscription:
             expiry_policy=ExpiryPolicy.NEVER if self.durable else ExpiryPolicy.LINK_DETACH,
             distribution_mode=DistributionMode.COPY if self.browse or self.durable else None,
             filter=self._filters() or None,
-            default_outcome=Modified(delivery_failed=True),
+            default_outcome=fate,
             outcomes=OUTCOMES,
             capabilities=tuple(capabilities),
         )

@@ -20,11 +20,11 @@ CREATE TABLE IF NOT EXISTS request (
 );
 CREATE INDEX IF NOT EXISTS request_aggregate ON request (aggregate);
 CREATE TABLE IF NOT EXISTS unknown_reply (
-    reply_id BLOB PRIMARY KEY, name TEXT NOT NULL, until REAL NOT NULL, head TEXT NOT NULL, body BLOB NOT NULL
+    reply_id BLOB PRIMARY KEY, name TEXT NOT NULL, until REAL NOT NULL, head TEXT NOT NULL, body BLOB NOT NULL,
+    taken_by BLOB
 );
 """
 
-_BY_TIMEOUT = b"timeout"
 _PATIENCE = 60.0
 """Seconds to wait for another instance's unit of work."""
 
@@ -104,20 +104,21 @@ class SqliteAggregationStore:
             (envelope.message_id, name, until, head_of(envelope), envelope.body),
         )
 
-    def take_unknown(self, key: bytes) -> Envelope | None:
+    def take_unknown(self, key: bytes, occasion: bytes) -> Envelope | None:
         """Take out a reply that was kept."""
-        row = self._row("SELECT head, body FROM unknown_reply WHERE reply_id = ?", (key,))
-        if row is None:
+        row = self._row("SELECT head, body, taken_by FROM unknown_reply WHERE reply_id = ?", (key,))
+        if row is None or row[2] not in (None, occasion):
             return None
-        self._change("DELETE FROM unknown_reply WHERE reply_id = ?", (key,))
-        return envelope_of(*row)
+        self._change("UPDATE unknown_reply SET taken_by = ? WHERE reply_id = ?", (occasion, key))
+        return envelope_of(row[0], row[1])
 
     # Time
 
     def due(self, name: str, now: float) -> list[Expired]:
         """What has timed out by now: unknown replies first, which may still complete an aggregation."""
         unknown = self._connection.execute(
-            "SELECT reply_id FROM unknown_reply WHERE name = ? AND until <= ? ORDER BY until", (name, now)
+            "SELECT reply_id FROM unknown_reply WHERE name = ? AND until <= ? AND taken_by IS NULL ORDER BY until",
+            (name, now),
         )
         found = [Expired(False, key) for (key,) in unknown]
         late = self._connection.execute(
@@ -126,13 +127,14 @@ class SqliteAggregationStore:
         )
         return found + [Expired(True, key) for (key,) in late]
 
-    def expire(self, aggregate: bytes) -> Aggregate | None:
+    def expire(self, aggregate: bytes, occasion: bytes) -> Aggregate | None:
         """End an aggregation as it is."""
         row = self._row("SELECT ended_by FROM aggregate WHERE id = ?", (aggregate,))
-        return self._end(aggregate, _BY_TIMEOUT) if row is not None and row[0] is None else None
+        return self._end(aggregate, occasion) if row is not None and row[0] in (None, occasion) else None
 
     def forget(self, before: float) -> None:
-        """Forget old aggregations that have ended."""
+        """Forget what is old and has ended."""
+        self._change("DELETE FROM unknown_reply WHERE taken_by IS NOT NULL AND until < ?", (before,))
         old = "SELECT id FROM aggregate WHERE ended_by IS NOT NULL AND began < ?"
         if self._connection.execute(f"{old} LIMIT 1", (before,)).fetchone() is None:
             return

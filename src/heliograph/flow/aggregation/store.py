@@ -2,8 +2,8 @@
 
 Everything is keyed by identifiers that come out the same if a message is taken again, so that doing a step twice is
 doing it once. Commit the store *before* the messages of the same unit of work: if the program dies in between, the
-message comes again, and the step finds what it did. For time-outs it is the other way round (nothing comes again):
-send first, then commit.
+message comes again, and the step finds what it did. That holds for time-outs, too: a message has to be the occasion of
+each, which says by its identifier whether it is the one that ended the aggregation, or another about the same.
 """
 
 from dataclasses import dataclass
@@ -75,16 +75,16 @@ class AggregationStore(Protocol):
     def due(self, name: str, now: float) -> list[Expired]:
         """What has timed out by now, oldest first."""
 
-    def expire(self, aggregate: bytes) -> Aggregate | None:
-        """End an aggregation as it is; None if it has ended by itself."""
+    def expire(self, aggregate: bytes, occasion: bytes) -> Aggregate | None:
+        """End an aggregation as it is; None if it has ended otherwise than on this occasion."""
 
-    def take_unknown(self, key: bytes) -> Envelope | None:
-        """Take out a reply that was kept; None if it is not there any more."""
+    def take_unknown(self, key: bytes, occasion: bytes) -> Envelope | None:
+        """Take out a reply that was kept; None if it is not there, or was taken out on another occasion."""
 
     def forget(self, before: float) -> None:
-        """Forget aggregations that began before this time and have ended.
+        """Forget aggregations that began before this time and have ended, and unknown replies that were taken out.
 
-        Until then they are remembered, in case their last reply comes again.
+        Until then they are remembered, in case what ended them comes again.
         """
 
     @property

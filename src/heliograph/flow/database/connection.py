@@ -6,6 +6,9 @@ from typing import Any, Protocol
 from heliograph.flow.esql.database_access import DatabaseError, Rows
 
 NO_CONNECTION = "08001"
+NO_SUCH_SOURCE = "IM002"
+LOST = ("08", "57P")
+"""How the states begin of databases that cannot be reached, or are shutting down."""
 NOT_SUPPORTED = "HYC00"
 WRONG_PARAMETERS = "07002"
 WARNING = "01000"

@@ -3,13 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from heliograph.flow.database.connection import WARNING, Connection
+from heliograph.flow.database.connection import LOST, WARNING, Connection
 from heliograph.flow.database.sources import DataSources
 from heliograph.flow.esql.database_access import DatabaseError, Rows
 
 T = TypeVar("T")
-# The states of connections that are lost, or were ended by the database.
-_LOST = ("08", "57P")
 
 
 class Databases:
@@ -86,7 +84,7 @@ class Databases:
 
     def _may_try_again(self, source: str, connection: Connection, error: DatabaseError) -> bool:
         """A connection that was lost between units of work is made again without anybody's notice."""
-        if not error.state.startswith(_LOST) or connection.in_transaction:
+        if not error.state.startswith(LOST) or connection.in_transaction:
             return False
         self._connections.pop(source, None)
         connection.close()
@@ -174,7 +172,7 @@ class Committing:
         try:
             return statement(self._connection(source))
         except DatabaseError as error:
-            if error.state.startswith(_LOST) and source in self._connections:
+            if error.state.startswith(LOST) and source in self._connections:
                 self._connections.pop(source).close()
             raise
 

@@ -3,15 +3,17 @@
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
-
-from sqlalchemy import URL, create_engine, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from typing import TYPE_CHECKING, Any
 
 from heliograph.errors import Problem
 from heliograph.flow.database import postgresql, sqlite
-from heliograph.flow.database.connection import NO_CONNECTION, Connection
+from heliograph.flow.database.connection import NO_CONNECTION, NO_SUCH_SOURCE, Connection
 from heliograph.flow.esql.database_access import DatabaseError
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL
+
+# SQLAlchemy takes longer to import than all the rest of a small flow, and many flows have no database.
 
 EMBEDDED = "flow"
 """The file of the data source without a name."""
@@ -31,9 +33,13 @@ class DataSources:
 
     def __init__(self, sources: Mapping[str, str | None], state: Path) -> None:
         self._state = state
-        self._urls = {"": self._url("", None)} | {name: self._url(name, url) for name, url in sources.items()}
+        self._sources = {"": None, **sources}
+        self._urls = {name: self._url(name, url) for name, url in sources.items() if url}
 
-    def _url(self, name: str, text: str | None) -> URL:
+    def _url(self, name: str, text: str | None) -> "URL":
+        from sqlalchemy import URL, make_url  # noqa: PLC0415
+        from sqlalchemy.exc import ArgumentError  # noqa: PLC0415
+
         if not text:
             return URL.create("sqlite", database=str(self._state / f"{name or EMBEDDED}.db"))
         try:
@@ -53,30 +59,36 @@ class DataSources:
 
     def names(self) -> list[str]:
         """All that are declared."""
-        return [name for name in self._urls if name]
+        return [name for name in self._sources if name]
 
     def is_coordinated(self, name: str) -> bool:
         """Whether it can take part in a coordinated unit of work."""
         return self._find(name).get_backend_name() == "postgresql"
 
-    def _find(self, name: str) -> URL:
-        url = self._urls.get(name)
-        if url is None:
-            close = get_close_matches(name, self._urls, 1)
+    def _find(self, name: str) -> "URL":
+        if name not in self._sources:
+            close = get_close_matches(name, self.names(), 1)
             hint = f"; did you mean {close[0]}?" if close else f"; there are {', '.join(self.names()) or 'none'}"
-            raise DatabaseError(f"the flow has no data source {name}{hint}", NO_CONNECTION)
-        return url
+            raise DatabaseError(f"the flow has no data source {name}{hint}", NO_SUCH_SOURCE)
+        if name not in self._urls:
+            self._urls[name] = self._url(name, self._sources[name])
+        return self._urls[name]
 
     def connect(self, name: str) -> Connection:
-        """A new connection."""
+        """A new connection. `Problem` if the driver is not installed."""
+        from sqlalchemy import create_engine  # noqa: PLC0415
+
         url = self._find(name)
         kind = url.get_backend_name()
         if kind == "sqlite" and url.database and url.database != ":memory:":
             Path(url.database).parent.mkdir(parents=True, exist_ok=True)
         try:
             dialect = create_engine(url).dialect
-        except (NoSuchModuleError, ModuleNotFoundError) as error:
-            raise Problem(f"data source {name}: the driver for {kind} is not installed: {error}") from error
+        except ModuleNotFoundError as error:
+            raise Problem(
+                f"data source {name}: {kind} needs the package {error.name}, which is not installed; "
+                f"pip install 'heliograph[{kind}]' brings it"
+            ) from error
         words, options = dialect.create_connect_args(url)
         try:
             # The driver's own connection, without a pool: an instance keeps it, and a statement costs nothing more.

@@ -16,6 +16,8 @@ class Timer:
     node: str
     kind: str
     key: bytes
+    occasion: bytes = b"time"
+    """Why it is sent on: another occasion finds nothing left to do, and the same one again does the same again."""
 
 
 class Timekeeper(Node):

@@ -6,9 +6,9 @@ encoding, and its letters in the character set, that the header *before* it says
 
 import struct
 from collections.abc import Iterator
+from html import escape
 from typing import Any, NamedTuple
 from xml.parsers import expat
-from xml.sax.saxutils import escape
 
 from heliograph.flow.formats.charsets import charset
 from heliograph.flow.formats.elements import fill
@@ -237,7 +237,7 @@ def _folder_text(element: Element) -> str:
         return f"<{element.name}></{element.name}>" if empty else f"<{element.name} xsi:nil='true'></{element.name}>"
     kind, text = _untyped(value)
     attribute = f" dt='{kind}'" if kind else ""
-    return f"<{element.name}{attribute}>{escape(text)}</{element.name}>"
+    return f"<{element.name}{attribute}>{escape(text, quote=False)}</{element.name}>"
 
 
 def _untyped(value: Any) -> tuple[str, str]:

@@ -257,9 +257,9 @@ class AggregateReply(Timekeeper):
         store = _store(run.resources)
         assembly = self._assembly(run.origin)
         if timer.kind == "aggregate":
-            aggregate = store.expire(timer.key)
+            aggregate = store.expire(timer.key, timer.occasion)
             return (self._late, self._whole(aggregate)) if aggregate is not None else (None, assembly)
-        envelope = store.take_unknown(timer.key)
+        envelope = store.take_unknown(timer.key, timer.occasion)
         if envelope is None:
             return None, assembly
         match, aggregate = store.reply(self._aggregate, envelope)

@@ -72,7 +72,7 @@ class Coordination:
             except DatabaseError as problem:
                 if self._given_up():
                     raise
-                LOG.warning("unit %d of work waits for its database: %s", unit, problem)
+                LOG.warning("waiting for a database, to finish unit %d of work: %s", unit, problem)
                 time.sleep(_PAUSE)
             else:
                 return

@@ -1,13 +1,27 @@
-"""What a flow does because of the time: aggregations whose replies did not come."""
+"""What a flow does because of the time: aggregations whose replies did not come.
 
+What is due is not sent on at once: a message that says so is put into a queue of the flow's own, and that message is
+taken like any other. So a time-out is part of a unit of work, and comes again if the process dies in it. If the message
+was put twice, the second one finds nothing to do, because it is another occasion.
+"""
+
+import json
 import threading
 import time
 from datetime import datetime
+from uuid import uuid4
 
+from heliograph.client import Message
+from heliograph.client.problems import MessageFormat
 from heliograph.flow.engine.compiled import CompiledFlow
-from heliograph.flow.runner.units import Units
+from heliograph.flow.engine.outcome import LogEvent, Outcome, Result
+from heliograph.flow.engine.timers import Timer
+from heliograph.flow.runner.management import own_queue
+from heliograph.flow.runner.units import Refusals, Units, Verdict
 
 _INTERVAL = 0.5
+_AGAIN = 300.0
+"""Seconds after which a message about the same thing is put again, if that is still due."""
 _FORGET_EVERY = 3600.0
 _KEPT = 7 * 86400.0
 
@@ -20,21 +34,64 @@ class Expirer:
         self._units = units
         self._stop = stop
         self._forgotten = 0.0
+        self._told: dict[Timer, float] = {}
+        """What a message was put for, and when."""
+        self._refusals: dict[Timer, Refusals] = {}
+        self._looked = 0.0
+        queue = own_queue(units.outlet.plain, flow.definition.name, "TIMERS")
+        self._producer = units.outlet.plain.producer(queue)
+        self._consumer = units.outlet.work.consumer(queue, prefetch=1)
 
     def turn(self) -> None:
-        """Look once, then wait a moment."""
-        now = datetime.now()
-        resources = self._units.resources
-        for timer in self._flow.due(now, resources):
-            if self._stop.is_set():
-                return
-            outcome = self._flow.expire(timer, now, resources)
-            self._units.complete([outcome], lambda _: False)
+        """Look once, send on what is due, or wait a moment."""
+        if time.monotonic() - self._looked >= _INTERVAL:
+            self._look()
+            self._looked = time.monotonic()
+        for message in self._consumer.receive_many(1, _INTERVAL):
+            timer = _timer(message)
+            if timer is None or timer.node not in self._flow.definition.nodes:
+                event = LogEvent("", f"nothing in this flow waits for {message.body!r}", "warning")
+                self._units.complete([Outcome(Result.DONE, [], [event])], lambda _: False)
+            elif self._expire(timer) is Verdict.BACKED_OUT:
+                self._stop.wait(_INTERVAL)
+
+    def _look(self) -> None:
+        resources, now = self._units.resources, time.monotonic()
+        due = self._flow.due(datetime.now(), resources)
+        self._told = {timer: self._told[timer] for timer in due if timer in self._told}
+        for timer in due:
+            if now - self._told.get(timer, -_AGAIN) >= _AGAIN:
+                self._told[timer] = now
+                self._producer.send(_message(timer))
         if resources.aggregation is not None and time.time() - self._forgotten > _FORGET_EVERY:
             self._forgotten = time.time()
             resources.aggregation.forget(self._forgotten - _KEPT)
             resources.aggregation.commit()
-        self._stop.wait(_INTERVAL)
+
+    def _expire(self, timer: Timer) -> Verdict:
+        """Send on what has timed out; it is tried until it can be done."""
+        known = self._refusals.pop(timer, {})
+        outcome = self._flow.expire(timer, datetime.now(), self._units.resources, known or None)
+
+        def refused(again: dict[int, Refusals]) -> bool:
+            self._refusals[timer] = known | again[0]
+            return not again[0].keys() <= known.keys()
+
+        return self._units.complete([outcome], refused)
 
     def close(self) -> None:
-        """Nothing is kept."""
+        """Give back what was fetched ahead."""
+        self._consumer.close()
+
+
+def _message(timer: Timer) -> Message:
+    body = json.dumps({"node": timer.node, "kind": timer.kind, "key": timer.key.hex(), "occasion": uuid4().hex})
+    return Message(body)
+
+
+def _timer(message: Message) -> Timer | None:
+    try:
+        said = json.loads(message.body)
+        return Timer(said["node"], said["kind"], bytes.fromhex(said["key"]), bytes.fromhex(said["occasion"]))
+    except (MessageFormat, KeyError, TypeError, ValueError):
+        return None

@@ -3,24 +3,39 @@
 A file belongs to whoever has renamed it into a folder of his own; what a crash has left there is taken again.
 """
 
+import fcntl
 import os
 import re
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.outcome import LogEvent, Result
 from heliograph.flow.envelope import Envelope
+from heliograph.flow.runner.settings import MOST_INSTANCES
 from heliograph.flow.runner.units import Units, Verdict
 
 _CHUNK = 1 << 20
 _BATCH = 100
+_LOCK = ".lock"
 _ATTEMPTS = 3
+LARGEST_RECORD = 64 << 20
+"""Bytes of a record, which is in memory as a whole."""
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "0": "\0", "\\": "\\"}
+
+
+class RecordProblem(Problem):
+    """A file that cannot be taken apart into records."""
+
+
+class _Stopped(Exception):
+    """It is time to stop in the midst of a file; it is taken again from the beginning."""
 
 
 def delimiter_of(text: str) -> bytes:
@@ -35,10 +50,13 @@ def delimiter_of(text: str) -> bytes:
 
 def records(path: Path, kind: str, delimiter: bytes = b"\n", length: int = 0) -> Iterator[tuple[int, bytes]]:
     """The records of a file, each with its offset; a delimiter is no part of a record."""
-    if kind == "whole":
-        yield 0, path.read_bytes()
-        return
     with path.open("rb") as file:
+        if kind == "whole":
+            data = file.read(LARGEST_RECORD + 1)
+            if len(data) > LARGEST_RECORD:
+                raise _too_large(0)
+            yield 0, data
+            return
         if kind == "fixed":
             at = 0
             while data := file.read(length):
@@ -50,13 +68,21 @@ def records(path: Path, kind: str, delimiter: bytes = b"\n", length: int = 0) ->
 
 def _delimited(file: Any, delimiter: bytes, strip: bytes) -> Iterator[tuple[int, bytes]]:
     rest, at = b"", 0
-    while chunk := file.read(_CHUNK):
+    room = _CHUNK
+    while chunk := file.read(room):
         *whole, rest = (rest + chunk).split(delimiter)
         for record in whole:
             yield at, record.removesuffix(strip)
             at += len(record) + len(delimiter)
+        if len(rest) > LARGEST_RECORD:
+            raise _too_large(at)
+        room = max(_CHUNK, len(rest))  # so that a long record is not copied for every megabyte
     if rest:
         yield at, rest.removesuffix(strip)
+
+
+def _too_large(offset: int) -> RecordProblem:
+    return RecordProblem(f"the record at offset {offset} has more than {LARGEST_RECORD >> 20} MB")
 
 
 class FileTaker:
@@ -69,7 +95,6 @@ class FileTaker:
         self._units = units
         self._stop = stop
         self._directory = Path(properties["directory"])
-        self._claims = self._directory / f".claimed.{owner}"
         self._kind: str = properties["record"]
         self._delimiter = delimiter_of(properties["delimiter"])
         self._length: int = properties["length"]
@@ -77,12 +102,31 @@ class FileTaker:
             raise Problem(f"{node.place}: FileInput {node.name} with records of fixed length needs a length")
         if self._kind == "delimited" and not self._delimiter:
             raise Problem(f"{node.place}: FileInput {node.name} with delimited records needs a delimiter")
+        self._seen: dict[str, tuple[int, int]] = {}
+        """Size and time of the files that were there at the last look."""
+        self._told = ""
         try:
-            self._claims.mkdir(parents=True, exist_ok=True)
+            self._claims, self._lock = self._claims_folder(owner)
         except OSError as error:
             raise Problem(f"{node.place}: cannot use the folder {self._directory}: {error.strerror}") from error
-        for left in sorted(self._claims.iterdir()):
-            left.rename(self._directory / left.name)
+
+    def _claims_folder(self, owner: str) -> tuple[Path, IO[str]]:
+        """A folder that no running process uses. What those have left that do not run any more goes back."""
+        self._directory.mkdir(parents=True, exist_ok=True)
+        for number in range(MOST_INSTANCES):
+            folder = self._directory / (f".claimed.{owner}~{number}" if number else f".claimed.{owner}")
+            folder.mkdir(exist_ok=True)
+            lock = (folder / _LOCK).open("w")
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:  # the same flow runs twice
+                lock.close()
+                continue
+            for left in sorted(folder.iterdir()):
+                if left.name != _LOCK:
+                    left.rename(self._directory / left.name)
+            return folder, lock
+        raise Problem(f"{self._node.place}: more than {MOST_INSTANCES} processes use {self._directory}")
 
     def turn(self) -> None:
         """Take all files that are there, or wait until it is time to look again."""
@@ -93,25 +137,38 @@ class FileTaker:
             claimed = self._claim(name)
             if claimed is not None:
                 found = True
-                self._take(claimed)
+                try:
+                    self._take(claimed)
+                except _Stopped:
+                    return
         if not found:
             self._stop.wait(self._node.properties["interval"])
 
     def _names(self) -> list[str]:
-        """The oldest first."""
+        """Files that nobody is writing any more, as far as one can see; the oldest first."""
         pattern = self._node.properties["pattern"]
+        seen: dict[str, tuple[int, int]] = {}
         with os.scandir(self._directory) as entries:
-            files = [
-                (entry.stat().st_mtime_ns, entry.name)
-                for entry in entries
-                if entry.is_file() and not entry.name.startswith(".") and fnmatchcase(entry.name, pattern)
-            ]
+            for entry in entries:
+                if entry.name.startswith(".") or not fnmatchcase(entry.name, pattern) or not entry.is_file():
+                    continue
+                with suppress(FileNotFoundError):  # another instance was faster
+                    status = entry.stat()
+                    seen[entry.name] = (status.st_mtime_ns, status.st_size)
+        settled = time.time_ns() - int(self._node.properties["interval"] * 1e9)
+        files = [(at, name) for name, (at, size) in seen.items() if at < settled or self._seen.get(name) == (at, size)]
+        self._seen = seen
         return [name for _, name in sorted(files)]
 
     def _claim(self, name: str) -> Path | None:
         try:
             return (self._directory / name).rename(self._claims / name)
         except FileNotFoundError:  # another instance was faster
+            return None
+        except OSError as error:
+            if str(error) != self._told:  # once, and not every time that it is looked at
+                self._told = str(error)
+                self._units.log(LogEvent(self._node.name, f"cannot take {name}: {error}"))
             return None
 
     def _take(self, path: Path) -> None:
@@ -125,7 +182,7 @@ class FileTaker:
                     batch = []
             if batch:
                 well = self._process(batch) and well
-        except OSError as error:
+        except (OSError, RecordProblem) as error:
             self._units.log(LogEvent(self._node.name, f"cannot read {path.name}: {error}"))
             well = False
         self._put_away(path, "processed" if well else "failed")
@@ -146,6 +203,10 @@ class FileTaker:
     def _process(self, batch: list[Envelope]) -> bool:
         """False if any failed."""
         verdict, outcomes = self._units.process(self._node.name, batch)
+        while verdict is Verdict.LATER and not self._stop.is_set():
+            verdict, outcomes = self._units.process(self._node.name, batch)
+        if verdict is Verdict.LATER:
+            raise _Stopped
         if verdict is Verdict.DONE:
             return all(outcome.result is Result.DONE for outcome in outcomes)
         if len(batch) > 1:
@@ -164,3 +225,4 @@ class FileTaker:
 
     def close(self) -> None:
         """Nothing is claimed any more."""
+        self._lock.close()

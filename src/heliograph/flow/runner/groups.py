@@ -22,6 +22,9 @@ LOG = logging.getLogger("heliograph.flow")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _STEADY = 60.0
 """A process that has run for so many seconds has not kept dying."""
+_AT_ONCE = 15.0
+_MOST_DEATHS = 8
+"""A process that dies so often in a row, each time within so many seconds, does not get any further."""
 _LOOK = 0.25
 
 
@@ -32,7 +35,9 @@ class _Group:
     pipe: "Connection[Any, Any] | None" = None
     began: float = 0.0
     due: float = 0.0
-    pause: float = _FIRST_PAUSE
+    pause: float = 0.0
+    deaths: int = 0
+    """In a row, soon after it began."""
 
 
 def run_groups(
@@ -96,8 +101,17 @@ class _Watching:
             self._drain(group)
             if group.process.exitcode == _PROBLEM:
                 raise Problem(f"execution group {group.number} cannot run; its log says why")
-            group.pause = _FIRST_PAUSE if now - group.began > _STEADY else min(2 * group.pause, _LONGEST_PAUSE)
-            LOG.error("execution group %d ended (%s); it is started again", group.number, group.process.exitcode)
+            lived = now - group.began
+            group.deaths = group.deaths + 1 if lived < _AT_ONCE else 0
+            if group.deaths >= _MOST_DEATHS:
+                raise Problem(
+                    f"execution group {group.number} died {group.deaths} times in a row, each time within {_AT_ONCE:g} "
+                    f"seconds, at last with {_ending(group.process.exitcode)}; its log may say why"
+                )
+            group.pause = min(2 * group.pause, _LONGEST_PAUSE) if lived < _STEADY and group.pause else _FIRST_PAUSE
+            LOG.error(
+                "execution group %d ended (%s); it is started again", group.number, _ending(group.process.exitcode)
+            )
             group.process, group.due = None, now + group.pause
         if now >= group.due:
             self._start(group)
@@ -156,6 +170,11 @@ class _Watching:
 
 
 _PROBLEM = 3
+
+
+def _ending(status: int | None) -> str:
+    """An exit status for people."""
+    return f"signal {-status} ({signal.strsignal(-status)})" if status and status < 0 else f"exit status {status}"
 
 
 def _say_stop(pipe: "Connection[Any, Any]") -> None:

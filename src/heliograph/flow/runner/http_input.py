@@ -12,7 +12,7 @@ from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.effects import Respond
 from heliograph.flow.engine.outcome import LogEvent
 from heliograph.flow.envelope import Envelope
-from heliograph.flow.runner.http_server import Answer, Request, plain
+from heliograph.flow.runner.http_messages import Answer, Request, plain
 from heliograph.flow.runner.taking import WAIT
 from heliograph.flow.runner.units import Units, Verdict
 
@@ -58,10 +58,10 @@ class Requests:
             del self._waiting[identifier]
         return waiting.answer or plain(504, "The flow did not answer in time.")
 
-    def take(self, node: str) -> tuple[bytes, Request] | None:
-        """The next request for a node, or None after a moment."""
+    def take(self, node: str, wait: float) -> tuple[bytes, Request] | None:
+        """The next request for a node, or None after so many seconds."""
         try:
-            return self._queues[node].get(timeout=WAIT)
+            return self._queues[node].get(timeout=wait) if wait else self._queues[node].get_nowait()
         except queue.Empty:
             return None
 
@@ -95,10 +95,11 @@ class RequestTaker:
 
     def turn(self) -> None:
         """Take one request, or wait a moment."""
-        found = self._requests.take(self._node.name)
-        if found is None:
-            return
-        identifier, request = found
+        found = self._requests.take(self._node.name, WAIT)
+        if found is not None:
+            self._carry_out(*found)
+
+    def _carry_out(self, identifier: bytes, request: Request) -> None:
         if not self._requests.is_waiting(identifier):
             return
         verdict = Verdict.SINGLY
@@ -113,7 +114,9 @@ class RequestTaker:
         )
 
     def close(self) -> None:
-        """Nothing is kept."""
+        """Answer what has been asked already."""
+        while (found := self._requests.take(self._node.name, 0)) is not None:
+            self._carry_out(*found)
 
 
 def envelope_of(identifier: bytes, request: Request) -> Envelope:

@@ -6,43 +6,22 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 import h11
 
 from heliograph.errors import Problem
+from heliograph.flow.runner.http_messages import Answer, Request, plain
 
 LOG = logging.getLogger("heliograph.flow")
 MOST_CONNECTIONS = 200
 LARGEST_BODY = 64 << 20
 _IDLE = 30.0
+_LONGEST_READ = 60.0
+"""Seconds in which a request has to be there as a whole."""
 _ROOM = 1 << 16
 
 
-@dataclass(slots=True)
-class Request:
-    """A request as the flow gets it."""
-
-    method: str
-    path: str
-    query: str
-    headers: dict[str, str]
-    body: bytes
-    peer: str
-
-
-@dataclass(slots=True)
-class Answer:
-    """What is said to a request."""
-
-    status: int
-    body: bytes = b""
-    headers: dict[str, str] = field(default_factory=dict)
-
-
-def plain(status: int, text: str) -> Answer:
-    """An answer for people."""
-    return Answer(status, text.encode() + b"\n", {"Content-Type": "text/plain; charset=utf-8"})
+_TOO_LARGE = h11.RemoteProtocolError(f"a body has at most {LARGEST_BODY >> 20} MB", error_status_hint=413)
 
 
 class HttpServer:
@@ -81,7 +60,6 @@ class HttpServer:
     def _serve(self, connection: socket.socket) -> None:
         try:
             with connection:
-                connection.settimeout(_IDLE)
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._talk(connection)
         except (OSError, h11.RemoteProtocolError) as error:
@@ -97,6 +75,10 @@ class HttpServer:
         while not self._stopped.is_set():
             try:
                 request = self._read(connection, machine, peer)
+            except TimeoutError:
+                if machine.our_state is h11.SEND_RESPONSE:
+                    self._write(connection, machine, plain(408, "The request did not come in time."), close=True)
+                return
             except h11.RemoteProtocolError as error:
                 if machine.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
                     self._write(connection, machine, plain(error.error_status_hint, str(error)), close=True)
@@ -113,19 +95,25 @@ class HttpServer:
         head: h11.Request | None = None
         body: list[bytes] = []
         size = 0
+        end = 0.0
+        connection.settimeout(_IDLE)
         while True:
             event = machine.next_event()
             if event is h11.NEED_DATA:
+                if end:
+                    connection.settimeout(max(0.001, min(_IDLE, end - time.monotonic())))
                 if machine.they_are_waiting_for_100_continue:
                     go_on = h11.InformationalResponse(status_code=100, headers=[])
                     connection.sendall(machine.send(go_on) or b"")
                 machine.receive_data(connection.recv(_ROOM))
             elif isinstance(event, h11.Request):
                 head = event
+                end = time.monotonic() + _LONGEST_READ
+                _check_length(event)
             elif isinstance(event, h11.Data):
                 size += len(event.data)
                 if size > LARGEST_BODY:
-                    raise h11.RemoteProtocolError("the body is too large", error_status_hint=413)
+                    raise _TOO_LARGE
                 body.append(bytes(event.data))
             elif isinstance(event, h11.EndOfMessage) and head is not None:
                 return _request(head, b"".join(body), peer)
@@ -154,19 +142,31 @@ class HttpServer:
         connection.sendall(data + (machine.send(h11.EndOfMessage()) or b""))
 
     def stop(self) -> None:
-        """Accept nothing more, and wait a moment for answers that are on their way."""
+        """Accept nothing more. What was asked may still be answered."""
         self._stopped.set()
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         self._thread.join(1.0)
         with self._lock:
-            connections, threads = list(self._connections), list(self._threads)
+            connections = list(self._connections)
         for connection in connections:
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RD)
+
+    def wait(self, seconds: float) -> None:
+        """Wait for answers that are on their way."""
+        end = time.monotonic() + seconds
+        with self._lock:
+            threads = list(self._threads)
         for thread in threads:
-            thread.join(1.0)
+            thread.join(max(0.0, end - time.monotonic()))
+
+
+def _check_length(head: h11.Request) -> None:
+    for name, value in head.headers:
+        if name == b"content-length" and int(value) > LARGEST_BODY:
+            raise _TOO_LARGE
 
 
 def _request(head: h11.Request, body: bytes, peer: str) -> Request:

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -36,6 +37,8 @@ from heliograph.flow.runner.units import Units
 LOG = logging.getLogger("heliograph.flow")
 _SEVERITIES = {"error": logging.ERROR, "warning": logging.WARNING, "information": logging.INFO}
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0
+_STEADY = 60.0
+"""An instance that has worked for so many seconds is in good order."""
 
 
 @dataclass
@@ -79,6 +82,7 @@ class Instance:
     def _run(self) -> None:
         process, pause = self._process, _FIRST_PAUSE
         while not process.stop.is_set():
+            began = time.monotonic()
             try:
                 self._work()
             except (MessagingProblem, DatabaseError) as problem:
@@ -91,8 +95,8 @@ class Instance:
                 LOG.exception("%s stopped because of a mistake in this program, and starts again", self.name)
             finally:
                 self.ready.set()
+            pause = _FIRST_PAUSE if time.monotonic() - began > _STEADY else min(2 * pause, _LONGEST_PAUSE)
             process.stop.wait(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _give_up(self, problem: Problem) -> None:
         """Another attempt would end in the same way: the flow stops, and its user is told why."""
@@ -146,7 +150,9 @@ class Instance:
             token = UnitToken(outlet.work, outlet.plain, flow, self.name)
             coordination = Coordination(phases, token, process.abandon.is_set)
             coordination.recover(outlet.work)
-        return Units(process.flow, resources, databases, outlet, coordination, self._respond, self._log)
+        return Units(
+            process.flow, resources, databases, outlet, coordination, self._respond, self._log, process.stop.wait
+        )
 
     def _taking(self, units: Units) -> _Taking:
         process, node = self._process, self._node

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heliograph.client.blocking import Connection, Session
 from heliograph.client.problems import InvalidDestination
@@ -20,11 +20,13 @@ from heliograph.flow.engine.resources import Resources
 from heliograph.flow.nodes.subscriptions import SubscriptionRegistry
 from heliograph.flow.runner.connecting import connected
 from heliograph.flow.runner.http_input import Requests
-from heliograph.flow.runner.http_server import HttpServer
 from heliograph.flow.runner.instance import Instance, Process, start_all
 from heliograph.flow.runner.management import management
 from heliograph.flow.runner.settings import Settings, settings_of
 from heliograph.flow.runner.statistics import FlowStatistics
+
+if TYPE_CHECKING:
+    from heliograph.flow.runner.http_server import HttpServer
 
 LOG = logging.getLogger("heliograph.flow")
 _GRACE = 30.0
@@ -62,8 +64,9 @@ def run_flow(
     flow = compile_flow(definition, measured=measured)
     inputs = flow.inputs
     requests = Requests([node for node in inputs.values() if node.type == "HttpInput"])
-    registry = _registry(definition, state)
-    shared = Resources(properties=_properties(definition, group, settings), subscriptions=registry)
+    shared = Resources(
+        subscriptions=_subscriptions(definition, state), properties=_properties(definition, group, settings)
+    )
     process = Process(flow, settings, state, group, stop, shared, requests, thresholds, sources)
     instances = [
         Instance(process, node, number)
@@ -79,8 +82,6 @@ def run_flow(
         on_ready(http.port if http is not None else 0)
     _watch(definition.name, group, instances, stop, report, report_every)
     _finish(process, instances, http)
-    if registry is not None:
-        registry.close()
     total = _total(instances)
     if report is not None:
         report(total.line(definition.name, group, datetime.now().astimezone()))
@@ -88,12 +89,6 @@ def run_flow(
         if instance.problem is not None:
             raise instance.problem
     return total
-
-
-def _registry(definition: FlowDefinition, state: Path) -> SubscriptionRegistry | None:
-    """Subscriptions with Publication nodes outlive the flow, and all its processes have the same."""
-    publishes = any(node.type == "Publication" for node in definition.nodes.values())
-    return SubscriptionRegistry(state / "subscriptions.db") if publishes else None
 
 
 def with_queues_attributes(definition: FlowDefinition, connection: Connection) -> tuple[FlowDefinition, dict[str, int]]:
@@ -145,9 +140,17 @@ def _instances(node: NodeDefinition, settings: Settings, group: int) -> int:
     return settings.additional_instances + 1
 
 
-def _http(inputs: Mapping[str, NodeDefinition], requests: Requests, settings: Settings) -> HttpServer | None:
+def _subscriptions(definition: FlowDefinition, state: Path) -> SubscriptionRegistry | None:
+    if not any(node.type == "Publication" for node in definition.nodes.values()):
+        return None
+    return SubscriptionRegistry(state / "subscriptions.db")
+
+
+def _http(inputs: Mapping[str, NodeDefinition], requests: Requests, settings: Settings) -> "HttpServer | None":
     if not any(node.type == "HttpInput" for node in inputs.values()):
         return None
+    from heliograph.flow.runner.http_server import HttpServer  # noqa: PLC0415 - few flows need h11
+
     shared = settings.execution_groups > 1
     server = HttpServer(settings.http_address, settings.http_port, requests.handle, shared=shared)
     LOG.info("http: listening on %s:%d", settings.http_address, server.port)
@@ -165,7 +168,7 @@ def _watch(
             report(_total(instances).line(flow, group, datetime.now().astimezone()))
 
 
-def _finish(process: Process, instances: list[Instance], http: HttpServer | None) -> None:
+def _finish(process: Process, instances: list[Instance], http: "HttpServer | None") -> None:
     if http is not None:
         http.stop()
     end = time.monotonic() + _GRACE
@@ -174,6 +177,10 @@ def _finish(process: Process, instances: list[Instance], http: HttpServer | None
     process.abandon.set()
     for instance in instances:
         instance.thread.join(1.0)
+    if http is not None:
+        http.wait(1.0)
+    if process.resources.subscriptions is not None:
+        process.resources.subscriptions.close()
 
 
 def _total(instances: list[Instance]) -> FlowStatistics:

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,16 +21,15 @@ WAIT = 0.25
 """Seconds after which an instance that has nothing to do looks whether it shall stop."""
 _MANY_EFFECTS = 2000
 _MOST_REMEMBERED = 10000
-_LOST = 5
-"""So many deliveries of a message may have been lost with connections and processes, before it is under suspicion."""
+_SHARED = 1
+"""So many failures of a message may be those of another that was in the same batch; then it is taken alone."""
 
 
 class Attempts:
     """How often messages have failed in this flow. Shared by all instances of a process.
 
-    The server counts more: whatever was fetched ahead by a process that died has failed, too, in its eyes. And it
-    counts less: a message with a failure path is tried up to twice the threshold, and the server would put it away at
-    once. So the server is believed only if it speaks of many attempts: then the message may be what kills the process.
+    The server may count one more: when a process dies, its whole batch has failed in the eyes of the server. And it
+    may count less: a message with a failure path is tried up to twice the threshold, and the server would put it away.
     """
 
     def __init__(self) -> None:
@@ -38,15 +38,19 @@ class Attempts:
 
     def of(self, envelope: Envelope) -> int:
         """How often this message, which the server says has failed so many times, has failed."""
-        if not envelope.message_id:
-            return envelope.backout_count
-        return max(self._counts.get(envelope.message_id, 0), envelope.backout_count - _LOST)
+        return max(self._counts.get(envelope.message_id, 0), envelope.backout_count - _SHARED)
 
-    def __bool__(self) -> bool:
-        return bool(self._counts)
+    def suspect(self, envelopes: Sequence[Envelope]) -> bool:
+        """Whether any of these messages may have failed before."""
+        if any(envelope.backout_count for envelope in envelopes):
+            return True
+        counts = self._counts
+        return bool(counts) and any(envelope.message_id in counts for envelope in envelopes)
 
     def failed(self, message_id: bytes) -> None:
-        """Once more."""
+        """Once more. Messages without an identifier are left to the server to count."""
+        if not message_id:
+            return
         with self._lock:
             if len(self._counts) >= _MOST_REMEMBERED:
                 self._counts.clear()
@@ -87,11 +91,14 @@ class Taker:
         now = time.time()
         envelopes: list[Envelope] = [ServerEnvelope.of(message.encoded or b"", now) for message in messages]
         try:
-            spare = len(envelopes) == 1 and self._spared(envelopes[0])
-            envelopes = [
-                self._counted(envelope) if envelope.backout_count or self._attempts else envelope
-                for envelope in envelopes
-            ]
+            spare = False
+            if len(envelopes) == 1:
+                spare = self._spared(envelopes[0])
+                envelopes = [self._counted(envelopes[0])]
+            elif self._attempts.suspect(envelopes):
+                # One of them may have killed a process: it does not get the chance to take others with it again.
+                self._take_singly(len(envelopes))
+                return
             verdict, outcomes = self._units.process(self._node.name, envelopes, spare=spare)
         except MessageFormat as problem:
             self._unreadable(envelopes, problem)
@@ -117,6 +124,8 @@ class Taker:
         if verdict is Verdict.SINGLY:
             self._singly = max(self._singly, len(envelopes))
             return
+        if verdict is Verdict.LATER:
+            return
         if verdict is Verdict.BACKED_OUT:
             self._singly = max(1, self._singly)
             self._attempts.failed(envelopes[0].message_id)
@@ -128,11 +137,15 @@ class Taker:
         if effects > _MANY_EFFECTS:
             self._most = max(1, self._most * _MANY_EFFECTS // effects)
 
+    def _take_singly(self, count: int) -> None:
+        """Give back what was taken; the next so many messages are taken one by one."""
+        self._units.undo(Verdict.SINGLY)
+        self._singly = max(self._singly, count)
+
     def _unreadable(self, envelopes: list[Envelope], problem: MessageFormat) -> None:
         """Something that is no message: alone, it is put away as bytes."""
         if len(envelopes) > 1:
-            self._units.undo(Verdict.SINGLY)
-            self._singly = len(envelopes)
+            self._take_singly(len(envelopes))
             return
         envelope = envelopes[0]
         assert isinstance(envelope, ServerEnvelope)

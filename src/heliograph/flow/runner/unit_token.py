@@ -4,14 +4,13 @@ Each coordinated unit of work takes the token with the number before it and puts
 one token, and whoever holds it knows what became of every unit: none can be committed any more but the one that has it.
 """
 
-import re
 import time
 from collections.abc import Callable
 
 from heliograph.client import Message
 from heliograph.client.blocking import Session
 from heliograph.errors import Problem
-from heliograph.flow.runner.management import management
+from heliograph.flow.runner.management import management, own_queue
 
 _WAIT = 1.0
 
@@ -21,9 +20,7 @@ class UnitToken:
 
     def __init__(self, work: Session, asking: Session, flow: str, instance: str) -> None:
         """`work` is the session of the units of work; `asking` is for questions to the server."""
-        self._queue = re.sub(r"[^A-Za-z0-9._]", "_", f"FLOW.{flow}.{instance}.UNITS")
-        if not management(asking, "queue-list", pattern=self._queue):
-            management(asking, "queue-define", name=self._queue, default_persistence=True)
+        self._queue = own_queue(asking, flow, instance, "UNITS")
         state = management(asking, "queue-show", name=self._queue)
         if not state["depth"] and not state["in_flight"]:
             asking.producer(self._queue).send("0")

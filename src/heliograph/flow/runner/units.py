@@ -15,6 +15,7 @@ from typing import Any
 from heliograph.client.problems import ConnectionLost, MessagingProblem, TransactionInDoubt, TransactionRolledBack
 from heliograph.errors import Problem
 from heliograph.flow.database import Databases
+from heliograph.flow.database.connection import LOST
 from heliograph.flow.engine.compiled import CompiledFlow
 from heliograph.flow.engine.effects import Effect, Respond, WriteFile
 from heliograph.flow.engine.outcome import LogEvent, Outcome, Result
@@ -28,6 +29,7 @@ from heliograph.flow.runner.statistics import FlowStatistics
 
 Refusals = dict[tuple[str, str], str]
 _MOST_REMEMBERED = 1000
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 
 
 class Verdict(Enum):
@@ -37,6 +39,8 @@ class Verdict(Enum):
     """Committed; some of its messages may be dead letters, or discarded."""
     SINGLY = auto()
     """Undone. Nobody is to blame yet; take its messages again, one by one."""
+    LATER = auto()
+    """Undone, because a database cannot be reached. Nobody is to blame; try again."""
     BACKED_OUT = auto()
     """Undone, because this one message failed."""
 
@@ -61,7 +65,9 @@ class Units:
         coordination: Coordination | None,
         respond: Callable[[Respond], None],
         log: Callable[[LogEvent], None],
+        wait: Callable[[float], object],
     ) -> None:
+        """`wait` lets so many seconds pass, or less if it is time to stop."""
         self._flow = flow
         self.resources = resources
         self._databases = databases
@@ -69,6 +75,8 @@ class Units:
         self._coordination = coordination
         self._respond = respond
         self.log = log
+        self._wait = wait
+        self._pause = _FIRST_PAUSE
         self._refusals: dict[Any, Refusals] = {}
         """By message: what was refused when it was tried before."""
         self.statistics = FlowStatistics(nodes=resources.statistics) if resources.statistics else FlowStatistics()
@@ -83,7 +91,7 @@ class Units:
         alone = len(envelopes) == 1
         refusals = self._refusals.pop(_key(envelopes[0]), None) if alone and self._refusals else None
         if self.resources.subscriptions is not None:
-            self.resources.subscriptions.refresh()
+            self.resources.subscriptions.refresh()  # another process may have been told of subscribers
         before = time.thread_time()
         outcomes = self._flow.process(node, envelopes, self.resources, datetime.now(), refusals)
         self.statistics.cpu += time.thread_time() - before
@@ -101,6 +109,8 @@ class Units:
         """
         alone = len(outcomes) == 1
         failed = [outcome for outcome in outcomes if outcome.result is not Result.DONE]
+        if failed and (why := _unreachable(failed)):
+            return self._later(why)
         if failed:
             spoilt = self._changed() or any(outcome.result is Result.BACKOUT for outcome in failed)
             if spoilt and not alone:
@@ -116,13 +126,28 @@ class Units:
         except _Refused as refusal:
             sensible = refused(refusal.refusals) or not alone
             return self.undo(Verdict.SINGLY if sensible else Verdict.BACKED_OUT, spare=spare)
-        except (TransactionRolledBack, DatabaseError) as problem:
+        except DatabaseError as problem:
+            if problem.state.startswith(LOST):
+                return self._later(str(problem))
+            self.log(LogEvent("", f"the unit of work was rolled back: {problem}"))
+            return self.undo(Verdict.BACKED_OUT if alone else Verdict.SINGLY, spare=spare)
+        except TransactionRolledBack as problem:
             self.log(LogEvent("", f"the unit of work was rolled back: {problem}"))
             # A lost connection is nobody's fault.
             lost = isinstance(problem.__cause__, MessagingProblem)
             return self.undo(Verdict.BACKED_OUT if alone and not lost else Verdict.SINGLY, spare=spare)
         self._tell(outcomes)
+        self._pause = _FIRST_PAUSE
         return Verdict.DONE
+
+    def _later(self, why: str) -> Verdict:
+        """A database that is gone is waited for: its messages would all fail, and become dead letters."""
+        if self._pause == _FIRST_PAUSE:
+            self.log(LogEvent("", f"waiting for a database: {why}", "warning"))
+        verdict = self.undo(Verdict.LATER)
+        self._wait(self._pause)
+        self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+        return verdict
 
     # Carrying out
 
@@ -193,7 +218,8 @@ class Units:
     # Undoing
 
     def _changed(self) -> bool:
-        return bool(self._databases.open_sources()) or self.resources.aggregation is not None
+        aggregation = self.resources.aggregation
+        return bool(self._databases.open_sources()) or (aggregation is not None and aggregation.changed)
 
     def _undo_changes(self) -> None:
         self._databases.rollback_all()
@@ -239,3 +265,12 @@ class Units:
 def _key(envelope: Envelope) -> Any:
     """What a message is known by when it comes again."""
     return envelope.message_id or envelope.body
+
+
+def _unreachable(failed: list[Outcome]) -> str:
+    """What is said of a database that could not be reached, if that is why one of these failed."""
+    for outcome in failed:
+        for record in outcome.exception.chain() if outcome.exception is not None else ():
+            if record.kind == "DatabaseException" and record.inserts and str(record.inserts[0]).startswith(LOST):
+                return record.text
+    return ""

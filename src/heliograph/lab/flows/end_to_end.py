@@ -253,7 +253,8 @@ def case_site(case: FlowCase, workers: Workers, cores: Cores) -> Iterator[CaseSi
         broker = stack.enter_context(running(server_for(case), cores.broker, amqp=True, durable=True))
         url, database_pid = "", 0
         if case.storage is Storage.POSTGRESQL:
-            url, database_pid = stack.enter_context(running_postgresql(cores.broker))
+            database = stack.enter_context(running_postgresql(cores.broker))
+            url, database_pid = database.url, database.pid
         address = f"amqp://127.0.0.1:{broker.address.port}"
         folder = broker.data.parent / "flows"
         folder.mkdir()

@@ -51,9 +51,43 @@ def _unprivileged() -> tuple[int, int] | None:
     raise Problem("PostgreSQL does not run as root, and there is no user postgres or nobody")
 
 
+class PostgresqlServer:
+    """A server that can be stopped and started again."""
+
+    def __init__(self, folder: Path, command: list[str], core: int | None) -> None:
+        self.url = f"postgresql://flow@/postgres?host={folder}"
+        self._folder = folder
+        self._command = command
+        self._core = core
+        self.start()
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start it, and wait until it takes connections."""
+        with on_core(self._core):
+            self._process = subprocess.Popen(self._command, stderr=subprocess.PIPE, cwd=self._folder, text=True)
+        assert self._process.stderr is not None
+        said = []
+        for line in self._process.stderr:
+            said.append(line)
+            if "ready to accept connections" in line:
+                return
+        self._process.wait()
+        raise Problem(f"PostgreSQL did not start: {''.join(said)[-500:]}")
+
+    def stop(self) -> None:
+        """At once, for those who are connected, too."""
+        self._process.send_signal(signal.SIGINT)
+        self._process.communicate(timeout=_PATIENCE)
+
+
 @contextmanager
-def running_postgresql(core: int | None = None, *, safe: bool = True) -> Iterator[tuple[str, int]]:
-    """The URL of a server, and its process; it forces what it writes to the disk, unless that need not be safe."""
+def running_postgresql(core: int | None = None, *, safe: bool = True) -> Iterator[PostgresqlServer]:
+    """A server; it forces what it writes to the disk, unless that need not be safe."""
     initdb, postgres = _program("initdb"), _program("postgres")
     if initdb is None or postgres is None:
         raise Problem(MISSING)
@@ -67,26 +101,14 @@ def running_postgresql(core: int | None = None, *, safe: bool = True) -> Iterato
         data = folder / "data"
         command = [*before, str(initdb), "-D", str(data), "-U", "flow", "-A", "trust", "-E", "UTF8", "--no-sync"]
         subprocess.run(command, check=True, capture_output=True, cwd=folder)
-        with on_core(core):
-            hasty = [] if safe else ["-F"]
-            process = _start([*before, str(postgres), "-D", str(data), "-k", str(folder), *hasty], folder)
+        settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
+        hasty = [] if safe else ["-F"]
+        server = PostgresqlServer(
+            folder, [*before, str(postgres), "-D", str(data), "-k", str(folder), *hasty, *settings], core
+        )
         try:
-            yield f"postgresql://flow@/postgres?host={folder}", process.pid
+            yield server
         finally:
-            process.send_signal(signal.SIGINT)
-            process.communicate(timeout=_PATIENCE)
+            server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _start(command: list[str], folder: Path) -> subprocess.Popen[str]:
-    settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
-    process = subprocess.Popen([*command, *settings], stderr=subprocess.PIPE, cwd=folder, text=True)
-    assert process.stderr is not None
-    said = []
-    for line in process.stderr:
-        said.append(line)
-        if "ready to accept connections" in line:
-            return process
-    process.wait()
-    raise Problem(f"PostgreSQL did not start: {''.join(said)[-500:]}")
