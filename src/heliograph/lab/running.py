@@ -40,7 +40,7 @@ class Broker:
         self._core = core
         self._log = setup.directory / "log"
         self._command = target.command(setup)
-        self._environment = _environment() | target.environment(setup)
+        self._environment = source_environment() | target.environment(setup)
         self._process = self._start()
 
     @property
@@ -144,7 +144,7 @@ def running(
             broker.stop()
 
 
-def _environment() -> dict[str, str]:
+def source_environment() -> dict[str, str]:
     """Ours must be the code that measures, not another copy that is installed: a relative PYTHONPATH would not do."""
     paths = [str(Path(heliograph.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     return os.environ | {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}

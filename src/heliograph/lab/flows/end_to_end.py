@@ -1,0 +1,261 @@
+"""Flows end to end: a real server, a queue that is full, and a process that runs the flow until all have come out.
+
+The driver fills the queue before and looks into the output behind, and only asks how far things are in between, so the
+CPU time is that of the server and the flow (and of a responder or a database that belongs to the case).
+"""
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from heliograph.client import encoded
+from heliograph.errors import Problem
+from heliograph.flow.database import Databases, DataSources
+from heliograph.lab.flows.cases import DATA_SOURCE, INPUT, OUTPUT, REPLIES, REQUESTS, TOPIC, FlowCase, Storage
+from heliograph.lab.flows.cpu_time import cpu_seconds
+from heliograph.lab.flows.desk import Desk, numbered
+from heliograph.lab.flows.flow_server import DEAD_LETTERS, FlowServer, subscriber_queues
+from heliograph.lab.flows.flow_worker import FlowWorker
+from heliograph.lab.flows.folders import write_folder
+from heliograph.lab.flows.messages import with_folders
+from heliograph.lab.flows.postgresql import running_postgresql
+from heliograph.lab.flows.published import Published
+from heliograph.lab.flows.tables import make_table
+from heliograph.lab.machine import Cores
+from heliograph.lab.meter import before_start
+from heliograph.lab.running import running
+
+MOST_MESSAGES = 50_000
+MOST_BYTES = 128 << 20
+MOST_COPIES = 60_000
+"""Of publications, for all subscribers together."""
+LEAST_MESSAGES = 20
+STALLED = 20.0
+"""Seconds without a message after which a flow is given up."""
+_SOONEST, _LATEST = 0.005, 0.25
+"""Seconds between looks: seldom, as each costs the server something; often when the end is near."""
+_STEADY = 4
+"""From so many looks with news on, the time is taken from the first: what came before was warming up."""
+_SAMPLES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class EndToEnd:
+    """What one row shows."""
+
+    messages: int
+    rate: float
+    """Messages per second, as the report counts them: publications, complete sets."""
+    cpu_ms: float
+    """CPU milliseconds per message: flow, server, and what else belongs to the case."""
+    flow_cpu_ms: float
+    seconds: float
+    others: float
+    """Cores that somebody else's work took meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    at: float
+    count: int
+    cpu: float
+    flow_cpu: float
+    machine_cpu: float
+    """Of everything that runs on this machine, but for the driver."""
+
+
+class Workers:
+    """Processes for flows: one on a core of its own, one that may use all cores, one for responders."""
+
+    def __init__(self, folder: Path, cores: Cores) -> None:
+        self._folder = folder
+        self._cores = cores
+        self._known: dict[str, FlowWorker] = {}
+
+    def one(self, name: str, core: int | None) -> FlowWorker:
+        """The worker of this name."""
+        if name not in self._known:
+            self._known[name] = FlowWorker(self._folder / f"{name}.log", core)
+        return self._known[name]
+
+    def for_case(self, case: FlowCase) -> FlowWorker:
+        """The worker that runs the flow of this case."""
+        return self.one("free", None) if case.parallel else self.one("pinned", self._cores.generator)
+
+    def responder(self) -> FlowWorker:
+        """The worker that runs responders; it shares the server's core."""
+        return self.one("responder", self._cores.broker)
+
+    def close(self) -> None:
+        """End them all."""
+        for worker in self._known.values():
+            worker.close()
+        self._known.clear()
+
+
+class CaseSite:
+    """A server with the queues of one case, and its flow, ready to be measured with several sizes."""
+
+    def __init__(self, case: FlowCase, workers: Workers, server: str, server_pid: int, folder: Path, url: str) -> None:
+        self._case = case
+        self._worker = workers.for_case(case)
+        self._responder = workers.responder() if case.responder else None
+        self._server = server
+        self._server_pid = server_pid
+        self._folder = folder
+        self._parameters = {"database": url} if url else {}
+        self._others: list[int] = []
+        self._runs = 0
+        write_folder(folder / "flow", case.files)
+        write_folder(folder / "responder", case.responder or {})
+
+    def also_counts(self, pid: int) -> None:
+        """The CPU time of this process belongs to the case."""
+        self._others.append(pid)
+
+    def measure(self, row: Published, messages: int) -> EndToEnd:
+        """Fill the queue, run the flow until all messages have come out, and see that they are right."""
+        desk = Desk(self._server)
+        try:
+            self._fill(desk, row, messages)
+            with self._flow():
+                looks = self._watch(desk, messages)
+            self._check(desk, row, messages)
+        finally:
+            desk.close()
+        return _result(looks, messages)
+
+    def _fill(self, desk: Desk, row: Published, messages: int) -> None:
+        case = self._case
+        if case.filter:
+            values = {"Command": "RegSub", "Topic": TOPIC, "Filter": case.filter, "QName": OUTPUT}
+            desk.fill(INPUT, [numbered(with_folders({"psc": values}, b""), 0, persistent=False)])
+        for start in range(0, messages, 1000):
+            numbers = range(start, min(start + 1000, messages))
+            desk.fill(INPUT, [numbered(case.message(row.size, n), n, persistent=row.persistent) for n in numbers])
+
+    @contextmanager
+    def _flow(self) -> Iterator[None]:
+        self._runs += 1
+        case, state = self._case, self._folder / f"state-{self._runs}"
+        if case.storage is not Storage.NONE:
+            self._make_table(state)
+        with ExitStack() as stack:
+            if self._responder is not None:
+                self._responder.run(self._folder / "responder", state, self._server, {})
+                stack.callback(self._responder.stop)
+            self._worker.run(self._folder / "flow", state, self._server, self._parameters, case.groups)
+            stack.callback(self._worker.stop)
+            yield
+
+    def _make_table(self, state: Path) -> None:
+        state.mkdir()
+        databases = Databases(DataSources({DATA_SOURCE: self._parameters.get("database")}, state))
+        make_table(databases)
+        databases.close()
+
+    def _watch(self, desk: Desk, messages: int) -> list[_Look]:
+        looks = [self._look(0)]
+        while looks[-1].count < messages:
+            time.sleep(_pause(looks, messages))
+            count = desk.depth(OUTPUT)
+            if count > looks[-1].count:
+                looks.append(self._look(count))
+            elif time.perf_counter() - looks[-1].at > STALLED:
+                failed = desk.depth(DEAD_LETTERS)
+                raise Problem(f"{count} of {messages} messages came out, then no more; {failed} are dead letters")
+        return looks
+
+    def _look(self, count: int) -> _Look:
+        at = time.perf_counter()
+        flow = cpu_seconds([self._worker.pid])
+        others = [self._server_pid, *self._others]
+        if self._responder is not None:
+            others.append(self._responder.pid)
+        spent = before_start()
+        return _Look(at, count, flow + cpu_seconds(others), flow, spent.machine_cpu - spent.generator_cpu)
+
+    def _check(self, desk: Desk, row: Published, messages: int) -> None:
+        """Nothing is lost or there twice; samples have the right body."""
+        case = self._case
+        for queue in (INPUT, REQUESTS, REPLIES, DEAD_LETTERS):
+            if left := desk.depth(queue):
+                raise Problem(f"{left} messages are left in {queue}")
+        for queue in subscriber_queues(case)[1:]:
+            if (there := desk.depth(queue)) != messages:
+                raise Problem(f"{queue} has {there} messages, not {messages}")
+            desk.purge(queue)
+        seen: set[int] = set()
+        count = 0
+        for message in desk.take_all(OUTPUT, messages):
+            number = _number(case, message)
+            if number % max(1, messages // _SAMPLES) == 0 and message.body != case.expected(row.size, number):
+                raise Problem(f"message {number} has the wrong body: {message.body[:200]!r}")
+            if message.front.persistent != row.persistent:
+                raise Problem(f"message {number} should be {'' if row.persistent else 'not '}persistent")
+            seen.add(number)
+            count += 1
+        if count != messages or len(seen) != messages:
+            raise Problem(f"{messages} messages went in, {count} came out, {len(seen)} of them different")
+
+
+def _pause(looks: Sequence[_Look], messages: int) -> float:
+    """Half of the time that the rest seems to take."""
+    first, last = looks[0], looks[-1]
+    if not last.count:
+        return _SOONEST
+    rest = (messages - last.count) * (last.at - first.at) / last.count
+    return min(max(_SOONEST, rest / 2), _LATEST)
+
+
+_IN_PADDING = re.compile(rb"<Padding>(\d{8})")
+
+
+def _number(case: FlowCase, message: encoded.Read) -> int:
+    if case.responder is None:
+        return int(message.message_id)
+    found = _IN_PADDING.search(message.body)
+    return int(found[1]) if found else -1
+
+
+def _result(looks: Sequence[_Look], messages: int) -> EndToEnd:
+    first, last = looks[1 if len(looks) > _STEADY else 0], looks[-1]
+    count, seconds = last.count - first.count, last.at - first.at
+    per_message = 1e3 / count
+    cpu = last.cpu - first.cpu
+    return EndToEnd(
+        messages,
+        rate=count / seconds,
+        cpu_ms=cpu * per_message,
+        flow_cpu_ms=(last.flow_cpu - first.flow_cpu) * per_message,
+        seconds=seconds,
+        others=max(0.0, last.machine_cpu - first.machine_cpu - cpu) / seconds,
+    )
+
+
+@contextmanager
+def case_site(case: FlowCase, workers: Workers, cores: Cores) -> Iterator[CaseSite]:
+    """A fresh server for a case, and a database if it needs one."""
+    with ExitStack() as stack:
+        broker = stack.enter_context(running(FlowServer(case), cores.broker, amqp=True, durable=True))
+        url, database_pid = "", 0
+        if case.storage is Storage.POSTGRESQL:
+            url, database_pid = stack.enter_context(running_postgresql(cores.broker))
+        address = f"amqp://127.0.0.1:{broker.address.port}"
+        folder = broker.data.parent / "flows"
+        folder.mkdir()
+        site = CaseSite(case, workers, address, broker.pid, folder, url)
+        if database_pid:
+            site.also_counts(database_pid)
+        yield site
+
+
+def how_many(case: FlowCase, row: Published, flow_us: float, seconds: float) -> int:
+    """Messages that take about so many seconds, by what the flow takes in memory."""
+    transport = 30 + row.size / 500 + 8 * case.subscribers
+    wanted = round(seconds * 1e6 / (flow_us + transport))
+    most = min(MOST_MESSAGES, MOST_BYTES // row.size, MOST_COPIES // max(1, case.subscribers))
+    return max(LEAST_MESSAGES, min(wanted, most))

@@ -1,0 +1,76 @@
+"""The driver's side of a process that runs flows."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from heliograph.errors import Problem
+from heliograph.lab.machine import on_core
+from heliograph.lab.running import source_environment
+
+_PATIENCE = 20.0
+
+
+class FlowWorker:
+    """A process that runs one flow at a time, on a core of its own if one is named."""
+
+    def __init__(self, log: Path, core: int | None) -> None:
+        with log.open("ab") as file, on_core(core):
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "heliograph.lab.flows.flow_process"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=file,
+                env=source_environment(),
+                text=True,
+            )
+        self._log = log
+
+    @property
+    def pid(self) -> int:
+        """Of the process."""
+        return self._process.pid
+
+    def run(self, folder: Path, state: Path, server: str, parameters: Mapping[str, str], groups: int = 1) -> None:
+        """Start a flow, and wait until it takes messages."""
+        order = {"folder": str(folder), "state": str(state), "server": server, "parameters": dict(parameters)}
+        self._tell(json.dumps(order))
+        for _ in range(groups):
+            self._expect("ready")
+
+    def stop(self) -> None:
+        """Let the flow finish what it has in hand."""
+        self._tell("")
+        self._expect("stopped")
+
+    def close(self) -> None:
+        """End the process."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+    def _tell(self, line: str) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(line + "\n")
+            self._process.stdin.flush()
+        except OSError as error:
+            raise Problem(f"the flow's process has ended: {self._last_words()}") from error
+
+    def _expect(self, word: str) -> None:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline().strip()
+        if line != word:
+            why = json.loads(line.removeprefix("failed ")) if line.startswith("failed ") else self._last_words()
+            raise Problem(f"the flow is not {word}: {why}")
+
+    def _last_words(self) -> str:
+        return self._log.read_text(errors="replace").strip()[-500:]

@@ -1,0 +1,193 @@
+"""Messages for the measurement of flows: of the same sizes and fields as in the published report.
+
+In all of them, a larger message is a smaller one with more padding in its last field. The padding begins with the
+message's number, so that no two messages are the same.
+"""
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+
+from heliograph.flow.envelope import Envelope
+from heliograph.flow.formats.mqrfh2 import MQRFH2
+from heliograph.flow.tree import Element, Part
+from heliograph.flow.tree.types import NAME_VALUE
+from heliograph.lab.flows.mt543 import mt543
+
+Maker = Callable[[int, int], Envelope]
+"""Makes a message of so many bytes, with this number."""
+Result = Callable[[int, int], bytes]
+"""The body that has to come out for that message."""
+
+TEXT, HEADER = "MQSTR", "MQHRF2"
+ENTRIES = 20
+"""What the complex tests walk through."""
+_DIGITS = 8
+
+
+def padding(length: int, number: int) -> str:
+    """So many characters, the number first."""
+    return f"{number:0{_DIGITS}}".ljust(length, "x")
+
+
+def filled(front: str, back: str, size: int, number: int) -> str:
+    """Text with as much padding between front and back as makes it this long."""
+    return front + padding(size - len(front) - len(back), number) + back
+
+
+def text_message(text: str) -> Envelope:
+    """A message with this text."""
+    return Envelope(text.encode(), TEXT)
+
+
+def with_folders(folders: Mapping[str, Mapping[str, str]], body: bytes, form: str = TEXT) -> Envelope:
+    """A message whose body follows an MQRFH2 with these folders; sizes are without it, as in the report."""
+    header = Part(MQRFH2)
+    header.append(Element("Format", form, NAME_VALUE))
+    for name, values in folders.items():
+        folder = header.append(Element(name))
+        for field, value in values.items():
+            folder.append(Element(field, value, NAME_VALUE))
+    return Envelope(header.bytes() + body, HEADER)
+
+
+# Bytes that nobody looks into
+
+
+def plain(size: int, number: int) -> Envelope:
+    """Not XML, nor any other format."""
+    return text_message(padding(size, number))
+
+
+# A few fields
+
+
+def simple_text(size: int, number: int, first: str = "a") -> str:
+    """A1 is what flows look at and change."""
+    front = f"<CSIM><A1>{first}</A1><A2>bb</A2><A3>ccc</A3><A4>100</A4><Padding>"
+    return filled(front, "</Padding></CSIM>", size, number)
+
+
+def simple(size: int, number: int) -> Envelope:
+    """A small document."""
+    return text_message(simple_text(size, number))
+
+
+def simple_changed(size: int, number: int) -> bytes:
+    """With another value in its first field, which is as long."""
+    return simple_text(size, number, "x").encode()
+
+
+def tagged(size: int, number: int) -> Envelope:
+    """A small document behind a header with two tags."""
+    return with_folders({"usr": {"Colour": "red", "Size": "3"}}, simple_text(size, number).encode())
+
+
+def publication(topic: str) -> Maker:
+    """A small document to be published on a topic."""
+
+    def make(size: int, number: int) -> Envelope:
+        folder = {"Command": "Publish", "Topic": topic}
+        return with_folders({"psc": folder}, simple_text(size, number).encode())
+
+    return make
+
+
+# A list of entries
+
+
+def _path(size: int, number: int) -> tuple[str, str]:
+    """The document up to the end of its padding, and the rest."""
+    entries = "".join(
+        f"<Element><COMPONENT>Component{entry:02}</COMPONENT><QUEUE>QUEUE.{entry:02}</QUEUE></Element>"
+        for entry in range(ENTRIES)
+    )
+    front = f"<CSIM><TestCase><Stack><ProcessingPath>{entries}</ProcessingPath></Stack><Padding>"
+    back = "</TestCase></CSIM>"
+    return filled(front, "</Padding>", size - len(back), number), back
+
+
+def processing_path(size: int, number: int) -> Envelope:
+    """A list of twenty entries, which the complex tests walk through."""
+    return text_message("".join(_path(size, number)))
+
+
+def processing_path_copied(size: int, number: int) -> bytes:
+    """With a second list, made from the first."""
+    components = "".join(
+        f'<Component><Name>Component{entry:02}</Name><Transport Type="A"><Queue>QUEUE.{entry:02}</Queue></Transport>'
+        "</Component>"
+        for entry in range(ENTRIES)
+    )
+    front, back = _path(size, number)
+    return f"{front}<ProcessingPath>{components}</ProcessingPath>{back}".encode()
+
+
+# Invoices
+
+_ITEMS = (("Atlas", "27.95", 2), ("Map", "42.95", 1), ("Leaflet", "0.00", 1))
+
+
+def invoices(size: int, number: int) -> Envelope:
+    """Three invoices with items: one of a customer that is left out, and in each one item that costs nothing."""
+    front = "<CSIM><Data>" + "".join(map(_invoice, ("Smith", "Shop", "Jones")))
+    return text_message(filled(front + "<Padding>", "</Padding></Data></CSIM>", size, number))
+
+
+def _invoice(surname: str) -> str:
+    items = "".join(
+        f"<Item><Description>{thing}</Description><Category>Books</Category><Price>{price}</Price>"
+        f"<Quantity>{quantity}</Quantity></Item>"
+        for thing, price, quantity in _ITEMS
+    )
+    initials = "<Initial>A</Initial><Initial>B</Initial>"
+    return f"<Invoice>{initials}<Surname>{surname}</Surname>{items}<Balance>50</Balance></Invoice>"
+
+
+def statements(size: int, number: int) -> bytes:
+    """What the SELECT makes of the invoices."""
+    return f"<CSIM><Data>{_statement('Smith')}{_statement('Jones')}</Data></CSIM>".encode()
+
+
+def _statement(surname: str) -> str:
+    articles = "".join(
+        f"<Article><Desc>{thing}</Desc><Cost>{_float(float(price) * 1.6)}</Cost><Qty>{quantity}</Qty></Article>"
+        for thing, price, quantity in _ITEMS
+        if Decimal(price)
+    )
+    amount = _float(sum(float(price) * float(quantity) * 1.6 for _, price, quantity in _ITEMS))
+    customer = f"<Initials>AB</Initials><Name>{surname}</Name><Balance>50</Balance>"
+    return (
+        f'<Statement Type="Monthly" Style="Full"><Customer>{customer}</Customer><Purchases>{articles}</Purchases>'
+        f'<Amount Currency="Dollars">{amount}</Amount></Statement>'
+    )
+
+
+def _float(value: float) -> str:
+    """As ESQL writes it: one digit, the others, an exponent."""
+    mantissa, exponent = f"{value:.14E}".split("E")
+    return f"{mantissa.rstrip('0').rstrip('.')}E{int(exponent):+}"
+
+
+# SWIFT
+
+SWIFT_REFERENCE = "CHANGED"
+
+
+def swift(size: int, number: int) -> Envelope:
+    """An MT543."""
+    return text_message(mt543(size, seed=number).decode())
+
+
+def swift_changed(size: int, number: int) -> bytes:
+    """With another reference."""
+    front, mark, rest = mt543(size, seed=number).partition(b":20C::SEME//")
+    return front + mark + SWIFT_REFERENCE.encode() + rest[rest.index(b"\r\n") :]
+
+
+# Aggregation
+
+
+def aggregated(size: int, number: int) -> bytes:
+    """All four replies in one message."""
+    reply = simple_text(size, number)
+    return ("<Replies>" + reply * 4 + "</Replies>").encode()
