@@ -1,10 +1,10 @@
-"""Setting many fields at once does the same as setting them one after the other."""
+"""Giving fields to an element, one at a time or many at once."""
 
 import pytest
 
 from heliograph.flow.formats import Catalogue
 from heliograph.flow.tree import Element
-from heliograph.flow.tree.filling import fill, fill_one
+from heliograph.flow.tree.filling import fill_new, fill_one
 
 
 def folder(name: str, *children: Element) -> Element:
@@ -15,40 +15,55 @@ def folder(name: str, *children: Element) -> Element:
 
 
 def shown(element: Element) -> object:
-    return (element.name, element.value, [shown(child) for child in element.children])
-
-
-ITEMS = [
-    ("a", 1),
-    ("b", Element("x", "leaf")),
-    ("c", folder("y", Element("z", 2))),
-    ("a", "again"),
-    ("c", Element("w", "no children any more")),
-]
+    return (element.name, element.value, element.type, [shown(child) for child in element.children])
 
 
 @pytest.mark.parametrize(
-    "parent", [folder("p"), folder("p", Element("b", "old"), Element("k"))], ids=["new", "not new"]
+    "content", ["leaf", Element("x", "leaf"), folder("y", Element("z", 2))], ids=["a leaf", "an element", "a folder"]
 )
-def test_fill_is_one_after_the_other(parent):
-    other = parent.copy()
-    fill(parent, *(part for item in ITEMS for part in item))
-    for name, item in ITEMS:
-        fill_one(other, name, item)
+@pytest.mark.parametrize("old", [None, Element("a", 1), folder("a", Element("b", 2))], ids=["new", "leaf", "folder"])
+def test_one_field_gets_all_of_the_content_and_keeps_nothing(old, content):
+    parent = folder("p") if old is None else folder("p", old.copy())
+    fill_one(parent, "a", content)
+    value = content.value if isinstance(content, Element) else content
+    children = [shown(child) for child in content.children] if isinstance(content, Element) else []
+    assert shown(parent)[3] == [("a", value, Element().type, children)]
+
+
+def test_many_new_fields_are_as_if_they_were_set_one_after_the_other():
+    names, values = tuple(f"n{number}" for number in range(50)), tuple(range(50))
+    parent, other = Element("p"), Element("p")
+    assert fill_new(parent, names, values)
+    for name, value in zip(names, values, strict=True):
+        fill_one(other, name, value)
     assert shown(parent) == shown(other)
-    assert parent.first("c").value == "no children any more"
-    assert parent.first("c").children == []
+    assert parent.first("n40").value == 40
+    assert parent.children[40].position() == 40
 
 
-@pytest.mark.parametrize("set_one", [lambda parent: fill(parent, "b", 2), lambda parent: fill_one(parent, "b", 2)])
-def test_the_part_is_told(set_one):
+@pytest.mark.parametrize(
+    ("parent", "names", "items"),
+    [
+        (folder("p", Element("a")), ("b",), (1,)),
+        (Element("p"), ("a", "a"), (1, 2)),
+        (Element("p"), ("a", "b"), (1, None)),
+        (Element("p"), ("a", "b"), (1, folder("y"))),
+    ],
+    ids=["has children", "a name twice", "NULL", "a folder"],
+)
+def test_only_leaves_of_an_empty_element_are_filled_in_at_once(parent, names, items):
+    before = shown(parent)
+    assert not fill_new(parent, names, items)
+    assert shown(parent) == before
+
+
+def test_the_part_is_told_of_one():
     part = Catalogue().part_of("XML", b"<a><b>1</b></a >")
-    set_one(part.first("a"))
+    fill_one(part.first("a"), "b", 2)
     assert part.bytes() == b"<a><b>2</b></a>"
 
 
-def test_what_was_filled_can_be_found():
-    parent = Element("p")
-    fill(parent, *(part for number in range(50) for part in (f"n{number}", number)))
-    assert parent.first("n40").value == 40
-    assert parent.children[40].position() == 40
+def test_the_part_is_told_of_many():
+    part = Catalogue().part_of("XML", b"<a><b/></a >")
+    assert fill_new(part.first("a").first("b"), ("c", "d"), (1, 2))
+    assert part.bytes() == b"<a><b><c>1</c><d>2</d></b></a>"

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from heliograph.errors import Problem
@@ -61,6 +62,12 @@ class Evaluation:
     trees. Output trees are made here, empty, unless they are handed in.
     """
 
+    # Of the last statement that worked on a database.
+    sqlcode = 0
+    sqlstate = "00000"
+    sqlerrortext = ""
+    sqlnativeerror = 0
+
     def __init__(
         self,
         input_root: Element,
@@ -87,11 +94,16 @@ class Evaluation:
         """With a zone, or local. CURRENT_TIMESTAMP and its like do not change within one evaluation."""
         self.input_root = input_root
         self.output_root = MessageRoot(catalogue) if output_root is None else output_root
-        self.input_local_environment = input_local_environment or Element("LocalEnvironment")
-        self.output_local_environment = output_local_environment or Element("LocalEnvironment")
-        self.input_exception_list = input_exception_list or Element("ExceptionList")
-        self.output_exception_list = output_exception_list or Element("ExceptionList")
-        self.environment = environment or Element("Environment")
+        if input_local_environment is not None:
+            self.input_local_environment = input_local_environment
+        if output_local_environment is not None:
+            self.output_local_environment = output_local_environment
+        if input_exception_list is not None:
+            self.input_exception_list = input_exception_list
+        if output_exception_list is not None:
+            self.output_exception_list = output_exception_list
+        if environment is not None:
+            self.environment = environment
         self.database = database
         self.data_source = data_source
         """The node's own data source; tables without one are there."""
@@ -104,10 +116,33 @@ class Evaluation:
         self.properties: Mapping[str, Any] = properties or {}
         """BrokerName, MessageFlowLabel, NodeLabel, ...: what the program can ask about where it runs."""
         self.log = log
-        self.sqlcode = 0
-        self.sqlstate = "00000"
-        self.sqlerrortext = ""
-        self.sqlnativeerror = 0
+
+    # Most programs use few of these trees, so each is made when it is asked for.
+
+    @cached_property
+    def input_local_environment(self) -> Element:
+        """Empty, if none was handed in."""
+        return Element("LocalEnvironment")
+
+    @cached_property
+    def output_local_environment(self) -> Element:
+        """Empty, if none was handed in."""
+        return Element("LocalEnvironment")
+
+    @cached_property
+    def input_exception_list(self) -> Element:
+        """Empty, if none was handed in."""
+        return Element("ExceptionList")
+
+    @cached_property
+    def output_exception_list(self) -> Element:
+        """Empty, if none was handed in."""
+        return Element("ExceptionList")
+
+    @cached_property
+    def environment(self) -> Element:
+        """Empty, if none was handed in."""
+        return Element("Environment")
 
     def clear_outputs(self) -> None:
         """Empty the output trees, as PROPAGATE does when it is done."""

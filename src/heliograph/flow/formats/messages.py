@@ -5,8 +5,9 @@ them is read before somebody looks into it. Writing *finalises*: each header say
 encoding of what follows it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, cast
 
 from heliograph.errors import Problem
@@ -22,7 +23,7 @@ from heliograph.flow.formats.message_properties import (
 )
 from heliograph.flow.formats.mqmd import MQMD, to_envelope
 from heliograph.flow.formats.mqrfh2 import FORMAT as RFH2_FORMAT
-from heliograph.flow.formats.mqrfh2 import INHERIT, MQRFH2, folders, read_head
+from heliograph.flow.formats.mqrfh2 import INHERIT, MQRFH2, Head, folders, header_of, read_head
 from heliograph.flow.tree import Element, Part, Text
 from heliograph.flow.tree.types import NAME
 
@@ -53,18 +54,9 @@ class MessageSettings:
         """The format of the Properties part."""
         return MessageProperties(transactional=True) if self.transactional else PROPERTIES
 
-    @cached_property
-    def _texts(self) -> dict[tuple[int, int], Text]:
-        """Most messages have the same text, and making one takes as long as making a part."""
-        return {}
-
     def text(self, ccsid: int, encoding: int) -> Text:
         """How a body is to be read."""
-        text = self._texts.get((ccsid, encoding))
-        if text is None:
-            text = Text(ccsid, encoding, self.message_set, self.message_type, self.message_format)
-            self._texts[ccsid, encoding] = text
-        return text
+        return _text(ccsid, encoding, self.message_set, self.message_type, self.message_format)
 
 
 def parse_message(envelope: Envelope, catalogue: Catalogue, settings: MessageSettings) -> Element:
@@ -90,23 +82,43 @@ def parse_message(envelope: Envelope, catalogue: Catalogue, settings: MessageSet
 def _headers(envelope: Envelope, settings: MessageSettings, parts: list[Part]) -> tuple[bytes, str, Text]:
     """Split off the MQRFH2s: what is left, its domain, and how it is to be read."""
     data, domain = envelope.body, settings.domain
-    named = [settings.message_set, settings.message_type, settings.message_format]
+    named: Sequence[str] = (settings.message_set, settings.message_type, settings.message_format)
     ccsid, encoding, form = envelope.ccsid, envelope.encoding, RFH2_FORMAT
     while form == RFH2_FORMAT:
-        text = Text(ccsid, encoding)
-        head = read_head(data, text)
-        parts.append(Part(MQRFH2, data[: head.length], text))
-        for _, folder in folders(data, head, text):
-            if folder.startswith("<mcd"):
-                mcd = parts[-1].first("mcd")
-                said = str(value_of(mcd, "Msd") or "")
-                domain = DOMAINS_OF_MCD.get(said.lower(), said.upper()) or domain
-                named = [
-                    str(value_of(mcd, name) or old) for name, old in zip(("Set", "Type", "Fmt"), named, strict=True)
-                ]
+        header = header_of(data, encoding)
+        text = _text(ccsid, encoding)
+        head, mcd = _described(header, text)
+        parts.append(Part(MQRFH2, header, text))
+        if mcd is not None:
+            domain = mcd[0] or domain
+            named = [said or old for said, old in zip(mcd[1:], named, strict=True)]
         data = data[head.length :]
         ccsid, encoding, form = (ccsid if head.ccsid == INHERIT else head.ccsid), head.encoding, head.format
-    return data, domain, Text(ccsid, encoding, *named)
+    return data, domain, _text(ccsid, encoding, *named)
+
+
+_text = lru_cache(maxsize=256)(Text)
+"""Most messages have the same text, and making one takes as long as making a part."""
+
+
+@lru_cache(maxsize=256)
+def _described(header: bytes, text: Text) -> tuple[Head, tuple[str, ...] | None]:
+    """What an MQRFH2 says of what follows it: its fixed fields; domain, set, type and format of an mcd folder.
+
+    Headers of one sender are mostly the same, so they are not looked into again for each message.
+    """
+    head = read_head(header, text)
+    mcd = None
+    for _, folder in folders(header, head, text):
+        if folder.startswith("<mcd"):
+            mcd = Part(MQRFH2, header, text).first("mcd")
+    if mcd is None:
+        return head, None
+    said = str(value_of(mcd, "Msd") or "")
+    return head, (
+        DOMAINS_OF_MCD.get(said.lower(), said.upper()),
+        *(str(value_of(mcd, name) or "") for name in MCD_NAMES),
+    )
 
 
 # Writing
@@ -123,32 +135,41 @@ class _Follows:
 
 def write_message(root: Element, catalogue: Catalogue) -> Envelope:
     """The envelope of a message: the very one that came, if nothing has changed. Do not change what it returns."""
-    children = root.children
-    parts = [part for part in children if isinstance(part, Part)]
-    if len(parts) != len(children):
-        names = ", ".join(child.name for child in children if not isinstance(child, Part))
-        raise Problem(f"A message has parts of known domains under its root; {names} is none.")
-    unchanged = _unchanged(parts)
-    if unchanged is not None:
-        return unchanged
-    named = {part.format.domain: part for part in parts}
-    properties, mqmd = named.get("Properties"), named.get("MQMD")
-    headers = [part for part in parts if part.format.domain == MQRFH2.domain]
-    bodies = [part for part in parts if part.format.domain not in HEADERS]
-    if len(bodies) > 1:
-        raise Problem(f"A message has one body; this one has {', '.join(part.name for part in bodies)}.")
+    parts: list[Part] = []
+    headers: list[Part] = []
+    properties = mqmd = user = body = None
+    for part in root.children:
+        if not isinstance(part, Part):
+            names = ", ".join(child.name for child in root.children if not isinstance(child, Part))
+            raise Problem(f"A message has parts of known domains under its root; {names} is none.")
+        parts.append(part)
+        domain = part.format.domain
+        if domain == "Properties":
+            properties = part
+        elif domain == "MQMD":
+            mqmd = part
+        elif domain == "UserProperties":
+            user = part
+        elif domain == "MQRFH2":
+            headers.append(part)
+        elif body is None:
+            body = part
+        else:
+            names = ", ".join(one.name for one in root.children if one.name not in HEADERS)
+            raise Problem(f"A message has one body; this one has {names}.")
+    if body is not None and body.data is not None:
+        unchanged = _unchanged(parts)
+        if unchanged is not None:
+            return unchanged
     envelope = _envelope(properties, mqmd)
-    if (user := named.get("UserProperties")) is not None:
-        envelope.properties = user_properties(user)
-    else:
-        envelope.properties = {}
-    all_headers = headers if mqmd is None else [mqmd, *headers]
-    follows = _finalise_body(bodies[0] if bodies else None, properties, all_headers, catalogue)
+    envelope.properties = user_properties(user) if user is not None else {}
+    follows = _finalise_body(body, properties, headers if mqmd is None else [mqmd, *headers], catalogue)
     for header in reversed(headers):
         _chain(header, follows)
         follows = _Follows(RFH2_FORMAT, header.text.ccsid, header.text.encoding)
     envelope.format, envelope.ccsid, envelope.encoding = follows.format, follows.ccsid, follows.encoding
-    envelope.body = b"".join(part.bytes() for part in [*headers, *bodies])
+    written = body.bytes() if body is not None else b""
+    envelope.body = b"".join([*(header.bytes() for header in headers), written]) if headers else written
     return envelope
 
 
@@ -180,11 +201,26 @@ def _envelope(properties: Part | None, mqmd: Part | None) -> Envelope:
     return base
 
 
-def _copied(envelope: Envelope) -> Envelope:
-    copy = Envelope(b"")
-    for name in Envelope.__slots__:
-        setattr(copy, name, getattr(envelope, name))
-    return copy
+def _copied(came: Envelope) -> Envelope:
+    # One call with all of them is much faster than asking for the names of the fields.
+    return Envelope(
+        b"",
+        came.format,
+        came.ccsid,
+        came.encoding,
+        came.message_id,
+        came.correlation_id,
+        came.reply_to,
+        came.persistent,
+        came.priority,
+        came.expiry,
+        came.message_type,
+        came.user,
+        came.created,
+        came.backout_count,
+        came.topic,
+        came.content_type,
+    )
 
 
 def _finalise_body(body: Part | None, properties: Part | None, headers: list[Part], catalogue: Catalogue) -> _Follows:
@@ -204,8 +240,8 @@ def _finalise_body(body: Part | None, properties: Part | None, headers: list[Par
     if domain == MODELLED and properties is not None:
         keys = ("MessageSet", "MessageType", "MessageFormat")
         names = [str(_value(properties, key) or name) for key, name in zip(keys, names, strict=True)]
-    text = Text(ccsid, encoding, *names)
-    if text != old:
+    text = _text(ccsid, encoding, *names)
+    if text is not old and text != old:
         if domain == BLOB:
             body.text = text  # its bytes are what they are
         else:

@@ -53,6 +53,12 @@ def _order(text: Text) -> str:
     return "<" if text.encoding & 0xF == REVERSED else ">"
 
 
+def header_of(data: bytes, encoding: int) -> bytes:
+    """The bytes of the header alone, if it says how many that are; all bytes if that cannot be right."""
+    length = int.from_bytes(data[8:12], "little" if encoding & 0xF == REVERSED else "big")
+    return data[:length] if FIXED <= length <= len(data) and length % 4 == 0 else data
+
+
 def read_head(data: bytes, text: Text) -> Head:
     """The fixed fields at the beginning of these bytes, all that is needed to find what follows the header."""
     if len(data) < FIXED:
@@ -109,7 +115,7 @@ class Mqrfh2:
         values: dict[str, Any] = dict(DEFAULTS)
         written: list[Element] = []
         for child in part.children:
-            if child.name in DEFAULTS and not child._children:
+            if child.name in DEFAULTS and not child.children:
                 values[child.name] = child.value if child.value is not None else DEFAULTS[child.name]
             elif child.name not in ("StrucId", "StrucLength"):
                 written.append(child)

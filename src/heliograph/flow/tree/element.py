@@ -4,6 +4,9 @@ Children may still be in the message's bytes: an element whose format has not re
 on when somebody looks for a child that it does not have, only until that child is there. A caller never sees the
 difference.
 
+Children that a format knows well are *packed* (`packed.py`): values without elements, which are made when somebody
+needs one.
+
 Speed: a look-up among a few children scans them; among many it goes through an index (`index.py`). `Name[i]` in a loop
 and steps from sibling to sibling take the same time for the first and the thousandth.
 """
@@ -14,6 +17,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from heliograph.flow.tree.index import ChildIndex, FirstPlaces
+from heliograph.flow.tree.packed import Packed
 from heliograph.flow.tree.types import NAME, type_matches
 
 if TYPE_CHECKING:
@@ -58,8 +62,8 @@ class Element:
         self.namespace = namespace
         self.parent: Element | None = None
         self._children: list[Element] | None = None
-        self._open: Part | None = None
-        """The part whose parser may still bring children."""
+        self._open: Part | Packed | None = None
+        """The part whose parser may still bring children, or all the children, packed."""
         self._index: ChildIndex | FirstPlaces | None = None
         self._at = 0
         """Where it was among its siblings when somebody last asked."""
@@ -96,7 +100,52 @@ class Element:
                 found = self._named(name)
             if found:
                 return found[0]
-        return None if self._open is None else self.nth(name, 1)
+        source = self._open
+        if source is None:
+            return None
+        if type(source) is Packed:
+            if name not in source.layout.named:
+                return None
+            self.unpack(source)
+            return self.first(name)
+        return self.nth(name, 1)
+
+    def value_of(self, name: str) -> Value:
+        """The value of the first child of this name without a namespace; NULL if there is none."""
+        packed = self._open
+        if type(packed) is Packed:
+            field = packed.layout.named.get(name)
+            if field is None:
+                return None
+            return packed.values[field.place] if field.place >= 0 else field.value
+        child = self.first(name)
+        return child.value if child is not None else None
+
+    def content(self, name: str) -> "Value | Element":
+        """What a copy of the first child of this name has to take: a value if that is all it has, else the element.
+
+        None if there is no such child.
+        """
+        packed = self._open
+        if type(packed) is Packed:
+            field = packed.layout.named.get(name)
+            if field is None:
+                return None
+            if field.place >= 0 and field.below is None:
+                return packed.values[field.place]
+        child = self.first(name)
+        if type(child) is not Element or child.value is None or child._children is not None or child._open is not None:
+            return child
+        return child.value
+
+    def contents(self, names: tuple[str, ...]) -> "tuple[Value | Element, ...]":
+        """The content of several children."""
+        packed = self._open
+        if type(packed) is Packed:
+            getter = packed.layout.getter(names)
+            if getter is not None:
+                return getter(packed.values)
+        return tuple([self.content(name) for name in names])
 
     def nth(self, name: str, number: int) -> "Element | None":
         """The child that is the number-th (from 1) of this name without a namespace."""
@@ -267,11 +316,40 @@ class Element:
         part = self._open
         if part is None:
             return False
+        if type(part) is Packed:
+            self.unpack(part)
+            return bool(self._children)
         before = len(self._children) if self._children is not None else 0
         while self._open is not None and part.read_on():
             if self._children is not None and len(self._children) > before:
                 return True
         return self._children is not None and len(self._children) > before
+
+    def unpack(self, packed: Packed) -> None:
+        """Make elements of packed children; those below them stay packed."""
+        values = packed.values
+        new = Element.__new__
+        children = []
+        for name, kind, namespace, value, place, below in packed.layout.fields:
+            element = new(Element)  # without a call of `__init__`: this loop is most of what reading costs
+            element.name = name
+            element.value = values[place] if place >= 0 else value
+            element.type = kind
+            element.namespace = namespace
+            element.parent = self
+            element._children = None
+            element._open = Packed(below, values) if below is not None else None
+            element._index = None
+            element._at = 0
+            children.append(element)
+        self._children = children or None
+        self._index = packed.layout.first_places
+        self._open = None
+
+    def pack(self, packed: Packed) -> None:
+        """Give an element that has no children these, packed."""
+        self.touch()
+        self._open = packed
 
     def _as_part(self) -> "Part | None":
         return None
@@ -408,8 +486,9 @@ class Element:
     def copy(self) -> "Element":
         """A copy with everything below, without a parent."""
         copy = Element(self.name, self.value, self.type, self.namespace)
-        children = self.children
-        if children:
+        if type(self._open) is Packed:
+            copy._open = self._open
+        elif children := self.children:
             copy._children = copies(children, copy)
         return copy
 
@@ -432,14 +511,19 @@ class Element:
 
         Between parts of different domains, every element gets the type that says the same in the domain of this one.
         """
-        value = source.value
-        children = copies(source.children, self)
+        value, packed = source.value, source._open
         ours, theirs = self.part(), source.part()
-        if ours is not None and theirs is not None and ours.format.domain != theirs.format.domain:
-            ours.adopt(children, theirs.format.domain)
-        self.clear()
+        converts = ours is not None and theirs is not None and ours.format.domain != theirs.format.domain
+        if type(packed) is Packed and not converts:
+            self.clear()
+            self._open = packed
+        else:
+            children = copies(source.children, self)
+            if ours is not None and theirs is not None and converts:
+                ours.adopt(children, theirs.format.domain)
+            self.clear()
+            self._children = children or None
         self.value = value
-        self._children = children or None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name} = {self.value!r}>"
@@ -457,9 +541,12 @@ def copies(children: list[Element], parent: Element) -> list[Element]:
             copy = child.copy()
         else:
             copy = Element(child.name, child.value, child.type, child.namespace)
-            below = child._children if child._open is None else child.children
-            if below:
-                copy._children = copies(below, copy)
+            if type(child._open) is Packed:
+                copy._open = child._open
+            else:
+                below = child._children if child._open is None else child.children
+                if below:
+                    copy._children = copies(below, copy)
         copy.parent = parent
         result.append(copy)
     return result

@@ -1,67 +1,43 @@
-"""Setting fields of one parent, one after the other: what a transformation does most.
+"""Giving fields to an element: what a transformation does most."""
 
-Here, and not in the methods of elements, since one call for many fields saves most of what each of them costs: finding
-the place, telling the part, taking what is below.
-"""
-
+from collections.abc import Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
 from typing import Any
 
 from heliograph.flow.tree.element import Element
+from heliograph.flow.tree.packed import Packed, layout_of
+
+_SCALARS = frozenset((str, int, float, Decimal, bool, bytes, date, time, datetime))
 
 
-def fill(parent: Element, *items: Any) -> None:
-    """Set fields: names and what they get, in turn; a value, or an element (its content is copied).
+def fill_new(parent: Element, names: tuple[str, ...], items: Sequence[Any]) -> bool:
+    """Give an element that has no children yet leaves with these names and values, packed.
 
-
-    As `set_value` or `take_content` for one after the other, with children made where they are missing.
+    False, and nothing is done, if it has some, or if not all are values, or if a name comes twice.
     """
-    if parent._open is not None:
-        parent._open.read_all_of(parent)
-    parent.touch()
-    children = parent._children
-    if type(parent) is not Element or children is not None:
-        _fill_slowly(parent, items)
-        return
-    # Most parents are new: nothing has to be looked for, but for names that come twice.
-    children = []
-    made: dict[str, Element] = {}
-    for name, item in zip(items[::2], items[1::2], strict=True):
-        child = made.get(name)
-        if child is None:
-            child = made[name] = Element(name)
-            child.parent = parent
-            child._at = len(children)
-            children.append(child)
-        if type(item) is Element and item._children is None and item._open is None and child._children is None:
-            child.value = item.value
-        else:
-            _give(child, item)
-    parent._children = children or None
+    if type(parent) is not Element or parent._children is not None or parent._open is not None:
+        return False
+    layout = layout_of(names)
+    if layout is None or not _SCALARS.issuperset(map(type, items)):
+        return False
+    parent.pack(Packed(layout, items))
+    return True
 
 
-def fill_one(parent: Element, name: str, item: Any) -> None:
-    """Set the first child of a name, as `fill` does."""
+def fill_one(parent: Element, name: str, content: Any) -> None:
+    """Give the first child of a name, made if it is missing, what `Element.content` says of another."""
     child = parent.first(name)
-    if child is None:
-        if type(parent) is Element and type(item) is Element and item._children is None and item._open is None:
-            # Made with its value: the part is told once.
-            parent.append(Element(name, item.value))
-            return
-        child = parent.ensure(name)
-    child.touch()
-    if type(item) is Element and item._children is None and item._open is None and child._children is None:
-        child.value = item.value
+    if isinstance(content, Element):
+        (child or parent.ensure(name)).take_content(content)
+    elif child is None and type(parent) is Element:
+        parent.append(Element(name, content))  # made with its value: the part is told once
     else:
-        _give(child, item)
+        take_leaf(child or parent.ensure(name), content)
 
 
-def _fill_slowly(parent: Element, items: tuple[Any, ...]) -> None:
-    for name, item in zip(items[::2], items[1::2], strict=True):
-        fill_one(parent, name, item)
-
-
-def _give(child: Element, item: Any) -> None:
-    if isinstance(item, Element):
-        child.take_content(item)
-    else:
-        child.value = item
+def take_leaf(target: Element, value: Any) -> None:
+    """Become a copy of a leaf with this value, but keep the own name (and type)."""
+    if target._children is not None or target._open is not None:
+        target.clear()
+    target.set_value(value)

@@ -55,8 +55,19 @@ _NO_TEXT = Text()
 class Part(Element):
     """A child of the message's root."""
 
+    __slots__ = ("__weakref__", "_copies", "_parser", "_problem", "_reads_back", "_source", "data", "format", "text")
+
     def __init__(self, format: Format, data: bytes | None = None, text: Text = _NO_TEXT) -> None:  # noqa: A002
-        super().__init__(format.domain, None, NAME)
+        # Everything here, without a call of Element's: every message has several of these.
+        self.name = format.domain
+        self.value = None
+        self.type = NAME
+        self.namespace = ""
+        self.parent = None
+        self._children = None
+        self._open = self if data is not None else None
+        self._index = None
+        self._at = 0
         self.format = format
         self.text = text
         self.data = data
@@ -69,8 +80,6 @@ class Part(Element):
         """What this is an unread copy of."""
         self._copies: WeakSet[Part] | None = None
         """Unread copies of this."""
-        if data is not None:
-            self._open = self
 
     # Reading
 
@@ -158,8 +167,7 @@ class Part(Element):
             if type(element) is Element:
                 role = role_of(element.type, domain)
                 element.type = type_in(self.format.domain, role, has_value=element.value is not None)
-                if element._children is not None:
-                    self.adopt(element._children, domain)
+                self.adopt(element.children, domain)
 
     def become(self, format: Format, text: Text) -> None:  # noqa: A002
         """From now on be read and written in another way: the elements stay, the bytes do not."""

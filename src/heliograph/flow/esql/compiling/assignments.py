@@ -24,7 +24,7 @@ def set_statement(context: Context, node: syntax.Set) -> None:
         set_variable(context, node, binding, context.value(node.value))
         return
     context.reads = set()
-    code = context.value(node.value) if node.aspect is not None else source(context, node.value)
+    code = context.value(node.value) if node.aspect is not None else copied(context, node.value)
     set_target(context, node.target, code, node.aspect)
 
 
@@ -45,20 +45,56 @@ def batch(context: Context, statements: Sequence[syntax.Statement]) -> int:
         run.append(node)
     if len(run) < 2 or not isinstance(first, syntax.Set):
         return 0
-    codes = [source(context, node.value) for node in run]
+    context.place(first)
+    same = _same_source(context, [node.value for node in run])
+    taken = paths.contents(context, same) if same else ""
+    codes = [] if same else [copied(context, node.value) for node in run]
     start = paths.base(context, first.target)
     path = steps_of(context, first.target.steps)
     parent = paths.ensured(context, start, path[:-1])
-    context.emit(f"{context.use('set_fields')}(")
-    with context.indented():
-        context.emit(f"{parent},")
-        for node, code in zip(run, codes, strict=True):
-            context.place(node)
-            context.emit(f"{node.target.steps[-1].name!r}, {code.text},")
-    context.emit(")")
+    names = [f"{node.target.steps[-1].name!r}," for node in run]
+    if same:
+        context.emit(f"{context.use('set_fields')}({parent}, {taken}, (")
+        _listed(context, run, names)
+        context.emit("))")
+    else:
+        context.emit(f"{context.use('set_fields')}({parent}, (")
+        _listed(context, run, [f"{code.text}," for code in codes])
+        context.emit(f"), ({' '.join(names)}), {scalars(codes)})")
     for node in run:
         context.prefixes.written(start.route(steps_of(context, node.target.steps)))
     return len(run)
+
+
+def _listed(context: Context, run: Sequence[syntax.Set], lines: Sequence[str]) -> None:
+    with context.indented():
+        for node, line in zip(run, lines, strict=True):
+            if node is not run[0]:
+                context.place(node)
+            context.emit(line)
+
+
+def scalars(codes: Sequence[Code]) -> str:
+    """Python of the places of those that are values."""
+    return repr(tuple(at for at, code in enumerate(codes) if code.shape is Shape.VALUE))
+
+
+def _same_source(context: Context, values: Sequence[syntax.Expression]) -> list[syntax.FieldReference]:
+    """The values, if all are fields of one other field; else none."""
+    first = values[0]
+    fields_of_one = [
+        value
+        for value in values
+        if isinstance(value, syntax.FieldReference)
+        and isinstance(first, syntax.FieldReference)
+        and value.steps
+        and paths.is_path(context, value)
+        and value.correlation.upper() == first.correlation.upper()
+        and value.index == first.index
+        and value.steps[:-1] == first.steps[:-1]
+        and _plain(context, value.steps[-1])
+    ]
+    return fields_of_one if len(fields_of_one) == len(values) else []
 
 
 def _neighbours(context: Context, first: syntax.Set, node: syntax.Set) -> bool:
@@ -110,6 +146,13 @@ def source(context: Context, node: syntax.Expression) -> Code:
     """What is assigned: a field reference stands for the whole field."""
     if isinstance(node, syntax.FieldReference) and paths.is_path(context, node) and not paths.is_list(node):
         return paths.element(context, node)
+    return context.any(node)
+
+
+def copied(context: Context, node: syntax.Expression) -> Code:
+    """What is put into a field: as `source`, but of a field that is copied only its content is needed."""
+    if isinstance(node, syntax.FieldReference) and paths.is_path(context, node) and not paths.is_list(node):
+        return paths.content(context, node)
     return context.any(node)
 
 

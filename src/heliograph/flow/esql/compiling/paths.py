@@ -1,5 +1,7 @@
 """Field references: paths to elements, for reading and for making them on the way."""
 
+from collections.abc import Sequence
+
 from heliograph.flow.esql import syntax
 from heliograph.flow.esql.compiling.code import Code, Shape
 from heliograph.flow.esql.compiling.context import Context
@@ -172,6 +174,31 @@ def element(context: Context, node: syntax.FieldReference) -> Code:
     return Code(chain(context, text, path[-1:], there), None, True, Shape.FIELD)
 
 
+def content(context: Context, node: syntax.FieldReference) -> Code:
+    """What a copy of a field has to take (`Element.content`); None if there is no such field."""
+    start = base(context, node)
+    path = steps_of(context, node.steps)
+    if not path or not path[-1].simple:
+        return element(context, node)
+    text, there = prefix(context, start, path[:-1])
+    return Code(_of(context, text, there, f"content({path[-1].name})"), None, True, Shape.FIELD)
+
+
+def contents(context: Context, nodes: Sequence[syntax.FieldReference]) -> str:
+    """Python of the contents of fields that differ in their last names only."""
+    text, there = prefix(context, base(context, nodes[0]), steps_of(context, nodes[0].steps)[:-1])
+    names = tuple(node.steps[-1].name for node in nodes)
+    return _of(context, text, there, f"contents({names!r})")
+
+
+def _of(context: Context, text: str, there: bool, call: str) -> str:
+    """Python of a method of an element, which may not be there."""
+    if there:
+        return f"{text}.{call}"
+    scratch = context.scratch()
+    return f"({scratch}.{call} if ({scratch} := {text}) is not None else None)"
+
+
 def elements(context: Context, node: syntax.FieldReference) -> Code:
     """The list of elements that a field reference with [] means; without it, of the fields like the one it names."""
     start = base(context, node)
@@ -215,11 +242,14 @@ def field_value(context: Context, node: syntax.FieldReference) -> Code:
         return _undeclared(context, node)
     if is_list(node):
         return elements(context, node)
-    found = element(context, node)
     if not node.steps:
-        return Code(f"{found.text}.value")
-    scratch = context.scratch()
-    return Code(f"({scratch}.value if ({scratch} := {found.text}) is not None else None)")
+        return Code(f"{element(context, node).text}.value")
+    start = base(context, node)
+    path = steps_of(context, node.steps)
+    if path[-1].simple:
+        text, there = prefix(context, start, path[:-1])
+        return Code(_of(context, text, there, f"value_of({path[-1].name})"))
+    return Code(_of(context, element(context, node).text, False, "value"))
 
 
 def _undeclared(context: Context, node: syntax.FieldReference) -> Code:

@@ -131,15 +131,15 @@ def _neighbours(items: list[syntax.SelectItem]) -> list[syntax.SelectItem]:
 
 
 def _fields(context: Context, start: Base, run: list[syntax.SelectItem]) -> None:
-    codes = [assignments.source(context, item.value) for item in run]
+    codes = [assignments.copied(context, item.value) for item in run]
     path = steps_of(context, run[0].target)
     parent = paths.ensured(context, start, path[:-1])
-    pairs = []
     for item, code in zip(run, codes, strict=True):
         if code.shape in LISTS:
             raise context.problem(item, "a list needs a target with []: (SELECT ...) AS name[]")
-        pairs.append(f"{steps_of(context, item.target[-1:])[0].name}, {code.text}")
-    context.emit(f"{context.use('set_fields')}({parent}, {', '.join(pairs)})")
+    names = ", ".join(str(steps_of(context, item.target[-1:])[0].name) for item in run)
+    items = ", ".join(code.text for code in codes)
+    context.emit(f"{context.use('set_fields')}({parent}, ({items}), ({names}), {assignments.scalars(codes)})")
     for item in run:
         context.prefixes.written(start.route(steps_of(context, item.target)))
 
@@ -150,13 +150,13 @@ def _field(context: Context, row: str, start: Base, item: syntax.SelectItem) -> 
         context.prefixes.clear()
         return
     target = item.target or _own_name(context, item)
-    code = assignments.source(context, item.value)
     if target is None:
-        found = assignments.kept(context, code).text
+        found = assignments.kept(context, assignments.source(context, item.value)).text
         context.emit(f"if {found} is not None:")
         with context.indented():
             context.emit(f"{row}.append({context.use('row_item')}({found}, None))")
         return
+    code = assignments.copied(context, item.value)
     path = steps_of(context, target)
     if code.shape in LISTS and not path[-1].every:
         raise context.problem(item, "a list needs a target with []: (SELECT ...) AS name[]")

@@ -3,13 +3,13 @@
 NULL deletes a field. A scalar replaces the value and leaves children as they are; a field or a row replaces both.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from heliograph.flow.esql.runtime.paths import ensure_match, ensure_nth, match, nth
 from heliograph.flow.esql.runtime.references import discard
 from heliograph.flow.tree import Element, Part, Step
-from heliograph.flow.tree.filling import fill, fill_one
+from heliograph.flow.tree.filling import fill_new, fill_one, take_leaf
 from heliograph.flow.tree.types import NAME
 from heliograph.flow.values.errors import ExpressionError
 from heliograph.flow.values.types import type_of
@@ -60,53 +60,67 @@ def set_here(target: Element, value: Any) -> None:
         discard(target)
 
 
-def copy_field(parent: Element, name: str, source: Element | None) -> None:
-    """Give the first child of this name the content of the source; without one, remove it."""
-    if source is None:
+# Copies of fields get the *content* of the source (`Element.content`): a value stands for a field that has only that.
+
+
+def copy_field(parent: Element, name: str, content: Any) -> None:
+    """Give the first child of this name the content of a field; without one, remove it."""
+    if content is None:
         _remove(parent.first(name))
-    elif isinstance(source, Part) and source.name == name:
-        replace_part(parent, parent.first(name), source)
+    elif isinstance(content, Part) and content.name == name:
+        replace_part(parent, parent.first(name), content)
     else:
-        fill_one(parent, name, source)
+        fill_one(parent, name, content)
 
 
-def set_fields(parent: Element, *items: Any) -> None:
-    """Set children by name, one after the other: names and values or fields in turn."""
-    if None not in items:
-        fill(parent, *items)
+def set_fields(
+    parent: Element, items: Sequence[Any], names: tuple[str, ...], scalars: tuple[int, ...] = ()
+) -> None:
+    """Set children by name, one after the other, each to the content of a field.
+
+    `scalars` are the places of items that are no contents but values, which leave children as they are.
+    """
+    if fill_new(parent, names, items):
         return
-    for name, item in zip(items[::2], items[1::2], strict=True):
-        if isinstance(item, Element):
-            fill_one(parent, name, item)
-        else:
+    for at, (name, item) in enumerate(zip(names, items, strict=True)):
+        if at in scalars:
             set_field(parent, name, item)
+        else:
+            copy_field(parent, name, item)
 
 
-def copy_nth(parent: Element, name: str, number: Any, source: Element | None) -> None:
-    """Give the number-th child of this name the content of the source; without one, remove it."""
-    if source is None:
+def copy_nth(parent: Element, name: str, number: Any, content: Any) -> None:
+    """Give the number-th child of this name the content of a field; without one, remove it."""
+    if content is None:
         _remove(nth(parent, name, number))
     else:
-        ensure_nth(parent, name, number).take_content(source)
+        _take(ensure_nth(parent, name, number), content)
 
 
-def copy_match(parent: Element, step: Step, number: Any, source: Element | None) -> None:
-    """Give the number-th child that the step looks for the content of the source; without one, remove it."""
-    if source is None:
+def copy_match(parent: Element, step: Step, number: Any, content: Any) -> None:
+    """Give the number-th child that the step looks for the content of a field; without one, remove it."""
+    if content is None:
         _remove(match(parent, step, number))
     else:
-        ensure_match(parent, step, number).take_content(source)
+        _take(ensure_match(parent, step, number), content)
 
 
-def copy_here(target: Element, source: Element | None) -> None:
-    """Give the field that a reference or a correlation name points to the content of the source."""
-    if source is None:
+def copy_here(target: Element, content: Any) -> None:
+    """Give the field that a reference or a correlation name points to the content of a field."""
+    if content is None:
         if target.parent is not None:
             discard(target)
         else:
             target.clear()
-    elif source is not target:
-        target.take_content(source)
+    elif content is not target:
+        _take(target, content)
+
+
+def _take(target: Element, content: Any) -> None:
+    if isinstance(content, Element):
+        target.take_content(content)
+    else:
+        take_leaf(target, content)
 
 
 def replace_part(parent: Element, old: Element | None, source: Part) -> None:

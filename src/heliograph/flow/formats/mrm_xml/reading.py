@@ -55,11 +55,11 @@ class _Typing:
     def document_element(self) -> None:
         """The root, whose members become those of the part."""
         document, part = self.document, self.part
-        root = next(child for child in part._children or () if child.type in _ELEMENTS)
+        root = next(child for child in part.children if child.type in _ELEMENTS)
         if root.name != document.tag or root.namespace != document.namespace:
             raise self._problem(root, f"element {_named(document.tag, document.namespace)}", _found(root))
         self._content(root, document.content)
-        children = root._children or []
+        children = root.children
         for child in children:
             child.parent = part
         part.value = root.value
@@ -71,7 +71,7 @@ class _Typing:
         codes: list[str] = []
         kept: list[Element] = []
         attributes: list[Element] = []
-        children = element._children or ()
+        children = element.children
         if known and element.type != NAME and not children and str(element.value or "").strip():
             raise self._problem(element, f"elements {', '.join(content.known())}", repr(element.value))
         for child in children:
@@ -87,7 +87,7 @@ class _Typing:
                 child.name = shape.name
                 self._content(child, shape.inner)
                 continue
-            if child._children is not None or child.value == "":
+            if child._children is not None or child._open is not None or child.value == "":
                 self._unusual(child, shape)
                 continue
             values = shape.values
@@ -111,6 +111,7 @@ class _Typing:
         for child in attributes:
             child.type = NAME_VALUE  # not before: until here the type tells them from elements
         element._children = kept or None
+        element._index = None
         element._index = None
 
     def _own_value(self, element: Element, shape: Shape) -> None:
@@ -152,7 +153,7 @@ class _Typing:
         assert values is not None
         null = False
         kept: list[Element] = []
-        for aside in child._children or ():
+        for aside in child.children:
             if aside.type in _ATTRIBUTES and aside.namespace == XSI:
                 null = null or (aside.name == "nil" and aside.value in _TRUE)
                 if aside.name == "type":
@@ -163,6 +164,7 @@ class _Typing:
             elif aside.type in _ELEMENTS or aside.type & 0x03000000 == VALUE:
                 raise self._problem(child, values.expected, _found(aside))
         child._children = kept or None
+        child._index = None
         child._index = None
         if null:
             if not shape.nillable or child.value:

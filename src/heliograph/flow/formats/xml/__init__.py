@@ -20,11 +20,8 @@ class XmlFormat:
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
-
-    @property
-    def domain(self) -> str:
+        self.domain = dialect.domain
         """XML, XMLNS or XMLNSC."""
-        return self._dialect.domain
 
     def read(self, part: Part, data: bytes) -> Iterator[None]:
         """A parser of a document."""

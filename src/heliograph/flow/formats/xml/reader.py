@@ -8,15 +8,17 @@ whose tags have come before are not even looked at piece by piece (`shapes`).
 import re
 from collections.abc import Generator, Iterator
 
+from heliograph.flow.formats.problem import FormatProblem
 from heliograph.flow.formats.xml.builder import DEEPEST, Builder, Fault
 from heliograph.flow.formats.xml.dialect import Dialect
 from heliograph.flow.formats.xml.expat_reader import read_with_expat
 from heliograph.flow.formats.xml.names import ascii_name
-from heliograph.flow.formats.xml.shapes import Cut, Shape, cut, shape_of
+from heliograph.flow.formats.xml.shapes import Cut, Likely, Shape, cut, likely_shapes, shape_of
 from heliograph.flow.tree import Element, Part
+from heliograph.flow.tree.packed import Layout, Packed
 
-_WINDOW = 2048
-"""So much text is looked at in one step."""
+_FIRST_WINDOW, _WINDOW = 256, 4096
+"""So much text is looked at in the first step, each time twice as much, at most so much."""
 _BLANKS = " \t\n\r"
 _FORBIDDEN = bytes((*range(9), 11, 12, *range(14, 32)))
 
@@ -38,30 +40,48 @@ class _Unsure(Exception):
 
 def read_document(part: Part, dialect: Dialect, text: str) -> Iterator[None]:
     """Build the whole document, step by step."""
-    pieces = cut(text)
-    if pieces is None:
-        yield from _read(Builder(part, dialect), text)
-        return
-    shape = shape_of(dialect.domain, pieces.tags)
-    if _fill(shape, part, pieces):
+    likely = likely_shapes(dialect.domain, text)
+    found = likely.find(text) if likely is not None else None
+    if found is None:
+        found = _shaped(likely, part, dialect, text)
+    if found is not None and _fill(part, text, *found):
         yield
         return
-    # Learning needs the elements as they were read, before anybody has changed them. The document is not long.
-    for _ in _read(Builder(part, dialect), text):
-        pass
-    shape.learn(part, dialect, pieces)
-    yield
+    yield from _read(Builder(part, dialect), text)
 
 
-def _fill(shape: Shape, part: Part, pieces: Cut) -> bool:
+def _shaped(likely: Likely | None, part: Part, dialect: Dialect, text: str) -> tuple[Layout, tuple[str, ...]] | None:
+    """The layout of a document and its values, if its tags have come before."""
+    pieces = cut(text)
+    if pieces is None:
+        return None
+    shape = shape_of(dialect.domain, pieces.tags)
+    if shape.layout is None and shape.is_due():
+        _learn(shape, part, dialect, text, pieces)
     values = shape.values(pieces.texts)
-    if values is None:
-        return False
-    body = "".join(pieces.texts)
-    if not _is_sound(body):
+    if values is None or shape.layout is None:
+        return None
+    if likely is not None:
+        likely.add(shape)
+    return shape.layout, values
+
+
+def _learn(shape: Shape, part: Part, dialect: Dialect, text: str, pieces: Cut) -> None:
+    apart = Part(part.format, None, part.text)
+    try:
+        for _ in _read(Builder(apart, dialect), text):
+            pass
+    except FormatProblem:
+        return  # whoever looks at that place of the document will find it again
+    shape.learn(apart.children, dialect, pieces)
+
+
+def _fill(part: Part, text: str, layout: Layout, values: tuple[str, ...]) -> bool:
+    """Give the part the elements of this layout, packed; False if something in the document may be wrong."""
+    if not _is_sound(text):
         return False
     try:
-        shape.fill(part, iter(values) if "&" not in body else map(_resolved, values))
+        part.unpack(Packed(layout, tuple(map(_resolved, values)) if "&" in text else values))
     except _Unsure:
         return False
     return True
@@ -77,16 +97,18 @@ def _read_usual(builder: Builder, text: str) -> Generator[None, None, int | None
     """Build as much as is usual; the place of what is not, or None if all was."""
     at = _read_declaration(builder, text)
     size = len(text)
+    reach = _FIRST_WINDOW
     closings: list[str] = []
     while at < size:
-        stop = text.find("<", at + _WINDOW)
+        stop = text.find("<", at + reach)
         if stop < 0:
             stop = size
         window = text[at:stop]
         if not _is_sound(window):
             return at
         # A long text at the end of the window is not split: that would look at each character, which `find` does not.
-        last = window.rfind("<", 0, _WINDOW)
+        last = window.rfind("<", 0, reach)
+        reach = min(2 * reach, _WINDOW)
         pieces = window[:last].split("<")
         pieces.append(window[last + 1 :])
         done = _read_pieces(builder, pieces, closings, "&" in window)

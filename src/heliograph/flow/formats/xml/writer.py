@@ -1,12 +1,15 @@
 """The writer: elements as a document. What it writes is read again as the same elements."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any
 
 from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.xml.dialect import Dialect
 from heliograph.flow.formats.xml.names import NO_PREFIXES, ascii_name, writable
 from heliograph.flow.tree import Element, Part
+from heliograph.flow.tree.packed import Layout, Packed
 from heliograph.flow.tree.types import ROLES, Role, role_of
 from heliograph.flow.values.text import character
 
@@ -26,6 +29,10 @@ _ATTRIBUTE = str.maketrans(
 _NEEDS_CARE = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]").search
 """Characters that must not be in a document, and the one that would not be read again as it is."""
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]").search
+_MARK = "\0"
+"""Stands for any value, as it can be in none."""
+_MOST_TEMPLATES = 64
+"""Of one layout: names of elements may come from anywhere."""
 _CARE_ASCII = bytes((*range(9), *range(11, 32)))
 _ASIDE = frozenset((Role.ATTRIBUTE, Role.NAMESPACE))
 _ASIDE_TYPES = {
@@ -49,6 +56,31 @@ def _may_need_care(document: str) -> bool:
     if not document.isascii():
         return _NEEDS_CARE(document) is not None
     return any(map(document.encode().__contains__, _CARE_ASCII))
+
+
+_Template = tuple[list[str], Callable[[Sequence[Any]], Sequence[Any]]]
+"""Pieces of a document, every second of which is the place of a value; and what gets these values."""
+
+
+def _template(dialect: Dialect, element: Element, layout: Layout) -> _Template | None:
+    """What the writer makes of an element with this layout, whatever its values; None if that depends on more."""
+    leaves = [field for field in layout.all_fields() if field.place >= 0]
+    if not leaves or any(leaf.type not in (dialect.folder, dialect.leaf) for leaf in leaves):
+        return None
+    places = [leaf.place for leaf in leaves]
+    marked = Element(element.name, None, element.type, element.namespace)
+    marked.unpack(Packed(layout, [_MARK] * (max(places) + 1)))
+    writer = _Writer(dialect)
+    try:
+        writer.write([marked])
+    except FormatProblem:
+        return None
+    texts = "".join(writer.out).split(_MARK)
+    if len(texts) != len(places) + 1 or writer.made_prefixes:
+        return None
+    pieces = [""] * (2 * len(places) + 1)
+    pieces[::2] = texts
+    return pieces, itemgetter(*places) if len(places) > 1 else itemgetter(slice(places[0], places[0] + 1))
 
 
 class _Writer:
@@ -75,15 +107,24 @@ class _Writer:
                 declared = self._declaration(child)
             elif role in (Role.ELEMENT, Role.CDATA_ELEMENT, Role.ARRAY):
                 tops += 1
-                self._content([child], NO_PREFIXES)
+                self.write([child])
             elif role in (Role.COMMENT, Role.INSTRUCTION):
-                self._content([child], NO_PREFIXES)
+                self.write([child])
             elif role is not Role.WHITE_SPACE:
                 raise self._problem(child, "elements at the top of the document", f"{role.name.lower()} {child.name}")
         if tops != 1:
             names = ", ".join(child.name for child in part.children if self._role(child) is Role.ELEMENT) or "none"
             raise self._problem(part, "one element at the top of the document", names)
         return declared
+
+    def write(self, elements: Sequence[Element]) -> None:
+        """Elements where no namespaces are declared."""
+        self._content(elements, NO_PREFIXES)
+
+    @property
+    def made_prefixes(self) -> bool:
+        """Whether it had to think of prefixes, which have numbers."""
+        return self._made > 0
 
     def _content(self, children: Sequence[Element], prefixes: dict[str, str]) -> None:
         """Children that are no attributes.
@@ -93,6 +134,9 @@ class _Writer:
         append, plain = self.out.append, self._plain
         default = prefixes[""]
         for child in children:
+            packed = child._open
+            if type(packed) is Packed and prefixes is NO_PREFIXES and self._packed(child, packed):
+                continue
             if child._children is None and child._open is None and child.type in plain and child.namespace == default:
                 name = ascii_name(child.name)
                 if name is not None and not name.prefix:
@@ -107,6 +151,35 @@ class _Writer:
                     append(f"{name.start}{value}{name.end}")
                     continue
             self._other(child, prefixes)
+
+    def _packed(self, element: Element, packed: Packed) -> bool:
+        """An element whose children are packed, without unpacking them; False if that cannot be done."""
+        if self._careful or element.value is not None:
+            return False
+        written = packed.layout.written
+        key = (self._domain, element.name, element.type, element.namespace)
+        if key not in written:
+            if len(written) > _MOST_TEMPLATES:
+                written.clear()
+            written[key] = _template(self._dialect, element, packed.layout)
+        template = written[key]
+        if template is None:
+            return False
+        pieces, get_values = template
+        values = get_values(packed.values)
+        if "" in values:
+            return False  # is written in another way
+        try:
+            text = "".join(values)
+        except TypeError:
+            values = [value if type(value) is str else character(value) for value in values]
+            text = "".join(values)
+        if "&" in text or "<" in text or ">" in text:
+            values = [value.translate(_TEXT) for value in values]
+        pieces = pieces.copy()
+        pieces[1::2] = values
+        self.out += pieces
+        return True
 
     def _other(self, child: Element, prefixes: dict[str, str]) -> None:
         role = self._role(child)

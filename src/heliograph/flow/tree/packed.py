@@ -1,0 +1,97 @@
+"""Packed children: values in a row, and a layout that says which element each of them belongs to.
+
+Messages of one kind differ in their values only. Names, types and order of their elements are in a `Layout`, which all
+of them share; what a message has of its own is a tuple of values. The two together stand for the children of an element
+until somebody needs those as elements: then the element *unpacks* them, one level deep. Values can be read, copied and
+written without that, so for most messages no elements are made at all below the top.
+
+Nothing here is ever changed: copies of an element share what is packed.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+from heliograph.flow.tree.index import FirstPlaces
+from heliograph.flow.tree.types import NAME
+
+if TYPE_CHECKING:
+    from heliograph.flow.tree.element import Element
+
+_FEW = 8
+"""Elements with more children get the places of their names with them."""
+
+
+class PackedField(NamedTuple):
+    """What is known of a child without its message."""
+
+    name: str
+    type: int
+    namespace: str
+    value: Any
+    """Its value, if that is the same in all messages."""
+    place: int
+    """Where its value is among the values; -1 if it is not there."""
+    below: "Layout | None"
+    """Its children."""
+
+
+class Layout:
+    """The children of an element, without their values."""
+
+    __slots__ = ("_getters", "fields", "first_places", "named", "written")
+
+    def __init__(self, fields: Sequence[PackedField]) -> None:
+        self.fields = tuple(fields)
+        names = [None if field.namespace else field.name for field in self.fields]
+        self.first_places = FirstPlaces(names) if len(names) > _FEW else None
+        self.named: dict[str, PackedField] = {}
+        """The first child of each name without a namespace."""
+        for field, name in zip(self.fields, names, strict=True):
+            if name is not None:
+                self.named.setdefault(name, field)
+        self.written: dict[Any, Any] = {}
+        """What writers know about it, each under a key of its own."""
+        self._getters: dict[tuple[str, ...], Callable[[Sequence[Any]], tuple[Any, ...]] | None] = {}
+
+    def getter(self, names: tuple[str, ...]) -> Callable[[Sequence[Any]], tuple[Any, ...]] | None:
+        """What takes the values of these children from a row of values; None if some are no leaves, or not there."""
+        try:
+            return self._getters[names]
+        except KeyError:
+            fields = [self.named.get(name) for name in names]
+            places = [field.place for field in fields if field is not None and field.below is None and field.place >= 0]
+            getter = itemgetter(*places) if len(places) == len(names) > 1 else None
+            self._getters[names] = getter
+            return getter
+
+    def all_fields(self) -> "Iterator[PackedField]":
+        """Everything below, in document order."""
+        for field in self.fields:
+            yield field
+            if field.below is not None:
+                yield from field.below.all_fields()
+
+
+@final
+class Packed:
+    """The children of an element, packed. An element has it where others have the part that reads their children."""
+
+    __slots__ = ("layout", "values")
+
+    def __init__(self, layout: Layout, values: Sequence[Any]) -> None:
+        self.layout = layout
+        self.values = values
+
+    def read_all_of(self, element: "Element") -> None:
+        """Let the element, which has this, have its children instead."""
+        element.unpack(self)
+
+
+@lru_cache(maxsize=1024)
+def layout_of(names: tuple[str, ...]) -> Layout | None:
+    """Leaves with these names, as `Element(name)` makes them; None if a name comes twice."""
+    if len(set(names)) < len(names):
+        return None
+    return Layout([PackedField(name, NAME, "", None, place, None) for place, name in enumerate(names)])
