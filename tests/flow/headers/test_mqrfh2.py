@@ -121,3 +121,15 @@ def test_a_folder_that_is_no_xml_is_refused_with_its_place() -> None:
     data = struct.pack(">4s4i8s2ii", b"RFH ", 2, 40 + len(folder), 273, 1208, b"", 0, 1208, len(folder)) + folder
     with pytest.raises(FormatProblem, match=r"offset 40, field MQRFH2.usr.a: expected a folder in XML"):
         _ = Part(MQRFH2, data, BIG).children
+
+
+@pytest.mark.parametrize("inside", ["", "<b>x y</b>", "<b></b><c>é</c>", "<b>1</b><b>2</b>"])
+def test_a_plain_folder_is_read_as_one_that_needs_a_parser_of_xml(inside: str) -> None:
+    def read(folder: str) -> list[tuple[str, Any, int]]:
+        data = folder.encode()
+        data += b" " * (-len(data) % 4)
+        fixed = struct.pack(">4s4i8s2i", b"RFH ", 2, 40 + len(data), 273, 1208, b"MQSTR   ", 0, 1208)
+        part = Part(MQRFH2, fixed + struct.pack(">i", len(data)) + data, BIG)
+        return [(each.name, each.value, each.type) for each in part.descendants()]
+
+    assert read(f"<a>{inside}</a>") == read(f"<a >{inside}</a>")

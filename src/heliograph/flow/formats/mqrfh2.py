@@ -4,6 +4,7 @@ Each folder is XML without attributes but `dt` (the type of the value) and `xsi:
 encoding, and its letters in the character set, that the header *before* it says; it says those of what follows it.
 """
 
+import re
 import struct
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -125,13 +126,35 @@ class Mqrfh2:
 MQRFH2 = Mqrfh2()
 
 
+# Folders of names and values, one below the other, without types, entities or anything else that is not plain.
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+_PLAIN = re.compile(rf"<({_NAME})>((?:<({_NAME})>[^<>&]*</\3>)*)</\1>")
+_values = re.compile(rf"<({_NAME})>([^<]*)<").findall
+
+
 def _read_folder(part: Part, folder: str, offset: int) -> None:
+    plain = _PLAIN.fullmatch(folder)
+    if plain is not None and folder.isprintable():
+        _fill_folder(part, plain[1], _values(plain[2]))
+        return
     reader = _FolderReader(part)
     try:
         reader.parser.Parse(f"<_>{folder}</_>", True)
     except (expat.ExpatError, ValueError) as error:
         path = ".".join(["MQRFH2", *reader.path])
         raise FormatProblem("MQRFH2", "a folder in XML", f"{folder!r} ({error})", path=path, offset=offset) from None
+
+
+def _fill_folder(part: Part, name: str, values: list[tuple[str, str]]) -> None:
+    folder = Element(name)
+    folder.parent = part
+    if values:
+        fill(folder, values)
+    else:  # as an empty text
+        folder.value, folder.type = "", NAME_VALUE
+    if part._children is None:
+        part._children = []
+    part._children.append(folder)
 
 
 class _FolderReader:
