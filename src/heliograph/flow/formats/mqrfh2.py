@@ -7,6 +7,7 @@ encoding, and its letters in the character set, that the header *before* it says
 import re
 import struct
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 from xml.parsers import expat
 from xml.sax.saxutils import escape
@@ -94,6 +95,13 @@ def folders(data: bytes, head: Head, text: Text) -> Iterator[tuple[int, str]]:
         at += 4 + length
 
 
+@lru_cache(256)
+def taken_apart(data: bytes, text: Text) -> tuple[Head, tuple[tuple[int, str], ...]]:
+    """The fixed fields and the folders of a header. Those of one sender are mostly the same."""
+    head = read_head(data, text)
+    return head, tuple(folders(data, head, text))
+
+
 class Mqrfh2:
     """The format of domain MQRFH2."""
 
@@ -101,12 +109,12 @@ class Mqrfh2:
 
     def read(self, part: Part, data: bytes) -> Iterator[None]:
         """The fixed fields, then folder after folder."""
-        head = read_head(data, part.text)
+        head, texts = taken_apart(data, part.text)
         values = (VERSION, head.format, head.encoding, head.ccsid, head.flags, head.name_value_ccsid)
         fill(part, zip(DEFAULTS, values, strict=True))
         part._open = part
         yield
-        for offset, folder in folders(data, head, part.text):
+        for offset, folder in texts:
             _read_folder(part, folder, offset)
             yield
         part._open = None

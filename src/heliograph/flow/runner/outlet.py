@@ -18,7 +18,9 @@ def place_of(effect: Effect) -> str:
     """Where it goes, as refusals name it."""
     if isinstance(effect, Publish):
         return effect.topic
-    return effect.queue if isinstance(effect, Put | DeadLetter) else effect.name if isinstance(effect, WriteFile) else ""
+    return (
+        effect.queue if isinstance(effect, Put | DeadLetter) else effect.name if isinstance(effect, WriteFile) else ""
+    )
 
 
 class _Run:

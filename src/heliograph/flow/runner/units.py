@@ -117,7 +117,7 @@ class Units:
             piece = process(node, envelopes[start : start + _PIECE], resources, now, None)
             outcomes += piece
             transactional = piece[0].transactional
-            well = all([outcome.result is Result.DONE for outcome in piece])
+            well = all(outcome.result is Result.DONE for outcome in piece)
             if well and ahead == start and (transactional or not self._may_change):
                 self._send_messages(piece, transactional=transactional)
                 self.outlet.work.flush()
