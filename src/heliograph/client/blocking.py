@@ -217,6 +217,10 @@ class Session(_Closing):
         self._core.check()
         return self._io.wait(lambda: start(self._core.requests.request(destination, message, timeout)))
 
+    def flush(self) -> None:
+        """Wait until what was sent without waiting is on its way."""
+        self._io.wait(lambda: resolved(None))
+
     def commit(self) -> None:
         """Make permanent what was sent and received since the last commit; `TransactionRolledBack` if it cannot be."""
         self._io.wait(lambda: start(self._core.commit()))
@@ -394,19 +398,19 @@ class Consumer(_Fetching):
             self._nudge()
         return message
 
-    def receive_many(self, most: int, timeout: float | None = None) -> list[Message]:
+    def receive_encoded(self, most: int, timeout: float | None = None) -> list[bytes]:
         """Wait for messages as `receive` does, and take all that have arrived, but not more than `most`.
 
-        Their bytes are read when an attribute is first looked at. One that expired after it was fetched is among them.
-        In a session that settles later, the server knows that the program has them when this returns.
+        These are their bytes, which `client.encoded` can read. One that expired after it was fetched is among them. In
+        a session that settles later, the server knows that the program has them when this returns.
         """
         core = self._core
-        messages = core.next_run(most) or self._wait(timeout, lambda: core.next_run(most)) or []
-        if messages and core.session.tells_what_it_has:
+        payloads = core.next_run(most) or self._wait(timeout, lambda: core.next_run(most)) or []
+        if payloads and core.session.tells_what_it_has:
             self._io.wait(self._tell)
-        elif messages:
+        elif payloads:
             self._nudge()
-        return messages
+        return payloads
 
     def _tell(self) -> Pending[None]:
         self._core.pump()

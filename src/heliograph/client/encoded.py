@@ -1,10 +1,10 @@
 """Messages as bytes, for programs that move many of them: what `Message` does for people, at a part of its cost.
 
-`Consumer.receive_many` and `Message.encoded` give bytes, `read` and `front` look into them, and `write` makes bytes for
+`Consumer.receive_encoded` gives bytes, `read` and `front` look into them, and `write` makes bytes for
 `Producer.send_encoded`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from struct import Struct
 from struct import error as StructError  # noqa: N812 - it is a class
@@ -75,45 +75,60 @@ class Glance(NamedTuple):
     has_properties: bool
     """Whether the application has set properties."""
     at: int
-    """Where the front ends, for `readdressed`."""
+    """Where the front ends, for `Readdressing`."""
 
 
-def glance(payload: bytes) -> Glance | None:
-    """Look at a message of the usual shape; None if it has another, and has to be read."""
-    at = reading.front_length(payload)
-    if not payload.startswith(_PROPERTIES, at):
-        return None
-    try:
-        end = at + 5 + payload[at + 4]
-        code = payload[at + 6]
-        if code == 0xA1:
-            message_id = payload[at + 8 : at + 8 + payload[at + 7]]
-        elif code == 0x40:
-            message_id = b""
-        else:
-            return None
-        has_properties = payload[end + 2] == 0x74
-        if has_properties:
-            if payload[end + 3] == 0xC1:
-                end += 5 + payload[end + 4]
-            elif payload[end + 3] == 0xD1:
-                end += 8 + _length(payload, end + 4)[0]
+def glances(payloads: Iterable[bytes]) -> Iterator[Glance | None]:
+    """Look at messages of the usual shape; None for each that has another, and has to be read.
+
+    The front of most messages is that of the one before, which is all that has to be seen of it.
+    """
+    opening, at = _PROPERTIES, 0
+    persistent, priority, failed, _ = reading.front(b"")
+    for payload in payloads:
+        if not payload.startswith(opening):
+            at = reading.front_length(payload)
+            if not payload.startswith(_PROPERTIES, at):
+                yield None
+                continue
+            opening = payload[: at + len(_PROPERTIES)]
+            persistent, priority, failed, _ = reading.front(payload[:at])
+        try:
+            code = payload[at + 6]
+            if code == 0xA1:
+                message_id = payload[at + 8 : at + 8 + payload[at + 7]]
+            elif code == 0x40:
+                message_id = b""
             else:
-                return None
-        text, width = _BODIES[payload[end : end + 4]]
-        size = _length(payload, end + 4)[0] if width == 4 else payload[end + 4]
-    except (IndexError, KeyError, StructError):
-        return None
-    if end + 4 + width + size != len(payload):
-        return None
-    persistent, priority, failed, _ = reading.front(payload[:at])
-    return _glance((persistent, priority, failed, message_id, text, has_properties, at))
+                yield None
+                continue
+            end = at + 5 + payload[at + 4]
+            has_properties = payload[end + 2] == 0x74
+            if has_properties:
+                end = _end_of_map(payload, end + 3)
+            text, width = _BODIES[payload[end : end + 4]]
+            size = payload[end + 4] if width == 1 else _length(payload, end + 4)[0]
+        except (IndexError, KeyError, StructError):
+            yield None
+            continue
+        if end + 4 + width + size == len(payload):
+            yield _glance((persistent, priority, failed, message_id, text, has_properties, at))
+        else:
+            yield None
+
+
+def _end_of_map(payload: bytes, at: int) -> int:
+    """Where the map at this place ends; the place itself, which is no beginning of a body, if there is none."""
+    if payload[at] == 0xC1:
+        return at + 2 + payload[at + 1]
+    return at + 5 + _length(payload, at + 1)[0] if payload[at] == 0xD1 else at
 
 
 # The class method of a NamedTuple is a Python function; this is the same without it.
 _glance = partial(tuple.__new__, Glance)
 _length = Struct(">I").unpack_from
 _PROPERTIES = b"\x00\x53\x73\xc0"
+_HEADS = tuple(_PROPERTIES + bytes((size,)) for size in range(256))
 # The beginnings of bodies that are one text or one piece of data: text or not, and how wide the length is.
 _BODIES = {
     b"\x00\x53\x77\xa1": (True, 1),
@@ -123,31 +138,58 @@ _BODIES = {
 }
 
 
-def readdressed(payload: bytes, at: int, to: str, to_kind: int = Queue.jms_type) -> bytes | None:
-    """A message that `glance` has seen, for another destination, and nothing else changed.
+class Readdressing:
+    """Sends messages that `glances` has seen to another destination, with nothing else changed.
 
-    None if more than that has to be done: it has failed deliveries, or annotations that must not be passed on.
+    What most messages have in common with the one before (the front, the user and the old destination) is looked at
+    once.
     """
-    front = _plain_front(payload[:at], to_kind)
-    if front is None:
-        return None
-    try:
-        count, code = payload[at + 5], payload[at + 6]
-        start = at + 6
-        user = start + (1 if code == 0x40 else 2 + payload[start + 1])
-        code = payload[user]
-        old = user + (1 if code == 0x40 else 2 + payload[user + 1])
-        if code not in _SHORT or payload[old] not in _SHORT:
+
+    __slots__ = ("_front", "_more", "_new", "_new_front", "_old", "_place", "_to_kind")
+
+    def __init__(self, to: str, to_kind: int = Queue.jms_type) -> None:
+        self._place = writing.text_of(to)
+        self._to_kind = to_kind
+        self._front = b""
+        self._new_front = _plain_front(b"", to_kind)
+        # User and destination, as they were and as they shall be; to begin with, there was none of either.
+        self._old = b"\x40\x40"
+        self._new = b"\x40" + self._place
+        self._more = len(self._new) - len(self._old)
+
+    def __call__(self, payload: bytes, at: int) -> bytes | None:
+        """The message with its new address; `at` is where its front ends.
+
+        None if more than that has to be done: it has failed deliveries, or annotations that must not be passed on.
+        """
+        front = payload[:at]
+        if front != self._front:
+            self._front, self._new_front = front, _plain_front(front, self._to_kind)
+        new_front = self._new_front
+        user = at + 7 if payload[at + 6] == 0x40 else at + 8 + payload[at + 7]
+        if new_front is None or payload[at + 5] < 3:
             return None
-        rest = old + (1 if payload[old] == 0x40 else 2 + payload[old + 1])
-    except IndexError:
-        return None
-    place = writing.text_of(to)
-    size = payload[at + 4] - (rest - old) + len(place)
-    if rest > at + 5 + payload[at + 4] or count < 3 or size > 255:
-        return None
-    head = bytes((0, 0x53, 0x73, 0xC0, size, count))
-    return b"".join((front, head, payload[start:old], place, payload[rest:]))
+        if not payload.startswith(self._old, user) and not self._look(payload, user):
+            return None
+        size = payload[at + 4] + self._more
+        if size > 255:
+            return None
+        rest = payload[user + len(self._old) :]
+        return b"".join((new_front, _HEADS[size], payload[at + 5 : user], self._new, rest))
+
+    def _look(self, payload: bytes, user: int) -> bool:
+        """See where the destination is; False if it has an unusual form."""
+        try:
+            to = user + (1 if payload[user] == 0x40 else 2 + payload[user + 1])
+            rest = to + (1 if payload[to] == 0x40 else 2 + payload[to + 1])
+        except IndexError:
+            return False
+        if payload[user] not in _SHORT or payload[to] not in _SHORT:
+            return False
+        self._old = payload[user:rest]
+        self._new = payload[user:to] + self._place
+        self._more = len(self._new) - len(self._old)
+        return True
 
 
 _SHORT = frozenset({0x40, 0xA0, 0xA1})

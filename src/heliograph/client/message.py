@@ -138,11 +138,6 @@ class Message:
             return getattr(self, name)
 
     @property
-    def encoded(self) -> bytes | None:
-        """The bytes of a received message, as long as no other attribute was looked at; see `client.encoded`."""
-        return self._payload
-
-    @property
     def delivery_count(self) -> int:
         """How often it was delivered, this time included."""
         return self._delivered_before + self._again + 1

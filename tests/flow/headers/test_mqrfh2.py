@@ -127,3 +127,15 @@ def test_folders_in_a_character_set_that_no_header_has_are_refused() -> None:
     data = struct.pack(">4s4i8s2i", b"RFH ", 2, 36, 273, 1208, b"", 0, 37)
     with pytest.raises(FormatProblem, match="offset 32, field NameValueCCSID: expected one of 1208, 1200"):
         _ = Part(MQRFH2, data, Text(819, 273)).children
+
+
+@pytest.mark.parametrize("inside", ["", "<b>x y</b>", "<b></b><c>é</c>", "<b>1</b><b>2</b>"])
+def test_a_plain_folder_is_read_as_one_that_needs_a_parser_of_xml(inside: str) -> None:
+    def read(folder: str) -> list[tuple[str, Any, int]]:
+        data = folder.encode()
+        data += b" " * (-len(data) % 4)
+        fixed = struct.pack(">4s4i8s2i", b"RFH ", 2, 40 + len(data), 273, 1208, b"MQSTR   ", 0, 1208)
+        part = Part(MQRFH2, fixed + struct.pack(">i", len(data)) + data, BIG)
+        return [(each.name, each.value, each.type) for each in part.descendants()]
+
+    assert read(f"<a>{inside}</a>") == read(f"<a >{inside}</a>")

@@ -72,6 +72,17 @@ def test_a_message_that_fails_does_not_take_its_neighbours_with_it(flow, desk):
     assert desk.rest("IN") == []
 
 
+@pytest.mark.parametrize("persistent", [True, False])
+def test_what_was_put_ahead_is_there_once_when_a_message_fails_late_in_a_long_batch(flow, desk, persistent):
+    nodes = CHECK.replace("queue: IN}", "queue: IN, transaction: automatic}")
+    bodies = [f"{number}{' bad' if number == 290 else ''}" for number in range(300)]
+    desk.put("IN", *bodies, persistent=persistent)
+    with flow(nodes, "in.out -> check\ncheck.out -> out", files=FILES):
+        assert desk.bodies("OUT", 299) == [body for body in bodies if "bad" not in body]
+    assert desk.rest("OUT") == []
+    assert desk.rest("IN") == []
+
+
 def test_a_dead_letter_says_why(flow, desk):
     desk.put("IN", "bad")
     with flow(CHECK, "in.out -> check\ncheck.out -> out", files=FILES):

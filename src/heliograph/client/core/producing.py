@@ -12,7 +12,7 @@ from heliograph.amqp.performatives import SenderSettleMode
 from heliograph.client.core.mapping import encode_outgoing
 from heliograph.client.core.pending import Pending, start
 from heliograph.client.core.reaching import Interrupted
-from heliograph.client.core.sending import AnySending, Run, SenderEnd, Sending, SendingInRun
+from heliograph.client.core.sending import AnySending, Run, SenderEnd, Sending, SendingInRun, arrived
 from heliograph.client.core.transaction import OUTCOMES
 from heliograph.client.destination import Destination, destination_of
 from heliograph.client.message import Message
@@ -85,16 +85,17 @@ class ProducerLink(SenderEnd):
         offered = self.connection.capabilities.union(self.link.remote.offered_capabilities)
         self.delays = "DELAYED_DELIVERY" in offered
 
-    def outcome(self, sending: AnySending, state: Any) -> None:
+    def outcome(self, sendings: list[AnySending], state: Any) -> None:
         if type(state) is TransactionalState:
             state = state.outcome
         if type(state) is Accepted:
-            sending.done.resolve(None)
+            arrived(sendings)
             return
-        problem = _refusal(state, self.what)
-        if self.session.transaction is not None and self.session.transaction.failure is None:
-            self.session.transaction.failure = problem
-        sending.done.fail(problem)
+        for sending in sendings:
+            problem = _refusal(state, self.what)
+            if self.session.transaction is not None and self.session.transaction.failure is None:
+                self.session.transaction.failure = problem
+            sending.done.fail(problem)
 
     def ended(self, problem: MessagingProblem) -> None:
         if self.outstanding and self.session.transaction is not None:

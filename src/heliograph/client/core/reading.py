@@ -85,13 +85,35 @@ def _quickly(payload: bytes) -> Read | None:
             return None
     application_properties: Any = {}
     if payload[at : at + 3] == b"\x00\x53\x74":
-        application_properties, at = decode(payload, at + 3)
-        if type(application_properties) is not dict:
+        found = _application_properties(payload, at + 3)
+        if found is None:
             return None
+        application_properties, at = found
     body = _body(payload, at)
     if body is None:
         return None
     return Read(durable, priority, delivery_count, annotations.copy(), properties, application_properties, body)
+
+
+def _application_properties(payload: bytes, at: int) -> tuple[dict[str, Any], int] | None:
+    """The map at this place and where it ends. Many messages of a sender have the same one."""
+    if payload[at] != 0xC1:
+        found, end = decode(payload, at)
+        return (found, end) if type(found) is dict else None
+    end = at + 2 + payload[at + 1]
+    data = payload[at:end]
+    known = _maps.get(data)
+    if known is None:
+        known, length = decode(data)
+        if length != len(data):
+            return None
+        if len(_maps) < _MOST_REMEMBERED and all(type(value) in _UNCHANGING for value in known.values()):
+            _maps[data] = known
+    return known.copy(), end
+
+
+_maps: dict[bytes, dict[str, Any]] = {}
+_UNCHANGING = frozenset({str, int, bool, float, bytes})
 
 
 def front_length(payload: bytes) -> int:

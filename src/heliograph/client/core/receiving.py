@@ -55,8 +55,8 @@ class ReceiverEnd(LinkEnd[Receiver]):
         fetched.taken.append(delivery)
         return message
 
-    def next_run(self, most: int) -> list[Message]:
-        """The same for as many messages as are here, and not more than `most`. Their bytes are not looked at."""
+    def next_run(self, most: int) -> list[bytes]:
+        """The same for as many messages as are here, and not more than `most`, as bytes that nobody has looked at."""
         fetched = self.fetched
         popleft = fetched.ready.popleft
         deliveries: list[Delivery] = []
@@ -64,7 +64,7 @@ class ReceiverEnd(LinkEnd[Receiver]):
             for _ in range(most):
                 deliveries.append(popleft())  # noqa: PERF401 - what was taken must not be lost with the exception
         fetched.taken.extend(deliveries)
-        return [self.message(fetched, delivery) for delivery in deliveries]
+        return [delivery.payload for delivery in deliveries]
 
     def next_for_listener(self) -> tuple[Message, Callable[[bool], None]] | None:
         """The same, with what is to be called when the listener is through: True if it went well."""

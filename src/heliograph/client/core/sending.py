@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable
+from itertools import groupby
 from typing import Any, Self
 
 from heliograph.amqp import Sender
@@ -38,9 +39,9 @@ class Run:
         if not count:
             self.done.resolve(None)
 
-    def settled(self) -> None:
-        """One more is answered for."""
-        self._left -= 1
+    def settled(self, count: int = 1) -> None:
+        """So many more are answered for."""
+        self._left -= count
         if not self._left:
             self.done.resolve(None)
 
@@ -48,11 +49,11 @@ class Run:
 class SendingInRun:
     """One message of a run on its way. It is its own `done`: a result for each would cost more than all the rest."""
 
-    __slots__ = ("_place", "_run", "payload")
+    __slots__ = ("_place", "payload", "run")
 
     def __init__(self, payload: bytes, run: Run, place: int) -> None:
         self.payload = payload
-        self._run = run
+        self.run = run
         self._place = place
 
     @property
@@ -63,19 +64,33 @@ class SendingInRun:
     @property
     def whole(self) -> Pending[None]:
         """Done with all of the run."""
-        return self._run.done
+        return self.run.done
 
     def resolve(self, _: object) -> None:
         """It has arrived, or nobody wants to know."""
-        self._run.settled()
+        self.run.settled()
 
     def fail(self, error: BaseException) -> None:
         """It has not arrived."""
-        self._run.refused[self._place] = error
-        self._run.settled()
+        self.run.refused[self._place] = error
+        self.run.settled()
 
 
 AnySending = Sending | SendingInRun
+
+
+def arrived(sendings: Iterable[AnySending]) -> None:
+    """All these are where they should be; those of a run are told together."""
+    for run, several in groupby(sendings, key=_run_of):
+        if run is not None:
+            run.settled(len(list(several)))
+        else:
+            for sending in several:
+                sending.done.resolve(None)
+
+
+def _run_of(sending: AnySending) -> Run | None:
+    return sending.run if type(sending) is SendingInRun else None
 
 
 class SenderEnd(LinkEnd[Sender]):
@@ -139,17 +154,15 @@ class SenderEnd(LinkEnd[Sender]):
             self.connection.touch(self)
 
     def settled(self, first: int, last: int, state: object, settled: bool) -> None:
-        unsettled = self._unsettled
-        for number in range(first, last + 1):
-            sending = unsettled.pop(number, None)
-            if sending is not None:
-                self.outcome(sending, state)
+        take = self._unsettled.pop
+        self.outcome([one for number in range(first, last + 1) if (one := take(number, None)) is not None], state)
         if not settled and self.link is not None:
             self.link.settle(first, last)
 
-    def outcome(self, sending: AnySending, state: Any) -> None:
-        """The peer's word on one delivery."""
-        sending.done.resolve(state)
+    def outcome(self, sendings: list[AnySending], state: Any) -> None:
+        """The peer's word on deliveries."""
+        for sending in sendings:
+            sending.done.resolve(state)
 
     def interrupted(self) -> None:
         """What was not settled may not have arrived: it goes first when the link is back."""

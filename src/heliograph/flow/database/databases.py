@@ -92,6 +92,11 @@ class Databases:
 
     # Units of work
 
+    @property
+    def used(self) -> bool:
+        """Whether any of them has been used so far."""
+        return bool(self._connections)
+
     def open_sources(self) -> list[str]:
         """Those that have something to commit."""
         return [source for source, connection in self._connections.items() if connection.in_transaction]

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from heliograph.flow.tree import Element, Part, Value
+from heliograph.flow.tree import Element, Value
 from heliograph.flow.tree.types import NAME_VALUE
 
 
-def fill(part: Part, fields: Iterable[tuple[str, Value]]) -> None:
-    """Give a part these fields as its only children, as a reader does, and close it."""
+def fill(part: Element, fields: Iterable[tuple[str, Value]]) -> None:
+    """Give a part (or a folder) these fields as its only children, as a reader does, and close it."""
     children = []
     for name, value in fields:
         element = Element(name, value, NAME_VALUE)

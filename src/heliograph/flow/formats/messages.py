@@ -23,7 +23,7 @@ from heliograph.flow.formats.message_properties import (
 )
 from heliograph.flow.formats.mqmd import MQMD, to_envelope
 from heliograph.flow.formats.mqrfh2 import FORMAT as RFH2_FORMAT
-from heliograph.flow.formats.mqrfh2 import INHERIT, MQRFH2, Head, folders, header_of, read_head
+from heliograph.flow.formats.mqrfh2 import INHERIT, MQRFH2, Head, header_of, taken_apart
 from heliograph.flow.tree import Element, Part, Text
 from heliograph.flow.tree.types import NAME
 
@@ -107,9 +107,9 @@ def _described(header: bytes, text: Text) -> tuple[Head, tuple[str, ...] | None]
 
     Headers of one sender are mostly the same, so they are not looked into again for each message.
     """
-    head = read_head(header, text)
+    head, texts = taken_apart(header, text)
     mcd = None
-    for _, folder in folders(header, head, text):
+    for _, folder in texts:
         if folder.startswith("<mcd"):
             mcd = Part(MQRFH2, header, text).first("mcd")
     if mcd is None:

@@ -4,8 +4,10 @@ Each folder is XML without attributes but `dt` (the type of the value) and `xsi:
 encoding, and its letters in the character set, that the header *before* it says; it says those of what follows it.
 """
 
+import re
 import struct
 from collections.abc import Iterator
+from functools import lru_cache
 from html import escape
 from typing import Any, NamedTuple
 from xml.parsers import expat
@@ -98,6 +100,13 @@ def folders(data: bytes, head: Head, text: Text) -> Iterator[tuple[int, str]]:
         at += 4 + length
 
 
+@lru_cache(256)
+def taken_apart(data: bytes, text: Text) -> tuple[Head, tuple[tuple[int, str], ...]]:
+    """The fixed fields and the folders of a header. Those of one sender are mostly the same."""
+    head = read_head(data, text)
+    return head, tuple(folders(data, head, text))
+
+
 class Mqrfh2:
     """The format of domain MQRFH2."""
 
@@ -105,12 +114,12 @@ class Mqrfh2:
 
     def read(self, part: Part, data: bytes) -> Iterator[None]:
         """The fixed fields, then folder after folder."""
-        head = read_head(data, part.text)
+        head, texts = taken_apart(data, part.text)
         values = (VERSION, head.format, head.encoding, head.ccsid, head.flags, head.name_value_ccsid)
         fill(part, zip(DEFAULTS, values, strict=True))
         part._open = part
         yield
-        for offset, folder in folders(data, head, part.text):
+        for offset, folder in texts:
             _read_folder(part, folder, offset)
             yield
         part._open = None
@@ -130,13 +139,35 @@ class Mqrfh2:
 MQRFH2 = Mqrfh2()
 
 
+# Folders of names and values, one below the other, without types, entities or anything else that is not plain.
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+_PLAIN = re.compile(rf"<({_NAME})>((?:<({_NAME})>[^<>&]*</\3>)*)</\1>")
+_values = re.compile(rf"<({_NAME})>([^<]*)<").findall
+
+
 def _read_folder(part: Part, folder: str, offset: int) -> None:
+    plain = _PLAIN.fullmatch(folder)
+    if plain is not None and folder.isprintable():
+        _fill_folder(part, plain[1], _values(plain[2]))
+        return
     reader = _FolderReader(part)
     try:
         reader.parser.Parse(f"<_>{folder}</_>", True)
     except (expat.ExpatError, ValueError) as error:
         path = ".".join(reader.path)
         raise FormatProblem("MQRFH2", "a folder in XML", f"{folder!r} ({error})", path=path, offset=offset) from None
+
+
+def _fill_folder(part: Part, name: str, values: list[tuple[str, str]]) -> None:
+    folder = Element(name)
+    folder.parent = part
+    if values:
+        fill(folder, values)
+    else:  # as an empty text
+        folder.value, folder.type = "", NAME_VALUE
+    if part._children is None:
+        part._children = []
+    part._children.append(folder)
 
 
 class _FolderReader:

@@ -69,8 +69,6 @@ class Publication(Node):
             raise Problem(f"The topic {topic!r} cannot be published on: + and # are for subscriptions.")
         self._sending.check_refusal(topic, run)
         envelope = self._sending.envelope(assembly.message, run)
-        if envelope.topic != topic:
-            envelope = replace(envelope, topic=topic)
         transactional = self._sending.transactional(run)
         retain = "RetainPub" in _all(psc, "PubOpt")
         effects: list[Effect] = [Publish(topic, envelope, transactional, self.name, retain)]

@@ -14,7 +14,7 @@ The other way, identifiers that can be read are texts, and others bytes.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -36,7 +36,6 @@ _OURS = frozenset({FORMAT, CCSID, ENCODING, TYPE, GROUP, *(HEADER + name for nam
 _SPECIAL = b"ID:AMQP_U"
 _NUMBER, _UUID = b"ID:AMQP_ULONG:", b"ID:AMQP_UUID:"
 _QUEUE, _TOPIC = "queue://", "topic://"
-_GLANCED = frozenset({"persistent", "priority", "backout_count", "format", "message_id"})
 _RETAIN = "x-opt-retain-message"
 
 
@@ -54,10 +53,7 @@ class ServerEnvelope(Envelope):
     @classmethod
     def of(cls, payload: bytes, now: float) -> "ServerEnvelope":
         """A message that was taken `now` (seconds since 1970)."""
-        envelope: ServerEnvelope = object.__new__(cls)
-        envelope.payload = payload
-        envelope.now = now
-        return envelope
+        return envelopes_of([payload], now)[0]
 
     def __getattr__(self, name: str) -> Any:
         """Comes here only for attributes that have no value yet."""
@@ -65,21 +61,8 @@ class ServerEnvelope(Envelope):
             return None
         if self.payload is None:
             raise AttributeError(name)
-        if name not in _GLANCED or not self._glance():
-            self._read()
+        self._read()
         return object.__getattribute__(self, name)
-
-    def _glance(self) -> bool:
-        assert self.payload is not None
-        seen = encoded.glance(self.payload)
-        if seen is None:
-            self.at = -1
-            return False
-        self.persistent, self.priority, self.backout_count, self.message_id, text, has_properties, self.at = seen
-        if has_properties:  # they may say what the format is
-            return False
-        self.format = TEXT if text else ""
-        return True
 
     def _read(self) -> None:
         assert self.payload is not None
@@ -114,6 +97,32 @@ class ServerEnvelope(Envelope):
         if self.payload is not None:
             return ServerEnvelope.of, (self.payload, self.now)
         return Envelope, tuple(getattr(self, name) for name in Envelope.__slots__)
+
+
+def envelopes_of(payloads: Sequence[bytes], now: float) -> list[ServerEnvelope]:
+    """Messages that were taken `now` (seconds since 1970), of which is read only what every flow looks at."""
+    envelopes = []
+    new, kind = object.__new__, ServerEnvelope
+    for payload, seen in zip(payloads, encoded.glances(payloads), strict=True):
+        envelope = new(kind)
+        envelope.payload = payload
+        envelope.now = now
+        if seen is None:
+            envelope.at = -1
+        else:
+            (
+                envelope.persistent,
+                envelope.priority,
+                envelope.backout_count,
+                envelope.message_id,
+                text,
+                has_properties,
+                envelope.at,
+            ) = seen
+            if not has_properties:  # they may say what the format is
+                envelope.format = TEXT if text else ""
+        envelopes.append(envelope)
+    return envelopes
 
 
 def _body(read: encoded.Read) -> tuple[bytes, str]:
@@ -171,25 +180,35 @@ def _special_identifier(value: bytes) -> UUID | int | None:
     return found if _identifier(found) == value and (not isinstance(found, int) or 0 <= found < 1 << 64) else None
 
 
-def payload_of(effect: Put | Publish | DeadLetter, now: int, origins: Mapping[str, str]) -> bytes:
+def payload_of(
+    effect: Put | Publish | DeadLetter,
+    now: int,
+    origins: Mapping[str, str],
+    readdressing: encoded.Readdressing | None = None,
+) -> bytes:
     """The bytes of a message to be put or published; `now` is milliseconds since 1970.
 
-    `origins` has the queue of each input node, which a dead letter is to name.
+    `origins` has the queue of each input node, which a dead letter is to name. `readdressing` is that of the place
+    where the message goes, for somebody who sends many there.
     """
-    if type(effect) is Put:
-        envelope = effect.envelope
-        if type(envelope) is ServerEnvelope and envelope.payload is not None and envelope.at is not None:
-            same = (
-                encoded.readdressed(envelope.payload, envelope.at, _QUEUE + effect.queue) if envelope.at >= 0 else None
-            )
-            if same is not None:
-                return same
-        return _encode(envelope, effect.queue, now)
+    envelope = effect.envelope
+    if type(effect) is DeadLetter:
+        return _encode(envelope, effect.queue, now, _reasons(effect, now, origins.get(effect.node, "")))
+    annotations = None
+    if type(effect) is Publish and effect.retain:
+        annotations = {_RETAIN: True}
+    elif type(envelope) is ServerEnvelope and envelope.payload is not None and envelope.at >= 0:
+        same = (readdressing or readdressing_to(effect))(envelope.payload, envelope.at)
+        if same is not None:
+            return same
+    return _encode(envelope, _TOPIC + effect.topic if isinstance(effect, Publish) else effect.queue, now, annotations)
+
+
+def readdressing_to(effect: Put | Publish | DeadLetter) -> encoded.Readdressing:
+    """How messages that came from a server get to where this one goes."""
     if isinstance(effect, Publish):
-        annotations = {_RETAIN: True} if effect.retain else None
-        return _encode(effect.envelope, _TOPIC + effect.topic, now, annotations)
-    assert isinstance(effect, DeadLetter)
-    return _encode(effect.envelope, effect.queue, now, _reasons(effect, now, origins.get(effect.node, "")))
+        return encoded.Readdressing(_TOPIC + effect.topic, Topic.jms_type)
+    return encoded.Readdressing(_QUEUE + effect.queue)
 
 
 def _reasons(letter: DeadLetter, now: int, origin: str) -> Mapping[str, Any]:

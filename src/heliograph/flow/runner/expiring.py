@@ -47,13 +47,15 @@ class Expirer:
         if time.monotonic() - self._looked >= _INTERVAL:
             self._look()
             self._looked = time.monotonic()
-        for message in self._consumer.receive_many(1, _INTERVAL):
-            timer = _timer(message)
-            if timer is None or timer.node not in self._flow.definition.nodes:
-                event = LogEvent("", f"nothing in this flow waits for {message.body!r}", "warning")
-                self._units.complete([Outcome(Result.DONE, [], [event])], lambda _: False)
-            elif self._expire(timer) is Verdict.BACKED_OUT:
-                self._stop.wait(_INTERVAL)
+        message = self._consumer.receive(_INTERVAL)
+        if message is None:
+            return
+        timer = _timer(message)
+        if timer is None or timer.node not in self._flow.definition.nodes:
+            event = LogEvent("", f"nothing in this flow waits for {message.body!r}", "warning")
+            self._units.complete([Outcome(Result.DONE, [], [event])], lambda _: False)
+        elif self._expire(timer) is Verdict.BACKED_OUT:
+            self._stop.wait(_INTERVAL)
 
     def _look(self) -> None:
         resources, now = self._units.resources, time.monotonic()

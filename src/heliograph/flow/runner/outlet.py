@@ -7,16 +7,34 @@ from heliograph.client import Topic
 from heliograph.client.blocking import Connection, Producer, RunReceipt, Session
 from heliograph.client.destination import Destination, Queue
 from heliograph.client.problems import MessageFormat, MessagingProblem
-from heliograph.flow.engine.effects import DeadLetter, Publish, Put
-from heliograph.flow.runner.conversion import payload_of
+from heliograph.flow.engine.effects import DeadLetter, Effect, Publish, Put, WriteFile
+from heliograph.flow.runner.conversion import payload_of, readdressing_to
 
 Message = Put | Publish | DeadLetter
 MOST_PRODUCERS = 200
 
 
-def place_of(effect: Message) -> str:
+def place_of(effect: Effect) -> str:
     """Where it goes, as refusals name it."""
-    return effect.topic if isinstance(effect, Publish) else effect.queue
+    if isinstance(effect, Publish):
+        return effect.topic
+    return (
+        effect.queue if isinstance(effect, Put | DeadLetter) else effect.name if isinstance(effect, WriteFile) else ""
+    )
+
+
+class _Run:
+    """Messages on their way to one place."""
+
+    __slots__ = ("effects", "payloads", "place", "readdressing", "receipt", "transactional")
+
+    def __init__(self, first: Message, transactional: bool) -> None:
+        self.place: Destination = Topic(first.topic) if isinstance(first, Publish) else Queue(first.queue)
+        self.transactional = transactional
+        self.readdressing = readdressing_to(first)
+        self.effects: list[Message] = []
+        self.payloads: list[bytes] = []
+        self.receipt: RunReceipt | None = None
 
 
 class Outlet:
@@ -30,39 +48,48 @@ class Outlet:
         """What is taken and put in the unit of work."""
         self._plain: Session | None = None
         self._producers: dict[tuple[bool, Destination], Producer] = {}
+        self._under_way: list[_Run] = []
+        self._refused: list[tuple[Message, str]] = []
 
-    def send(self, effects: Sequence[Message], *, transactional: bool) -> dict[int, str]:
-        """Send them; why the server, or the message itself, did not allow it, by place in the sequence."""
+    def send(self, effects: Sequence[Message], *, transactional: bool) -> None:
+        """Send them. What the server says is known to `refused`."""
         now = round(time.time() * 1000)
-        refused: dict[int, str] = {}
-        runs: dict[Destination, tuple[list[bytes], list[int]]] = {}
-        for at, effect in enumerate(effects):
-            place: Destination = Topic(effect.topic) if type(effect) is Publish else Queue(place_of(effect))
-            run = runs.get(place)
+        runs: dict[tuple[type, str], _Run] = {}
+        for effect in effects:
+            kind = type(effect)
+            key = (kind, effect.topic if kind is Publish else effect.queue)  # type: ignore[union-attr]
+            run = runs.get(key)
             if run is None:
-                run = runs[place] = ([], [])
+                run = runs[key] = _Run(effect, transactional)
             try:
-                run[0].append(payload_of(effect, now, self._origins))
-                run[1].append(at)
+                run.payloads.append(payload_of(effect, now, self._origins, run.readdressing))
+                run.effects.append(effect)
             except MessageFormat as problem:
-                refused[at] = str(problem)
-        self._send_runs(runs, transactional, refused)
+                self._refused.append((effect, str(problem)))
+        for run in runs.values():
+            try:
+                run.receipt = self._producer(run.place, transactional).send_encoded(run.payloads)
+            except MessagingProblem as problem:
+                self._refused += [(effect, str(problem)) for effect in run.effects]
+            else:
+                self._under_way.append(run)
+
+    def refused(self) -> list[tuple[Message, str]]:
+        """Wait for the answers to all that was sent: what the server, or the message itself, did not allow, and why."""
+        under_way, self._under_way = self._under_way, []
+        for run in under_way:
+            assert run.receipt is not None
+            failures = run.receipt.refused()
+            self._refused += [(run.effects[at], str(why)) for at, why in failures.items()]
+            if failures:
+                self._forget(run.place, run.transactional)
+        refused, self._refused = self._refused, []
         return refused
 
-    def _send_runs(
-        self, runs: dict[Destination, tuple[list[bytes], list[int]]], transactional: bool, refused: dict[int, str]
-    ) -> None:
-        receipts: list[tuple[Destination, list[int], RunReceipt]] = []
-        for place, (payloads, numbers) in runs.items():
-            try:
-                receipts.append((place, numbers, self._producer(place, transactional).send_encoded(payloads)))
-            except MessagingProblem as problem:
-                refused.update(dict.fromkeys(numbers, str(problem)))
-        for place, numbers, receipt in receipts:
-            failures = receipt.refused()
-            refused.update({numbers[at]: str(why) for at, why in failures.items()})
-            if failures:
-                self._forget(place, transactional)
+    def forget(self) -> None:
+        """Nobody wants to know any more what becomes of what was sent."""
+        self._under_way = []
+        self._refused = []
 
     def _producer(self, place: Destination, transactional: bool) -> Producer:
         key = (transactional, place)

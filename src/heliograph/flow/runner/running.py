@@ -15,7 +15,7 @@ from heliograph.errors import Problem
 from heliograph.flow.database import DataSources
 from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
 from heliograph.flow.engine.compiled import compile_flow
-from heliograph.flow.engine.garbage import settle
+from heliograph.flow.engine.garbage import collect_seldom
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.nodes.subscriptions import SubscriptionRegistry
 from heliograph.flow.runner.connecting import connected
@@ -76,8 +76,8 @@ def run_flow(
     if flow.has_timers and group == 0:
         instances.append(Instance(process, None, 0))
     http = _http(inputs, requests, settings)
-    settle()
     start_all(instances)
+    collect_seldom()
     if on_ready is not None and not stop.is_set():
         on_ready(http.port if http is not None else 0)
     _watch(definition.name, group, instances, stop, report, report_every)

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from heliograph.client import Message, Topic
+from heliograph.client import Topic
 from heliograph.client.blocking import Consumer, Session
 from heliograph.client.problems import MessageFormat
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.effects import DeadLetter
 from heliograph.flow.engine.outcome import LogEvent, Outcome, Result
 from heliograph.flow.envelope import Envelope
-from heliograph.flow.runner.conversion import ServerEnvelope
+from heliograph.flow.runner.conversion import ServerEnvelope, envelopes_of
 from heliograph.flow.runner.settings import Settings
 from heliograph.flow.runner.units import Units, Verdict
 
@@ -82,14 +82,13 @@ class Taker:
     def turn(self) -> None:
         """Take what is there, or wait a moment."""
         most = 1 if self._singly else self._most
-        messages = self._consumer.receive_many(most, WAIT)
-        if not messages:
+        payloads = self._consumer.receive_encoded(most, WAIT)
+        if not payloads:
             self._singly = 0
             return
-        if self._settings.commit_interval and len(messages) < most:
-            self._gather(messages, most)
-        now = time.time()
-        envelopes: list[Envelope] = [ServerEnvelope.of(message.encoded or b"", now) for message in messages]
+        if self._settings.commit_interval and len(payloads) < most:
+            self._gather(payloads, most)
+        envelopes: list[Envelope] = [*envelopes_of(payloads, time.time())]
         try:
             spare = False
             if len(envelopes) == 1:
@@ -109,11 +108,11 @@ class Taker:
         """Whether the server would put it away if it failed once more, though the flow has a path for that."""
         return 0 < self._threshold <= envelope.backout_count + 1 and bool(envelope.message_id)
 
-    def _gather(self, messages: list[Message], most: int) -> None:
+    def _gather(self, payloads: list[bytes], most: int) -> None:
         """Wait for the rest of a unit of work."""
         end = time.monotonic() + self._settings.commit_interval
-        while len(messages) < most and (left := end - time.monotonic()) > 0:
-            messages += self._consumer.receive_many(most - len(messages), left)
+        while len(payloads) < most and (left := end - time.monotonic()) > 0:
+            payloads += self._consumer.receive_encoded(most - len(payloads), left)
 
     def _counted(self, envelope: Envelope) -> Envelope:
         """With the number of times that it has failed in this flow."""

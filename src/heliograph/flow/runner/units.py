@@ -2,6 +2,7 @@
 
 The order is: what does not belong to the unit of work; then puts (whose answers are waited for) and files; then the
 databases are committed, or prepared if the flow is coordinated; then the server commits. What fails before undoes all.
+Messages of a long batch are put while the flow still works on the rest of it, where that makes no difference.
 A message that fails in a batch does not take the others with it: the batch is undone without blame, and its messages
 are taken one by one.
 """
@@ -17,7 +18,7 @@ from heliograph.errors import Problem
 from heliograph.flow.database import Databases
 from heliograph.flow.database.connection import LOST
 from heliograph.flow.engine.compiled import CompiledFlow
-from heliograph.flow.engine.effects import Effect, Respond, WriteFile
+from heliograph.flow.engine.effects import DeadLetter, Effect, Publish, Put, Respond, WriteFile
 from heliograph.flow.engine.outcome import LogEvent, Outcome, Result
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.envelope import Envelope
@@ -30,6 +31,9 @@ from heliograph.flow.runner.statistics import FlowStatistics
 Refusals = dict[tuple[str, str], str]
 _MOST_REMEMBERED = 1000
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
+_PIECE = 128
+"""Messages of a batch that go through the flow before the first of them are sent."""
+_MESSAGES = frozenset({Put, Publish, DeadLetter})
 
 
 class Verdict(Enum):
@@ -93,19 +97,55 @@ class Units:
         if self.resources.subscriptions is not None:
             self.resources.subscriptions.refresh()  # another process may have been told of subscribers
         before = time.thread_time()
-        outcomes = self._flow.process(node, envelopes, self.resources, datetime.now(), refusals)
+        outcomes, ahead = self._outcomes(node, envelopes, refusals)
         self.statistics.cpu += time.thread_time() - before
-        verdict = self.complete(outcomes, lambda again: self._remember(envelopes, refusals or {}, again), spare=spare)
+
+        def refused(again: dict[int, Refusals]) -> bool:
+            return self._remember(envelopes, refusals or {}, again)
+
+        verdict = self.complete(outcomes, refused, spare=spare, ahead=ahead)
         if verdict is Verdict.DONE:
             self._count(outcomes)
         return verdict, outcomes
 
+    def _outcomes(
+        self, node: str, envelopes: Sequence[Envelope], refusals: Refusals | None
+    ) -> tuple[list[Outcome], int]:
+        """What comes of the messages, and for how many of them messages were sent ahead.
+
+        A long batch goes through the flow piece by piece: while the server takes what came of the first messages, the
+        flow has the next. What cannot be undone must not be sent before all of the batch is known, lest another message
+        undoes the batch, and it is sent twice. So this is for batches that are in the unit of work as a whole, with all
+        that comes of them, or that are not, and have nothing to undo.
+        """
+        now, process, resources = datetime.now(), self._flow.process, self.resources
+        ahead = 0
+        if len(envelopes) <= _PIECE or len({each.persistent for each in envelopes}) > 1:
+            return process(node, envelopes, resources, now, refusals), ahead
+        outcomes: list[Outcome] = []
+        for start in range(0, len(envelopes), _PIECE):
+            piece = process(node, envelopes[start : start + _PIECE], resources, now, None)
+            outcomes += piece
+            transactional = piece[0].transactional
+            well = all(outcome.result is Result.DONE for outcome in piece)
+            if well and ahead == start and (transactional or not self._may_change):
+                self._send_messages(piece, transactional=transactional)
+                self.outlet.work.flush()
+                ahead += len(piece)
+        return outcomes, ahead
+
     def complete(
-        self, outcomes: list[Outcome], refused: Callable[[dict[int, Refusals]], bool], *, spare: bool = False
+        self,
+        outcomes: list[Outcome],
+        refused: Callable[[dict[int, Refusals]], bool],
+        *,
+        spare: bool = False,
+        ahead: int = 0,
     ) -> Verdict:
         """Carry out what came of a batch.
 
-        `refused` is told what was not possible, and says if another attempt makes sense.
+        `refused` is told what was not possible, and says if another attempt makes sense. Messages of the first `ahead`
+        outcomes that share the fate of what they came from were sent before.
         """
         alone = len(outcomes) == 1
         failed = [outcome for outcome in outcomes if outcome.result is not Result.DONE]
@@ -117,11 +157,11 @@ class Units:
                 return self.undo(Verdict.SINGLY)
             self._undo_changes()
         try:
-            self._send(outcomes, transactional=False)
+            self._send(outcomes, ahead, transactional=False)
             if alone and outcomes[0].result is Result.BACKOUT:
                 self._tell(outcomes)
                 return self.undo(Verdict.BACKED_OUT, spare=spare)
-            self._send(outcomes, transactional=True)
+            self._send(outcomes, ahead, transactional=True)
             self._commit()
         except _Refused as refusal:
             sensible = refused(refusal.refusals) or not alone
@@ -151,36 +191,35 @@ class Units:
 
     # Carrying out
 
-    def _send(self, outcomes: list[Outcome], *, transactional: bool) -> None:
+    def _send(self, outcomes: list[Outcome], ahead: int, *, transactional: bool) -> None:
         """All messages and files of a batch that belong to the unit of work, or do not."""
-        messages: list[Any] = []
-        owners: list[int] = []
-        refusals: dict[int, Refusals] = {}
-        for at, outcome in enumerate(outcomes):
+        first = ahead if outcomes[0].transactional is transactional else 0
+        self._send_messages(outcomes[first:] if first else outcomes, transactional=transactional)
+        refused: list[tuple[Effect, str]] = [*self.outlet.refused()]
+        for outcome in outcomes:
             for effect in outcome.effects:
-                kind = type(effect)
-                if effect.transactional is not transactional or kind is Respond:
-                    continue
-                if kind is WriteFile:
-                    self._write(effect, refusals.setdefault(at, {}))
-                else:
-                    messages.append(effect)
-                    owners.append(at)
-        if messages:
-            for place, why in self.outlet.send(messages, transactional=transactional).items():
-                effect = messages[place]
-                refusals.setdefault(owners[place], {})[effect.node, place_of(effect)] = why
-            self.statistics.sent += len(messages)
-        if any(refusals.values()):
-            raise _Refused({at: found for at, found in refusals.items() if found})
+                if type(effect) is WriteFile and effect.transactional is transactional:
+                    try:
+                        write_file(effect)
+                    except Problem as problem:
+                        refused.append((effect, str(problem)))
+        if refused:
+            owners = {id(effect): at for at, outcome in enumerate(outcomes) for effect in outcome.effects}
+            refusals: dict[int, Refusals] = {}
+            for effect, why in refused:
+                refusals.setdefault(owners[id(effect)], {})[effect.node, place_of(effect)] = why
+            raise _Refused(refusals)
 
-    @staticmethod
-    def _write(effect: Effect, refusals: Refusals) -> None:
-        assert isinstance(effect, WriteFile)
-        try:
-            write_file(effect)
-        except Problem as problem:
-            refusals[effect.node, effect.name] = str(problem)
+    def _send_messages(self, outcomes: list[Outcome], *, transactional: bool) -> None:
+        messages: list[Any] = [
+            effect
+            for outcome in outcomes
+            for effect in outcome.effects
+            if effect.transactional is transactional and type(effect) in _MESSAGES
+        ]
+        if messages:
+            self.outlet.send(messages, transactional=transactional)
+            self.statistics.sent += len(messages)
 
     def _commit(self) -> None:
         work = self.outlet.work
@@ -212,10 +251,15 @@ class Units:
             for effect in outcome.effects:
                 if type(effect) is Respond:
                     self._respond(effect)
-            for event in outcome.logged:
-                self.log(event)
+            if outcome.logged:
+                for event in outcome.logged:
+                    self.log(event)
 
     # Undoing
+
+    @property
+    def _may_change(self) -> bool:
+        return self._databases.used or self.resources.aggregation is not None
 
     def _changed(self) -> bool:
         aggregation = self.resources.aggregation
@@ -228,6 +272,7 @@ class Units:
 
     def undo(self, verdict: Verdict, *, spare: bool = False) -> Verdict:
         """Give everything back."""
+        self.outlet.forget()
         self._undo_changes()
         blame = verdict is Verdict.BACKED_OUT and not spare
         if verdict is Verdict.BACKED_OUT:

@@ -52,10 +52,10 @@ class Desk:
         """So many messages, and whatever else is there."""
         consumer = self._session.consumer(queue, prefetch=1000)
         taken = 0
-        while messages := consumer.receive_many(1000, 0.0 if taken >= count else _PATIENCE):
-            taken += len(messages)
-            for message in messages:
-                yield encoded.read(message.encoded or b"")
+        while payloads := consumer.receive_encoded(1000, 0.0 if taken >= count else _PATIENCE):
+            taken += len(payloads)
+            for payload in payloads:
+                yield encoded.read(payload)
         consumer.close()
 
     def purge(self, queue: str) -> None:

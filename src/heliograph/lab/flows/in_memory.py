@@ -16,7 +16,7 @@ from heliograph.flow.aggregation.sqlite_store import SqliteAggregationStore
 from heliograph.flow.database import Databases, DataSources
 from heliograph.flow.engine.compiled import CompiledFlow, compile_flow
 from heliograph.flow.engine.effects import Publish, Put
-from heliograph.flow.engine.garbage import settle
+from heliograph.flow.engine.garbage import collect_seldom
 from heliograph.flow.engine.outcome import Outcome, Result
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.envelope import Envelope
@@ -91,7 +91,7 @@ def ready(case: FlowCase) -> Iterator[Process]:
     flow = compile_flow(definition)
     with TemporaryDirectory(prefix="helio-flow-state-") as name, _resources(case, flow, Path(name)) as resources:
         now = datetime.now()
-        settle()
+        collect_seldom()
 
         def process(envelopes: Sequence[Envelope], node: str = "in") -> list[Outcome]:
             outcomes = flow.process(node, envelopes, resources, now)
