@@ -59,7 +59,6 @@ def test_a_message_that_kills_its_process_is_put_away_alone(flow, flow_process, 
     deaths = 0
     while not desk.rest("SYSTEM.DEAD.LETTER.QUEUE"):
         process = flow_process(*arguments)
-        process.wait_until_ready()
         soon(lambda process=process: process.process.poll() is not None or desk.rest("SYSTEM.DEAD.LETTER.QUEUE"))
         deaths += process.process.poll() is not None
     assert (desk.bodies("SYSTEM.DEAD.LETTER.QUEUE"), deaths) == (["poison"], 2)
