@@ -70,7 +70,7 @@ def test_one_module_can_be_shown_alone(folder: str) -> None:
     out = compiled(folder, "--show", "--module", "work")
     assert "# 6: SET OutputRoot.XMLNSC.b = 'second'" in out
     assert "def _run_Work" in out
-    assert "_run_Check" not in out
+    assert "Check" not in out
     assert "third" not in out
 
 

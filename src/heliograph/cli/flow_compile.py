@@ -106,7 +106,7 @@ def _source(program: Compiled, module: str | None) -> str:
 
 
 def _belongs(function: str, modules: tuple[str, ...]) -> bool:
-    return any(function == f"run_{name}" or function.startswith(f"{name}_") for name in modules)
+    return any(function == f"_run_{name}" or function.startswith(f"_{name}_") for name in modules)
 
 
 def _print_tables(
