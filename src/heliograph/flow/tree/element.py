@@ -16,7 +16,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from heliograph.flow.tree.index import ChildIndex, FirstPlaces
+from heliograph.flow.tree.index import NONE, ChildIndex, FirstPlaces
 from heliograph.flow.tree.packed import Packed
 from heliograph.flow.tree.types import NAME, type_matches
 
@@ -156,6 +156,11 @@ class Element:
         """The child that is the number-th (from 1) of this name without a namespace."""
         if number < 1:
             return None
+        index = self._index
+        if type(index) is ChildIndex:  # as in a loop over many children: without the calls
+            named = index.by_name.get(name)
+            if named is not None and number <= len(named):
+                return named[number - 1]
         found = self._named(name)
         while len(found) < number:
             if not self._read_more():
@@ -435,11 +440,17 @@ class Element:
             found = self.nth(name, number)
             if found is not None:
                 return found
-        named = self._named(name)
+        index = self._index
+        children = self._children
+        # A loop that makes one after the other has an index of those that are there already.
+        if type(index) is ChildIndex and children is not None and index.covered == len(children):
+            named = index.by_name.get(name, NONE)
+        else:
+            named = self._named(name)
         count = len(named)
-        if 1 <= number <= count:
-            return named[number - 1]
-        return self.append(Element(name)) if number == count + 1 else None
+        if number == count + 1:
+            return self.append(Element(name))
+        return named[number - 1] if 1 <= number <= count else None
 
     def ensure_match(self, step: Step, number: int = 1) -> "Element | None":
         """The number-th child that the step looks for, made if just one is missing; None if more are."""
