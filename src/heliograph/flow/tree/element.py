@@ -28,6 +28,8 @@ Value = bool | int | float | Decimal | str | bytes | date | time | datetime | An
 
 _FEW = 8
 """So many children are scanned faster than indexed."""
+_GROWING = 3
+"""Who makes the third of a name will make more: so an index is worth it."""
 
 
 class Step(NamedTuple):
@@ -434,23 +436,37 @@ class Element:
         """The first child of this name, made as the last child if there is none."""
         return self.first(name) or self.append(Element(name))
 
-    def ensure_nth(self, name: str, number: int) -> "Element | None":
-        """The number-th child of this name, made if just one is missing; None if more are."""
+    def ensure_nth(self, name: str, number: int, packed: Packed | None = None) -> "Element | None":
+        """The number-th child of this name, made (with these children) if just one is missing; None if more are."""
         if self._open is not None:
             found = self.nth(name, number)
             if found is not None:
                 return found
-        index = self._index
-        children = self._children
-        # A loop that makes one after the other has an index of those that are there already.
+        index, children = self._index, self._children
         if type(index) is ChildIndex and children is not None and index.covered == len(children):
+            # A loop makes one after the other: as below, without the calls.
             named = index.by_name.get(name, NONE)
-        else:
-            named = self._named(name)
+            if named and number == len(named) + 1 and self._open is None:
+                element: Element | None = self
+                while type(element) is Element:
+                    element = element.parent
+                if element is not None:
+                    element.changed()
+                child = Element(name)
+                child._open = packed
+                child.parent = self
+                child._at = len(children)
+                children.append(child)
+                named.append(child)
+                index.covered += 1
+                return child
+        named = self._named(name) if number < _GROWING else self._children_index().named(name, children or [])
         count = len(named)
-        if number == count + 1:
-            return self.append(Element(name))
-        return named[number - 1] if 1 <= number <= count else None
+        if number != count + 1:
+            return named[number - 1] if 1 <= number <= count else None
+        child = Element(name)
+        child._open = packed
+        return self.append(child)
 
     def ensure_match(self, step: Step, number: int = 1) -> "Element | None":
         """The number-th child that the step looks for, made if just one is missing; None if more are."""

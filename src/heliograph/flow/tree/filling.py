@@ -23,15 +23,18 @@ def fill_new(parent: Element, names: tuple[str, ...], items: Sequence[Any]) -> b
 
 def pack_new(parent: Element, layout: Layout, items: Sequence[Any]) -> bool:
     """Give an element that has no children yet these, packed; False, as `fill_new`."""
-    if (
-        type(parent) is not Element
-        or parent._children is not None
-        or parent._open is not None
-        or not _SCALARS.issuperset(map(type, items))
-    ):
+    if type(parent) is not Element or parent._children is not None or parent._open is not None:
         return False
-    parent.pack(Packed(layout, items))
+    packed = packed_leaves(layout, items)
+    if packed is None:
+        return False
+    parent.pack(packed)
     return True
+
+
+def packed_leaves(layout: Layout, items: Sequence[Any]) -> Packed | None:
+    """Children with these values; None if some are more than values, or nothing."""
+    return Packed(layout, items) if _SCALARS.issuperset(map(type, items)) else None
 
 
 def layout_of_paths(paths: Sequence[tuple[Step, ...]]) -> Layout | None:

@@ -43,33 +43,42 @@ def batch(context: Context, statements: Sequence[syntax.Statement]) -> int:
         ):
             break
         run.append(node)
-    if len(run) < 2 or not isinstance(first, syntax.Set):
+    if not run or not isinstance(first, syntax.Set):
+        return 0
+    start = paths.base(context, first.target)
+    path = steps_of(context, first.target.steps)
+    # What a loop makes, one with each round, gets its fields when it is made.
+    numbered = len(path) > 2 and path[-2].index is not None and not paths.is_made(context, start, path[:-1])
+    if len(run) == 1 and not numbered:
         return 0
     context.place(first)
     same = _same_source(context, run)
-    taken = paths.contents(context, same) if same else ""
-    codes = [] if same else [copied(context, node.value) for node in run]
-    start = paths.base(context, first.target)
-    path = steps_of(context, first.target.steps)
-    parent = paths.ensured(context, start, path[:-1])
-    names = [f"{node.target.steps[-1].name!r}," for node in run]
-    if not all(_last_alone(context, first, node) for node in run):
-        below = ", ".join(_below(context, node.target.steps[len(path) - 1 :]) for node in run)
-        fields_below = f"{context.use('Fields')}(({below}), {scalars(codes)})"
-        context.emit(f"{context.unit.constant(fields_below, 'FIELDS')}.set_in({parent}, (")
-        _listed(context, run, [f"{code.text}," for code in codes])
-        context.emit("))")
-    elif same:
-        context.emit(f"{context.use('set_fields')}({parent}, {taken}, (")
-        _listed(context, run, names)
+    if same:
+        taken = paths.contents(context, same)
+        context.emit(f"{context.use('set_fields')}({paths.ensured(context, start, path[:-1])}, {taken}, (")
+        _listed(context, run, [f"{node.target.steps[-1].name!r}," for node in run])
         context.emit("))")
     else:
-        context.emit(f"{context.use('set_fields')}({parent}, (")
-        _listed(context, run, [f"{code.text}," for code in codes])
-        context.emit(f"), ({' '.join(names)}), {scalars(codes)})")
+        _set_together(context, run, start, path, numbered)
     for node in run:
         context.prefixes.written(start.route(steps_of(context, node.target.steps)))
     return len(run)
+
+
+def _set_together(
+    context: Context, run: Sequence[syntax.Set], start: Base, path: tuple[StepCode, ...], numbered: bool
+) -> None:
+    codes = [copied(context, node.value) for node in run]
+    below = "".join(f"{_below(context, node.target.steps[len(path) - 1 :])}, " for node in run)
+    fields_below = context.unit.constant(f"{context.use('Fields')}(({below}), {scalars(codes)})", "FIELDS")
+    if numbered:
+        above, last = paths.ensured(context, start, path[:-2]), path[-2]
+        made = paths.made(context, start, path[:-1])
+        context.emit(f"{made} = {fields_below}.set_in_nth({above}, {last.name}, {last.index}, (")
+    else:
+        context.emit(f"{fields_below}.set_in({paths.ensured(context, start, path[:-1])}, (")
+    _listed(context, run, [f"{code.text}," for code in codes])
+    context.emit("))")
 
 
 def _listed(context: Context, run: Sequence[syntax.Set], lines: Sequence[str]) -> None:
@@ -90,8 +99,8 @@ def _below(context: Context, steps: tuple[syntax.PathStep, ...]) -> str:
 
 
 def _same_source(context: Context, run: Sequence[syntax.Set]) -> list[syntax.FieldReference]:
-    """The values, if all are fields of one other field, for fields that have nothing but a name; else none."""
-    if not all(_last_alone(context, run[0], node) for node in run):
+    """The values, if all are fields of one other field, for fields that differ in their names only; else none."""
+    if len(run) == 1 or not all(_last_alone(context, run[0], node) for node in run):
         return []
     values = [node.value for node in run]
     first = values[0]

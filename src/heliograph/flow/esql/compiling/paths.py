@@ -165,10 +165,15 @@ def _walked(context: Context, start: Base, path: tuple[StepCode, ...], walk: str
             context.emit(f"{expected.python} = {walk}")
         context.prefixes.known[route] = Known(expected.python, ensured)
         return expected.python
-    python = context.temporary(_like(path))
+    python = _named(context, start, path, ensured=ensured)
     context.emit(f"{python} = {walk}")
+    return python
+
+
+def _named(context: Context, start: Base, path: tuple[StepCode, ...], *, ensured: bool) -> str:
+    python = context.temporary(_like(path))
     if all(step.stable for step in path):
-        context.prefixes.known[route] = Known(python, ensured)
+        context.prefixes.known[start.route(path)] = Known(python, ensured)
     return python
 
 
@@ -309,6 +314,18 @@ def ensured(context: Context, start: Base, path: tuple[StepCode, ...]) -> str:
         ensured(context, start, constant)
     text, rest = _longest(context, start, path, ensured=True)
     return _walked(context, start, path, make(context, text, rest), ensured=True)
+
+
+def is_made(context: Context, start: Base, path: tuple[StepCode, ...]) -> bool:
+    """Whether the element at the end of a path is there, and at hand."""
+    known = context.prefixes.known.get(start.route(path))
+    return known is not None and known.ensured and not known.later
+
+
+def made(context: Context, start: Base, path: tuple[StepCode, ...]) -> str:
+    """A local variable for the element at the end of a path, which the line that is written next makes."""
+    context.prefixes.made(start.route(path))
+    return _named(context, start, path, ensured=True)
 
 
 def make(context: Context, text: str, path: tuple[StepCode, ...]) -> str:

@@ -6,10 +6,10 @@ NULL deletes a field. A scalar replaces the value and leaves children as they ar
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from heliograph.flow.esql.runtime.paths import ensure, ensure_match, ensure_nth, match, nth
+from heliograph.flow.esql.runtime.paths import ensure, ensure_match, ensure_nth, index, match, nth, too_far
 from heliograph.flow.esql.runtime.references import discard
 from heliograph.flow.tree import Element, Part, Step
-from heliograph.flow.tree.filling import fill_new, fill_one, layout_of_paths, pack_new, take_leaf
+from heliograph.flow.tree.filling import fill_new, fill_one, layout_of_paths, pack_new, packed_leaves, take_leaf
 from heliograph.flow.tree.types import NAME
 from heliograph.flow.values.errors import ExpressionError
 from heliograph.flow.values.types import type_of
@@ -98,6 +98,21 @@ class Fields:
         """Set them all."""
         if self._layout is not None and pack_new(parent, self._layout, items):
             return
+        self._set_each(parent, items)
+
+    def set_in_nth(self, parent: Element, name: str, number: Any, items: Sequence[Any]) -> Element:
+        """Set them all in the number-th child of this name, which is made if just this one is missing."""
+        packed = packed_leaves(self._layout, items) if self._layout is not None else None
+        if type(number) is not int:
+            number = index(number)
+        child = parent.ensure_nth(name, number, packed)
+        if child is None:
+            raise too_far(parent, name, number)
+        if packed is None or child._open is not packed:
+            self._set_each(child, items)
+        return child
+
+    def _set_each(self, parent: Element, items: Sequence[Any]) -> None:
         for at, (path, item) in enumerate(zip(self._paths, items, strict=True)):
             above = ensure(parent, *[step.name or "" for step in path[:-1]])
             if path[-1].type is None:
