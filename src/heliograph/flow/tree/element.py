@@ -573,6 +573,15 @@ class Element:
         Between parts of different domains, every element gets the type that says the same in the domain of this one.
         """
         value, packed = source.value, source._open
+        if (
+            (self.parent is None and source.parent is None)
+            and not (self.is_part or source.is_part)
+            and (self._children is None and self._open is None and packed is None)
+        ):
+            # Roots of messages, mostly: neither is in a part, and the new one is empty.
+            self._children = copies(source._children, self) if source._children else None
+            self.value = value
+            return
         ours, theirs = self.part(), source.part()
         converts = ours is not None and theirs is not None and ours.format.domain != theirs.format.domain
         if type(packed) is Packed and not converts:
