@@ -9,7 +9,8 @@ from heliograph.flow.tree.element import Element, Step
 from heliograph.flow.tree.packed import Layout, Packed, PackedField, layout_of
 from heliograph.flow.tree.types import NAME
 
-_SCALARS = frozenset((str, int, float, Decimal, bool, bytes, date, time, datetime))
+SCALARS = frozenset((str, int, float, Decimal, bool, bytes, date, time, datetime))
+"""Types of what can be packed: values, which are neither elements nor nothing."""
 
 
 def fill_new(parent: Element, names: tuple[str, ...], items: Sequence[Any]) -> bool:
@@ -23,18 +24,15 @@ def fill_new(parent: Element, names: tuple[str, ...], items: Sequence[Any]) -> b
 
 def pack_new(parent: Element, layout: Layout, items: Sequence[Any]) -> bool:
     """Give an element that has no children yet these, packed; False, as `fill_new`."""
-    if type(parent) is not Element or parent._children is not None or parent._open is not None:
+    if (
+        type(parent) is not Element
+        or parent._children is not None
+        or parent._open is not None
+        or not SCALARS.issuperset(map(type, items))
+    ):
         return False
-    packed = packed_leaves(layout, items)
-    if packed is None:
-        return False
-    parent.pack(packed)
+    parent.pack(Packed(layout, items))
     return True
-
-
-def packed_leaves(layout: Layout, items: Sequence[Any]) -> Packed | None:
-    """Children with these values; None if some are more than values, or nothing."""
-    return Packed(layout, items) if _SCALARS.issuperset(map(type, items)) else None
 
 
 def layout_of_paths(paths: Sequence[tuple[Step, ...]]) -> Layout | None:

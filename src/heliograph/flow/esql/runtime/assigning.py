@@ -9,7 +9,8 @@ from typing import Any
 from heliograph.flow.esql.runtime.paths import ensure, ensure_match, ensure_nth, index, match, nth, too_far
 from heliograph.flow.esql.runtime.references import discard
 from heliograph.flow.tree import Element, Part, Step
-from heliograph.flow.tree.filling import fill_new, fill_one, layout_of_paths, pack_new, packed_leaves, take_leaf
+from heliograph.flow.tree.filling import SCALARS, fill_new, fill_one, layout_of_paths, pack_new, take_leaf
+from heliograph.flow.tree.packed import Packed
 from heliograph.flow.tree.types import NAME
 from heliograph.flow.values.errors import ExpressionError
 from heliograph.flow.values.types import type_of
@@ -102,7 +103,8 @@ class Fields:
 
     def set_in_nth(self, parent: Element, name: str, number: Any, items: Sequence[Any]) -> Element:
         """Set them all in the number-th child of this name, which is made if just this one is missing."""
-        packed = packed_leaves(self._layout, items) if self._layout is not None else None
+        layout = self._layout
+        packed = Packed(layout, items) if layout is not None and SCALARS.issuperset(map(type, items)) else None
         if type(number) is not int:
             number = index(number)
         child = parent.ensure_nth(name, number, packed)
