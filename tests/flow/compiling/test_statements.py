@@ -599,3 +599,41 @@ def test_broker_properties(value):
 
 def test_decimal_values_stay_exact(value):
     assert value("DECIMAL '0.1' + DECIMAL '0.2'") == Decimal("0.3")
+
+
+# Variables of type INTERVAL
+
+
+@pytest.mark.parametrize(
+    ("statements", "expected"),
+    [
+        pytest.param("DECLARE v INTERVAL DAY; SET v = '5';", "INTERVAL '5' DAY", id="bare text"),
+        pytest.param("DECLARE v INTERVAL DAY '5';", "INTERVAL '5' DAY", id="first value"),
+        pytest.param("DECLARE v INTERVAL YEAR TO MONTH; SET v = '1-06';", "INTERVAL '1-06' YEAR TO MONTH", id="two"),
+        pytest.param("DECLARE v INTERVAL HOUR; SET v = 3;", "INTERVAL '3' HOUR", id="number"),
+        pytest.param("DECLARE v INTERVAL HOUR; SET v = INTERVAL '2' DAY;", "INTERVAL '48' HOUR", id="other fields"),
+        pytest.param("DECLARE v INTERVAL; SET v = INTERVAL '2' DAY;", "INTERVAL '2' DAY", id="any fields"),
+        pytest.param("DECLARE v INTERVAL DAY; SET v = NULL;", None, id="NULL"),
+    ],
+)
+def test_an_interval_variable_has_the_fields_that_it_is_declared_with(run, statements, expected):
+    found = run(f"{statements} SET Environment.v = CAST(v AS CHARACTER);").value("v")
+    assert found == expected
+
+
+def test_parameters_and_results_of_routines_have_the_fields_that_they_are_declared_with(run):
+    text = """CREATE COMPUTE MODULE M
+      CREATE FUNCTION Later(IN wait INTERVAL HOUR) RETURNS INTERVAL MINUTE BEGIN
+        RETURN wait;
+      END;
+      CREATE FUNCTION Main() RETURNS BOOLEAN BEGIN
+        SET Environment.v = CAST(Later('2') AS CHARACTER);
+        RETURN TRUE;
+      END;
+    END MODULE;"""
+    assert run(text).value("v") == "INTERVAL '120' MINUTE"
+
+
+def test_an_interval_of_the_other_family_is_no_value_of_a_variable(run):
+    with pytest.raises(StatementError, match="INTERVAL '1' MONTH cannot become INTERVAL DAY"):
+        run("DECLARE v INTERVAL DAY; SET v = INTERVAL '1' MONTH;")

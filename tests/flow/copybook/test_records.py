@@ -190,6 +190,23 @@ def test_levels_88_are_the_values_that_are_allowed() -> None:
     assert [member.values for member in content.members] == [("A", "B", "X", "Y", "Z"), (1, 2, 3)]
 
 
+LEVELS = "01  REC.\n    05  KIND PIC X(2).\n        88  KNOWN VALUE 'A ' 'B'.\n        88  NOTHING VALUE SPACES."
+
+
+def test_levels_88_are_not_checked_unless_the_model_says_so() -> None:
+    assert read(copybook(LEVELS), b"C ", 819) == {"KIND": "C"}
+    assert written(copybook(LEVELS), {"KIND": "C"}, 819) == b"C "
+
+
+def test_levels_88_are_checked_if_the_model_says_so() -> None:
+    models = copybook(LEVELS, checkValues="true")
+    assert [read(models, data, 819)["KIND"] for data in (b"A ", b"B ", b"  ")] == ["A", "B", ""]
+    with pytest.raises(FormatProblem, match="offset 0, field KIND: expected one of A, B, '', found 'C'"):
+        read(models, b"C ", 819)
+    with pytest.raises(FormatProblem, match="field KIND: expected one of A, B, '', found 'C'"):
+        written(models, {"KIND": "C"}, 819)
+
+
 def test_a_value_clause_is_the_default() -> None:
     models = copybook(
         "01  REC.\n    05  A PIC X(3) VALUE 'it''s'.\n    05  B PIC 9(2) VALUE 7.\n    05  C PIC X VALUE SPACE.\n"

@@ -119,3 +119,39 @@ def test_a_quote_that_is_never_closed_is_a_problem() -> None:
         FormatProblem, match=r"line 2, column 3.*field Record\[2\]\.Price: expected a text that is ended"
     ):
         _ = MODELLED.read(b'a,1,x\r\nb,"2,y\r\n', "PLAIN").children
+
+
+LINE_ENDS = Modelled(MODEL.replace("{kind: CSV}", "{kind: CSV, header: true}"))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(("modelled", "header"), [(MODELLED, ""), (LINE_ENDS, "Article,Price,Note<end>")])
+def test_a_model_without_a_record_separator_reads_either_line_end(modelled: Modelled, header: str, end: str) -> None:
+    data = f'{header}nut,1,"a<end>b"<end>bolt,2,c'.replace("<end>", end).encode()
+    tree = modelled.read(data, "PLAIN")
+    assert plain(tree) == [
+        record(("Article", "nut"), ("Price", Decimal(1)), ("Note", f"a{end}b")),
+        record(("Article", "bolt"), ("Price", Decimal(2)), ("Note", "c")),
+    ]
+    assert tree.bytes() == data
+
+
+def test_lines_that_were_read_with_lf_are_written_as_the_model_says() -> None:
+    assert rewritten(MODELLED.read(b"a,1,x\nb,2,y\n", "PLAIN")) == b"a,1,x\r\nb,2,y\r\n"
+
+
+def test_a_line_end_in_quotes_does_not_say_what_ends_lines() -> None:
+    tree = MODELLED.read(b'a,1,"x\ny"\r\nb,2,z\r\n', "PLAIN")
+    assert [line.first("Note").value for line in tree.children] == ["x\ny", "z"]
+
+
+def test_a_model_with_a_record_separator_reads_no_other() -> None:
+    strict = Modelled(MODEL.replace("{kind: CSV}", '{kind: CSV, recordSeparator: "<CR><LF>"}'))
+    assert len(strict.read(b"a,1,x\r\nb,2,y", "PLAIN").children) == 2
+    with pytest.raises(FormatProblem):
+        plain(strict.read(b"a,1,x\nb,2,y", "PLAIN"))
+
+
+def test_what_is_wrong_in_lines_with_lf_is_said_where_it_is() -> None:
+    with pytest.raises(FormatProblem, match=r"line 2, column 3, offset 8, field Record.*Price: expected a decimal"):
+        plain(MODELLED.read(b"a,1,x\nb,dear,y\n", "PLAIN"))

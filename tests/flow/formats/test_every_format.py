@@ -20,7 +20,7 @@ def read_everything(element: Element) -> None:
 
 
 @every
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_a_message_that_is_only_read_keeps_its_bytes(name: str, data: Any) -> None:
     message = data.draw(WAYS[name].messages)
@@ -30,7 +30,7 @@ def test_a_message_that_is_only_read_keeps_its_bytes(name: str, data: Any) -> No
 
 
 @every
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_a_message_that_is_written_anew_has_the_same_tree(name: str, data: Any) -> None:
     part = WAYS[name].part(data.draw(WAYS[name].messages))
@@ -39,7 +39,7 @@ def test_a_message_that_is_written_anew_has_the_same_tree(name: str, data: Any) 
 
 
 @every
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_a_message_that_we_wrote_is_written_anew_with_the_same_bytes(name: str, data: Any) -> None:
     message = rewritten(WAYS[name].part(data.draw(WAYS[name].messages)))
@@ -61,7 +61,7 @@ def test_a_filter_on_an_early_field_does_not_read_the_rest(name: str) -> None:
 
 
 @every
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_broken_bytes_are_a_problem_or_a_message_but_never_another_error(name: str, data: Any) -> None:
     message = bytearray(data.draw(WAYS[name].messages))

@@ -149,7 +149,7 @@ class TestSchemas:
             ("<Size>small</Size>", "some text<Size>small</Size>", "Item[2]", "elements Price, Size"),
             (' id="7"', "", "", "attribute id"),
             ("<Name>", "<Name x='1'>", "Buyer.Name", "no attribute"),
-            ("M>", "N>", "", "well-formed XML"),
+            ("</M>", "</N>", "", "</M>"),
         ],
     )
     def test_make_problems_of_what_they_do_not_allow(self, old: str, new: str, path: str, expected: str) -> None:

@@ -178,7 +178,9 @@ def test_blanks_between_elements_are_kept_but_in_xmlnsc() -> None:
         (44.72, "4.472E+1"),
         (12, "12"),
         (Decimal("1.50"), "1.50"),
-        (True, "TRUE"),
+        (True, "true"),
+        (False, "false"),
+        (b"\x0a\xff", "0AFF"),
         (None, None),
         ("", None),
     ],
@@ -204,10 +206,14 @@ def test_dates_are_written_as_xml_schema_has_them_in_xmlnsc(value: object, text:
     assert body.bytes().decode() == f"<a><b>{text}</b></a>"
 
 
-def test_dates_are_written_as_cast_has_them_in_xml() -> None:
-    body = CATALOGUE.new_part("XML")
-    body.ensure("a").ensure("b").set_value(date(2003, 4, 1))
-    assert body.bytes().decode() == "<a><b>DATE '2003-04-01'</b></a>"
+@pytest.mark.parametrize("domain", ["XML", "XMLNS"])
+@pytest.mark.parametrize(
+    ("value", "text"), [(date(2003, 4, 1), "DATE '2003-04-01'"), (True, "TRUE"), (b"\x0a", "X'0a'")]
+)
+def test_values_are_written_as_cast_has_them_in_xml(domain: str, value: object, text: str) -> None:
+    body = CATALOGUE.new_part(domain)
+    body.ensure("a").ensure("b").set_value(value)
+    assert body.bytes().decode() == f"<a><b>{text}</b></a>"
 
 
 def test_attribute_is_the_number_three_in_xml_and_a_field_in_xmlnsc() -> None:
@@ -287,8 +293,10 @@ def test_character_that_the_encoding_has_not_is_refused_where_no_number_can_stan
     [
         (
             "<a>\n<b></c></a>",
-            "XMLNSC, line 2, column 6, field a.b: expected well-formed XML, found 'c></a>' (mismatched tag)",
+            "XMLNSC, line 2, column 6, field a.b: expected </b>, found </c>",
         ),
+        ("<a xmlns:p='u'><p:b><c/>x</b ></a>", "line 1, column 28, field a.b: expected </p:b>, found </b>"),
+        ("<a><b>" + "é" * 5000 + "</ab>", "field a.b: expected </b>, found </ab>"),
         (
             "<a><b>&unknown;</b></a>",
             "line 1, column 7, field a.b: expected well-formed XML, found '&unknown;</b></a>' (undefined entity)",

@@ -155,3 +155,27 @@ def test_the_generated_source_can_be_read() -> None:
 )
 def test_references(text: object, expected: Reference | None) -> None:
     assert reference(text) == expected
+
+
+SEVERAL = """
+formats:
+  C: {kind: CWF}
+  X: {kind: XML}
+messages:
+  M:
+    sequence:
+      - {name: Open, type: boolean, physical: {representation: text, length: 1, textBooleanTrueRep: Y, maxLength: 9}}
+"""
+
+
+def test_a_property_for_all_formats_holds_for_those_that_know_it() -> None:
+    field = loaded(SEVERAL).find(Text(message_format="C"))[0].content.members[0]
+    assert field.physical["C"] == {"representation": "text", "length": 1, "textBooleanTrueRep": "Y"}
+    assert field.physical["X"] == {"maxLength": 9}
+
+
+def test_a_property_for_all_formats_is_known_to_one_of_them() -> None:
+    with pytest.raises(
+        ModelProblem, match=r"m\.model\.yaml:8:\d+: no format of the model knows property maxLen; known"
+    ):
+        loaded(SEVERAL.replace("maxLength", "maxLen"))

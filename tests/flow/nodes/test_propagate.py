@@ -219,6 +219,69 @@ def test_propagate_takes_other_trees_if_it_names_them(tmp_path):
         assert [sent.body for sent in under_test.queue("SENT")] == [b"<mine/>", ORDER.encode()]
 
 
+DATABASE_NODES = """
+nodes:
+  in: {type: QueueInput, queue: Q, domain: XMLNSC, transaction: no}
+  work: {type: Database, esql: work.esql}
+  show: {type: Compute, esql: show.esql}
+  sent: {type: QueueOutput, queue: SENT}
+  failed: {type: QueueOutput, queue: FAILED}
+  aside: {type: Label, label: aside}
+  labelled: {type: QueueOutput, queue: LABELLED}
+connections:
+  - in.out -> work
+  - work.out -> show
+  - show.out -> sent
+  - work.failure -> failed
+  - aside.out -> labelled
+"""
+SHOW = """SET OutputRoot = InputRoot;
+SET OutputRoot.XMLNSC.*[1].Local = InputLocalEnvironment.Mark;
+SET OutputRoot.XMLNSC.*[1].Listed = InputExceptionList.Mark;
+RETURN TRUE;"""
+
+
+def database_flow(folder: Path, body: str) -> FlowUnderTest:
+    work = module(body).replace("COMPUTE", "DATABASE")
+    return flow_under_test(folder, DATABASE_NODES, work__esql=work, show__esql=module(SHOW))
+
+
+def test_a_database_node_propagates_to_a_label(tmp_path):
+    with database_flow(tmp_path, "PROPAGATE TO LABEL 'aside'; RETURN FALSE;") as under_test:
+        under_test.send(ORDER)
+
+        assert [sent.body for sent in under_test.queue("LABELLED")] == [ORDER.encode()]
+        assert under_test.queue("SENT") == []
+
+
+def test_a_label_that_is_not_there_is_a_failure_of_a_database_node(tmp_path):
+    with database_flow(tmp_path, "PROPAGATE TO LABEL UPPER('aside'); RETURN FALSE;") as under_test:
+        under_test.send(ORDER)
+
+        assert [sent.body for sent in under_test.queue("FAILED")] == [ORDER.encode()]
+
+
+@pytest.mark.parametrize(
+    ("clause", "expected"),
+    [
+        ("MESSAGE Environment.Own", b"<mine/>"),
+        ("ENVIRONMENT Environment.Marked", b"<Order><Amount>250</Amount><Local>seen</Local></Order>"),
+        ("EXCEPTION Environment.Marked", b"<Order><Amount>250</Amount><Listed>seen</Listed></Order>"),
+        ("", ORDER.encode()),
+    ],
+    ids=["message", "local environment", "exception list", "none"],
+)
+def test_a_database_node_propagates_the_trees_that_it_names(tmp_path, clause, expected):
+    text = f"""CREATE LASTCHILD OF Environment.Own DOMAIN 'XMLNSC' PARSE(CAST('<mine/>' AS BLOB CCSID 1208));
+    SET Environment.Marked.Mark = 'seen';
+    PROPAGATE {clause};
+    RETURN FALSE;"""
+    with database_flow(tmp_path, text) as under_test:
+        under_test.send(ORDER)
+
+        assert [sent.body for sent in under_test.queue("SENT")] == [expected]
+
+
 def test_a_computed_label_that_is_not_there_is_a_failure_of_the_node(tmp_path):
     with flow(tmp_path, "SET OutputRoot = InputRoot; PROPAGATE TO LABEL UPPER('again'); RETURN TRUE;") as under_test:
         under_test.send(ORDER)

@@ -89,8 +89,10 @@ def responder(url: str):
         consumers = {queue: desk.session.consumer(queue) for queue in "AB"}
         while not over.is_set():
             for queue, consumer in consumers.items():
-                for request in consumer.receive_many(100, 0.01):
+                request = consumer.receive(0.01)
+                while request is not None:
                     answer(desk, queue, request)
+                    request = consumer.receive_nowait()
         desk.close()
 
     thread = threading.Thread(target=serve)

@@ -7,6 +7,7 @@ import pytest
 from heliograph.errors import Problem
 from heliograph.flow.definition.mistakes import DefinitionProblem
 from heliograph.flow.testing import Report, run_tests
+from heliograph.flow.testing.tables import statements
 from small_flows import write_flow
 
 FLOW = """flow: test
@@ -261,6 +262,33 @@ def test_rows_that_differ_are_shown_as_a_case_says_them(tmp_path):
 def test_sql_can_be_a_file(tmp_path):
     head = HEAD.replace("tables: {STOCK: [{ID: '2', LEFT_OVER: 7}]}", "sql: {file: ../stock.sql}")
     assert differences(tmp_path, f"{head}expect: {{queues: {{OUT: {GOOD}}}}}", stock__sql=PRICES) == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("A; B;\n", ["A", " B"]),
+        ("A 'x;y'; B", ["A 'x;y'", " B"]),
+        ('A "x;y"; B', ['A "x;y"', " B"]),
+        ("A 'it''s; so'; B", ["A 'it''s; so'", " B"]),
+        ("A -- one; two\n; B /* three; four */ C", ["A -- one; two\n", " B /* three; four */ C"]),
+        (
+            "CREATE TRIGGER t AFTER INSERT ON s BEGIN DELETE FROM r; DELETE FROM q; END; B",
+            ["CREATE TRIGGER t AFTER INSERT ON s BEGIN DELETE FROM r; DELETE FROM q; END", " B"],
+        ),
+        ("A;; -- done; really\n /* all; */ ;", ["A"]),
+        ("", []),
+    ],
+    ids=["plain", "string", "name", "doubled quote", "comments", "trigger", "nothing but comments", "empty"],
+)
+def test_statements_of_sql_end_at_semicolons_that_are_no_text(sql: str, expected: list[str]) -> None:
+    assert list(statements(sql)) == expected
+
+
+def test_sql_of_a_case_can_have_semicolons_in_strings(tmp_path):
+    sql = PRICES + "; INSERT INTO STOCK VALUES ('a;b', 3, NULL) -- not; two"
+    head = HEAD.replace("tables: {STOCK: [{ID: '2', LEFT_OVER: 7}]}", "sql: {file: ../stock.sql}")
+    assert differences(tmp_path, f"{head}expect: {{queues: {{OUT: {GOOD}}}}}", stock__sql=sql) == []
 
 
 def test_a_file_of_sql_that_is_not_there_is_told(tmp_path):

@@ -9,7 +9,10 @@
             occurs: 0..*
             sequence: [{name: Article, type: string}, {name: Price, type: decimal}]
 
-Values with separators, quotes or line ends in them are quoted. Records are read one by one, as somebody looks for them.
+Values with separators, quotes or line ends in them are quoted. A format that does not say what ends a line writes CRLF,
+and reads what the first line of a message ends with: CRLF or LF.
+
+Records are read one by one, as somebody looks for them.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,6 +20,7 @@ from dataclasses import replace
 from functools import partial
 
 from heliograph.flow.formats.model import Field, Group, Message, ModelProblem, PhysicalFormat, Property, Source
+from heliograph.flow.formats.model.source import compiled
 from heliograph.flow.formats.tds import KIND as TDS
 from heliograph.flow.formats.tds.mnemonics import characters
 from heliograph.flow.formats.tds.properties import OF_FIELDS
@@ -29,7 +33,8 @@ OWN: Mapping[str, Property] = {
     "recordSeparator": Property(),
     "quoteCharacter": Property(),
 }
-DEFAULTS = {"header": False, "separator": ",", "recordSeparator": "<CR><LF>", "quoteCharacter": '"'}
+WINDOWS, UNIX = "<CR><LF>", "<LF>"
+DEFAULTS = {"header": False, "separator": ",", "quoteCharacter": '"'}
 
 
 class Csv:
@@ -39,23 +44,53 @@ class Csv:
 
     def generate(self, message: Message, form: PhysicalFormat, text: Text) -> Source:
         """See Kind."""
-        given = DEFAULTS | dict(form.properties)
-        record = _record(message)
-        separator, line_end = str(given["separator"]), str(given["recordSeparator"])
-        header = ""
-        if given["header"]:
-            header = characters(separator).join(field.name for field in record.fields()) + characters(line_end)
-        own = {name: value for name, value in given.items() if name in OF_FIELDS or name == "encoding"}
-        tds = replace(
-            form, properties={**own, "quoteCharacter": given["quoteCharacter"], "reservedCharacters": "<CR><LF>"}
-        )
-        lines = {"separator": line_end, "separatorPosition": "postfix", "initiator": header.replace("<", "<LT>")}
-        record = replace(record, physical={form.name: {"separator": separator}})
-        content = replace(message.content, members=(record,), physical={form.name: lines})
-        source = TDS.generate(replace(message, content=content), tds, text)
-        if header:
-            source.use(decode=partial(_decoded, source.names["decode"], header, characters(line_end)))
+        source = _lines(message, form, text, str(form.properties.get("recordSeparator", WINDOWS)))
+        if "recordSeparator" not in form.properties:
+            decode = source.names["decode"]
+            unix = _lines(message, form, text, UNIX)
+            unix.title += " with line ends of Unix"
+            quote = str(form.properties.get("quoteCharacter", DEFAULTS["quoteCharacter"]))
+            source.use(has_unix_lines=partial(_has_unix_lines, decode, quote), read_unix_lines=compiled(unix).read)
+            source.add("read_lines = read")
+            with source.block("def read(part, data):"):
+                source.add("return read_unix_lines(part, data) if has_unix_lines(data) else read_lines(part, data)")
         return source
+
+
+def _lines(message: Message, form: PhysicalFormat, text: Text, line_end: str) -> Source:
+    """The source for lines with this end."""
+    given = DEFAULTS | dict(form.properties)
+    record = _record(message)
+    separator = str(given["separator"])
+    header = ""
+    if given["header"]:
+        header = characters(separator).join(field.name for field in record.fields()) + characters(line_end)
+    own = {name: value for name, value in given.items() if name in OF_FIELDS or name == "encoding"}
+    tds = replace(form, properties={**own, "quoteCharacter": given["quoteCharacter"], "reservedCharacters": "<CR><LF>"})
+    lines = {"separator": line_end, "separatorPosition": "postfix", "initiator": header.replace("<", "<LT>")}
+    record = replace(record, physical={form.name: {"separator": separator}})
+    content = replace(message.content, members=(record,), physical={form.name: lines})
+    source = TDS.generate(replace(message, content=content), tds, text)
+    if header:
+        source.use(decode=partial(_decoded, source.names["decode"], header, characters(line_end)))
+    return source
+
+
+def _has_unix_lines(decode: Callable[[bytes], str], quote: str, data: bytes) -> bool:
+    """Whether the first line ends with LF alone. One in quotes ends no line, if there is another one behind."""
+    try:
+        text = decode(data)
+    except UnicodeError:
+        return False  # the reader says what is wrong
+    first = at = text.find("\n")
+    quotes, counted = 0, 0
+    while quote and at >= 0:
+        quotes += text.count(quote, counted, at)
+        if quotes % 2 == 0:
+            break
+        counted, at = at, text.find("\n", at + 1)
+    end = at if at >= 0 else first
+    return end >= 0 and text[end - 1 : end] != "\r"
 
 
 def _decoded(decode: Callable[[bytes], str], header: str, line_end: str, data: bytes) -> str:

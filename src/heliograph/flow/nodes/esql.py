@@ -107,14 +107,11 @@ class EsqlNode(Node):
             run.resources.trace("user", f"{self.flow}.{self.name}: {text}\n")
 
 
-class Compute(EsqlNode):
-    """Builds a new message, or several."""
-
-    module_kind = "COMPUTE"
+class SendingNode(EsqlNode):
+    """What Compute and Database have in common: `RETURN TRUE` sends to `out`, PROPAGATE anywhere and any tree."""
 
     def __init__(self, definition: NodeDefinition, building: "Building") -> None:
         super().__init__(definition, building)
-        self._mode = COMPUTE_MODES[definition.properties["mode"]]
         self._labels = building.labels
 
     def link(self, terminals: Mapping[str, Target]) -> None:
@@ -124,7 +121,7 @@ class Compute(EsqlNode):
         self._out = self._outputs["out"]
 
     def accept(self, assembly: Assembly, run: Run) -> None:
-        """`RETURN TRUE` sends the output trees to `out`; PROPAGATE does so before, as often as it likes."""
+        """`RETURN TRUE` sends what the node sends to `out`; PROPAGATE does so before, as often as it likes."""
         try:
             received = self.received(assembly)
             evaluation = self.evaluation(received, run)
@@ -138,21 +135,17 @@ class Compute(EsqlNode):
             self.fail(assembly, run, error)
             return
         if goes_on and self._out is not None:
-            self._out(self._sent(evaluation, received), run)
+            self._out(self.sent(evaluation, received), run)
 
-    def _sent(self, evaluation: Evaluation, received: Assembly) -> Assembly:
-        has_message, has_environment, has_exceptions = self._mode
-        return Assembly(
-            Message(received.message.reading, None, evaluation.output_root) if has_message else received.message,
-            evaluation.output_local_environment if has_environment else received.local_environment,
-            evaluation.output_exception_list if has_exceptions else received.exception_list,
-        )
+    def sent(self, evaluation: Evaluation, received: Assembly) -> Assembly:
+        """The trees that go on unless PROPAGATE names others: those that came."""
+        return Assembly(received.message, received.local_environment, received.exception_list)
 
     def _propagate(self, propagation: Propagation, evaluation: Evaluation, received: Assembly, run: Run) -> None:
         target = self._target(propagation)
         if target is None:
             return
-        sent = self._sent(evaluation, received)
+        sent = self.sent(evaluation, received)
         if propagation.message is not None:
             sent.message = Message(received.message.reading, None, propagation.message)
         if propagation.local_environment is not None:
@@ -169,6 +162,25 @@ class Compute(EsqlNode):
             known = ", ".join(sorted(self._labels)) or "none"
             raise Problem(f"There is no label {propagation.label!r} in the flow. It has: {known}.")
         return target
+
+
+class Compute(SendingNode):
+    """Builds a new message, or several."""
+
+    module_kind = "COMPUTE"
+
+    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
+        super().__init__(definition, building)
+        self._mode = COMPUTE_MODES[definition.properties["mode"]]
+
+    def sent(self, evaluation: Evaluation, received: Assembly) -> Assembly:
+        """The output trees of its mode, and the input's others."""
+        has_message, has_environment, has_exceptions = self._mode
+        return Assembly(
+            Message(received.message.reading, None, evaluation.output_root) if has_message else received.message,
+            evaluation.output_local_environment if has_environment else received.local_environment,
+            evaluation.output_exception_list if has_exceptions else received.exception_list,
+        )
 
 
 class Filter(EsqlNode):
@@ -194,35 +206,10 @@ class Filter(EsqlNode):
             way(received, run)
 
 
-class Database(EsqlNode):
+class Database(SendingNode):
     """Works on databases; the message goes on as it came."""
 
     module_kind = "DATABASE"
-
-    def link(self, terminals: Mapping[str, Target]) -> None:
-        """What is behind it."""
-        super().link(terminals)
-        self._outputs = {name: terminals.get(name) for name in (*COMPUTE_OUTPUTS, "failure", "nowhere")}
-        self._out = self._outputs["out"]
-
-    def accept(self, assembly: Assembly, run: Run) -> None:
-        """`RETURN TRUE` sends it on; PROPAGATE does so before."""
-        try:
-            received = self.received(assembly)
-            evaluation = self.evaluation(received, run)
-
-            def propagate(propagation: Propagation) -> None:
-                target = self._outputs[propagation.terminal or "out"]
-                if target is not None:
-                    target(received, run)
-
-            evaluation.propagate = propagate
-            goes_on = self._module.run(evaluation)
-        except Exception as error:
-            self.fail(assembly, run, error)
-            return
-        if goes_on and self._out is not None:
-            self._out(received, run)
 
 
 _PROPERTIES: Mapping[str, Property] = {

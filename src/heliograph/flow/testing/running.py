@@ -18,7 +18,7 @@ from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.testing.case import Case, ExpectedMessage, read_cases
 from heliograph.flow.testing.comparing import body_difference, message_differences
 from heliograph.flow.testing.flow_under_test import FlowUnderTest
-from heliograph.flow.testing.tables import comparable
+from heliograph.flow.testing.tables import comparable, statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def prepared(folder: Path, case: Case, observer: Observer | None = None) -> Iter
             for table, rows in tables.items():
                 flow.database(source).load(table, rows)
         for source, sql in case.sql.items():
-            for statement in filter(str.strip, sql.split(";")):
+            for statement in statements(sql):
                 flow.database(source).execute(statement)
         yield flow
 

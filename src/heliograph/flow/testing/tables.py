@@ -1,6 +1,8 @@
 """Tables of test cases: made from rows, and read back as rows."""
 
-from collections.abc import Mapping, Sequence
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -10,6 +12,8 @@ from heliograph.flow.database import Databases
 Row = Mapping[str, Any]
 
 _SQL_TYPES: Mapping[type, str] = {bool: "BOOLEAN", int: "INTEGER", float: "DOUBLE PRECISION", bytes: "BLOB"}
+_NOTHING = re.compile(r"(?:[\s;]|--[^\n]*|/\*.*?\*/)*", re.DOTALL).fullmatch
+"""Text that asks for nothing: blanks and comments."""
 
 
 class TestDatabase:
@@ -48,6 +52,22 @@ class TestDatabase:
         """All rows of a table, in the order in which they were put in."""
         found = self._databases.query(self._source, f"SELECT * FROM {_quoted(table)}", ())  # noqa: S608
         return [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+
+
+def statements(sql: str) -> Iterator[str]:
+    """The statements in a text, without the semicolons that end them; in strings, comments and triggers none does."""
+    *ended, last = sql.split(";")
+    begun = ""
+    for piece in ended:
+        begun += piece
+        if sqlite3.complete_statement(begun + ";"):
+            if not _NOTHING(begun):
+                yield begun
+            begun = ""
+        else:
+            begun += ";"
+    if not _NOTHING(begun + last):
+        yield begun + last
 
 
 def comparable(row: Row) -> dict[str, Any]:

@@ -96,12 +96,14 @@ _BARE_FORMS: dict[type, Callable[[Any], str]] = {
 
 
 def schema_text(value: Any) -> str:
-    """The text form, but for dates and times, which are written as XML Schema has them: `2003-04-01T09:30:00`."""
+    """The text form, but for what XML Schema has a form of: `2003-04-01T09:30:00`, `true`, `0A` (hexBinary)."""
     form = _SCHEMA_FORMS.get(type(value))
     return form(value) if form is not None else character(value)
 
 
 _SCHEMA_FORMS: dict[type, Callable[[Any], str]] = {
+    bool: lambda value: "true" if value else "false",
+    bytes: lambda value: value.hex().upper(),
     date: date.isoformat,
     time: time_text,
     datetime: lambda value: timestamp_text(value).replace(" ", "T"),

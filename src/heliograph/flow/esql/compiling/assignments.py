@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from heliograph.flow.esql import syntax
-from heliograph.flow.esql.compiling import paths
+from heliograph.flow.esql.compiling import expressions, paths
 from heliograph.flow.esql.compiling.code import LISTS, Code, Shape
 from heliograph.flow.esql.compiling.context import Context
 from heliograph.flow.esql.compiling.names import Binding, Kind
@@ -210,12 +210,17 @@ def set_variable(context: Context, node: syntax.Node, binding: Binding, code: Co
     """Put a value into a scalar variable."""
     if binding.constant:
         raise context.problem(node, f"{binding.name} is a constant")
-    context.emit(f"{binding.python} = {converted(context, code, binding.type)}")
+    context.emit(f"{binding.python} = {converted(context, code, binding.type, binding.fields)}")
     context.assign(binding)
 
 
-def converted(context: Context, code: Code, target: Type | None) -> str:
-    """Python of a value as a value of this type."""
+def converted(context: Context, code: Code, target: Type | None, fields: syntax.Qualifier | None = None) -> str:
+    """Python of a value as a value of this type; an INTERVAL gets these fields, if there are any."""
+    if fields is not None and code.type is not Type.NULL:
+        known = context.unit.constant(expressions.qualifier(context, fields), "FIELDS")
+        return (
+            f"{context.use('cast')}(({code.text},), {context.type_name(Type.INTERVAL)}, qualifier={known}, now=ev.now)"
+        )
     if target is None or code.type in (target, Type.NULL):
         return code.text
     now = "" if target in (Type.INTEGER, Type.FLOAT, Type.DECIMAL, Type.CHARACTER, Type.BOOLEAN) else ", ev.now"

@@ -244,7 +244,7 @@ def call_routine(
     arguments = [
         "None"
         if parameter.mode == "OUT"
-        else converted(context, context.value(argument), routines.scalar_type(parameter.type))
+        else converted(context, context.value(argument), routines.scalar_type(parameter.type), parameter.type.qualifier)
         for argument, parameter in zip(node.arguments, routine.parameters, strict=False)
     ]
     name = repr(routine.external_name or routine.name)

@@ -117,8 +117,11 @@ class ProgramWriter:
         if kind is Kind.REFERENCE:
             raise context.problem(node, f"{name} is declared outside of routines, and can be no reference there")
         initial = context.value(node.initial) if node.initial is not None and kind is Kind.SCALAR else NULL
-        binding = Binding(name, "", kind, scalar_type(node.type))
-        first = f"{context.use('Element')}({name!r})" if kind is Kind.ROW else converted(context, initial, binding.type)
+        binding = Binding(name, "", kind, scalar_type(node.type), fields=node.type.qualifier)
+        if kind is Kind.ROW:
+            first = f"{context.use('Element')}({name!r})"
+        else:
+            first = converted(context, initial, binding.type, binding.fields)
         binding.python = f"ev.shared.values[{key!r}]" if node.shared else f"own.{self._variables.new(name)}"
         if node.shared:
             context.emit(f"if {key!r} not in ev.shared.values:")
@@ -154,6 +157,7 @@ class ProgramWriter:
                 parameter.name, python, kind_of(parameter.type), scalar_type(parameter.type), context.frame
             )
             binding.constant = parameter.constant
+            binding.fields = parameter.type.qualifier
             context.scope.declare(binding)
             if gives_back(parameter):
                 outputs.append(python)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
+from heliograph.flow.esql import syntax
 from heliograph.flow.esql.compiling.imports import MODULE_OF
 from heliograph.flow.values.types import Type
 
@@ -70,6 +71,8 @@ class Binding:
     constant: bool = False
     literal: str | None = None
     """The text of a NAME or NAMESPACE whose value is known."""
+    fields: syntax.Qualifier | None = None
+    """Of an INTERVAL that is declared with them: values that are put into it have these."""
 
 
 @dataclass(slots=True)

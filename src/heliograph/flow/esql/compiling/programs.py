@@ -150,7 +150,9 @@ def _compile_text(standing: Standing, around: Mapping[str, Any], text: str) -> C
         python = frame.names.new(binding.name)
         parameters.append(python)
         kind = binding.kind
-        scope.declare(Binding(binding.name, python, kind, binding.type, frame, binding.constant, binding.literal))
+        scope.declare(
+            Binding(binding.name, python, kind, binding.type, frame, binding.constant, binding.literal, binding.fields)
+        )
     context = Context(unit, own, frame, scope, GENERATORS)
     if standing.statement:
         for module in parse_program(text if text.rstrip().endswith(";") else f"{text};", "EVAL", "FILTER").modules:

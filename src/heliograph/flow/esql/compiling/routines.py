@@ -96,7 +96,9 @@ def _argument(context: Context, node: syntax.Expression, parameter: syntax.Param
     if kind is Kind.SCALAR:
         if parameter.mode == "OUT":
             return "None"
-        return assignments.converted(context, context.value(node), scalar_type(parameter.type))
+        return assignments.converted(
+            context, context.value(node), scalar_type(parameter.type), parameter.type.qualifier
+        )
     if kind is Kind.REFERENCE:
         return _reference(context, node, parameter)
     return _row(context, node, parameter)

@@ -93,8 +93,8 @@ def declaration(context: Context, node: syntax.Declaration) -> None:
             _declare_row(context, node, name)
             continue
         code = context.value(node.initial) if node.initial is not None else NULL
-        binding = _declare(context, name, Binding(name, "", kind, scalar_type(node.type)))
-        context.emit(f"{binding.python} = {converted(context, code, binding.type)}")
+        binding = _declare(context, name, Binding(name, "", kind, scalar_type(node.type), fields=node.type.qualifier))
+        context.emit(f"{binding.python} = {converted(context, code, binding.type, binding.fields)}")
         context.assign(binding)
         binding.constant = node.constant or node.type.name in ("NAME", "NAMESPACE")
         binding.literal = literal_name(node)
@@ -370,5 +370,6 @@ def return_statement(context: Context, node: syntax.Return) -> None:
         else:
             text = code.text
     else:
-        text = converted(context, context.value(node.value), scalar_type(returns) if returns is not None else None)
+        code = context.value(node.value)
+        text = converted(context, code, scalar_type(returns), returns.qualifier) if returns is not None else code.text
     context.emit(f"return {context.frame.result(text)}")

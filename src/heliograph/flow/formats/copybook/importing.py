@@ -7,6 +7,7 @@ Options in the model file, beside `file:`:
     byteOrder: littleEndian            # of COMP, COMP-4, BINARY, COMP-5; else big-endian, COMP-5 as the header says
     occursPadding: occurrences         # OCCURS DEPENDING ON: room for all (default), `none`: what follows moves up,
                                        # `record`: what follows moves up and the record is filled up to its size
+    checkValues: true                  # only values of 88 levels are allowed; else they just tell branches apart
     choices:                           # how to tell items that REDEFINE each other; else the first that fits
       DETAIL-A: {by: RECORD-TYPE, values: {DETAIL-A: "A", DETAIL-B: "B C"}}
 """
@@ -32,7 +33,7 @@ from heliograph.flow.formats.model import (
 )
 from heliograph.flow.formats.model.kinds import Imported
 
-OPTIONS = {"format", "encoding", "binaryFloatRep", "byteOrder", "occursPadding", "choices"}
+OPTIONS = {"format", "encoding", "binaryFloatRep", "byteOrder", "occursPadding", "checkValues", "choices"}
 FIGURATIVE = {"SPACE": "", "SPACES": "", "ZERO": 0, "ZEROS": 0, "ZEROES": 0}
 MOST_IN_A_RANGE = 1000
 INTEGER_DIGITS = 18
@@ -49,6 +50,7 @@ def import_items(records: list[Item], file: str, options: Mapping[str, Any], pla
         raise ModelProblem(Place(file, 1), "expected data items, found none")
     form = str(options.get("format", "CWF1"))
     given = {name: options[name] for name in ("encoding", "binaryFloatRep") if name in options}
+    given["checkValues"] = options.get("checkValues", False)  # 88 levels need not name all values that there are
     properties = {name: PROPERTIES[name].check(name, value, place) for name, value in given.items()}
     physical = PhysicalFormat(form, "CWF", place, properties)
     choices = {str(name).upper(): choice for name, choice in dict(options.get("choices", {})).items()}

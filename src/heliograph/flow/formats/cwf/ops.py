@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
+from heliograph.flow.formats.cwf.nils import Nil
 from heliograph.flow.formats.cwf.shapes import Shape
 from heliograph.flow.formats.model import Field, Group, Member
 
@@ -18,10 +20,21 @@ class Leaf:
     shape: Shape
     path: str
     parent: "Inner | None" = None
+    nil: Nil | None = None
+    """What stands for null; None if it cannot be null."""
+    values: tuple[Any, ...] = ()
+    """The values that are allowed, as they are read; any if empty."""
+    checked: bool = True
+    """Whether only these are allowed; otherwise they just tell branches of a choice apart."""
     variable: str = ""
     """The local variable that keeps its value, if others refer to it."""
     counts: "list[Repeat | Variable]" = field(default_factory=list)
     """What refers to it."""
+
+    @property
+    def one_of(self) -> str:
+        """What a problem says was expected instead of another value."""
+        return f"one of {', '.join(str(value) or repr(value) for value in self.values)}"
 
 
 @dataclass(eq=False)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 from math import gcd
 
+from heliograph.flow.formats.cwf.nils import nil_of
 from heliograph.flow.formats.cwf.ops import (
     Branch,
     Choose,
@@ -179,7 +180,9 @@ class _Planner:
         self, member: Field, properties: Properties, parent: Inner, ops: list[Op], spot: Spot, number: str
     ) -> Spot:
         shape = shape_of(member, properties)
-        leaf = Leaf(member, shape, f"{parent.path}{member.name}{number}", parent)
+        leaf = Leaf(member, shape, f"{parent.path}{member.name}{number}", parent, nil_of(member, shape, properties))
+        leaf.values = tuple(shape.trimmed(value) for value in member.values)
+        leaf.checked = properties.get("checkValues", True)
         if shape.size is not None:
             ops.append(Run([leaf], [shape.code], [0], shape.code_order, shape.size))
             self._know(parent, member.name, leaf)
@@ -219,6 +222,8 @@ class _Planner:
             found = self._known.get(id(found), {}).get(name) if isinstance(found, Inner) else None
         if not isinstance(found, Leaf):
             raise properties.problem(f"{use}: expected an earlier field, found {'/'.join(wanted.path)}")
+        if found.nil is not None:
+            raise properties.problem(f"{use}: expected a field that is never null, found {'/'.join(wanted.path)}")
         if not found.variable:
             found.variable = f"r{self._references}"
             self._references += 1

@@ -30,6 +30,10 @@ PROPERTIES: Mapping[str, Property] = {
     "binaryCalendarRep": Property(choices=("packed", "bcd", "binarySeconds", "binaryMilliseconds")),
     "textBooleanTrueRep": Property(),
     "textBooleanFalseRep": Property(),
+    # Null, and values that are allowed
+    "nilKind": Property(choices=("literalValue", "literalCharacter", "logicalValue")),
+    "nilValue": Property(),
+    "checkValues": Property(bool),  # whether `values` of the model are checked; they are, if nothing is said
     # Fitting into the length
     "justification": Property(choices=("left", "right", "center")),
     "padCharacter": Property(),

@@ -76,20 +76,31 @@ class _Reader:
         site = Site(run.leaves[-1].path, "o", f"{run.size} bytes", parts)
         self._source.add(f"{', '.join(names)}, = {unpack}(data, o)", site)
         for name, leaf, offset in zip(names, run.leaves, run.offsets, strict=True):
-            self._leaf(leaf, leaf.shape.load(self._source, name), f"o + {offset}", parent, children)
+            self._leaf(leaf, self._loaded(leaf, name), f"o + {offset}", parent, children)
         self._source.add(f"o += {run.size}")
+
+    def _loaded(self, leaf: Leaf, raw: str) -> str:
+        """The expression of a value, from what `struct` gives."""
+        value = leaf.shape.load(self._source, raw)
+        if leaf.nil is None or leaf.nil.logical:
+            return value
+        return f"None if {raw} == {self._source.constant('NIL', leaf.nil.value)} else {value}"
 
     def _leaf(self, leaf: Leaf, value: str, at: str, parent: str, children: str) -> None:
         site = Site(leaf.path, at, leaf.shape.expected)
-        allowed = leaf.definition.values if self._trying else ()
-        variable = leaf.variable or ("x" if allowed else "")
+        allowed = leaf.values if self._trying or leaf.checked else ()
+        null = self._source.constant("NIL", leaf.nil.value) if leaf.nil is not None and leaf.nil.logical else ""
+        variable = leaf.variable or ("x" if allowed or null else "")
         if variable:
             self._source.add(f"{variable} = {value}", site)
             value = variable
+        if null:
+            self._source.add(f"if {value} == {null}: {value} = None")
         if allowed:
-            values = self._source.constant("VALUES", allowed)
-            one_of = Site(leaf.path, at, f"one of {', '.join(str(each) for each in allowed)}")
-            self._source.add(f"if {value} not in {values}: raise ValueError(repr({value}))", one_of)
+            values = self._source.constant("VALUES", frozenset(allowed))
+            there = f"{value} is not None and " if leaf.nil is not None else ""
+            one_of = Site(leaf.path, at, leaf.one_of)
+            self._source.add(f"if {there}{value} not in {values}: raise ValueError(repr({value}))", one_of)
         name = leaf.definition.name
         self._source.add(f"e = Element({name!r}, {value}, NAME_VALUE); e.parent = {parent}; {children}.append(e)", site)
         self._pending += 1
@@ -115,7 +126,7 @@ class _Reader:
         add("v0 = data[o:o + n]")
         short = Site(leaf.path, "o", "as many bytes as its length says")
         add("if len(v0) != n: raise ValueError(f'{len(v0)} of {n} bytes')", short)
-        value = leaf.shape.load(self._source, "v0")
+        value = self._loaded(leaf, "v0")
         if op.kind == "characters" and isinstance(leaf.shape, TextShape):
             strip = {"left": "rstrip", "right": "lstrip", "center": "strip"}[leaf.shape.justification]
             value = f"{value}.{strip}({leaf.shape.pad!r})"

@@ -18,6 +18,8 @@ from heliograph.flow.formats.model.conversion import CLASSES, CONVERSIONS, shown
 LARGEST_SINGLE = 3.4028234663852886e38
 LONG = 64
 """Bytes from which on text is trimmed in larger steps."""
+STRIPS = {"left": "rstrip", "right": "lstrip", "center": "strip"}
+"""What takes off the padding, by justification."""
 INTEGER_CODES = {1: "b", 2: "h", 4: "i", 8: "q"}
 
 
@@ -56,6 +58,14 @@ class Shape:
         if self.size is None:
             return []
         return [f"if len({name}) != {self.size}: raise ValueError(f'{{len({name})}} bytes')"]
+
+    def trimmed(self, value: Any) -> Any:
+        """A value of the field's class as it is read: text without what fills it up."""
+        return value
+
+    def trimming(self, name: str) -> str:
+        """The same as an expression, for the value in this variable."""
+        return name
 
     def conversion(self, default: Any) -> Any:
         """Makes a value of the field's class of any other."""
@@ -113,8 +123,23 @@ class TextShape(Shape):
             return text
         if self.size > LONG and self.justification == "left":
             return f"{source.constant('trim_', partial(_trimmed, _blocks(self.size, self.pad)))}({text})"
-        strip = {"left": "rstrip", "right": "lstrip", "center": "strip"}[self.justification]
-        return f"{text}.{strip}({self.pad!r})"
+        return f"{text}.{STRIPS[self.justification]}({self.pad!r})"
+
+    def trimmed(self, value: Any) -> Any:
+        if self.kind is not Type.STRING or self.size is None:
+            return value
+        return getattr(value, STRIPS[self.justification])(self.pad)
+
+    def trimming(self, name: str) -> str:
+        if self.kind is not Type.STRING or self.size is None:
+            return name
+        return f"{name}.{STRIPS[self.justification]}({self.pad!r})"
+
+    def fitted(self, data: bytes) -> bytes:
+        """Encoded text, filled up to the length if it has one."""
+        if self.size is None:
+            return data
+        return _fitted(self.size, self._charset.encode(self.pad), self.justification, data)
 
     def _decoding(self, source: Source, raw: str) -> str:
         charset = self._charset

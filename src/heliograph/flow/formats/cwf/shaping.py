@@ -129,9 +129,14 @@ def _text_size(properties: Properties, default: int | None = None) -> int | None
     return size * width if width else None
 
 
+def characters_of(text: str) -> str:
+    """The text with characters for their numbers and names."""
+    return ENTITY.sub(lambda found: chr(int(found[1], 16)) if found[1] else {"NUL": "\0", "SP": " "}[found[2]], text)
+
+
 def _padding(properties: Properties, justification: str, pad: str = " ") -> dict[str, str]:
     written = properties.get("padCharacter", pad)
-    text = ENTITY.sub(lambda found: chr(int(found[1], 16)) if found[1] else {"NUL": "\0", "SP": " "}[found[2]], written)
+    text = characters_of(written)
     if len(text) != 1:
         raise properties.problem(f"padCharacter: expected one character, found {written!r}")
     try:

@@ -91,11 +91,29 @@ class _Writer:
 
     def _value(self, leaf: Leaf, name: str, element: str, variable: str) -> None:
         site = Site(leaf.path, "", leaf.shape.expected)
-        add, shape = self._source.add, leaf.shape
+        add = self._source.add
         add(f"{name} = {variable}.value")
         if leaf.counts:
             count = self._source.constant("counted", _counting(leaf))
             add(f"if {name} is None: {name} = {count}({element})", site)
+        if leaf.nil is None:
+            self._stored(leaf, name)
+            return
+        # A field that is there without a value is null; one that is missing has its default.
+        null = self._source.constant("NIL", leaf.nil.value)
+        if leaf.nil.logical:
+            add(f"if {name} is None and {variable} is not MISSING: {name} = {null}")
+            self._stored(leaf, name)
+            return
+        with self._source.block(f"if {name} is None and {variable} is not MISSING:"):
+            add(f"{name} = {null}")
+        with self._source.block("else:"):
+            self._stored(leaf, name)
+
+    def _stored(self, leaf: Leaf, name: str) -> None:
+        """Make what `struct` takes of the value in this variable."""
+        site = Site(leaf.path, "", leaf.shape.expected)
+        add, shape = self._source.add, leaf.shape
         convert = self._source.constant("convert", shape.conversion(leaf.definition.default))
         known = self._source.constant("Class", shape.python_class)
         if shape.python_class in (str, int, float, bytes, bool):
@@ -103,8 +121,17 @@ class _Writer:
         add(f"if {name}.__class__ is not {known}: {name} = {convert}({name})", site)
         if leaf.variable:
             add(f"{leaf.variable} = {name}")
+        self._allowed(leaf, name)
         for line in shape.store(self._source, name):
             add(line, site)
+
+    def _allowed(self, leaf: Leaf, name: str) -> None:
+        if not leaf.values or not leaf.checked:
+            return
+        null = (leaf.nil.value,) if leaf.nil is not None and leaf.nil.logical else ()
+        values = self._source.constant("VALUES", frozenset((*leaf.values, *null)))
+        line = f"if {leaf.shape.trimming(name)} not in {values}: raise ValueError(repr({name}))"
+        self._source.add(line, Site(leaf.path, "", leaf.one_of))
 
     def _variable(self, op: Variable, element: str, variable: str) -> None:
         leaf, add = op.leaf, self._source.add
@@ -144,7 +171,9 @@ class _Writer:
         fit = {"left": "ljust", "right": "rjust", "center": "center"}[shape.justification]
         encode = self._source.constant("encode_", shape.charset.encode)
         site = Site(op.leaf.path, "", f"at most {op.size} characters")
-        self._source.add(f"v0 = {convert}({variable}.value).{fit}({op.size}, {shape.pad!r})", site)
+        self._source.add(f"v0 = {convert}({variable}.value)", site)
+        self._allowed(op.leaf, "v0")
+        self._source.add(f"v0 = v0.{fit}({op.size}, {shape.pad!r})")
         self._source.add(f"if len(v0) != {op.size}: raise ValueError(f'{{len(v0)}} characters')", site)
         self._source.add(f"out += {encode}(v0)", site)
 

@@ -201,14 +201,27 @@ class _ModelFile:
         return _known_keys(entry, allowed | set(self._formats))
 
     def _physical(self, keys: Mapping[str, Entry]) -> dict[str, Properties]:
-        result = {}
-        shared = keys["physical"].value if "physical" in keys else {}
+        result: dict[str, Properties] = {}
+        shared = self._shared(keys["physical"]) if "physical" in keys else {}
         for name, form in self._formats.items():
             own = keys[name].value if name in keys else {}
             if shared or own:
                 place = keys[name if name in keys else "physical"].place
-                result[name] = checked({**shared, **own}, kind_named(form.kind, place).properties, place)
+                known = kind_named(form.kind, place).properties
+                fitting = {key: value for key, value in shared.items() if key in known}
+                result[name] = checked({**fitting, **own}, known, place)
         return result
+
+    def _shared(self, entry: Entry) -> dict[str, Any]:
+        """Properties for all formats that know them; each has to be known to one of them."""
+        given = entry.mapping()
+        known = {key for form in self._formats.values() for key in kind_named(form.kind, entry.place).properties}
+        for key, value in given.items():
+            if key not in known:
+                raise ModelProblem(
+                    value.place, f"no format of the model knows property {key}; known are {', '.join(sorted(known))}"
+                )
+        return {key: value.value for key, value in given.items()}
 
 
 def _shipped(file: str) -> str | None:

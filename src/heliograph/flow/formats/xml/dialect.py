@@ -35,7 +35,7 @@ class Dialect:
     encoding: int
     standalone: int
     text_of: Callable[[Any], str]
-    """How a value that is not text is written: as CAST has it, or dates and times as XML Schema has them."""
+    """How a value that is not text is written: as CAST has it, or as XML Schema has it."""
 
 
 def _generic(domain: str, *, namespaces: bool) -> Dialect:

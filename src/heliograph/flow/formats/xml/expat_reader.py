@@ -13,6 +13,7 @@ from heliograph.flow.formats.xml.builder import Builder, Fault
 _SHOWN = 20
 """Bytes of what is wrong that a problem shows."""
 _CHUNK = 4096
+_MISMATCH = expat.errors.codes[expat.errors.XML_ERROR_TAG_MISMATCH]
 
 
 def read_with_expat(builder: Builder, text: str, begin: int) -> Iterator[None]:
@@ -31,6 +32,8 @@ def read_with_expat(builder: Builder, text: str, begin: int) -> Iterator[None]:
                 yield
         parse(b"", True)
     except expat.ExpatError as error:
+        if error.code == _MISMATCH:
+            events.fail(*_end_tags(data, events.parser.ErrorByteIndex), error.lineno, error.offset)
         there = data[events.parser.ErrorByteIndex :][:_SHOWN].decode(errors="replace")
         found = f"{there!r} ({expat.ErrorString(error.code)})" if there else "the end of the document"
         events.fail("well-formed XML", found, error.lineno, error.offset)
@@ -38,6 +41,20 @@ def read_with_expat(builder: Builder, text: str, begin: int) -> Iterator[None]:
         events.fail(fault.expected, fault.found, *events.fault_at)
     builder.part._open = None
     yield
+
+
+def _end_tags(data: bytes, at: int) -> tuple[str, str]:
+    """The end tag that is missing, and the one whose name stands at this place instead.
+
+    Neither expat nor the builder keeps names as they are written, with prefixes; so the text before is read again.
+    """
+    names: list[str] = []
+    parser = expat.ParserCreate("utf-8")
+    parser.StartElementHandler = lambda name, attributes: names.append(name)
+    parser.EndElementHandler = lambda name: names.pop()
+    parser.Parse(data[:at], False)
+    found = data[at : data.index(b">", at)].decode().rstrip()
+    return f"</{names[-1]}>", f"</{found}>"
 
 
 class _Events:
