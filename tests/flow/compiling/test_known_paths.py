@@ -87,3 +87,21 @@ def test_statements_in_a_loop(before, inside):
     second, _ = forgetting(inside)
     plain = trees_after(loop.format(" ".join(before), " ".join(inside)))
     assert plain == trees_after(loop.format(f"{first} CALL Forget();", f"CALL Forget(); {second}"), routines)
+
+
+JUMPS = st.builds(
+    "IF {} IS NULL THEN {} {} rounds; END IF;".format, PATHS, SIMPLE, st.sampled_from(["ITERATE", "LEAVE"])
+)
+ROUND = st.lists(st.one_of(SIMPLE, SIMPLE, BRANCHES, JUMPS), min_size=2, max_size=8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(ROUND, ROUND, ROUND)
+def test_what_an_earlier_round_of_a_loop_has_found(first, inner, last):
+    loop = """DECLARE n INTEGER 0; DECLARE m INTEGER;
+        rounds: WHILE n < 3 DO SET n = n + 1; {} SET m = 0;
+            WHILE m < 2 DO SET m = m + 1; {} END WHILE;
+        {} END WHILE rounds; SET Environment.a.b.a = Environment.a.b; SET Environment.a.b.b = 2;"""
+    plain = [" ".join(statements) for statements in (first, inner, last)]
+    again = [f"CALL Forget(); {forgetting(statements)[0]} CALL Forget();" for statements in (first, inner, last)]
+    assert trees_after(loop.format(*plain)) == trees_after(loop.format(*again), forgetting([])[1])

@@ -95,11 +95,32 @@ def test_folders_come_back(folder: dict[str, Any], text: Text, ccsid: int) -> No
     assert part.bytes() == data
 
 
-def test_folders_are_read_one_by_one() -> None:
-    data = header(BIG, mcd={"Msd": "xml"}, usr={"a": "x"}).bytes()
+def test_folders_that_are_not_plain_are_read_one_by_one() -> None:
+    data = header(BIG, mcd={"Msd": "xml"}, usr={"a": 5}).bytes()
     part = Part(MQRFH2, data, BIG)
     assert part.first("mcd") is not None
     assert [child.name for child in part._children or []][-1] == "mcd"
+
+
+def test_a_folder_that_cannot_be_read_does_not_hide_those_before_it() -> None:
+    data = header(BIG, mcd={"Msd": "xml"}, usr={"a": "x"}).bytes().replace(b"<usr>", b"<usx>")
+    part = Part(MQRFH2, data, BIG)
+    assert part.first("mcd") is not None
+    with pytest.raises(FormatProblem, match="expected a folder in XML"):
+        part.first("usr")
+
+
+def test_what_is_changed_in_one_message_is_as_it_was_in_the_next_with_the_same_header() -> None:
+    data = header(BIG, mcd={"Msd": "xml"}, usr={"a": "x"}).bytes()
+    changed, other = Part(MQRFH2, data, BIG), Part(MQRFH2, data, BIG)
+    usr = changed.first("usr")
+    assert usr is not None
+    usr.set_value_of("a", "y")
+    usr.set_value_of("b", "z")
+    seen = other.first("usr")
+    assert seen is not None
+    assert [(child.name, child.value) for child in seen.children] == [("a", "x")]
+    assert other.bytes() == data != changed.bytes()
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heliograph.errors import Problem
 from heliograph.flow.esql.database_access import DatabaseAccess
@@ -71,12 +70,38 @@ def _no_log(entry: LogEntry) -> None:
     """Nobody listens."""
 
 
+class _Empty:
+    """A tree of an evaluation that is made when somebody asks for it. (`cached_property` takes a lock for that.)"""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._attribute = ""
+
+    def __set_name__(self, owner: type, attribute: str) -> None:
+        self._attribute = attribute
+
+    def __get__(self, evaluation: object, owner: type) -> Element:
+        tree = evaluation.__dict__[self._attribute] = Element(self._name)
+        return tree
+
+    if TYPE_CHECKING:
+
+        def __set__(self, evaluation: object, tree: Element) -> None: ...
+
+
 class Evaluation:
     """What a module works on, and what it needs from outside.
 
     Filter and Database modules have `Root`, `LocalEnvironment` and `ExceptionList` where Compute modules have the input
     trees. Output trees are made here, empty, unless they are handed in.
     """
+
+    # Most programs use few of these trees, so each is made, empty, when it is asked for, unless it was handed in.
+    input_local_environment = _Empty("LocalEnvironment")
+    output_local_environment = _Empty("LocalEnvironment")
+    input_exception_list = _Empty("ExceptionList")
+    output_exception_list = _Empty("ExceptionList")
+    environment = _Empty("Environment")
 
     # Of the last statement that worked on a database.
     sqlcode = 0
@@ -132,33 +157,6 @@ class Evaluation:
         self.properties: Mapping[str, Any] = properties or {}
         """BrokerName, MessageFlowLabel, NodeLabel, ...: what the program can ask about where it runs."""
         self.log = log
-
-    # Most programs use few of these trees, so each is made when it is asked for.
-
-    @cached_property
-    def input_local_environment(self) -> Element:
-        """Empty, if none was handed in."""
-        return Element("LocalEnvironment")
-
-    @cached_property
-    def output_local_environment(self) -> Element:
-        """Empty, if none was handed in."""
-        return Element("LocalEnvironment")
-
-    @cached_property
-    def input_exception_list(self) -> Element:
-        """Empty, if none was handed in."""
-        return Element("ExceptionList")
-
-    @cached_property
-    def output_exception_list(self) -> Element:
-        """Empty, if none was handed in."""
-        return Element("ExceptionList")
-
-    @cached_property
-    def environment(self) -> Element:
-        """Empty, if none was handed in."""
-        return Element("Environment")
 
     def clear_outputs(self) -> None:
         """Empty the output trees, as PROPAGATE does when it is done."""

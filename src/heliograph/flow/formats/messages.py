@@ -157,10 +157,10 @@ def write_message(root: Element, catalogue: Catalogue) -> Envelope:
         else:
             names = ", ".join(one.name for one in root.children if one.name not in HEADERS)
             raise Problem(f"A message has one body; this one has {names}.")
-    if body is not None and body.data is not None:
-        unchanged = _unchanged(parts)
-        if unchanged is not None:
-            return unchanged
+    if body is not None:
+        same = _unchanged(parts) if body.data is not None else _with_body(properties, mqmd, body, len(parts))
+        if same is not None:
+            return same
     envelope = _envelope(properties, mqmd)
     envelope.properties = user_properties(user) if user is not None else {}
     follows = _finalise_body(body, properties, headers if mqmd is None else [mqmd, *headers], catalogue)
@@ -188,12 +188,31 @@ def _unchanged(parts: list[Part]) -> Envelope | None:
     return envelope if whole else None
 
 
+def _with_body(properties: Part | None, mqmd: Part | None, body: Part, parts: int) -> Envelope | None:
+    """The envelope that the message came in with this body, if that is all that has changed, as a Compute node does."""
+    if properties is None or mqmd is None or parts != 3:
+        return None
+    came: Any = mqmd.data
+    carried: Any = properties.data
+    text = body.text
+    if (
+        not isinstance(came, Envelope)
+        or carried is not came
+        or properties.text is not text
+        or came.ccsid != text.ccsid
+        or came.encoding != text.encoding
+    ):
+        return None
+    form = came.format.rstrip(" ")
+    return _copied(came, body.bytes(), form) if form != RFH2_FORMAT else None
+
+
 def _envelope(properties: Part | None, mqmd: Part | None) -> Envelope:
     """An envelope with what the headers say; MQMD has the last word, if it has changed or Properties have not."""
     came: Any = mqmd.data if mqmd is not None else None
     if not isinstance(came, Envelope):
         came = properties.data if properties is not None else None
-    base = _copied(came) if isinstance(came, Envelope) else Envelope(b"")
+    base = _copied(came, b"", came.format) if isinstance(came, Envelope) else Envelope(b"")
     if properties is not None and not isinstance(properties.data, Envelope):
         properties_to_envelope(properties, base)
     if mqmd is not None and not isinstance(mqmd.data, Envelope):
@@ -201,11 +220,12 @@ def _envelope(properties: Part | None, mqmd: Part | None) -> Envelope:
     return base
 
 
-def _copied(came: Envelope) -> Envelope:
+def _copied(came: Envelope, body: bytes, form: str) -> Envelope:
+    """The same without application properties, and with this body and its format."""
     # One call with all of them is much faster than asking for the names of the fields.
     return Envelope(
-        b"",
-        came.format,
+        body,
+        form,
         came.ccsid,
         came.encoding,
         came.message_id,

@@ -16,7 +16,8 @@ from heliograph.flow.formats.charsets import charset
 from heliograph.flow.formats.elements import fill
 from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
 from heliograph.flow.tree import Element, Part, Text
-from heliograph.flow.tree.types import NAME_VALUE
+from heliograph.flow.tree.packed import Layout, Packed, PackedField
+from heliograph.flow.tree.types import NAME, NAME_VALUE
 from heliograph.flow.values.text import character
 
 STRUCTURE = "RFH "
@@ -114,6 +115,11 @@ class Mqrfh2:
 
     def read(self, part: Part, data: bytes) -> Iterator[None]:
         """The fixed fields, then folder after folder."""
+        packed = _packed(data, part.text)
+        if packed is not None:
+            part.unpack(packed)
+            yield
+            return
         head, texts = taken_apart(data, part.text)
         values = (VERSION, head.format, head.encoding, head.ccsid, head.flags, head.name_value_ccsid)
         fill(part, zip(DEFAULTS, values, strict=True))
@@ -145,29 +151,44 @@ _PLAIN = re.compile(rf"<({_NAME})>((?:<({_NAME})>[^<>&]*</\3>)*)</\1>")
 _values = re.compile(rf"<({_NAME})>([^<]*)<").findall
 
 
+@lru_cache(256)
+def _packed(data: bytes, text: Text) -> Packed | None:
+    """All fields of a header; None if not all of its folders are plain."""
+    head, texts = taken_apart(data, text)
+    values: list[Any] = [VERSION, head.format, head.encoding, head.ccsid, head.flags, head.name_value_ccsid]
+    names: list[tuple[str, ...]] = []
+    for _, folder in texts:
+        plain = _PLAIN.fullmatch(folder)
+        if plain is None or not folder.isprintable():
+            return None
+        found = _values(plain[2])
+        names.append((plain[1], *(name for name, _ in found)))
+        values += [value for _, value in found]
+    return Packed(_layout(tuple(names)), tuple(values))
+
+
+@lru_cache(256)
+def _layout(folders: tuple[tuple[str, ...], ...]) -> Layout:
+    """That of a header whose folders have these names, each followed by those of its values."""
+    fields = [PackedField(name, NAME_VALUE, "", None, place, None) for place, name in enumerate(DEFAULTS)]
+    place = len(fields)
+    for name, *values in folders:
+        if values:
+            leaves = [PackedField(value, NAME_VALUE, "", None, at, None) for at, value in enumerate(values, place)]
+            fields.append(PackedField(name, NAME, "", None, -1, Layout(leaves)))
+            place += len(values)
+        else:  # as an empty text
+            fields.append(PackedField(name, NAME_VALUE, "", "", -1, None))
+    return Layout(fields)
+
+
 def _read_folder(part: Part, folder: str, offset: int) -> None:
-    plain = _PLAIN.fullmatch(folder)
-    if plain is not None and folder.isprintable():
-        _fill_folder(part, plain[1], _values(plain[2]))
-        return
     reader = _FolderReader(part)
     try:
         reader.parser.Parse(f"<_>{folder}</_>", True)
     except (expat.ExpatError, ValueError) as error:
         path = ".".join(reader.path)
         raise FormatProblem("MQRFH2", "a folder in XML", f"{folder!r} ({error})", path=path, offset=offset) from None
-
-
-def _fill_folder(part: Part, name: str, values: list[tuple[str, str]]) -> None:
-    folder = Element(name)
-    folder.parent = part
-    if values:
-        fill(folder, values)
-    else:  # as an empty text
-        folder.value, folder.type = "", NAME_VALUE
-    if part._children is None:
-        part._children = []
-    part._children.append(folder)
 
 
 class _FolderReader:

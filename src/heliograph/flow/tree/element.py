@@ -16,7 +16,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from heliograph.flow.tree.index import ChildIndex, FirstPlaces
+from heliograph.flow.tree.index import NONE, ChildIndex, FirstPlaces
 from heliograph.flow.tree.packed import Packed
 from heliograph.flow.tree.types import NAME, type_matches
 
@@ -28,6 +28,8 @@ Value = bool | int | float | Decimal | str | bytes | date | time | datetime | An
 
 _FEW = 8
 """So many children are scanned faster than indexed."""
+_GROWING = 3
+"""Who makes the third of a name will make more: so an index is worth it."""
 
 
 class Step(NamedTuple):
@@ -156,6 +158,11 @@ class Element:
         """The child that is the number-th (from 1) of this name without a namespace."""
         if number < 1:
             return None
+        index = self._index
+        if type(index) is ChildIndex:  # as in a loop over many children: without the calls
+            named = index.by_name.get(name)
+            if named is not None and number <= len(named):
+                return named[number - 1]
         found = self._named(name)
         while len(found) < number:
             if not self._read_more():
@@ -429,17 +436,37 @@ class Element:
         """The first child of this name, made as the last child if there is none."""
         return self.first(name) or self.append(Element(name))
 
-    def ensure_nth(self, name: str, number: int) -> "Element | None":
-        """The number-th child of this name, made if just one is missing; None if more are."""
+    def ensure_nth(self, name: str, number: int, packed: Packed | None = None) -> "Element | None":
+        """The number-th child of this name, made (with these children) if just one is missing; None if more are."""
         if self._open is not None:
             found = self.nth(name, number)
             if found is not None:
                 return found
-        named = self._named(name)
+        index, children = self._index, self._children
+        if type(index) is ChildIndex and children is not None and index.covered == len(children):
+            # A loop makes one after the other: as below, without the calls.
+            named = index.by_name.get(name, NONE)
+            if named and number == len(named) + 1 and self._open is None:
+                element: Element | None = self
+                while type(element) is Element:
+                    element = element.parent
+                if element is not None:
+                    element.changed()
+                child = Element(name)
+                child._open = packed
+                child.parent = self
+                child._at = len(children)
+                children.append(child)
+                named.append(child)
+                index.covered += 1
+                return child
+        named = self._named(name) if number < _GROWING else self._children_index().named(name, children or [])
         count = len(named)
-        if 1 <= number <= count:
-            return named[number - 1]
-        return self.append(Element(name)) if number == count + 1 else None
+        if number != count + 1:
+            return named[number - 1] if 1 <= number <= count else None
+        child = Element(name)
+        child._open = packed
+        return self.append(child)
 
     def ensure_match(self, step: Step, number: int = 1) -> "Element | None":
         """The number-th child that the step looks for, made if just one is missing; None if more are."""
@@ -546,6 +573,15 @@ class Element:
         Between parts of different domains, every element gets the type that says the same in the domain of this one.
         """
         value, packed = source.value, source._open
+        if (
+            (self.parent is None and source.parent is None)
+            and not (self.is_part or source.is_part)
+            and (self._children is None and self._open is None and packed is None)
+        ):
+            # Roots of messages, mostly: neither is in a part, and the new one is empty.
+            self._children = copies(source._children, self) if source._children else None
+            self.value = value
+            return
         ours, theirs = self.part(), source.part()
         converts = ours is not None and theirs is not None and ours.format.domain != theirs.format.domain
         if type(packed) is Packed and not converts:

@@ -5,10 +5,12 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
-from heliograph.flow.tree.element import Element
-from heliograph.flow.tree.packed import Packed, layout_of
+from heliograph.flow.tree.element import Element, Step
+from heliograph.flow.tree.packed import Layout, Packed, PackedField, layout_of
+from heliograph.flow.tree.types import NAME
 
-_SCALARS = frozenset((str, int, float, Decimal, bool, bytes, date, time, datetime))
+SCALARS = frozenset((str, int, float, Decimal, bool, bytes, date, time, datetime))
+"""Types of what can be packed: values, which are neither elements nor nothing."""
 
 
 def fill_new(parent: Element, names: tuple[str, ...], items: Sequence[Any]) -> bool:
@@ -16,13 +18,48 @@ def fill_new(parent: Element, names: tuple[str, ...], items: Sequence[Any]) -> b
 
     False, and nothing is done, if it has some, or if not all are values, or if a name comes twice.
     """
-    if type(parent) is not Element or parent._children is not None or parent._open is not None:
-        return False
     layout = layout_of(names)
-    if layout is None or not _SCALARS.issuperset(map(type, items)):
+    return layout is not None and pack_new(parent, layout, items)
+
+
+def pack_new(parent: Element, layout: Layout, items: Sequence[Any]) -> bool:
+    """Give an element that has no children yet these, packed; False, as `fill_new`."""
+    if (
+        type(parent) is not Element
+        or parent._children is not None
+        or parent._open is not None
+        or not SCALARS.issuperset(map(type, items))
+    ):
         return False
     parent.pack(Packed(layout, items))
     return True
+
+
+def layout_of_paths(paths: Sequence[tuple[Step, ...]]) -> Layout | None:
+    """Leaves at the ends of these paths, as setting them one after the other makes them; None if that would set a
+    field twice, or one below another."""
+    tree: dict[str, Any] = {}
+    for place, (*above, last) in enumerate(paths):
+        level = tree
+        for step in above:
+            level = level.setdefault(step.name or "", {})
+            if not isinstance(level, dict):
+                return None
+        if last.name in level:
+            return None
+        level[last.name or ""] = (place, last)
+    return _layout(tree)
+
+
+def _layout(tree: dict[str, Any]) -> Layout:
+    return Layout(
+        [
+            PackedField(name, NAME, "", None, -1, _layout(below))
+            if isinstance(below, dict)
+            else PackedField(name, NAME if below[1].type is None else below[1].type, "", None, below[0], None)
+            for name, below in tree.items()
+        ]
+    )
 
 
 def fill_one(parent: Element, name: str, content: Any) -> None:

@@ -29,9 +29,9 @@ def set_statement(context: Context, node: syntax.Set) -> None:
 
 
 def batch(context: Context, statements: Sequence[syntax.Statement]) -> int:
-    """Write as many SETs of neighbouring fields as stand at the beginning, in one call; gives how many.
+    """Write as many SETs of fields below one field as stand at the beginning, in one call; gives how many.
 
-    The values may be taken before the first field is set, as none of them looks at the tree that is changed.
+    The values may be taken before the first field is set, as none of them looks at what is changed.
     """
     first = statements[0]
     run: list[syntax.Set] = []
@@ -43,27 +43,42 @@ def batch(context: Context, statements: Sequence[syntax.Statement]) -> int:
         ):
             break
         run.append(node)
-    if len(run) < 2 or not isinstance(first, syntax.Set):
+    if not run or not isinstance(first, syntax.Set):
         return 0
-    context.place(first)
-    same = _same_source(context, [node.value for node in run])
-    taken = paths.contents(context, same) if same else ""
-    codes = [] if same else [copied(context, node.value) for node in run]
     start = paths.base(context, first.target)
     path = steps_of(context, first.target.steps)
-    parent = paths.ensured(context, start, path[:-1])
-    names = [f"{node.target.steps[-1].name!r}," for node in run]
+    # What a loop makes, one with each round, gets its fields when it is made.
+    numbered = len(path) > 2 and path[-2].index is not None and not paths.is_made(context, start, path[:-1])
+    if len(run) == 1 and not numbered:
+        return 0
+    context.place(first)
+    same = _same_source(context, run)
     if same:
-        context.emit(f"{context.use('set_fields')}({parent}, {taken}, (")
-        _listed(context, run, names)
+        taken = paths.contents(context, same)
+        context.emit(f"{context.use('set_fields')}({paths.ensured(context, start, path[:-1])}, {taken}, (")
+        _listed(context, run, [f"{node.target.steps[-1].name!r}," for node in run])
         context.emit("))")
     else:
-        context.emit(f"{context.use('set_fields')}({parent}, (")
-        _listed(context, run, [f"{code.text}," for code in codes])
-        context.emit(f"), ({' '.join(names)}), {scalars(codes)})")
+        _set_together(context, run, start, path, numbered)
     for node in run:
         context.prefixes.written(start.route(steps_of(context, node.target.steps)))
     return len(run)
+
+
+def _set_together(
+    context: Context, run: Sequence[syntax.Set], start: Base, path: tuple[StepCode, ...], numbered: bool
+) -> None:
+    codes = [copied(context, node.value) for node in run]
+    below = "".join(f"{_below(context, node.target.steps[len(path) - 1 :])}, " for node in run)
+    fields_below = context.unit.constant(f"{context.use('Fields')}(({below}), {scalars(codes)})", "FIELDS")
+    if numbered:
+        above, last = paths.ensured(context, start, path[:-2]), path[-2]
+        made = paths.made(context, start, path[:-1])
+        context.emit(f"{made} = {fields_below}.set_in_nth({above}, {last.name}, {last.index}, (")
+    else:
+        context.emit(f"{fields_below}.set_in({paths.ensured(context, start, path[:-1])}, (")
+    _listed(context, run, [f"{code.text}," for code in codes])
+    context.emit("))")
 
 
 def _listed(context: Context, run: Sequence[syntax.Set], lines: Sequence[str]) -> None:
@@ -79,8 +94,15 @@ def scalars(codes: Sequence[Code]) -> str:
     return repr(tuple(at for at, code in enumerate(codes) if code.shape is Shape.VALUE))
 
 
-def _same_source(context: Context, values: Sequence[syntax.Expression]) -> list[syntax.FieldReference]:
-    """The values, if all are fields of one other field; else none."""
+def _below(context: Context, steps: tuple[syntax.PathStep, ...]) -> str:
+    return f"({''.join(f'{step.step}, ' for step in steps_of(context, steps))})"
+
+
+def _same_source(context: Context, run: Sequence[syntax.Set]) -> list[syntax.FieldReference]:
+    """The values, if all are fields of one other field, for fields that differ in their names only; else none."""
+    if len(run) == 1 or not all(_last_alone(context, run[0], node) for node in run):
+        return []
+    values = [node.value for node in run]
     first = values[0]
     fields_of_one = [
         value
@@ -97,39 +119,56 @@ def _same_source(context: Context, values: Sequence[syntax.Expression]) -> list[
     return fields_of_one if len(fields_of_one) == len(values) else []
 
 
+def _last_alone(context: Context, first: syntax.Set, node: syntax.Set) -> bool:
+    """Whether the targets of two neighbouring SETs differ in the last name only."""
+    return len(node.target.steps) == len(first.target.steps) and _plain(context, node.target.steps[-1])
+
+
 def _neighbours(context: Context, first: syntax.Set, node: syntax.Set) -> bool:
-    """Whether two SETs differ in the last name of their targets only, and the value is independent of the target."""
+    """Whether a SET is of a field below the parent of the first one's, and its value is independent of that parent."""
     target = node.target
+    above = first.target.steps[:-1]
+    below = target.steps[len(above) :]
     return (
         node.aspect is None
         and target.correlation.upper() == first.target.correlation.upper()
         and target.correlation.upper() in paths.ROOTS
         and context.scope.find(target.correlation) is None
-        and len(target.steps) > 1
-        and target.steps[:-1] == first.target.steps[:-1]
-        and all(_plain(context, step) for step in target.steps)
-        and _independent(context, node.value, paths.ROOTS[target.correlation.upper()][1])
+        and bool(above and below)
+        and target.steps[: len(above)] == above
+        and all(_plain(context, step, index=True) for step in above)
+        and all(_plain(context, step) for step in below[:-1])
+        and _plain(context, below[-1], kind=True)
+        and _independent(context, node.value, syntax.FieldReference(target.correlation, above, at=target.at))
     )
 
 
-def _plain(context: Context, step: syntax.PathStep) -> bool:
+def _plain(context: Context, step: syntax.PathStep, *, index: bool = False, kind: bool = False) -> bool:
+    """Whether a step has a name and nothing else; or an index that is a number or a variable; or a type."""
     return (
         isinstance(step.name, str)
         and step.namespace is None
-        and step.type is None
-        and step.index is None
+        and (step.type is None or (kind and isinstance(step.type, syntax.FieldConstant)))
+        and (step.index is None or (index and _number(context, step.index)))
         and context.scope.find(step.name) is None
     )
 
 
-def _independent(context: Context, node: object, tree: str) -> bool:
+def _number(context: Context, node: object) -> bool:
+    if isinstance(node, syntax.FieldReference):
+        return not paths.is_path(context, node) and context.scope.find(node.correlation) is not None
+    return isinstance(node, syntax.Literal)
+
+
+def _independent(context: Context, node: object, target: syntax.FieldReference) -> bool:
+    """Whether a value is the same, whatever happens below a field."""
     if isinstance(node, tuple):
-        return all(_independent(context, item, tree) for item in node)
+        return all(_independent(context, item, target) for item in node)
     if isinstance(node, syntax.FieldReference):
         binding = context.scope.find(node.correlation)
         if binding is not None and binding.kind is not Kind.SCALAR:
             return False
-        if binding is None and paths.ROOTS.get(node.correlation.upper(), ("", ""))[1] == tree:
+        if binding is None and not _apart(context, node, target):
             return False
         if paths.is_list(node):
             return False
@@ -138,7 +177,18 @@ def _independent(context: Context, node: object, tree: str) -> bool:
     if isinstance(node, syntax.Call) and (not node.built_in or node.name in ("EVAL", "THE")):
         return False
     return not isinstance(node, syntax.Node) or all(
-        _independent(context, getattr(node, item.name), tree) for item in fields(node)
+        _independent(context, getattr(node, item.name), target) for item in fields(node)
+    )
+
+
+def _apart(context: Context, node: syntax.FieldReference, target: syntax.FieldReference) -> bool:
+    """Whether a field reference is of another tree than the target, or leaves the way to it by another name."""
+    key, other = node.correlation.upper(), target.correlation.upper()
+    if paths.ROOTS.get(key, ("", ""))[1] != paths.ROOTS[other][1]:
+        return True
+    return key == other and any(
+        _plain(context, ours, index=True) and _plain(context, theirs, index=True) and ours.name != theirs.name
+        for ours, theirs in zip(node.steps, target.steps, strict=False)
     )
 
 

@@ -11,7 +11,7 @@ _MODULES: Mapping[str, str] = {
         name_of nth siblings type_number
     """,
     f"{_ESQL}.runtime.assigning": """
-        copy_field copy_here copy_match copy_nth
+        Fields copy_field copy_here copy_match copy_nth
         set_aspect set_copies set_field set_fields set_here set_match set_nth set_rows set_values
     """,
     f"{_ESQL}.runtime.references": "Reference attach delete detach put reference relative",

@@ -137,15 +137,50 @@ def prefix(context: Context, start: Base, path: tuple[StepCode, ...]) -> tuple[s
     if not path:
         return start.text, True
     known = context.prefixes.known.get(start.route(path))
-    if known is not None:
+    if known is not None and not known.later:
         return known.python, True
+    if context.hoisting and (constant := _constant(path)):
+        prefix(context, start, constant)
     text, rest = _longest(context, start, path, ensured=False)
     if not context.hoisting:
         return chain(context, text, rest, True), False
+    found = f"{chain(context, text, rest, True)} or {context.use('ABSENT')}"
+    if known is not None and known.ensured:
+        # It is made later in the round, not here.
+        python = context.temporary(_like(path))
+        context.emit(f"{python} = {known.python} or {found}")
+        return python, True
+    return _walked(context, start, path, found, ensured=False), True
+
+
+def _walked(context: Context, start: Base, path: tuple[StepCode, ...], walk: str, *, ensured: bool) -> str:
+    """The local variable that has the end of a path from here on."""
+    route = start.route(path)
+    expected = context.prefixes.known.get(route)
+    if ensured:
+        context.prefixes.made(route)
+    if expected is not None and expected.ensured is ensured:
+        context.emit(f"if {expected.python} is None:")
+        with context.indented():
+            context.emit(f"{expected.python} = {walk}")
+        context.prefixes.known[route] = Known(expected.python, ensured)
+        return expected.python
+    python = _named(context, start, path, ensured=ensured)
+    context.emit(f"{python} = {walk}")
+    return python
+
+
+def _named(context: Context, start: Base, path: tuple[StepCode, ...], *, ensured: bool) -> str:
     python = context.temporary(_like(path))
-    context.emit(f"{python} = {chain(context, text, rest, True)} or {context.use('ABSENT')}")
-    _remember(context, start, path, Known(python, False))
-    return python, True
+    if all(step.stable for step in path):
+        context.prefixes.known[start.route(path)] = Known(python, ensured)
+    return python
+
+
+def _constant(path: tuple[StepCode, ...]) -> tuple[StepCode, ...]:
+    """The steps at the beginning of a path that mean the same field whatever variables hold, if others follow."""
+    at = next((at for at, step in enumerate(path) if step.uses or not step.stable), 0)
+    return path[:at]
 
 
 def _longest(
@@ -153,14 +188,9 @@ def _longest(
 ) -> tuple[str, tuple[StepCode, ...]]:
     for length in range(len(path) - 1, 0, -1):
         known = context.prefixes.known.get(start.route(path[:length]))
-        if known is not None and (known.ensured or not ensured):
+        if known is not None and not known.later and (known.ensured or not ensured):
             return known.python, path[length:]
     return start.text, path
-
-
-def _remember(context: Context, start: Base, path: tuple[StepCode, ...], known: Known) -> None:
-    if all(step.stable for step in path):
-        context.prefixes.known[start.route(path)] = known
 
 
 def _like(path: tuple[StepCode, ...]) -> str:
@@ -278,14 +308,24 @@ def ensured(context: Context, start: Base, path: tuple[StepCode, ...]) -> str:
     if not path:
         return start.text
     known = context.prefixes.known.get(start.route(path))
-    if known is not None and known.ensured:
+    if known is not None and known.ensured and not known.later:
         return known.python
+    if constant := _constant(path):
+        ensured(context, start, constant)
     text, rest = _longest(context, start, path, ensured=True)
-    python = context.temporary(_like(path))
-    context.emit(f"{python} = {make(context, text, rest)}")
-    context.prefixes.written(start.route(path))
-    _remember(context, start, path, Known(python, True))
-    return python
+    return _walked(context, start, path, make(context, text, rest), ensured=True)
+
+
+def is_made(context: Context, start: Base, path: tuple[StepCode, ...]) -> bool:
+    """Whether the element at the end of a path is there, and at hand."""
+    known = context.prefixes.known.get(start.route(path))
+    return known is not None and known.ensured and not known.later
+
+
+def made(context: Context, start: Base, path: tuple[StepCode, ...]) -> str:
+    """A local variable for the element at the end of a path, which the line that is written next makes."""
+    context.prefixes.made(start.route(path))
+    return _named(context, start, path, ensured=True)
 
 
 def make(context: Context, text: str, path: tuple[StepCode, ...]) -> str:

@@ -43,6 +43,8 @@ class Known:
     python: str
     ensured: bool
     """Whether the element is there for certain; else the variable may hold ABSENT."""
+    later: bool = field(default=False, compare=False)
+    """Whether it may not have been walked yet, as a loop does so in its first round: the variable then holds None."""
 
 
 @dataclass(slots=True)
@@ -67,9 +69,24 @@ class Prefixes:
             if all(branch.known.get(route) == known for branch in branches)
         }
 
+    def lasting(self, before: "Prefixes") -> dict[Route, bool]:
+        """Paths that were walked in a round of a loop, and may be kept for the next, as they mean the same in all; and
+        whether their ends are there for certain."""
+        return {
+            route: known.ensured
+            for route, known in self.known.items()
+            if route.steps and not route.uses and route not in before.known
+        }
+
     def assigned(self, binding: Binding) -> None:
         """A variable has changed."""
         self.known = {route: known for route, known in self.known.items() if binding not in route.uses}
+
+    def made(self, target: Route) -> None:
+        """Fields on this path were made where there were none, behind all others: what was there is there still."""
+        self.known = {
+            route: known for route, known in self.known.items() if known.ensured or _survives(route, known, target)
+        }
 
     def written(self, target: Route) -> None:
         """The field at the end of this path was set, removed or replaced; fields on the way may have been made."""

@@ -11,7 +11,7 @@ from heliograph.flow.esql.compiling.code import NULL, Shape
 from heliograph.flow.esql.compiling.context import Context
 from heliograph.flow.esql.compiling.expressions import condition
 from heliograph.flow.esql.compiling.names import Binding, Kind
-from heliograph.flow.esql.compiling.prefixes import Prefixes
+from heliograph.flow.esql.compiling.prefixes import Known, Prefixes, Route
 from heliograph.flow.esql.compiling.routines import check_declared, kind_of, scalar_type
 
 _LOOPS = (syntax.While, syntax.Repeat, syntax.Loop, syntax.For)
@@ -229,18 +229,27 @@ def _loop(
     head: Callable[[], str],
     until: syntax.Expression | None = None,
 ) -> None:
-    """A loop, which may use what was found before it as long as no round of it changes that: so it is written again
-    with less, until what it starts with is still so at its end."""
+    """A loop, which may use what was found before it, or in an earlier round, as long as no round changes that: so it
+    is written again with less, until what it starts with is still so at its end."""
+    outside = context.prefixes
+    expected: dict[Route, bool] | None = None
     while True:
-        before = context.prefixes.copy()
         written = context.checkpoint()
+        before = outside.copy()
+        for route, ensured in (expected or {}).items():
+            python = context.temporary(route.steps[-1].name or "found")
+            context.emit(f"{python} = None")
+            before.known[route] = Known(python, ensured, later=True)
+        context.prefixes = before.copy()
         _write_loop(context, node, head, until)
         kept = before.copy()
         kept.keep_common([context.prefixes])
-        if kept == before:
+        lasting = context.prefixes.lasting(before) if expected is None else {}
+        if kept == before and not lasting:
             break
         context.go_back(written)
-        context.prefixes = kept
+        outside = Prefixes({route: known for route, known in outside.known.items() if route in kept.known})
+        expected = lasting or {route: ensured for route, ensured in (expected or {}).items() if route in kept.known}
     context.prefixes = before
 
 

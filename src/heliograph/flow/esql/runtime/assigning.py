@@ -6,10 +6,11 @@ NULL deletes a field. A scalar replaces the value and leaves children as they ar
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from heliograph.flow.esql.runtime.paths import ensure_match, ensure_nth, match, nth
+from heliograph.flow.esql.runtime.paths import ensure, ensure_match, ensure_nth, index, match, nth, too_far
 from heliograph.flow.esql.runtime.references import discard
 from heliograph.flow.tree import Element, Part, Step
-from heliograph.flow.tree.filling import fill_new, fill_one, take_leaf
+from heliograph.flow.tree.filling import SCALARS, fill_new, fill_one, layout_of_paths, pack_new, take_leaf
+from heliograph.flow.tree.packed import Packed
 from heliograph.flow.tree.types import NAME
 from heliograph.flow.values.errors import ExpressionError
 from heliograph.flow.values.types import type_of
@@ -79,6 +80,47 @@ def set_fields(parent: Element, items: Sequence[Any], names: tuple[str, ...], sc
             set_field(parent, name, item)
         else:
             copy_field(parent, name, item)
+
+
+class Fields:
+    """Fields below one field, by paths of one step or more: to be set one after the other.
+
+    `scalars` are the places of those that get no content but a value.
+    """
+
+    __slots__ = ("_layout", "_paths", "_scalars")
+
+    def __init__(self, paths: tuple[tuple[Step, ...], ...], scalars: tuple[int, ...]) -> None:
+        self._paths = paths
+        self._scalars = scalars
+        self._layout = layout_of_paths(paths)
+
+    def set_in(self, parent: Element, items: Sequence[Any]) -> None:
+        """Set them all."""
+        if self._layout is not None and pack_new(parent, self._layout, items):
+            return
+        self._set_each(parent, items)
+
+    def set_in_nth(self, parent: Element, name: str, number: Any, items: Sequence[Any]) -> Element:
+        """Set them all in the number-th child of this name, which is made if just this one is missing."""
+        layout = self._layout
+        packed = Packed(layout, items) if layout is not None and SCALARS.issuperset(map(type, items)) else None
+        if type(number) is not int:
+            number = index(number)
+        child = parent.ensure_nth(name, number, packed)
+        if child is None:
+            raise too_far(parent, name, number)
+        if packed is None or child._open is not packed:
+            self._set_each(child, items)
+        return child
+
+    def _set_each(self, parent: Element, items: Sequence[Any]) -> None:
+        for at, (path, item) in enumerate(zip(self._paths, items, strict=True)):
+            above = ensure(parent, *[step.name or "" for step in path[:-1]])
+            if path[-1].type is None:
+                (set_field if at in self._scalars else copy_field)(above, path[-1].name or "", item)
+            else:
+                (set_match if at in self._scalars else copy_match)(above, path[-1], 1, item)
 
 
 def copy_nth(parent: Element, name: str, number: Any, content: Any) -> None:

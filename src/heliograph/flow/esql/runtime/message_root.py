@@ -2,6 +2,7 @@
 
 from heliograph.flow.formats import Catalogue
 from heliograph.flow.tree import Element, Step
+from heliograph.flow.tree.packed import Packed
 
 
 class MessageRoot(Element):
@@ -17,8 +18,8 @@ class MessageRoot(Element):
         """The part of this name, made as the last child if there is none."""
         return self.first(name) or self.append(self.new_child(name))
 
-    def ensure_nth(self, name: str, number: int) -> Element | None:
-        """The number-th part of this name, made if just one is missing; None if more are."""
+    def ensure_nth(self, name: str, number: int, packed: Packed | None = None) -> Element | None:
+        """The number-th part of this name, made (empty) if just one is missing; None if more are."""
         found = self.all(name)
         if 1 <= number <= len(found):
             return found[number - 1]

@@ -88,7 +88,7 @@ def ensure_nth(element: Element, name: str, number: Any) -> Element:
     number = number if type(number) is int else index(number)
     found = element.ensure_nth(name, number)
     if found is None:
-        raise _too_far(element, name, number)
+        raise too_far(element, name, number)
     return found
 
 
@@ -97,7 +97,7 @@ def ensure_match(element: Element, step: Step, number: Any = 1) -> Element:
     number = number if type(number) is int else index(number)
     found = element.ensure_match(step, number)
     if found is None:
-        raise _too_far(element, step.name or "*", number)
+        raise too_far(element, step.name or "*", number)
     return found
 
 
@@ -130,7 +130,8 @@ def type_number(value: Any) -> int:
     raise ExpressionError(BAD_PATH, f"the type of a field is an INTEGER, not {type_of(value).value}", (value,))
 
 
-def _too_far(element: Element, name: str, number: int) -> ExpressionError:
+def too_far(element: Element, name: str, number: int) -> ExpressionError:
+    """What is wrong with making a child when more than one are missing."""
     return ExpressionError(
         NO_SUCH_INSTANCE,
         f"{name}[{number}] cannot be made under {element.name or 'the row'}: only one more than there are can",

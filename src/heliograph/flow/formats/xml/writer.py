@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.xml.characters import has_any
@@ -26,11 +26,12 @@ _ATTRIBUTE = str.maketrans(
         "\t": "&#9;",
     }
 )
+_ATTRIBUTE_CARE = re.compile("[\"'\r\n\t]").search
 _NEEDS_CARE = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]").search
 """Characters that must not be in a document, and the one that would not be read again as it is."""
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]").search
 _MARK = "\0"
-"""Stands for any value, as it can be in none."""
+"""Stands on both sides of the number of a value, as it can be in none."""
 _MOST_TEMPLATES = 64
 """Of one layout: names of elements may come from anywhere."""
 _CARE_ASCII = bytes((*range(9), *range(11, 32)))
@@ -65,29 +66,39 @@ def _may_need_care(document: str) -> bool:
     return has_any(document, _CARE_ASCII)
 
 
-_Template = tuple[list[str], Callable[[Sequence[Any]], Sequence[Any]]]
-"""Pieces of a document, every second of which is the place of a value; and what gets these values."""
+class _Template(NamedTuple):
+    """What is written of elements with one layout."""
+
+    pieces: list[str]
+    """Of the document; every second is the place of a value."""
+    get_values: Callable[[Sequence[Any]], Sequence[Any]]
+    escapes: Sequence[dict[int, str]]
+    """What is to be written otherwise in each value."""
+    has_attributes: bool
 
 
 def _template(dialect: Dialect, element: Element, layout: Layout) -> _Template | None:
     """What the writer makes of an element with this layout, whatever its values; None if that depends on more."""
     leaves = [field for field in layout.all_fields() if field.place >= 0]
-    if not leaves or any(leaf.type not in (dialect.folder, dialect.leaf) for leaf in leaves):
+    plain = (dialect.folder, dialect.leaf, dialect.attribute)
+    if not leaves or any(leaf.type not in plain for leaf in leaves):
         return None
-    places = [leaf.place for leaf in leaves]
     marked = Element(element.name, None, element.type, element.namespace)
-    marked.unpack(Packed(layout, [_MARK] * (max(places) + 1)))
+    marks = {leaf.place: f"{_MARK}{at}{_MARK}" for at, leaf in enumerate(leaves)}
+    marked.unpack(Packed(layout, [marks.get(place, "") for place in range(max(marks) + 1)]))
     writer = _Writer(dialect)
     try:
         writer.write([marked])
     except FormatProblem:
         return None
-    texts = "".join(writer.out).split(_MARK)
-    if len(texts) != len(places) + 1 or writer.made_prefixes:
+    pieces = "".join(writer.out).split(_MARK)
+    if len(pieces) != 2 * len(leaves) + 1 or writer.made_prefixes:
         return None
-    pieces = [""] * (2 * len(places) + 1)
-    pieces[::2] = texts
-    return pieces, itemgetter(*places) if len(places) > 1 else itemgetter(slice(places[0], places[0] + 1))
+    written = [leaves[int(mark)] for mark in pieces[1::2]]  # attributes come first, wherever they are
+    places = [leaf.place for leaf in written]
+    escapes = [_ATTRIBUTE if leaf.type == dialect.attribute else _TEXT for leaf in written]
+    get_values = itemgetter(*places) if len(places) > 1 else itemgetter(slice(places[0], places[0] + 1))
+    return _Template(pieces, get_values, escapes, any(escape is _ATTRIBUTE for escape in escapes))
 
 
 class _Writer:
@@ -173,7 +184,7 @@ class _Writer:
         template = written[key]
         if template is None:
             return False
-        pieces, get_values = template
+        pieces, get_values, escapes, has_attributes = template
         values = get_values(packed.values)
         if "" in values:
             return False  # is written in another way
@@ -182,8 +193,8 @@ class _Writer:
         except TypeError:
             values = [value if type(value) is str else self._text_of(value) for value in values]
             text = "".join(values)
-        if "&" in text or "<" in text or ">" in text:
-            values = [value.translate(_TEXT) for value in values]
+        if "&" in text or "<" in text or ">" in text or (has_attributes and _ATTRIBUTE_CARE(text)):
+            values = [value.translate(escape) for value, escape in zip(values, escapes, strict=True)]
         pieces = pieces.copy()
         pieces[1::2] = values
         self.out += pieces
