@@ -553,20 +553,6 @@ class Element:
             copy._children = copies(children, copy)
         return copy
 
-    def dissolve(self) -> None:
-        """Take a tree apart that nobody will use again.
-
-        Parents and children refer to each other; taken apart, their memory is free at once, and the garbage collector
-        never sees them. That is much cheaper: call it for all trees of a message when the message is done.
-        """
-        children = self._children
-        if children is not None:
-            self._children = None
-            for child in children:
-                child.parent = None
-                if child._children is not None or type(child) is not Element:
-                    child.dissolve()
-
     def take_content(self, source: "Element") -> None:
         """Become a copy of the source, value and children, but keep the own name (and type).
 

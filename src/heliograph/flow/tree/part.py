@@ -204,11 +204,6 @@ class Part(Element):
             source._copies.add(copy)
         return copy
 
-    def dissolve(self) -> None:
-        """As of any element; what is unread stays so."""
-        super().dissolve()
-        self._open = self._parser = self._source = self._copies = None
-
     def take_content(self, source: Element) -> None:
         """Become a copy of the source, but keep the own name and format; of a part like this one, an unread copy."""
         if not isinstance(source, Part) or source.format is not self.format or source.text != self.text:

@@ -30,11 +30,6 @@ class _Kept(Element):
         self.reader.take_apart(self)
         return True
 
-    def dissolve(self) -> None:
-        """As of any element; it no longer refers to itself either."""
-        super().dissolve()
-        self._open = None
-
     def _as_part(self) -> Part | None:
         return self.parent.part() if self.parent is not None else None
 
