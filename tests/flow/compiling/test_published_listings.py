@@ -2,55 +2,7 @@
 
 import pytest
 
-SIMPLE = """
-SET OutputRoot=InputRoot;
-SET OutputRoot.XML.CSIM.A1='x';
-"""
-
-COMPLEX = """
-Set OutputRoot=InputRoot;
-DECLARE i INTEGER;
-DECLARE C INTEGER;
-SET C=CARDINALITY(OutputRoot.XML.CSIM.TestCase.Stack.ProcessingPath.Element[]);
-SET i = 1;
-WHILE i <= C DO
-    SET OutputRoot.XML.CSIM.TestCase.ProcessingPath.Component[i].Name =
-        OutputRoot.XML.CSIM.TestCase.Stack.ProcessingPath.Element[i].COMPONENT;
-    SET OutputRoot.XML.CSIM.TestCase.ProcessingPath.Component[i].Transport.(XML.attr)Type='A';
-    SET OutputRoot.XML.CSIM.TestCase.ProcessingPath.Component[i].Transport.Queue =
-        OutputRoot.XML.CSIM.TestCase.Stack.ProcessingPath.Element[i].QUEUE;
-    SET i = i + 1;
-END WHILE;
-"""
-
-NESTED_SELECT = """
-
-SET OutputRoot.MQMD = InputRoot.MQMD;
-DECLARE style CHARACTER;
-SET style = 'Style';
-SET OutputRoot.MQMD = InputRoot.MQMD;
-DECLARE style CHARACTER;
-SET style = 'Style';
-SET OutputRoot.XML.CSIM.Data.Statement[] =
-(SELECT
-    'Monthly' AS (XML.Attribute)Type,
-    'Full' AS (0x03000000){style}[1],
-    I.Initial || COALESCE(I.Initial[2], '') As Customer.Initials,
-    I.Surname AS Customer.Name,
-    I.Balance As Customer.Balance,
-    (SELECT
-        II.Description AS Desc,
-        CAST(II.Price AS FLOAT) * 1.6 AS Cost,
-        II.Quantity AS Qty
-        FROM I.Item[] AS II WHERE II.Price > 0.0
-    ) AS Purchases.Article[],
-    (SELECT
-        SUM( CAST(II.Price AS FLOAT) * CAST(II.Quantity AS FLOAT) * 1.6)
-        FROM I.Item[] AS II
-    ) AS Amount, 'Dollars' As Amount.(XML.Attribute)Currency
-FROM InputRoot.XML.CSIM.Data.Invoice[] AS I WHERE I.Surname <> 'Shop');
-
-"""
+from heliograph.lab.flows.esql import COMPLEX, NESTED_SELECT, SIMPLE
 
 
 def test_simple_compute_adds_one_field(run):
