@@ -120,7 +120,7 @@ class DurableScene(Scene):
             self.broker.end_turn()
             assert store.ledger.wait()
             self.broker.more_is_safe()
-            if not (store.settled or store._moves or store._held or store._holding or store._then):
+            if not (store.settled or store._issued or store._moves or store._held or store._holding or store._then):
                 break
 
     @contextmanager

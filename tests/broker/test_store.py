@@ -246,6 +246,44 @@ def test_messages_on_their_way_are_sent_again_with_their_identifiers(scene, cras
     assert [message.payload for message in receiver.messages()] == [b"new"]
 
 
+def everything(client) -> list[bytes]:
+    """The payloads that a client gets which acknowledges whatever comes, for as long as something comes."""
+    payloads = []
+    while packets := client.take():
+        for packet in packets:
+            if isinstance(packet, PubRel):
+                client.send(PubComp(packet.packet_id))
+            else:
+                payloads.append(packet.payload)
+                client.send(PubAck(packet.packet_id) if packet.qos == 1 else PubRec(packet.packet_id))
+    return payloads
+
+
+@pytest.mark.parametrize("qos", [1, 2])
+def test_what_is_read_back_stays_before_what_is_sent_after_it_in_the_same_turn(make, qos) -> None:
+    """After a crash, too, wherever it cuts the log: the one is a fact there, the other is noted with its message."""
+    scene = make(inflight=2)
+    receiver, publisher = subscriber(scene, qos=qos), scene.client("p")
+    for payload in (b"1", b"2", b"3"):
+        publisher.publish("a", payload, qos)
+    sent = receiver.messages()
+    safe = scene.store.ledger.end
+    with scene.held():
+        for message in sent:
+            acknowledgements = (PubAck,) if qos == 1 else (PubRec, PubComp)
+            receiver.send(*[one(message.packet_id) for one in acknowledgements])
+        publisher.send(Publish("a", b"4", qos, packet_id=99))
+    log, end = scene.log, scene.store.ledger.end
+    assert [packet.payload for packet in receiver.take() if isinstance(packet, Publish)] == [b"3", b"4"]
+    seen = []
+    for cut in range(safe, end + 1, 8):
+        scene.log = log
+        scene.restart(cut=cut)
+        seen.append(everything(durable(scene, "s")))
+    assert seen[-1] == [b"3", b"4"]
+    assert [one for one in seen if one != sorted(one)] == []
+
+
 @BOTH
 def test_released_identifiers_are_released_again(scene, crash) -> None:
     receiver = subscriber(scene, qos=2)

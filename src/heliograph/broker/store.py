@@ -80,7 +80,11 @@ class Store:
         self._last_session = 0
         self.settled: Settled = []
         """What windows are done with, until the end of the turn."""
+        self._issued: list[bytes] = []
+        """Identifiers of messages that were read back. The log has them in the order in which they went out: these are
+        written before the next message that goes out with an identifier, which its own record tells."""
         self._moves: list[bytes] = []
+        """Other moves. They wait for the end of the turn, where acknowledgements are right behind them."""
         self.retired: set[int] = set()
         """Cursors that get no more messages, and go when what is on its way has arrived."""
         self._holding: list[tuple[Outlet, bytes]] = []
@@ -178,7 +182,10 @@ class Store:
             self.ledger.drop_cursor(cursor)
 
     def keep(self, span: Span, cursors: list[Cursor], identifiers: list[int], publisher: Session | None) -> list[int]:
-        """Store a span for these cursors; the offsets of its first message."""
+        """Store a span for these cursors, sent to some with identifiers from these on; offsets of its first message."""
+        if self._issued and any(identifiers):
+            self.ledger.note(facts.MOVES, *self._issued)
+            self._issued.clear()
         return self.ledger.store(self._messages(span, publisher), cursors, identifiers)
 
     def _messages(self, span: Span, publisher: Session | None) -> Messages:
@@ -200,11 +207,12 @@ class Store:
 
     def note_move(self, move: Move) -> None:
         """Identifiers of a durable session have come further."""
-        self._moves.append(move.encode())
+        (self._issued if move.what == facts.ISSUED else self._moves).append(move.encode())
 
     def _write_moves(self) -> None:
-        if self._moves:
-            self.ledger.note(facts.MOVES, *self._moves)
+        if self._issued or self._moves:
+            self.ledger.note(facts.MOVES, *self._issued, *self._moves)
+            self._issued.clear()
             self._moves.clear()
 
     @contextmanager
