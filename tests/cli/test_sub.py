@@ -130,6 +130,15 @@ def test_a_message_that_cannot_be_printed_is_no_loss_of_the_client(broker):
     assert witness.end()[1] == b"will/nobody x\n"
 
 
+@pytest.fixture
+def heeds_ctrl_c():
+    """Have programs heed Ctrl-C: tests that a shell runs in the background ignore it, as does all that they start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeds_ctrl_c")
 def test_ctrl_c_ends_without_a_traceback(broker):
     subscriber = broker.start_helio("sub", "-d", "-t", "a")
     subscriber.wait_for("<- SUBACK")
