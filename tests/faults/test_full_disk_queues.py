@@ -18,6 +18,8 @@ name = "orders"
 topics = ["shop/#"]
 [[queue]]
 name = "bills"
+[[queue]]
+name = "aside"
 [storage]
 directory = "{0}"
 """
@@ -38,8 +40,14 @@ def depth(session: Session, queue: str) -> int:
     return int(session.request("$management", request, timeout=PATIENCE).body["depth"])
 
 
+def write_all_down(session: Session) -> None:
+    """Return when nothing is on its way to the disk: what came before an acknowledged message is as safe as it is."""
+    session.producer("aside").send("so far")
+
+
 def run_out_of_room(server: RunningServer, disk: SmallDisk, session: Session) -> object:
     """Fill the disk, and let the server notice by a message that it can only leave waiting; its receipt."""
+    write_all_down(session)  # or it may notice before that message, and refuse it
     disk.fill(server)
     receipt = session.producer("orders").send_async("." * 20_000 + "waits")
     server.log.wait_for("messages cannot be stored")
@@ -101,6 +109,7 @@ def test_without_room_units_of_work_are_rolled_back(serve: Serve, disk: SmallDis
         assert bodies(plain, "bills") == ["receipt", "bill"]
         assert bodies(plain, "orders", 1) == [".....waits"]
         assert depth(plain, "orders") == depth(plain, "bills") == 0
+        write_all_down(plain)
     server.kill()
     restarted = serve(CONFIG.format(disk.folder))
     with connect(restarted.url("amqp")) as connection, connection.session() as session:
