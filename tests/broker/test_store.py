@@ -4,6 +4,7 @@ import pytest
 
 from broker.durable_clients import BOTH, DAY, durable, kinds, subscriber
 from heliograph.broker.store import ACKS_WAIT_MOST
+from heliograph.log import upkeep
 from heliograph.log.kinds import ACKS, MESSAGES
 from heliograph.log.record import HEADER_SIZE, padded
 from heliograph.mqtt import (
@@ -282,6 +283,26 @@ def test_what_is_read_back_stays_before_what_is_sent_after_it_in_the_same_turn(m
         seen.append(everything(durable(scene, "s")))
     assert seen[-1] == [b"3", b"4"]
     assert [one for one in seen if one != sorted(one)] == []
+
+
+def test_a_checkpoint_in_the_middle_of_a_turn_delivers_nothing_twice(make, monkeypatch) -> None:
+    """After a crash, that is; also after one that leaves nothing of that turn behind the checkpoint."""
+    monkeypatch.setattr(upkeep, "CHECKPOINT_AFTER", 0)
+    scene = make(inflight=2)
+    receiver, publisher = subscriber(scene, qos=2), scene.client("p")
+    for payload in (b"1", b"2", b"3"):
+        publisher.publish("a", payload, 2)
+    first, second = receiver.messages()
+    with scene.held():
+        receiver.send(PubRec(first.packet_id), PubComp(first.packet_id), PubRec(second.packet_id))
+        scene.broker.look_after_log(10)  # no longer than it takes
+        assert scene.store.ledger.checkpoint
+        end_of_checkpoint = scene.store.ledger.end
+    log, end = scene.log, scene.store.ledger.end
+    for cut in (end_of_checkpoint, end):
+        scene.log = log
+        scene.restart(cut=cut)
+        assert everything(durable(scene, "s")) == [b"3"]
 
 
 @BOTH

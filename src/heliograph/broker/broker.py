@@ -371,15 +371,26 @@ class Broker:
 
     def end_turn(self) -> None:
         """All that clients have sent has been taken in: what is to be stored goes to the disk now."""
+        self._write_down()
+        if self.store is not None and self.store.ready:
+            self.more_is_safe()  # held behind something else, but nothing of its own had to be written
+        for action in self.at_turn_end:
+            action()
+
+    def _write_down(self) -> None:
         self.queues.end_turn()
         if self.store is None:
             self.settled.clear()
         else:
             self.store.end_turn()
-            if self.store.ready:  # held behind something else, but nothing of its own had to be written
-                self.more_is_safe()
-        for action in self.at_turn_end:
-            action()
+
+    def look_after_log(self, seconds: float) -> None:
+        """Spend about this much time on the upkeep of the log; a Problem if the disk does not let us."""
+        assert self.store is not None
+        # A checkpoint tells what is known now. What happened in this turn must be in the log before it: afterwards it
+        # would be taken for something that happened once more.
+        self._write_down()
+        self.store.upkeep.work(seconds)
 
     def more_is_safe(self) -> None:
         """Packets that were held until something is safe may leave, if it is."""

@@ -141,9 +141,10 @@ class Server:
 
     def _upkeep(self, seconds: float) -> None:
         try:
-            self._store.upkeep.work(seconds)
+            self.broker.look_after_log(seconds)
         except Problem as problem:
             log.error("upkeep of the log: %s", problem)
+        self._writer.soon()  # a turn has ended, and clients may have got something in it
 
     async def _start(self, loop: asyncio.AbstractEventLoop) -> None:
         self.broker = Broker(
