@@ -221,7 +221,10 @@ class Store:
         turn = self._queues.turn if self._queues is not None else None
         assert turn is not None
         turn.flush_puts()  # what came before stays before
+        # Receipts and the acknowledgements that belong to them stay next to each other: revival counts on that.
+        self._acknowledge_settled()
         self._write_moves()
+        self.ledger.write_acks()
         with self.ledger.group():
             yield
             turn.flush_puts()

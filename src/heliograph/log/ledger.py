@@ -190,7 +190,7 @@ class Ledger(Account):
     def moved(self, gone_from: int, gone_to: int, runs: list[MovedRun]) -> None:
         """What was needed between two positions has been copied."""
         # Acknowledged messages have not been copied: that they are must be known before they are gone.
-        self._log_acks()
+        self.write_acks()
         self.log.append(kinds.MOVED, MOVED_HEAD.pack(gone_from, gone_to), *[MOVED_RUN.pack(*run) for run in runs])
         self.move(gone_from, gone_to, runs)
 
@@ -210,7 +210,7 @@ class Ledger(Account):
     def end_turn(self) -> None:
         """See to it that everything up to now becomes safe."""
         if self._acks:
-            self._log_acks()
+            self.write_acks()
         self.log.commit()
         self._ended = self._progress.end
 
@@ -219,7 +219,8 @@ class Ledger(Account):
         """Whether something has happened since the last `end_turn`, and all of it is acknowledgements."""
         return bool(self._acks) and self._progress.end == self._ended
 
-    def _log_acks(self) -> None:
+    def write_acks(self) -> None:
+        """Put acknowledgements behind everything else. Without this, they gather until the end of the turn."""
         if self._acks:
             self.log.append(kinds.ACKS, *self._acks)
             self._acks.clear()

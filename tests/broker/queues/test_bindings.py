@@ -10,7 +10,7 @@ from heliograph.broker.queues.definition import QueueDefinition
 from heliograph.broker.queues.outcome import ACCEPTED
 from heliograph.broker.queues.selectors.tokens import SelectorError
 from heliograph.errors import Problem
-from heliograph.mqtt import PubAck, Publish, PubRec, Reason, Will
+from heliograph.mqtt import PubAck, Publish, PubRec, PubRel, Reason, Will
 
 
 @pytest.fixture
@@ -297,6 +297,24 @@ def test_a_qos_2_message_is_in_a_queue_once_wherever_the_power_fails(tmp_path, w
         scene.close()
     assert lost
     assert kept
+
+
+def test_a_receipt_in_the_same_turn_is_whole_wherever_the_power_fails(scene):
+    """A message for a queue comes between PUBREC of another client and the end of the turn."""
+    scene.broker.bindings.bind("a", queue(scene))
+    receiver, publisher = durable(scene, "s"), durable(scene, "p")
+    receiver.subscribe("b", 2)
+    publisher.publish("b", b"once", 2)
+    (message,) = receiver.messages()
+    start = scene.store.ledger.end
+    with scene.held():
+        receiver.send(PubRec(message.packet_id))
+        publisher.send(Publish("a", b"x", 2, packet_id=7))
+    log, end = scene.log, scene.store.ledger.end
+    for cut in range(start, end + 1, 8):
+        scene.log = log
+        scene.restart(cut=cut)
+        assert [type(packet) for packet in durable(scene, "s").take()] in ([Publish], [PubRel])
 
 
 def test_text_is_a_string(memory):
