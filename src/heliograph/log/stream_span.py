@@ -113,6 +113,23 @@ def span_of(record: Record, offset: int) -> StreamSpan:
 class StreamSource(ABC):
     """A stream as readers see it, wherever it is."""
 
+    @property
+    @abstractmethod
+    def partitions(self) -> int:
+        """How many partitions there are, numbered from 0."""
+
+    @abstractmethod
+    def earliest(self, partition: int) -> int:
+        """The oldest offset that is still there."""
+
+    @abstractmethod
+    def latest(self, partition: int) -> int:
+        """The offset that the next message gets: all before it are safe."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of what is open."""
+
     @abstractmethod
     def read(
         self, partition: int, offset: int, *, limit_messages: int | None = None, limit_bytes: int = LIMIT_BYTES
