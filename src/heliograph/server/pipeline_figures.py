@@ -32,8 +32,7 @@ class Watched:
     reads_here: bool
     """Whether it reads a stream of this server."""
     state: str
-    """How its process is doing."""
-    pid: int | None
+    """How its process is doing; nothing if it has not been started."""
     restarts: int
 
 
@@ -97,13 +96,11 @@ def _is_alive(told: Facts) -> bool:
 
 
 def _state(told: Facts, alive: bool, watched: Watched | None) -> str:
-    """What the process says of itself is the most exact; if it is gone, its supervisor knows more."""
-    if alive and (watched is None or watched.pid in {None, told["pid"]}):
-        return str(told["state"])
-    if watched is not None and watched.state != "stopped":
-        return "starting" if watched.state == "running" else watched.state
+    """Its supervisor knows best. Otherwise its file says it, if its process has not died without a word."""
+    if watched is not None and watched.state:
+        return watched.state
     last = str(told.get("state", "stopped"))
-    return "dead" if last in _GOES_ON else last
+    return "dead" if last in _GOES_ON and not alive else last
 
 
 def _lag(directory: Path, offsets: Mapping[str, Mapping[str, int]]) -> Facts:

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable
 
-from heliograph.server.supervision import Command, SupervisedProcess
+from heliograph.server.supervision import Command, State, SupervisedProcess
 
 log = logging.getLogger("heliograph.pipeline")
 
@@ -36,6 +36,26 @@ class PipelineProcess(SupervisedProcess):
     what = "pipeline"
     patience = 45.0  # the batch in hand is finished, then Java ends
     errors = asyncio.subprocess.PIPE
+
+    def __init__(self, name: str, command: Command) -> None:
+        super().__init__(name, command)
+        self._end = ""
+
+    @property
+    def told(self) -> str:
+        """How it is doing, as it says itself while it runs; nothing if it has not been started yet."""
+        if self.state is State.RUNNING:
+            return str(self.report.get("state", State.STARTING))
+        return self._end if self.state is State.STOPPED else str(self.state)
+
+    def start(self) -> None:
+        """Have it run from now on."""
+        self._end = str(State.STOPPED)
+        super().start()
+
+    def _take_report(self, line: bytes) -> None:
+        super()._take_report(line)
+        self._end = str(self.report.get("state", State.STOPPED))
 
     def _is_done(self, code: int | None) -> bool:
         return code == 0  # a job may come to an end

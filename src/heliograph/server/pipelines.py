@@ -98,8 +98,7 @@ class Pipelines:
                 source=self._configured[name].source,
                 runs=Path(self._configured[name].flow or self._configured[name].job).name,
                 reads_here=not self._configured[name].server,
-                state=str(process.state),
-                pid=process.pid,
+                state=process.told,
                 restarts=process.restarts,
             )
             for name, process in self._processes.items()
@@ -108,8 +107,14 @@ class Pipelines:
     # What management asks for
 
     def list(self) -> list[Facts]:
-        """How each is doing, as of a moment ago."""
-        return self._figures
+        """How each is doing: the state is that of now, all else as of a moment ago."""
+        return [
+            {**one, "state": told} if (told := self._told(one["name"])) else one
+            for one in self._figures
+        ]
+
+    def _told(self, name: str) -> str:
+        return self._processes[name].told if name in self._processes else ""
 
     def start_one(self, name: str) -> None:
         """Start a pipeline; it does not run at once. Refused if there is none of this name in the configuration."""
