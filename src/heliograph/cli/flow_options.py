@@ -52,7 +52,7 @@ def explained(folder: Path, problem: DefinitionProblem) -> Problem:
 
 
 def parameter(text: str) -> tuple[str, Any]:
-    """`NAME=VALUE`, with the value read as in a parameters file: numbers are numbers, quotes make a text of anything."""
+    """`NAME=VALUE`, read as in a parameters file: numbers are numbers, and quotes make a text of anything."""
     name, equals, value = text.partition("=")
     if not name or not equals:
         raise argparse.ArgumentTypeError(f"expected NAME=VALUE, found {text!r}")

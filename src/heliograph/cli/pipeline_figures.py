@@ -39,7 +39,9 @@ def when(seconds: float) -> str:
 def progress_text(status: Mapping[str, Any]) -> str:
     """How a pipeline is doing, in one line."""
     batch = "" if status["batch"] is None else f"batch {status['batch']}, "
-    line = f"{status['name']}: {status['state']}, {batch}{status['rows']:,} rows, {status['rows_per_second']:,.0f} rows/s"
+    line = (
+        f"{status['name']}: {status['state']}, {batch}{status['rows']:,} rows, {status['rows_per_second']:,.0f} rows/s"
+    )
     if status["lag_messages"] is not None:
         line += f", lag {status['lag_messages']:,} messages, {lag_text(status['lag_seconds'])}"
     return line

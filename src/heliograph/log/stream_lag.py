@@ -19,8 +19,7 @@ def stream_lag(source: StreamSource, done: Mapping[int, int], now_ms: float) -> 
     Of a partition that is not named, nothing is done. What retention has taken is not waited for any more.
     """
     messages, oldest = 0, now_ms
-    for partition in range(source.partitions):
-        earliest, latest = source.earliest(partition), source.latest(partition)
+    for partition, (earliest, latest) in enumerate(source.extents()):
         at = max(done.get(partition, earliest), earliest)
         if at >= latest:
             continue

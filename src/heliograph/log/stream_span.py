@@ -120,23 +120,6 @@ class StreamSource(ABC):
     def partitions(self) -> int:
         """How many partitions there are."""
 
-    @property
-    @abstractmethod
-    def partitions(self) -> int:
-        """How many partitions there are, numbered from 0."""
-
-    @abstractmethod
-    def earliest(self, partition: int) -> int:
-        """The oldest offset that is still there."""
-
-    @abstractmethod
-    def latest(self, partition: int) -> int:
-        """The offset that the next message gets: all before it are safe."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Let go of what is open."""
-
     @abstractmethod
     def earliest(self, partition: int) -> int:
         """The oldest offset that is still there."""

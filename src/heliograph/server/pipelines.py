@@ -108,10 +108,7 @@ class Pipelines:
 
     def list(self) -> list[Facts]:
         """How each is doing: the state is that of now, all else as of a moment ago."""
-        return [
-            {**one, "state": told} if (told := self._told(one["name"])) else one
-            for one in self._figures
-        ]
+        return [{**one, "state": told} if (told := self._told(one["name"])) else one for one in self._figures]
 
     def _told(self, name: str) -> str:
         return self._processes[name].told if name in self._processes else ""

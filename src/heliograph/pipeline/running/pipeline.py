@@ -42,6 +42,8 @@ class Pipeline:
     """The input of the flow that messages go into, if there are several."""
     starting: str = ""
     """Where to begin when there is no checkpoint: earliest, latest, offsets by partition, or a time."""
+    ending: str = ""
+    """Where to end, for a run over a range; the same forms."""
     most_messages: int = 0
     """Messages in a batch at most; 0 is no limit."""
     interval: float = 0.0
@@ -92,6 +94,8 @@ class Pipeline:
         options = {"server": self.server, _SOURCES[kind]: rest}
         if self.starting:
             options["startingOffsets"] = self.starting
+        if self.ending:
+            options["endingOffsets"] = self.ending
         if self.most_messages:
             options["maxMessagesPerTrigger"] = str(self.most_messages)
         return options

@@ -131,7 +131,7 @@ class _Run:
         return start_flow(
             spark,
             load_flow(Path(pipeline.flow), pipeline.env or None, dict(pipeline.parameters)),
-            source_options=pipeline.source_options,
+            source_options={**pipeline.source_options, **pipeline.sink_options},
             routes=Routes.parse(pipeline.sinks),
             checkpoint=pipeline.spark_checkpoint,
             trigger=pipeline.trigger,
