@@ -104,8 +104,8 @@ def _shared(definition: FlowDefinition) -> Iterator[str]:
             for node in everything([parse_program(text, file)]):
                 if isinstance(node, syntax.Declaration) and node.shared and not node.constant:
                     yield (
-                        f"{file}:{node.at.line}: the SHARED variable {', '.join(node.names)} would have another value in "
-                        f"each task; {_ONE_PARTITION}"
+                        f"{file}:{node.at.line}: the SHARED variable {', '.join(node.names)} would have another value "
+                        f"in each task; {_ONE_PARTITION}"
                     )
 
 

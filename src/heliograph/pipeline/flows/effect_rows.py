@@ -1,6 +1,6 @@
 """Effects of a flow as rows: one row for each message to be sent, file to be written, or message that failed.
 
-`stream`, `partition`, `offset` and `timestamp` are those of the message that came in, and `index` counts what came of it.
+`stream`, `partition`, `offset` and `timestamp` are those of the message that came in; `index` counts what came of it.
 Properties are text here, as in MQTT. `message` is for the sink of pipelines: the message as the server takes it, with
 everything that columns would lose; where it is given, the columns that say the same are empty.
 """
