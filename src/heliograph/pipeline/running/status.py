@@ -84,7 +84,7 @@ class StatusFile:
 
     def read(self) -> Status | None:
         """What was written last; None if there is nothing, or nothing that this version understands."""
-        with suppress(FileNotFoundError, ValueError, TypeError):
+        with suppress(FileNotFoundError, ValueError, TypeError, KeyError):
             found: dict[str, Any] = json.loads(self._path.read_bytes())
             return Status(**{**found, "state": State(found["state"])})
         return None
