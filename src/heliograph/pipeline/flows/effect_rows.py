@@ -15,6 +15,8 @@ from heliograph.flow.envelope import Envelope
 from heliograph.flow.runner.conversion import amqp_identifier, carried_properties, is_text
 
 QUEUE, TOPIC, FILE, DEAD_LETTER = "queue", "topic", "file", "dead-letter"
+END = "end"
+"""The kind of the row that is the last one for the sink; it has nothing else."""
 _MAP = pa.map_(pa.string(), pa.string())
 _PLACE = (
     ("stream", "string", pa.string()),
@@ -54,6 +56,12 @@ SINK_SCHEMA = pa.schema([(name, kind) for name, _, kind in (*_COLUMNS, *_FOR_THE
 """With `row`, the number of the message that came in among those of its task, and `message`."""
 SINK_DDL = ", ".join(f"`{name}` {ddl}" for name, ddl, _ in (*_COLUMNS, *_FOR_THE_SINK))
 _BINARY = "ID:AMQP_BINARY:"
+
+
+def end_row() -> pa.RecordBatch:
+    """What tells the sink that all rows have come."""
+    arrays = [pa.array([END], field.type) if field.name == "kind" else pa.nulls(1, field.type) for field in SINK_SCHEMA]
+    return pa.RecordBatch.from_arrays(arrays, schema=SINK_SCHEMA)
 
 
 class EffectRows:

@@ -85,6 +85,7 @@ class FlowJob:
                 piece = batch.slice(start, CHUNK)
                 yield from worker.process(piece, row, self.sending)
                 row += piece.num_rows
+        yield from self.sending.end()
         if batch_id >= 0:
             save_shared(Path(self.shared), batch_id, worker.shared_values())
 

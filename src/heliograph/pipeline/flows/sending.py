@@ -17,7 +17,7 @@ from heliograph.flow.engine.outcome import Outcome
 from heliograph.flow.envelope import Envelope
 from heliograph.flow.runner.conversion import payload_of
 from heliograph.flow.runner.outlet import place_of
-from heliograph.pipeline.flows.effect_rows import SCHEMA, SINK_SCHEMA, EffectRows, kind_and_destination
+from heliograph.pipeline.flows.effect_rows import SCHEMA, SINK_SCHEMA, EffectRows, end_row, kind_and_destination
 from heliograph.pipeline.flows.json_columns import refused_payloads
 from heliograph.pipeline.flows.routes import Route, Routes
 
@@ -43,6 +43,10 @@ class Readable:
             for index, (effect, _) in enumerate(effects):
                 rows.add(at, index, effect)
         return [rows.batch(SCHEMA)] if len(rows) else []
+
+    def end(self) -> list[pa.RecordBatch]:
+        """Nothing follows."""
+        return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,10 @@ class Sending:
                 else:
                     messages.add_message(at, index, *kind_and_destination(effect), effect.node, message)
         return [rows.batch(SINK_SCHEMA, first_row) for rows in (messages, others) if len(rows)]
+
+    def end(self) -> list[pa.RecordBatch]:
+        """What tells the sink that all rows have come."""
+        return [end_row()]
 
     def route_of(self, effect: Effect) -> Route:
         """Where it goes."""

@@ -122,7 +122,9 @@ def _json_schemas(routes: Routes) -> dict[str, pa.Schema]:
     for node, route in routes.by_node.items():
         if route.json_schema:
             try:
-                schemas[node] = to_arrow_schema(StructType.fromDDL(route.json_schema), timezone="UTC")
+                columns = StructType.fromDDL(route.json_schema)
+                assert isinstance(columns, StructType)
+                schemas[node] = to_arrow_schema(columns, timezone="UTC")
             except PySparkException as error:
                 message = str(error).strip().splitlines()[0]
                 raise Problem(f"route of {node}: {route.json_schema!r} is no schema: {message}") from error

@@ -6,7 +6,6 @@ has. A task that is given up is repeated by Spark, here or elsewhere, and begins
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -23,42 +22,21 @@ from heliograph.errors import Problem
 from heliograph.pipeline.sink.channel import Channel, channel_to, drop_channel, was_reached
 from heliograph.pipeline.sink.messages import Messages
 from heliograph.pipeline.sink.options import SinkOptions
-from heliograph.pipeline.sink.progress import Progress, Token, token_queue
+from heliograph.pipeline.sink.part import Part
+from heliograph.pipeline.sink.progress import Progress, Token
 from heliograph.pipeline.sink.upstream import check_that_all_came
 
 MOST_ROWS = 9_998
 """Rows in a unit of work; the server takes 10,000 messages, two of which are the old token and the new one."""
 MOST_BYTES = 32 << 20
 """Bytes of messages in a unit of work, unless one is larger: they wait in memory, here and on the server."""
-_PATIENCE = 60.0
+PATIENCE = 60.0
 """Seconds that a lost server has to come back."""
 _PAUSE = 0.25
 _PIECE_ROWS, _PIECE_BYTES = 2_000, 4 << 20
 """What is encoded at once: the server has the first piece while the next is made."""
 _ANYWHERE = Queue("")
-_LOST = (ConnectionLost, NoAnswer, TransactionInDoubt, TransactionRolledBack, IllegalState)
-
-
-class Part(NamedTuple):
-    """What a task is to publish: a partition of a batch of a query or of a job."""
-
-    name: str
-    batch: int
-    partition: int
-
-    @property
-    def queue(self) -> str:
-        """Where the server keeps the token."""
-        return token_queue(self.name, self.partition)
-
-    @property
-    def prefix(self) -> str:
-        """What the ids of messages begin with; the row's number follows."""
-        return f"{self.name}/{self.batch}/{self.partition}/"
-
-    def row(self, number: int) -> str:
-        """A row, for people."""
-        return f"row {number} of partition {self.partition} in batch {self.batch}"
+LOST = (ConnectionLost, NoAnswer, TransactionInDoubt, TransactionRolledBack, IllegalState)
 
 
 class Publishing:
@@ -72,6 +50,8 @@ class Publishing:
         self._channel: Channel | None = None
         self._first = 0
         """The first row of the current unit of work: all before it are there."""
+        self._next = 0
+        """The row that is to be published next."""
         self._unit: list[list[bytes]] = []
         """What is in the current unit of work, in case it has to be sent again."""
         self._receipts: list[RunReceipt] = []
@@ -79,11 +59,6 @@ class Publishing:
         self._bytes = 0
         self._taken = False
         """Whether the current unit of work has taken the token."""
-
-    @property
-    def _next(self) -> int:
-        """The row that is to be published next."""
-        return self._first + self._rows
 
     def publish(self, batches: Iterator[pa.RecordBatch]) -> int:
         """Publish all rows that the server does not have yet; how many rows there were."""
@@ -95,8 +70,8 @@ class Publishing:
                     rows += batch.num_rows
             check_that_all_came()
             self._commit()
-            if self._token is not None:
-                self._end(rows)
+            self._check_rows(rows)
+            self._end()
         except BaseException:
             drop_channel(self._options)  # the server undoes the unit of work
             raise
@@ -113,9 +88,9 @@ class Publishing:
             piece = batch.slice(at, min(_PIECE_ROWS, largest, MOST_ROWS - self._rows))
             payloads = self._messages.of(piece, self._next, round(time.time() * 1000))
             try:
-                self._add(payloads)
-            except _LOST:
-                self._recover(time.monotonic() + _PATIENCE)
+                self._add(payloads, self._next + len(payloads))
+            except LOST:
+                self._recover(time.monotonic() + PATIENCE)
             if self._rows >= MOST_ROWS or self._bytes >= MOST_BYTES:
                 self._commit()
 
@@ -125,15 +100,15 @@ class Publishing:
         """Learn from the server how far this part has come."""
         try:
             self._take()
-        except _LOST:
+        except LOST:
             if not was_reached(self._options):
                 raise
-            self._recover(time.monotonic() + _PATIENCE)
+            self._recover(time.monotonic() + PATIENCE)
 
     def _take(self) -> None:
         channel = self._channel = channel_to(self._options)
         self._token = Token(channel, self._part.queue)
-        self._first = self._done()
+        self._first = self._next = self._done()
 
     def _done(self) -> int:
         """How many rows the server has. The token belongs to the current unit of work from now on."""
@@ -149,11 +124,11 @@ class Publishing:
 
     def _commit(self) -> None:
         """Commit the unit, however often the server is lost meanwhile."""
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + PATIENCE
         while self._rows:
             try:
                 self._commit_once()
-            except _LOST as problem:
+            except LOST as problem:
                 if time.monotonic() > deadline:
                     raise Problem(f"{self._part.row(self._first)} cannot be published: {problem}") from None
                 self._recover(deadline)
@@ -174,20 +149,20 @@ class Publishing:
         row = self._first
         for receipt, payloads in zip(self._receipts, self._unit, strict=True):
             for at, why in sorted(receipt.refused().items()):
-                if isinstance(why, _LOST):
+                if isinstance(why, LOST):
                     raise why
                 raise Problem(f"{self._part.row(row + at)} was refused by the server: {why}") from None
             row += len(payloads)
 
     def _clear(self, first: int) -> None:
         """The next unit begins with this row."""
-        self._first = first
+        self._first = self._next = first
         self._unit, self._receipts = [], []
         self._rows = self._bytes = 0
 
     def _recover(self, deadline: float) -> None:
         """The server is gone: when it is back, send what it does not have."""
-        first = self._first
+        first, following = self._first, self._next
         payloads = [payload for several in self._unit for payload in several]
         while True:
             drop_channel(self._options)
@@ -195,10 +170,9 @@ class Publishing:
             try:
                 self._clear(0)
                 self._take()
-                missing = payloads[self._first - first :]
-                if missing:
-                    self._add(missing)
-            except _LOST as problem:
+                if payloads and self._first == first:  # a unit is there as a whole, or not at all
+                    self._add(payloads, following)
+            except LOST as problem:
                 if time.monotonic() > deadline:
                     raise Problem(
                         f"the server at {self._options.server} was lost, and did not come back: {problem}"
@@ -206,22 +180,26 @@ class Publishing:
             else:
                 return
 
-    def _add(self, payloads: list[bytes]) -> None:
-        """These belong to the current unit of work."""
+    def _add(self, payloads: list[bytes], following: int) -> None:
+        """These belong to the current unit of work; `following` is the row behind them."""
         self._unit.append(payloads)
+        self._next = following
         self._rows += len(payloads)
         self._bytes += sum(map(len, payloads))
         self._send(payloads)
 
-    def _end(self, rows: int) -> None:
-        """Let the token go; it is as the last commit left it."""
-        assert self._token is not None
-        assert self._channel is not None
+    def _check_rows(self, rows: int) -> None:
         if rows < self._first:
             raise Problem(
                 f"partition {self._part.partition} of batch {self._part.batch} had at least {self._first} rows when it "
                 f"was published before, and has {rows} now; a repeated batch must have the same rows in the same order"
             )
+
+    def _end(self) -> None:
+        """Let the token go; it is as the last commit left it."""
+        if self._token is None:
+            return
+        assert self._channel is not None
         if self._taken:
             self._channel.work.rollback(blame=False)
         self._token.close()

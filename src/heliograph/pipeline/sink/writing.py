@@ -53,7 +53,8 @@ def stream_writer(schema: StructType, overwrite: bool, options: Mapping[str, str
 def _publish(
     columns: Sequence[str], options: SinkOptions, name: str, batch: int, batches: "Iterator[RecordBatch]"
 ) -> Published:
-    from heliograph.pipeline.sink.publishing import Part, Publishing  # noqa: PLC0415 - for executors only
+    from heliograph.pipeline.sink.part import Part  # noqa: PLC0415 - for executors only
+    from heliograph.pipeline.sink.publishing import Publishing  # noqa: PLC0415
 
     part = Part(name, batch, _task().partitionId())
     rows = Publishing(part, columns, options).publish(batches)

@@ -13,12 +13,13 @@ from pyspark.sql.types import StructType
 from heliograph.errors import Problem
 from heliograph.flow.engine.effects import WriteFile
 from heliograph.flow.runner.file_output import write_file
+from heliograph.pipeline.flows.effect_rows import END
 from heliograph.pipeline.flows.json_columns import json_rows
 from heliograph.pipeline.flows.outlets.parquet import DAY, ParquetStage, Staged, commit_files, with_day
-from heliograph.pipeline.flows.outlets.part import Part
 from heliograph.pipeline.flows.outlets.plan import OutputsPlan
 from heliograph.pipeline.flows.outlets.tables import TableRows
 from heliograph.pipeline.flows.routes import Route
+from heliograph.pipeline.sink.part import Part
 from heliograph.pipeline.sink.writing import BATCH, QUERY
 
 NAME = "heliograph-outputs"
@@ -52,12 +53,12 @@ class OutputsWriter(DataSourceStreamArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """One task. Messages are committed last: with them, the task is done."""
-        from heliograph.pipeline.sink.publishing import publish_encoded  # noqa: PLC0415 - for executors only
+        from heliograph.pipeline.sink.encoded import EncodedPublishing  # noqa: PLC0415 - for executors only
 
         part = _part()
         writing = _Writing(self._plan, part)
-        publish_encoded(part.query, part.batch, part.partition, self._plan.server, writing.messages(iterator))
-        return Written(part.query, tuple(writing.staged))
+        EncodedPublishing(part, self._plan.server).publish(writing.messages(iterator))
+        return Written(part.name, tuple(writing.staged))
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         """All tasks are done: files get their names."""
@@ -89,14 +90,25 @@ class _Writing:
         self.staged: list[Staged] = []
 
     def messages(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows that are messages. When they end, everything else is written."""
+        """The rows that are messages. When they end, everything else is written.
+
+        When something before the sink fails, rows may seem to end in good order; the last row says that they have.
+        """
+        complete = True
         for batch in batches:
+            if not batch.num_rows:
+                continue
+            complete = batch.column("kind")[-1].as_py() == END
+            if complete:
+                batch = batch.slice(0, batch.num_rows - 1)
             is_message = pc.is_valid(batch.column("message"))
             if not pc.all(is_message).as_py():
                 self._write(pa.Table.from_batches([batch.filter(pc.invert(is_message))]).drop_columns(_FOR_THE_SINK))
                 batch = batch.filter(is_message)
             if batch.num_rows:
                 yield batch.select(_FOR_THE_SINK)
+        if not complete:
+            raise Problem("the rows of this task came to an end before their time; what was not committed is undone")
         self._tables.write()
         self.staged = self._files.close()
 

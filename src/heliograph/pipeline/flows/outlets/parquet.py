@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from heliograph.errors import Problem
-from heliograph.pipeline.flows.outlets.part import Part
+from heliograph.pipeline.sink.part import Part
 
 HIDDEN = "_heliograph"
 DAY = "day"
@@ -81,8 +81,8 @@ class ParquetStage:
         found = self._files.get(key)
         if found is None:
             part = self._part
-            name = f"{inside}{quote(route, safe='')}-{part.query}-{part.batch}-{part.partition}.parquet"
-            place = f"{HIDDEN}/{part.query}/{part.batch}"
+            name = f"{inside}{quote(route, safe='')}-{part.name}-{part.batch}-{part.partition}.parquet"
+            place = f"{HIDDEN}/{part.name}/{part.batch}"
             path = f"{place}/{part.partition}-{self._attempt}-{len(self._files)}.parquet"
             (Path(folder) / place).mkdir(parents=True, exist_ok=True)
             writer = pq.ParquetWriter(Path(folder) / path, schema, compression="zstd")

@@ -33,7 +33,7 @@ from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchTableError, SQLA
 from sqlalchemy.pool import NullPool
 
 from heliograph.errors import Problem
-from heliograph.pipeline.flows.outlets.part import Part
+from heliograph.pipeline.sink.part import Part
 
 NOTES = "heliograph_batches"
 _BUSY_SECONDS = 60
@@ -81,7 +81,7 @@ def _write(engine: Engine, name: str, rows: pa.Table, part: Part) -> None:
 
 def _note(connection: Connection, target: str, part: Part) -> bool:
     """Note that the rows of a part are there; False if they are already."""
-    key = {"query": part.query, "target": target, "part": part.partition}
+    key = {"query": part.name, "target": target, "part": part.partition}
     same = [_notes.c[name] == value for name, value in key.items()]
     if connection.execute(update(_notes).where(*same, _notes.c.batch < part.batch).values(batch=part.batch)).rowcount:
         return True
