@@ -1,0 +1,52 @@
+"""What `format("heliograph")` means to Spark: reading is in `pipeline.source`, writing in `pipeline.sink`.
+
+Each side is imported when it is asked for, because Spark makes this object anew in several processes, most of which
+need one side only.
+"""
+
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
+from pyspark.sql.types import StructType
+
+__all__ = ["SOURCES", "HeliographDataSource"]
+
+
+class HeliographDataSource(DataSource):
+    """Streams of a server as rows, and rows as messages of a server."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "heliograph"
+
+    def schema(self) -> StructType:
+        from heliograph.pipeline.source import reading
+
+        return reading.source_schema(self.options)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        from heliograph.pipeline.source import reading
+
+        return reading.batch_reader(schema, self.options)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        from heliograph.pipeline.source import reading
+
+        return reading.stream_reader(schema, self.options)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        from heliograph.pipeline.sink import writing
+
+        return writing.batch_writer(schema, overwrite, self.options)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802 - Spark's name
+        from heliograph.pipeline.sink import writing
+
+        return writing.stream_writer(schema, overwrite, self.options)
+
+
+SOURCES: tuple[type[DataSource], ...] = (HeliographDataSource,)
