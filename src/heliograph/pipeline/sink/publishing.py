@@ -5,7 +5,7 @@ has. A task that is given up is repeated by Spark, here or elsewhere, and begins
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -24,7 +24,6 @@ from heliograph.pipeline.sink.channel import Channel, channel_to, drop_channel, 
 from heliograph.pipeline.sink.messages import Messages
 from heliograph.pipeline.sink.options import SinkOptions
 from heliograph.pipeline.sink.progress import Progress, Token, token_queue
-from heliograph.pipeline.sink.upstream import check_that_all_came
 
 MOST_ROWS = 9_998
 """Rows in a unit of work; the server takes 10,000 messages, two of which are the old token and the new one."""
@@ -64,8 +63,12 @@ class Part(NamedTuple):
 class Publishing:
     """Publishes the rows of one task. The server is reached when there is a row."""
 
-    def __init__(self, part: Part, columns: Sequence[str], options: SinkOptions) -> None:
+    def __init__(
+        self, part: Part, columns: Sequence[str], options: SinkOptions, all_came: Callable[[], object]
+    ) -> None:
+        """`all_came` is called at the end of the rows, and raises if there should have been more."""
         self._part = part
+        self._all_came = all_came
         self._options = options
         self._messages = Messages(columns, options, part.prefix, part.row)
         self._token: Token | None = None
@@ -85,7 +88,7 @@ class Publishing:
         """The row that is to be published next."""
         return self._first + self._rows
 
-    def publish(self, batches: Iterator[pa.RecordBatch]) -> int:
+    def publish(self, batches: Iterable[pa.RecordBatch]) -> int:
         """Publish all rows that the server does not have yet; how many rows there were."""
         rows = 0
         try:
@@ -93,7 +96,7 @@ class Publishing:
                 if batch.num_rows:
                     self._publish_batch(batch, rows)
                     rows += batch.num_rows
-            check_that_all_came()
+            self._all_came()
             self._commit()
             if self._token is not None:
                 self._end(rows)
