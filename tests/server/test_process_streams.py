@@ -213,8 +213,7 @@ def test_what_cannot_be_answered_is_refused(filled: RunningServer) -> None:
 
 def test_a_remote_reader_reads_the_same(filled: RunningServer, tmp_path: Path) -> None:
     url = filled.url("http")
-    with StreamReader(tmp_path / "data", "plant") as reader:
-        remote = RemoteStreamReader(url, "plant")
+    with StreamReader(tmp_path / "data", "plant") as reader, RemoteStreamReader(url, "plant") as remote:
         assert remote.partitions == reader.partitions
         assert (remote.earliest(0), remote.latest(0), remote.size(0)) == (0, 302, reader.size(0))
         everything_here = list(reader.messages(0, 0))
@@ -223,12 +222,12 @@ def test_a_remote_reader_reads_the_same(filled: RunningServer, tmp_path: Path) -
         assert remote.read(0, 302) == []
         for message in everything_here[::60]:
             assert remote.offset_at(0, message.time) == reader.offset_at(0, message.time)
-    with pytest.raises(OffsetAhead):
-        remote.read(0, 400)
-    with pytest.raises(UnknownStream, match="there are: plant"):
-        RemoteStreamReader(url, "other")
-    with pytest.raises(UnknownStream):
-        remote.latest(1)
+        with pytest.raises(OffsetAhead):
+            remote.read(0, 400)
+        with pytest.raises(UnknownStream, match='unknown stream "other"; streams are: plant'):
+            RemoteStreamReader(url, "other")
+        with pytest.raises(UnknownStream):
+            remote.latest(1)
 
 
 def test_offsets_that_are_gone_are_told_with_the_earliest(serve: Serve, tmp_path: Path) -> None:
@@ -236,11 +235,11 @@ def test_offsets_that_are_gone_are_told_with_the_earliest(serve: Serve, tmp_path
     with PlainClient(server.port).connected() as client:
         client.publish("plant/a", b"1")
         server.wait_until(lambda figures: figures["streams"][0]["partitions"][0]["first"] == 1)
-    remote = RemoteStreamReader(server.url("http"), "plant")
-    give_up = time.monotonic() + PATIENCE
-    while not remote.earliest(0):
-        assert time.monotonic() < give_up
-    assert refused(server, "/streams/plant/0?offset=0")[0] == 410
-    with pytest.raises(OffsetGone) as gone:
-        remote.read(0, 0)
-    assert gone.value.earliest == 1
+    with RemoteStreamReader(server.url("http"), "plant") as remote:
+        give_up = time.monotonic() + PATIENCE
+        while not remote.earliest(0):
+            assert time.monotonic() < give_up
+        assert refused(server, "/streams/plant/0?offset=0")[0] == 410
+        with pytest.raises(OffsetGone) as gone:
+            remote.read(0, 0)
+        assert gone.value.earliest == 1

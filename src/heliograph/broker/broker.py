@@ -24,7 +24,7 @@ from heliograph.broker.span import Span, carried_properties, message
 from heliograph.broker.spool import Spool
 from heliograph.broker.statistics import Statistics
 from heliograph.broker.store import Store
-from heliograph.broker.streams import StreamOptions
+from heliograph.broker.streams import Stream, StreamOptions
 from heliograph.broker.subscription import ShareGroup, Subscription
 from heliograph.broker.timers import Timers
 from heliograph.broker.topics import TopicTree
@@ -94,6 +94,21 @@ class Broker:
         self.queues.open(queues)
         if store is not None:
             self.timers.run(now())  # what became due while nobody was there
+
+    def make_stream(self, options: StreamOptions, ready: Callable[[Callable[[], None]], None]) -> tuple[Stream, bool]:
+        """Keep the messages of a filter from now on; the stream, and whether it is new. See Streams.make.
+
+        `ready` is called when it is safe, with what is left to do so that readers find the stream.
+        """
+        store = self.store
+        assert store is not None
+        stream, is_new = store.make_stream(options)
+        if is_new:
+            self._tree.add(stream.options.filter, stream)
+            self.routes.forget(stream.options.filter)
+        show = store.streams.index_of_new(stream)
+        store.when_safe(lambda: ready(show))
+        return stream, is_new
 
     # Publishing
 

@@ -24,16 +24,25 @@ def records_in(record: Record) -> Iterable[Record]:
 
 
 def _members(group: Record) -> Iterator[Record]:
-    body, at = group.body, len(_FRONT)
-    while at < len(body):
-        length = 0
-        if len(body) - at >= HEADER_SIZE:
-            _, length, kind, flags, _, epoch, count, offset, time = RECORD_HEADER.unpack_from(body, at)
-        if not HEADER_SIZE <= length <= len(body) - at:
-            place = group.position + HEADER_SIZE + at
-            raise Problem(f"position {group.position}: a group in which there is no record at position {place}")
-        position = group.position + HEADER_SIZE + at
-        yield Record(position, kind, body[at + HEADER_SIZE : at + length], offset, count, time, epoch, flags)
+    body, first = group.body, group.position + HEADER_SIZE
+    for at, header in member_headers(body, 0, len(body), first):
+        _, length, kind, flags, _, epoch, count, offset, time = header
+        yield Record(first + at, kind, body[at + HEADER_SIZE : at + length], offset, count, time, epoch, flags)
+
+
+def member_headers(data: bytes, start: int, end: int, position: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Where each record in a group starts, and what its header says.
+
+    The group's body is the data from `start` to `end`, and lies at `position` of the log.
+    """
+    at = start + len(_FRONT)
+    while at < end:
+        header: tuple[int, ...] = RECORD_HEADER.unpack_from(data, at) if end - at >= HEADER_SIZE else (0, 0)
+        length = header[1]
+        if not HEADER_SIZE <= length <= end - at:
+            group, place = position - HEADER_SIZE, position + at - start
+            raise Problem(f"position {group}: a group in which there is no record at position {place}")
+        yield at, header
         at += padded(length)
 
 

@@ -132,17 +132,17 @@ def publisher_of(body: bytes) -> int:
     return int.from_bytes(body[24:28], "little")
 
 
-def offset_for(body: bytes, cursor: int) -> int | None:
-    """The offset of the first message in a cursor; None if the messages are not for it."""
-    (n,) = _RECEIVERS.unpack_from(body)
+def offset_for(data: bytes, cursor: int, at: int = 0) -> int | None:
+    """The offset of the first message in a cursor; None if the messages are not for it. The body starts at `at`."""
+    (n,) = _RECEIVERS.unpack_from(data, at)
+    columns_at = at + _HEAD.size
     if n == 1:  # nearly always, and this is asked of every record that is read back
-        only, offset = _ONE_RECEIVER.unpack_from(body, _HEAD.size)
+        only, offset = _ONE_RECEIVER.unpack_from(data, columns_at)
         return offset if only == cursor else None
-    numbers = struct.unpack_from(f"<{n}I", body, _HEAD.size)
+    numbers = struct.unpack_from(f"<{n}I", data, columns_at)
     if cursor not in numbers:
         return None
-    at = _HEAD.size + 4 * n + 8 * numbers.index(cursor)
-    return int(_OFFSET.unpack_from(body, at)[0])
+    return int(_OFFSET.unpack_from(data, columns_at + 4 * n + 8 * numbers.index(cursor))[0])
 
 
 def decode_messages(body: bytes, count: int) -> Messages:

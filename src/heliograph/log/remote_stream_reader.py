@@ -1,20 +1,25 @@
 """Reading a stream from another machine, over the server's HTTP pages. Records come as they are, to be decoded here."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException, HTTPSConnection, RemoteDisconnected
 from typing import Any
-from urllib.error import HTTPError, URLError
-from urllib.parse import quote, urlencode
-from urllib.request import urlopen
+from urllib.parse import quote, urlencode, urlsplit
 
 from heliograph.errors import Problem
-from heliograph.log.messages import offset_for
-from heliograph.log.record import BadRecord, read_record
+from heliograph.log.record import BadRecord
+from heliograph.log.stream_block import BLOCK_SIZE, Block, block_of
 from heliograph.log.stream_index import UnknownStream
-from heliograph.log.stream_span import LIMIT_BYTES, OffsetAhead, OffsetGone, StreamSource, StreamSpan, span_of
+from heliograph.log.stream_span import OffsetAhead, OffsetGone, StreamSource
 
 _TIMEOUT = 30.0
+_FOR_EVER = 1 << 63
+"""More than any offset."""
+
+
+class Unreachable(Problem):
+    """The server does not answer, for now."""
 
 
 class RemoteStreamReader(StreamSource):
@@ -22,16 +27,23 @@ class RemoteStreamReader(StreamSource):
 
     def __init__(self, url: str, name: str, timeout: float = _TIMEOUT) -> None:
         """`url` is that of the server's pages, as in "http://broker:8080"; UnknownStream if it has no such stream."""
-        if not url.startswith(("http://", "https://")):
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise Problem(f"expected the URL of a server's pages, as in http://127.0.0.1:8080, found {url!r}")
-        self._url = f"{url.rstrip('/')}/streams/{quote(name, safe='')}"
-        self._timeout = timeout
+        connection = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        self._connection = connection(parts.hostname, parts.port, timeout=timeout)
+        self._url = url
+        self._path = f"{parts.path.rstrip('/')}/streams/{quote(name, safe='')}"
         self.name = name
-        self.describe()
+        try:
+            self.describe()
+        except BaseException:
+            self.close()
+            raise
 
     def describe(self) -> dict[str, Any]:
         """What the server says of the stream."""
-        body, _ = self._get(self._url)
+        body, _ = self._get(self._path)
         description: dict[str, Any] = json.loads(body)
         return description
 
@@ -52,6 +64,10 @@ class RemoteStreamReader(StreamSource):
         """Bytes of the records with the partition's messages."""
         return self._of(partition, "bytes")
 
+    def extents(self) -> list[tuple[int, int]]:
+        """The earliest and the latest offset of each partition, as they are now."""
+        return [(int(told["earliest"]), int(told["latest"])) for told in self.describe()["partitions"]]
+
     def _of(self, partition: int, key: str) -> int:
         partitions = self.describe()["partitions"]
         if not 0 <= partition < len(partitions):
@@ -60,60 +76,67 @@ class RemoteStreamReader(StreamSource):
 
     def offset_at(self, partition: int, time_ms: int) -> int:
         """The offset of the first message that came at this time, in milliseconds since 1970, or later."""
-        _, headers = self._get(f"{self._url}/{partition}", format="records", time=time_ms, limit=1)
+        _, headers = self._get(f"{self._path}/{partition}", format="records", time=time_ms, limit=1)
         return int(headers["heliograph-offset"])
 
-    def read(
-        self, partition: int, offset: int, *, limit_messages: int | None = None, limit_bytes: int = LIMIT_BYTES
-    ) -> list[StreamSpan]:
-        """See StreamSource. The server may give fewer bytes at a time than `limit_bytes`."""
-        query = {"format": "records", "offset": offset, "bytes": limit_bytes}
-        if limit_messages is not None:
-            if limit_messages <= 0:
-                return []
-            query["limit"] = limit_messages
-        body, headers = self._get(f"{self._url}/{partition}", **query)
-        cursor = int(headers["heliograph-cursor"])
-        end = None if limit_messages is None else offset + limit_messages
-        spans = []
-        at = 0
-        while at < len(body):
+    def blocks(self, partition: int, offset: int, end: int | None = None, size: int = BLOCK_SIZE) -> Iterator[Block]:
+        """See StreamSource. The server may give fewer bytes at a time than `size`."""
+        while end is None or offset < end:
+            limit = {} if end is None else {"limit": end - offset}
+            query = {"format": "records", "offset": offset, "bytes": size, **limit}
+            body, headers = self._get(f"{self._path}/{partition}", **query)
+            if not body:
+                return
             try:
-                record = read_record(body, at, at)
+                block = block_of(body, 0, int(headers["heliograph-cursor"]), offset, _FOR_EVER)
             except BadRecord as bad:
-                raise Problem(f"{self._url}: the answer is damaged at byte {at}: {bad}") from None
-            at = record.end
-            first = offset_for(record.body, cursor)
-            if first is None:
-                raise Problem(f"{self._url}: the answer has a record of another partition at byte {record.position}")
-            span = span_of(record, first)
-            spans.append(span.part(offset, span.next if end is None else end))
-        return spans
+                raise Problem(f"{self._url}: the answer is damaged at its beginning: {bad}") from None
+            if block.used < len(body) or not len(block):
+                raise Problem(f"{self._url}: the answer is damaged at byte {block.used} of {len(body)}")
+            yield block
+            offset = block.next
 
     def close(self) -> None:
-        """Nothing is kept open between two calls."""
+        """Close the connection."""
+        self._connection.close()
 
-    def _get(self, url: str, **query: object) -> tuple[bytes, Mapping[str, str]]:
-        whole = f"{url}?{urlencode(query)}" if query else url
+    def _get(self, path: str, **query: object) -> tuple[bytes, Mapping[str, str]]:
+        whole = f"{path}?{urlencode(query)}" if query else path
         try:
-            with urlopen(whole, timeout=self._timeout) as answer:  # noqa: S310  (the scheme has been looked at)
-                return answer.read(), {key.lower(): value for key, value in answer.headers.items()}
-        except HTTPError as error:
-            raise self._problem(error) from None
-        except (URLError, OSError) as error:
-            raise Problem(f"{whole}: {getattr(error, 'reason', error)}") from None
+            try:
+                status, headers, body = self._ask(whole)
+            except (RemoteDisconnected, ConnectionError):
+                # Servers close connections that nobody has used for a while; if that is not why, it comes up again.
+                status, headers, body = self._ask(whole)
+        except (OSError, HTTPException) as error:
+            raise Unreachable(f"{self._url}: the server cannot be reached: {_why(error)}") from None
+        if status != HTTPStatus.OK:
+            raise self._problem(status, body)
+        return body, headers
 
-    def _problem(self, error: HTTPError) -> Problem:
+    def _ask(self, path: str) -> tuple[int, Mapping[str, str], bytes]:
         try:
-            told: dict[str, Any] = json.loads(error.read())
+            self._connection.request("GET", path)
+            answer = self._connection.getresponse()
+            body = answer.read()
+        except BaseException:
+            self._connection.close()  # the next request makes another one
+            raise
+        return answer.status, {key.lower(): value for key, value in answer.getheaders()}, body
+
+    def _problem(self, status: int, body: bytes) -> Problem:
+        try:
+            told: dict[str, Any] = json.loads(body)
         except ValueError:
-            told = {"error": error.reason}
-        finally:
-            error.close()
-        if error.code == HTTPStatus.NOT_FOUND:
+            told = {"error": f"status {status}"}
+        if status == HTTPStatus.NOT_FOUND:
             return UnknownStream(told["error"])
-        if error.code == HTTPStatus.GONE:
+        if status == HTTPStatus.GONE:
             return OffsetGone(f"stream {self.name}", told["offset"], told["earliest"])
         if "latest" in told:
             return OffsetAhead(f"stream {self.name}", told["offset"], told["latest"])
-        return Problem(f"{error.url}: {told['error']}")
+        return Problem(f"{self._url}: {told['error']}")
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__

@@ -22,7 +22,7 @@ def scan(descriptor: int, segment: Segment, position: int, stop: int, block: int
     unpack, check, make, record, header = RECORD_HEADER.unpack_from, crc_of, tuple.__new__, Record, HEADER_SIZE
     body_at, fill, aligned = HEADER_SIZE - 4, ALIGNMENT - 1, -ALIGNMENT
     while position < stop:
-        data = _load(descriptor, segment.place(position), min(block, stop - position), stop - position)
+        data = load(descriptor, segment.place(position), min(block, stop - position), stop - position)
         at, size = 0, len(data)
         last_start = size - header
         while at <= last_start:
@@ -47,7 +47,7 @@ def scan(descriptor: int, segment: Segment, position: int, stop: int, block: int
         position += at
 
 
-def _load(descriptor: int, place: int, size: int, most: int) -> bytes:
+def load(descriptor: int, place: int, size: int, most: int) -> bytes:
     """So many bytes of the file from a record on, or more if that record is larger, but never more than `most`.
 
     Behind `most` may be what a server wrote before it stopped trusting the file.

@@ -33,6 +33,7 @@ _ENTRY = struct.Struct("<5Q")
 _GONE_MOST = 1024
 """More entries of chunks that are gone than this, and than half of all, are worth a new file."""
 _ATTEMPTS = 100
+_ENTRIES_AT_ONCE = 64
 
 
 class UnknownStream(Problem):
@@ -59,9 +60,14 @@ def read_description(directory: Path, name: str) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads((stream_directory(directory, name) / "stream.json").read_bytes())
     except (FileNotFoundError, NotADirectoryError):
-        there = ", ".join(stream_names(directory)) or "none"
-        raise UnknownStream(f"no stream {name!r}; there are: {there}") from None
+        raise unknown_stream(directory, name) from None
     return found
+
+
+def unknown_stream(directory: Path, name: str) -> UnknownStream:
+    """What to say to somebody who wants a stream that is not there."""
+    names = ", ".join(stream_names(directory))
+    return UnknownStream(f'unknown stream "{name}"; {f"streams are: {names}" if names else "there are no streams"}')
 
 
 def stream_names(directory: Path) -> list[str]:
@@ -214,11 +220,16 @@ class PartitionIndex:
 
     # A few entries are read to find one: opening an index costs the same whatever the size of the stream.
 
-    def entry_of(self, offset: int) -> Entry:
-        """The chunk of an offset that is not before the first; the last chunk if it has not come."""
+    def entries_from(self, offset: int) -> list[Entry]:
+        """The chunk of an offset that is not before the first and some that follow; the last if it has not come."""
         numbers = range(self._gone, self._entries)
-        found = bisect_right(numbers, offset, key=lambda number: self._entry(number).next)
-        return self._entry(self._gone + found)
+        found = self._gone + bisect_right(numbers, offset, key=lambda number: self._entry(number).next)
+        place, count = _HEADER_SIZE + found * _ENTRY.size, min(_ENTRIES_AT_ONCE, self._entries - found)
+        data = os.pread(self._descriptor, count * _ENTRY.size, place)
+        if len(data) < count * _ENTRY.size:
+            raise Problem(f"{self._path}: damaged; it is made anew when the server starts")
+        entries = [*map(Entry._make, _ENTRY.iter_unpack(data))]
+        return entries if found + count < self._entries else [*entries, self._last]
 
     def entry_at(self, time: int) -> Entry:
         """The first chunk with a message that came at this time or later; the last if there is none."""

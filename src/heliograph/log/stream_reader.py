@@ -13,30 +13,23 @@ import os
 import time
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any
 
-from heliograph.log import kinds
-from heliograph.log.group import records_in
-from heliograph.log.messages import offset_for
-from heliograph.log.record import BadRecord, Record
+from heliograph.log.record import BadRecord
 from heliograph.log.recovery import Damage, segment_end
-from heliograph.log.scan import scan
+from heliograph.log.scan import load
 from heliograph.log.segment import Segment, read_segment, segment_path
+from heliograph.log.stream_block import BLOCK_SIZE, Block, block_of
 from heliograph.log.stream_index import Entry, PartitionIndex, read_description
-from heliograph.log.stream_span import LIMIT_BYTES, OffsetAhead, OffsetGone, StreamSource, StreamSpan, span_of
+from heliograph.log.stream_span import OffsetAhead, OffsetGone, StreamSource
 
 _PATIENCE = 5.0
 """Seconds for the index to follow after messages have moved."""
 _PAUSE = 0.02
-
-
-class Stored(NamedTuple):
-    """A record with messages of the partition, the first of which has this offset."""
-
-    first: int
-    record: Record
+_LEAST_READ = 4096
+_GAP = 64 << 10
+"""To read less than this for nothing takes less time than to read twice."""
 
 
 class StreamReader(StreamSource):
@@ -66,12 +59,6 @@ class StreamReader(StreamSource):
         self._indexes.clear()
         self._files.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def earliest(self, partition: int) -> int:
         """The oldest offset that is still there."""
         return self._index(partition).first
@@ -84,6 +71,11 @@ class StreamReader(StreamSource):
         """Bytes of the records with the partition's messages."""
         return self._index(partition).bytes
 
+    def extents(self) -> list[tuple[int, int]]:
+        """The earliest and the latest offset of each partition, as they are now."""
+        indexes = [self._index(partition) for partition in range(self.partitions)]
+        return [(index.first, index.next) for index in indexes]
+
     def cursor(self, partition: int) -> int:
         """The number by which records name the partition."""
         return self._index(partition).cursor
@@ -94,35 +86,12 @@ class StreamReader(StreamSource):
         entry = index.entry_at(time_ms)
         if entry.time < time_ms:
             return index.next
-        at = max(entry.first, index.first)
-        while at < min(entry.next, index.next):
-            for stored in self._stored(partition, at, limit_bytes=LIMIT_BYTES):
-                if stored.record.time >= time_ms:
-                    return max(at, stored.first)
-                at = stored.first + stored.record.count
-        return at
-
-    def read(
-        self, partition: int, offset: int, *, limit_messages: int | None = None, limit_bytes: int = LIMIT_BYTES
-    ) -> list[StreamSpan]:
-        """See StreamSource."""
-        spans: list[StreamSpan] = []
-        end = None if limit_messages is None else offset + limit_messages
-        for stored in self._stored(partition, offset, end, limit_bytes):
-            span = span_of(stored.record, stored.first)
-            spans.append(span.part(offset, span.next if end is None else end))
-        return spans
-
-    def records(
-        self, partition: int, offset: int, *, limit_messages: int | None = None, limit_bytes: int = LIMIT_BYTES
-    ) -> tuple[list[Record], int]:
-        """The same as the log has it: records with these messages, and the offset behind the last.
-
-        The first may have messages before the offset too, the last some that are behind the limit.
-        """
-        end = None if limit_messages is None else offset + limit_messages
-        found = self._stored(partition, offset, end, limit_bytes)
-        return [stored.record for stored in found], found[-1].first + found[-1].record.count if found else offset
+        at, end = max(entry.first, index.first), min(entry.next, index.next)
+        for block in self.blocks(partition, at, end):
+            for place in block:
+                if place.time >= time_ms:
+                    return max(at, place.first)
+        return end
 
     def _index(self, partition: int) -> PartitionIndex:
         index = self._indexes.get(partition)
@@ -132,32 +101,34 @@ class StreamReader(StreamSource):
             index.refresh()
         return index
 
-    def _stored(
-        self, partition: int, offset: int, end: int | None = None, limit_bytes: int = LIMIT_BYTES
-    ) -> list[Stored]:
-        """Records with the messages from an offset on, up to `end` or the latest one; at least one if there is any."""
+    def blocks(self, partition: int, offset: int, end: int | None = None, size: int = BLOCK_SIZE) -> Iterator[Block]:
+        """See StreamSource."""
         give_up = 0.0
         while True:
             index = self._index(partition)
             self._check(partition, offset, index)
             stop = index.next if end is None else min(end, index.next)
             if offset >= stop:
-                return []
-            entry = index.entry_of(offset)
+                return
+            before = offset
+            entries = index.entries_from(offset)
             try:
-                found = self._collect(index, entry, offset, stop, limit_bytes)
+                for block in self._blocks_in(entries, index.cursor, offset, stop, max(size, _LEAST_READ)):
+                    yield block
+                    offset = block.next
             except FileNotFoundError:
-                found = []
-            if found:
-                return found
+                pass
+            if offset > before:
+                give_up = 0.0
+                continue
             # The chunk has been moved or deleted: the index will say so.
             now = time.monotonic()
             give_up = give_up or now + _PATIENCE
             if now > give_up:
                 raise Damage(
                     f"{self._directory}: message {offset} of stream {self.name}, partition {partition}, is not where "
-                    f"it should be, between positions {entry.start} and {entry.end}",
-                    entry.start,
+                    f"it should be, between positions {entries[0].start} and {entries[0].end}",
+                    entries[0].start,
                 )
             time.sleep(_PAUSE)
             self._files.refresh()
@@ -169,24 +140,41 @@ class StreamReader(StreamSource):
         if offset > index.next:
             raise OffsetAhead(what, offset, index.next)
 
-    def _collect(self, index: PartitionIndex, entry: Entry, offset: int, stop: int, limit_bytes: int) -> list[Stored]:
-        """Go through chunks from one on; what was found before the first message that is not there."""
-        found: list[Stored] = []
-        size = 0
-        while True:
-            before = offset
-            for record in chain.from_iterable(map(records_in, self._files.records(entry.start, entry.end))):
-                first = offset_for(record.body, index.cursor) if record.kind == kinds.MESSAGES else None
-                if first is None or not first <= offset < first + record.count:
-                    continue  # for others, or of another chunk
-                found.append(Stored(first, record))
-                offset = first + record.count
-                size += len(record.body)
-                if offset >= stop or size >= limit_bytes:
-                    return found
-            if offset == before or offset < entry.next:
-                return found
-            entry = index.entry_of(offset)
+    def _blocks_in(self, entries: list[Entry], cursor: int, offset: int, stop: int, size: int) -> Iterator[Block]:
+        """Go through chunks, up to the first one in which a message is not where it should be."""
+        for start, end, next_ in _stretches(entries):
+            for segment, position, part_end in self._files.parts(start, end):
+                while position < part_end and offset < stop:
+                    block = self._block_at(segment, position, part_end, cursor, offset, stop, size)
+                    position += block.used
+                    if len(block):
+                        offset = block.next
+                        yield block
+            if offset < next_:
+                return
+
+    def _block_at(
+        self, segment: Segment, position: int, end: int, cursor: int, offset: int, stop: int, size: int
+    ) -> Block:
+        data = load(self._files.descriptor(segment), segment.place(position), min(size, end - position), end - position)
+        try:
+            return block_of(data, position, cursor, offset, stop)
+        except BadRecord as bad:
+            raise Damage.in_segment(segment, bad) from None
+
+
+def _stretches(entries: list[Entry]) -> Iterator[tuple[int, int, int]]:
+    """Parts of the log to go through, in order: where they start and end, and the offset behind the last message.
+
+    Chunks that lie close to each other are one: they are read at once.
+    """
+    _, next_, start, end, _ = entries[0]
+    for entry in entries[1:]:
+        if not start <= entry.start <= end + _GAP:
+            yield start, end, next_
+            start = end = entry.start
+        next_, end = entry.next, max(end, entry.end)
+    yield start, end, next_
 
 
 class _Files:
@@ -210,8 +198,11 @@ class _Files:
             os.close(self._open[1])
             self._open = None
 
-    def records(self, position: int, end: int) -> Iterator[Record]:
-        """All records between two positions that are still there; FileNotFoundError if a segment has just gone."""
+    def parts(self, position: int, end: int) -> Iterator[tuple[Segment, int, int]]:
+        """Segments between two positions that are still there, each with what is to be read of it.
+
+        FileNotFoundError if a segment has just gone.
+        """
         if not self._bases or end > self._bases[-1]:
             self.refresh()  # there may be a newer segment than we know of
         while position < end:
@@ -222,10 +213,7 @@ class _Files:
                 if number < len(self._bases):
                     stop = min(end, segment_end(segment, self._segment(self._bases[number])))
                 if position < stop:
-                    try:
-                        yield from scan(self._descriptor(segment), segment, position, stop, block=256 << 10)
-                    except BadRecord as bad:
-                        raise Damage.in_segment(segment, bad) from None
+                    yield segment, position, stop
                     position = stop
                     continue
             if number == len(self._bases):
@@ -238,7 +226,8 @@ class _Files:
             found = self._known[base] = read_segment(segment_path(self._directory, base))
         return found
 
-    def _descriptor(self, segment: Segment) -> int:
+    def descriptor(self, segment: Segment) -> int:
+        """The file of a segment, opened if need be."""
         if self._open is None or self._open[0] != segment.base:
             self.close()
             self._open = segment.base, os.open(segment.path, os.O_RDONLY | os.O_CLOEXEC)

@@ -2,11 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from heliograph.errors import Problem
 from heliograph.log.messages import Messages, decode_messages
-from heliograph.log.record import Record
+from heliograph.log.stream_block import BLOCK_SIZE, Block, Place
 
 LIMIT_BYTES = 1 << 20
 
@@ -105,15 +105,55 @@ class StreamSpan:
             yield StreamMessage(offset, self.time, topic, payload, qos, retain, properties)
 
 
-def span_of(record: Record, offset: int) -> StreamSpan:
-    """The messages of a record, the first of which has this offset."""
-    return StreamSpan(offset, record.time, decode_messages(record.body, record.count))
+def span_at(block: Block, place: Place) -> StreamSpan:
+    """The messages of a record."""
+    return StreamSpan(place.first, place.time, decode_messages(block.data[place.start : place.end], place.number))
 
 
 class StreamSource(ABC):
-    """A stream as readers see it, wherever it is."""
+    """A stream as readers see it, wherever it is. Partitions are numbered from 0."""
+
+    name: str
+
+    @property
+    @abstractmethod
+    def partitions(self) -> int:
+        """How many partitions there are."""
 
     @abstractmethod
+    def earliest(self, partition: int) -> int:
+        """The oldest offset that is still there."""
+
+    @abstractmethod
+    def latest(self, partition: int) -> int:
+        """The offset that the next message gets: all before it are safe."""
+
+    @abstractmethod
+    def extents(self) -> list[tuple[int, int]]:
+        """The earliest and the latest offset of each partition, as they are now."""
+
+    @abstractmethod
+    def offset_at(self, partition: int, time_ms: int) -> int:
+        """The offset of the first message that came at this time, in milliseconds since 1970, or later."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @abstractmethod
+    def blocks(self, partition: int, offset: int, end: int | None = None, size: int = BLOCK_SIZE) -> Iterator[Block]:
+        """Messages from an offset on, in order and without a gap, up to `end` or what is the latest when it is reached.
+
+        They come as the log has them, some `size` bytes of it at a time: this is the quickest way to read many. The
+        first record may have messages before the offset too, the last some behind the end. Errors are those of `read`.
+        """
+
     def read(
         self, partition: int, offset: int, *, limit_messages: int | None = None, limit_bytes: int = LIMIT_BYTES
     ) -> list[StreamSpan]:
@@ -123,6 +163,17 @@ class StreamSource(ABC):
         `limit_messages` of them, and not many more bytes than `limit_bytes`. OffsetGone if retention has deleted that
         offset, OffsetAhead if it is behind the latest.
         """
+        spans: list[StreamSpan] = []
+        left = limit_bytes
+        end = None if limit_messages is None else offset + limit_messages
+        for block in self.blocks(partition, offset, end, min(limit_bytes, BLOCK_SIZE)):
+            for place in block:
+                span = span_at(block, place)
+                spans.append(span.part(offset, span.next if end is None else end))
+                left -= place.end - place.start
+                if left <= 0:
+                    return spans
+        return spans
 
     def messages(self, partition: int, offset: int, limit_messages: int | None = None) -> Iterator[StreamMessage]:
         """Message by message, from an offset up to what is the latest one when that is reached."""

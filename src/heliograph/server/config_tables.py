@@ -201,6 +201,13 @@ class HttpConfig:
     """As the host of a listener. The pages have no access control: keep them to machines you trust."""
     port: Port = 8080
     """0 is any free port."""
+    make_streams: bool = DERIVED
+    """Whether whoever reaches the pages may make streams, which cost disk. Default: only if host is loopback."""
+
+    def __post_init__(self) -> None:
+        """Put the default that depends on the host in its place."""
+        if self.make_streams is DERIVED:
+            object.__setattr__(self, "make_streams", is_loopback(self.host))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,10 +22,10 @@ _JSON = "application/json"
 _SHOWN = 100
 
 
-Managers = Callable[[], list[dict[str, Any]]]
+Facts = Callable[[], list[dict[str, Any]]]
 
 
-def pages(host: Host, server_name: Callable[[], str], managers: Managers) -> dict[str, Page]:
+def pages(host: Host, server_name: Callable[[], str], managers: Facts, listeners: Facts) -> dict[str, Page]:
     """The pages by path. `managers` are the queue managers that the server runs beside itself."""
     broker = host.broker
     started = broker.now()
@@ -53,6 +53,7 @@ def pages(host: Host, server_name: Callable[[], str], managers: Managers) -> dic
     return {
         "/metrics": metrics_page,
         "/stats": stats_page,
+        "/listeners": lambda: (_JSON, _dump(listeners())),
         "/subscriptions": lambda: (_JSON, _dump(subscriptions(broker))),
         "/healthz": lambda: _health(broker),
     }

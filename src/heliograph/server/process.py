@@ -40,6 +40,7 @@ from heliograph.server.pages import pages
 from heliograph.server.queue_manager import serving
 from heliograph.server.queue_managers import QueueManagers
 from heliograph.server.sockets import Reactor
+from heliograph.server.stream_making import StreamMaking
 from heliograph.server.stream_pages import StreamPages
 from heliograph.server.writing import Writer
 
@@ -157,8 +158,13 @@ class Server:
         self.broker.queue_managers = self.queue_managers
         self._declare_queues(self.config)
         for stream in self._store.streams.by_name.values():
-            if not stream.configured:
+            if not stream.is_fed:
                 log.warning("a stream is not configured any more; it keeps what it has", extra={"stream": stream.name})
+        for name in self._store.streams.taken_over:
+            log.warning(
+                "a stream that was made while the server ran is in the configuration now, which counts",
+                extra={"stream": name},
+            )
         self.host = Host(self.broker, self.config.server.name, time.time)
         self.host.failover = [elsewhere(url) for url in self.config.server.failover]
         self.host.management = ManagementNode(self.broker)
@@ -234,14 +240,24 @@ class Server:
         http = self.config.http
         if not http.enabled:
             return
+        stream_pages = StreamPages(Path(self.config.storage.directory))
         self.http = HttpServer(
-            pages(self.host, lambda: self.config.server.name, lambda: self.queue_managers.list()[1:]),
-            folders={"/streams": StreamPages(Path(self.config.storage.directory))},
+            pages(
+                self.host,
+                lambda: self.config.server.name,
+                lambda: self.queue_managers.list()[1:],
+                lambda: [facts for listener in self.listeners for facts in listener.facts],
+            ),
+            folders={"/streams": stream_pages},
+            takers={"/streams": StreamMaking(self.broker, self._writer.soon, stream_pages, self._may_make_streams)},
         )
         try:
             await self.http.start(http.host, http.port)
         except OSError as error:
             raise Problem(f"http: cannot listen on {http.host}:{http.port}: {error.strerror or error}") from None
+
+    def _may_make_streams(self) -> bool:
+        return self.config.http.make_streams
 
     @property
     def addresses(self) -> list[str]:

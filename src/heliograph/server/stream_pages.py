@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote
 
-from heliograph.log.record import frame
-from heliograph.log.stream_index import UnknownStream, stream_names
+from heliograph.log.stream_index import UnknownStream, stream_names, unknown_stream
 from heliograph.log.stream_reader import StreamReader
 from heliograph.log.stream_span import OffsetAhead, OffsetGone, StreamMessage
 from heliograph.mqtt.framing import encode_varint
@@ -75,8 +74,7 @@ class StreamPages:
 
     def _reader(self, name: str) -> StreamReader:
         if name not in stream_names(self._directory):  # a name from outside must not become a path
-            there = ", ".join(stream_names(self._directory)) or "none"
-            raise UnknownStream(f"no stream {name!r}; there are: {there}")
+            raise unknown_stream(self._directory, name)
         return StreamReader(self._directory, name)
 
     def _stream(self, name: str) -> dict[str, Any]:
@@ -121,10 +119,14 @@ def _query(text: str) -> Query:
 
 def _records(reader: StreamReader, partition: int, offset: int, query: Query) -> Answer:
     size = MOST_BYTES if query.bytes is None else min(query.bytes, MOST_BYTES)
-    records, next_ = reader.records(partition, offset, limit_messages=query.limit, limit_bytes=size)
+    end = None if query.limit is None else offset + query.limit
     pieces: list[bytes] = []
-    for r in records:
-        pieces += frame(r.kind, (r.body,), r.offset, r.count, r.time, r.epoch, r.flags)[0]
+    next_, left = offset, size
+    for block in reader.blocks(partition, offset, end, size):
+        pieces += block.records()
+        next_, left = block.next, left - block.used
+        if left <= 0:
+            break
     headers = (
         ("Heliograph-Offset", str(offset)),
         ("Heliograph-Next-Offset", str(next_)),

@@ -1,4 +1,4 @@
-"""A task publishes its rows once, however often and by whomever it is tried. A real server; Spark is not needed here."""
+"""A task publishes its rows once, however often and by whomever it is tried: a real server, without Spark."""
 
 import threading
 from collections.abc import Iterator
@@ -9,7 +9,9 @@ import pytest
 from heliograph.errors import Problem
 from heliograph.pipeline.sink.channel import drop_channel
 from heliograph.pipeline.sink.options import SinkOptions
-from heliograph.pipeline.sink.publishing import MOST_ROWS, Part, Publishing
+from heliograph.pipeline.sink.part import Part
+from heliograph.pipeline.sink.publishing import Publishing
+from heliograph.pipeline.sink.units import MOST_MESSAGES
 from pipeline.sink.desk import CONFIG, Desk
 from running import RunningServer, Serve
 
@@ -68,8 +70,8 @@ def test_the_next_batch_is_published(options: SinkOptions, desk: Desk) -> None:
 
 
 def test_a_batch_may_need_several_units_of_work(options: SinkOptions, desk: Desk) -> None:
-    publish(options, rows(MOST_ROWS + 1500), "units")
-    assert desk.bodies(options.queue) == numbers(MOST_ROWS + 1500)
+    publish(options, rows(MOST_MESSAGES + 1500), "units")
+    assert desk.bodies(options.queue) == numbers(MOST_MESSAGES + 1500)
 
 
 def test_a_task_that_fails_within_its_first_unit_has_published_nothing(options: SinkOptions, desk: Desk) -> None:
@@ -148,13 +150,13 @@ def test_a_batch_with_fewer_rows_than_before_is_another_batch(options: SinkOptio
 
 def test_a_queue_that_is_not_there_is_named_with_the_row(server: RunningServer) -> None:
     options = SinkOptions(server=server.url("amqp"), queue="nowhere")
-    with pytest.raises(Problem, match="row 0 of partition 0 in batch 0 was refused by the server: .*nowhere"):
+    with pytest.raises(Problem, match=r"row 0 of partition 0 in batch 0 was refused by the server: .*nowhere"):
         publish(options, rows(5), "nowhere")
 
 
 def test_a_full_queue_takes_nothing_of_the_unit(server: RunningServer, desk: Desk) -> None:
     options = SinkOptions(server=server.url("amqp"), queue=desk.queue("small", max_depth=5))
-    with pytest.raises(Problem, match="row 5 of partition 0 in batch 0 was refused by the server: .*full"):
+    with pytest.raises(Problem, match=r"row 5 of partition 0 in batch 0 was refused by the server: .*full"):
         publish(options, rows(8), "small")
     assert desk.bodies("small") == []
 

@@ -38,11 +38,6 @@ class Progress(NamedTuple):
         return self.rows if self.batch == batch else 0
 
 
-def token_queue(name: str, partition: int) -> str:
-    """The queue for the token of a partition of a query or job; at most 48 characters, as the server demands."""
-    return f"SPARK.{name}.{partition}"
-
-
 class Token:
     """The token of one partition, while its task is the one that has it."""
 

@@ -53,7 +53,8 @@ def stream_writer(schema: StructType, overwrite: bool, options: Mapping[str, str
 def _publish(
     columns: Sequence[str], options: SinkOptions, name: str, batch: int, batches: "Iterator[RecordBatch]"
 ) -> Published:
-    from heliograph.pipeline.sink.publishing import Part, Publishing
+    from heliograph.pipeline.sink.part import Part
+    from heliograph.pipeline.sink.publishing import Publishing
     from heliograph.pipeline.sink.upstream import upstream
 
     part = Part(name, batch, _task().partitionId())

@@ -1,0 +1,32 @@
+"""What a task has to write."""
+
+from typing import NamedTuple
+
+
+class Part(NamedTuple):
+    """What a task is to write: a partition of a batch of a query or of a job."""
+
+    name: str
+    batch: int
+    partition: int
+
+    @property
+    def queue(self) -> str:
+        """Where the server keeps the token; at most 48 characters, as the server demands."""
+        return f"SPARK.{self.name}.{self.partition}"
+
+    @property
+    def prefix(self) -> str:
+        """What the ids of messages begin with; the row's number follows."""
+        return f"{self.name}/{self.batch}/{self.partition}/"
+
+    def row(self, number: int) -> str:
+        """A row, for people."""
+        return f"row {number} of partition {self.partition} in batch {self.batch}"
+
+    def message(self, first: int, number: int, *, single: bool) -> str:
+        """A message of the unit of work that begins with the row `first`, for people.
+
+        Its row is known if there is a `single` message for each.
+        """
+        return self.row(first + number) if single else f"message {number + 1} of those from {self.row(first)} on"

@@ -1,0 +1,93 @@
+"""Finding a stream: on a server's pages, or in the directory of its log."""
+
+import json
+import re
+import time
+from collections.abc import Callable
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import quote, urlsplit
+from zlib import crc32
+
+from heliograph.errors import Problem
+from heliograph.log.remote_stream_reader import RemoteStreamReader, Unreachable
+from heliograph.log.stream_index import UnknownStream
+from heliograph.log.stream_reader import StreamReader
+from heliograph.log.stream_span import StreamSource
+from heliograph.pipeline.source.options import SourceOptions
+
+PATIENCE = 60.0
+"""Seconds that a server may be away, once it has been there: long enough to be started again."""
+_PAUSE = 0.25
+_TIMEOUT = 30.0
+
+_T = TypeVar("_T")
+
+
+def stream_name(options: SourceOptions) -> str:
+    """The stream that is read. That of a topic filter has a name that follows from the filter."""
+    if options.stream:
+        return options.stream
+    words = re.sub(r"[^A-Za-z0-9]+", "-", options.topic).strip("-")[:40]
+    return (
+        f"topic-{words}-{crc32(options.topic.encode()):08x}" if words else f"topic-{crc32(options.topic.encode()):08x}"
+    )
+
+
+def open_stream(options: SourceOptions) -> StreamSource:
+    """A reader of the stream; a Problem says why there is none."""
+    name = stream_name(options)
+    if "://" in options.server:
+        return RemoteStreamReader(options.server, name)
+    directory = Path(options.server)
+    if not directory.is_dir():
+        raise Problem(f'server: expected a URL or the directory of a log, found "{options.server}", which is neither')
+    try:
+        return StreamReader(directory, name)
+    except UnknownStream:
+        if not options.topic:
+            raise
+        raise Problem(
+            f'topic "{options.topic}": there is no stream "{name}" in {directory}, and only a server can make one: '
+            "expected its URL as option server"
+        ) from None
+
+
+def make_stream(options: SourceOptions) -> None:
+    """Have the server make the stream of a topic filter, unless it has it. Nothing if a stream is named."""
+    if not options.topic or "://" not in options.server:
+        return
+    parts = urlsplit(options.server)
+    make = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    connection = make(parts.hostname or "", parts.port, timeout=_TIMEOUT)
+    path = f"{parts.path.rstrip('/')}/streams/{quote(stream_name(options), safe='')}"
+    try:
+        connection.request("PUT", path, json.dumps({"filter": options.topic}), {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        body = answer.read()
+    except (OSError, HTTPException) as error:
+        raise Unreachable(f"{options.server}: the server cannot be reached: {error}") from None
+    finally:
+        connection.close()
+    if answer.status not in {200, 201}:
+        raise Problem(f'topic "{options.topic}": {_error(body) or f"the server answers with status {answer.status}"}')
+
+
+def _error(body: bytes) -> str:
+    try:
+        return str(json.loads(body)["error"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def patiently(ask: Callable[[], _T]) -> _T:
+    """Ask a server that may be starting again just now; Unreachable if it stays away."""
+    give_up = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return ask()
+        except Unreachable:
+            if time.monotonic() > give_up:
+                raise
+        time.sleep(_PAUSE)

@@ -1,0 +1,53 @@
+"""Messages that a query should read and that are not there any more."""
+
+import logging
+
+from heliograph.errors import Problem
+from heliograph.pipeline.source.offsets import Offsets
+
+log = logging.getLogger(__name__)
+
+
+class DataLoss(Problem):
+    """Messages are gone before they were read."""
+
+
+def gone(stream: str, partition: int, offset: int, earliest: int) -> DataLoss:
+    """Retention was quicker than the query."""
+    return DataLoss(
+        f'stream "{stream}", partition {partition}: offsets {offset} to {earliest - 1} were deleted by retention '
+        f"before they were read; the earliest one left is {earliest}. Set failOnDataLoss to false to go on there, "
+        "and let the stream keep more (retention_bytes, retention_age)"
+    )
+
+
+def ahead(stream: str, partition: int, offset: int, latest: int) -> DataLoss:
+    """The stream is shorter than it was: it is not the same one."""
+    return DataLoss(
+        f'stream "{stream}", partition {partition}: expected offset {offset}, where reading goes on, but the stream '
+        f"ends at {latest}: the server's data was thrown away, or this is another server. Use a new "
+        "checkpointLocation, or set failOnDataLoss to false to begin with what there is"
+    )
+
+
+def readable_from(stream: str, start: Offsets, extents: list[tuple[int, int]], *, fail: bool) -> Offsets:
+    """Where each partition can be read from: `start`, or the earliest offset if that is not there and it may be lost.
+
+    A partition that is not in `start` is new, and read from its beginning.
+    """
+    found: Offsets = {}
+    for partition, (earliest, latest) in enumerate(extents):
+        offset = start.get(partition, 0)
+        if earliest <= offset <= latest:
+            found[partition] = offset
+            continue
+        lost = (
+            gone(stream, partition, offset, earliest) if offset < earliest else ahead(stream, partition, offset, latest)
+        )
+        if fail:
+            raise lost
+        log.warning("%s", lost)
+        found[partition] = earliest
+    if missing := sorted(start.keys() - found.keys()):
+        raise Problem(f'stream "{stream}": expected partitions {", ".join(map(str, missing))} as before, found none')
+    return found

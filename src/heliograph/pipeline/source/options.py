@@ -1,0 +1,125 @@
+"""What a user can say about a stream to read: the options of `format("heliograph")`."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from urllib.parse import urlsplit
+
+from heliograph.errors import Problem
+from heliograph.pipeline.source.positions import EARLIEST, LATEST, Position, position_of
+
+DEFAULT_SERVER = "http://127.0.0.1:8080"
+FORMATS = ("binary", "text")
+_NAMES = (
+    "server",
+    "stream",
+    "topic",
+    "startingOffsets",
+    "endingOffsets",
+    "maxMessagesPerTrigger",
+    "minPartitions",
+    "failOnDataLoss",
+    "format",
+)
+_BY_LOWER = {name.lower(): name for name in _NAMES}
+_ONLY = {"endingOffsets": ("batch", "read"), "maxMessagesPerTrigger": ("streaming", "readStream")}
+
+
+@dataclass(frozen=True)
+class SourceOptions:
+    """The options of one read."""
+
+    server: str = DEFAULT_SERVER
+    """URL of the server's pages, or the directory of its log."""
+    stream: str = ""
+    topic: str = ""
+    """A topic filter in place of the name of a stream."""
+    start: Position = LATEST
+    end: Position = LATEST
+    """Where a batch read ends; a streaming read never does."""
+    most: int | None = None
+    """Messages in a micro-batch."""
+    tasks: int = 1
+    """Into about as many parts a batch is cut at least, if it is worth it."""
+    fail_on_data_loss: bool = True
+    format: str = "binary"
+
+
+def source_options(options: Mapping[str, str], *, streaming: bool | None = None) -> SourceOptions:
+    """What these options say; a Problem for those that do not exist or do not fit.
+
+    `streaming` says what they are for; None if that is not known yet, and then it does not matter.
+    """
+    given = _named(options, streaming)
+    if bool(given.get("stream")) == bool(given.get("topic")):
+        found = "both" if given.get("stream") else "neither"
+        raise Problem(f'expected option "stream" (the name of one) or "topic" (a topic filter), found {found}')
+    default_start = LATEST if streaming else EARLIEST
+    start = position_of("startingOffsets", given["startingOffsets"]) if "startingOffsets" in given else default_start
+    end = position_of("endingOffsets", given["endingOffsets"]) if "endingOffsets" in given else LATEST
+    if streaming is False and start == LATEST:
+        raise Problem('startingOffsets: "latest" leaves nothing to read in a batch; expected an earlier place')
+    if end == EARLIEST:
+        raise Problem('endingOffsets: "earliest" leaves nothing to read; expected a later place')
+    return SourceOptions(
+        server=_server(given.get("server", DEFAULT_SERVER)),
+        stream=given.get("stream", ""),
+        topic=given.get("topic", ""),
+        start=start,
+        end=end,
+        most=_number("maxMessagesPerTrigger", given),
+        tasks=_number("minPartitions", given) or os.cpu_count() or 1,
+        fail_on_data_loss=_choice("failOnDataLoss", given, ("true", "false")) == "true",
+        format=_choice("format", given, FORMATS),
+    )
+
+
+def _named(options: Mapping[str, str], streaming: bool | None) -> dict[str, str]:
+    """The options under their proper names. Spark does not care about upper and lower case."""
+    found: dict[str, str] = {}
+    for key, value in options.items():
+        name = _BY_LOWER.get(key.lower())
+        if name is None:
+            raise Problem(f'unknown option "{key}"{_suggestion(key)}; options are: {", ".join(_NAMES)}')
+        if streaming is not None and name in _ONLY and (_ONLY[name][0] == "streaming") != streaming:
+            kind, call = _ONLY[name]
+            raise Problem(f'option "{name}" is for {kind} reads (spark.{call}), found in one of the other kind')
+        found[name] = value
+    return found
+
+
+def _suggestion(key: str) -> str:
+    if key.lower() == "path":
+        return ', which is what load("...") means: expected load() without a path, and option "stream"'
+    near = get_close_matches(key.lower(), _BY_LOWER, n=1)
+    return f', did you mean "{_BY_LOWER[near[0]]}"?' if near else ""
+
+
+def _server(text: str) -> str:
+    if "://" not in text:
+        return text
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise Problem(
+            f"server: expected the URL of the server's pages, as in {DEFAULT_SERVER}, or the directory of its log, "
+            f'found "{text}"'
+        )
+    return text
+
+
+def _number(name: str, given: Mapping[str, str]) -> int | None:
+    text = given.get(name)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise Problem(f'{name}: expected a whole number of at least 1, found "{text}"')
+    return int(text)
+
+
+def _choice(name: str, given: Mapping[str, str], choices: tuple[str, ...]) -> str:
+    """One of some words, the first unless said."""
+    text = given.get(name, choices[0])
+    if text.lower() not in choices:
+        raise Problem(f'{name}: expected {" or ".join(choices)}, found "{text}"')
+    return text.lower()

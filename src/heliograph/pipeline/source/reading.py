@@ -1,0 +1,179 @@
+"""The reading half of `format("heliograph")`, as Spark asks for it.
+
+Theory of operation
+1. A batch, or a micro-batch, is a range of offsets in each partition of the stream. Its end is fixed on the driver
+   before anything is read, so that whatever is run again reads the same messages.
+2. A range is cut into pieces, one for each task; tasks read the log themselves, from the server's pages or from its
+   files, and decode it where they run.
+3. Spark makes readers several times, in several processes, and throws most of them away. So nothing is opened before it
+   is needed, and nothing depends on `commit`, which Spark calls late or never.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, Filter, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+from pyspark.sql.types import StructType
+
+from heliograph.errors import Problem
+from heliograph.log.stream_span import StreamSource
+from heliograph.pipeline.source.access import make_stream, open_stream, patiently, stream_name
+from heliograph.pipeline.source.data_loss import readable_from
+from heliograph.pipeline.source.filters import Wanted, take_filters
+from heliograph.pipeline.source.offsets import Offsets, Piece, admitted, cut, offset_json, offsets_in
+from heliograph.pipeline.source.options import SourceOptions, source_options
+from heliograph.pipeline.source.piece_reading import read_piece
+from heliograph.pipeline.source.schema import arrow_schema, check_schema, stream_schema
+
+
+def source_schema(options: Mapping[str, str]) -> StructType:
+    """The columns of a stream."""
+    return stream_schema(source_options(options).format)
+
+
+def batch_reader(schema: StructType, options: Mapping[str, str]) -> "StreamBatchReader":
+    """Reads a range of a stream once."""
+    return StreamBatchReader(source_options(options, streaming=False), schema)
+
+
+def stream_reader(schema: StructType, options: Mapping[str, str]) -> "StreamMicroBatchReader":
+    """Reads a stream in micro-batches, for ever."""
+    return StreamMicroBatchReader(source_options(options, streaming=True), schema)
+
+
+class PiecePartition(InputPartition):
+    """A piece of a stream, for one task."""
+
+    def __init__(self, piece: Piece) -> None:
+        super().__init__(piece)
+
+
+class StreamBatchReader(DataSourceReader):
+    """Offsets or times from one to another, with filters on topic and time."""
+
+    def __init__(self, options: SourceOptions, schema: StructType) -> None:
+        check_schema(schema, options.format)
+        self._options = options
+        self._schema = schema
+        self._wanted = Wanted()
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
+        """Keep what can be done here; the rest is Spark's."""
+        self._wanted, rest = take_filters(filters)
+        return rest
+
+    def partitions(self) -> list[InputPartition]:
+        """Find out where the range begins and ends, and cut it."""
+        make_stream(self._options)
+        with open_stream(self._options) as reader:
+            start, end = self._range(reader)
+        return [PiecePartition(piece) for piece in cut(start, end, self._options.tasks)]
+
+    def _range(self, reader: StreamSource) -> tuple[Offsets, Offsets]:
+        options, wanted = self._options, self._wanted
+        start, end = options.start.resolve(reader), options.end.resolve(reader)
+        extents = reader.extents()
+        for partition, (_, latest) in enumerate(extents):
+            if end[partition] > latest:
+                raise Problem(
+                    f'endingOffsets: stream "{reader.name}", partition {partition}, ends at {latest}, '
+                    f"found {end[partition]}"
+                )
+        if wanted.since:
+            start = {p: max(offset, reader.offset_at(p, wanted.since)) for p, offset in start.items()}
+        if wanted.is_before:
+            end = {p: min(offset, reader.offset_at(p, wanted.before)) for p, offset in end.items()}
+        return readable_from(reader.name, start, extents, fail=options.fail_on_data_loss), end
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of one piece."""
+        if partition.value is None:  # there was nothing to read, and Spark wants a task
+            return iter(())
+        return read_piece(self._options, arrow_schema(self._schema), self._wanted, partition.value)
+
+
+class StreamMicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """A stream from an offset on. Filters are not handed to streaming sources."""
+
+    def __init__(self, options: SourceOptions, schema: StructType) -> None:
+        check_schema(schema, options.format)
+        self._options = options
+        self._schema = schema
+        self._name = stream_name(options)
+        self._opened: StreamSource | None = None
+        self._latest: list[tuple[int, int]] | None = None
+        """What the stream was like when it was last looked at."""
+        self._target: Offsets | None = None
+        """Where a query ends that reads what is available now."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_opened": None}
+
+    def _reader(self) -> StreamSource:
+        if self._opened is None:
+            make_stream(self._options)
+            self._opened = open_stream(self._options)
+        return self._opened
+
+    def _extents(self) -> list[tuple[int, int]]:
+        """The first and the next offset of each partition. A server that was there may be away for a while."""
+        reader = self._reader()
+        self._latest = patiently(reader.extents)
+        return self._latest
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        """Where a query begins that has no checkpoint yet."""
+        return self._json(self._options.start.resolve(self._reader()))
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+        """What `maxMessagesPerTrigger` says."""
+        return ReadAllAvailable() if self._options.most is None else ReadMaxRows(self._options.most)
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        """Where the next micro-batch ends."""
+        extents = self._extents()
+        before = offsets_in(start, self._name)
+        first = readable_from(self._name, before, extents, fail=self._options.fail_on_data_loss)
+        latest = {partition: latest for partition, (_, latest) in enumerate(extents)}
+        if self._target is not None:
+            latest = {p: max(first[p], min(offset, self._target.get(p, 0))) for p, offset in latest.items()}
+        end = admitted(first, latest, limit.max_rows if isinstance(limit, ReadMaxRows) else None)
+        # What is the same must look the same: Spark compares the text.
+        return start if end == before else self._json(end)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        """Note where the stream ends now."""
+        self._target = {partition: latest for partition, (_, latest) in enumerate(self._extents())}
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
+        """Where the stream ends, for the progress that Spark reports: what is behind a batch is the lag."""
+        if self._latest is None:
+            return None
+        return self._json({partition: latest for partition, (_, latest) in enumerate(self._latest)})
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        """Cut a micro-batch, in the same way each time."""
+        first, last = offsets_in(start, self._name), offsets_in(end, self._name)
+        for partition, offset in last.items():
+            if first.get(partition, 0) > offset:
+                first[partition] = 0  # the stream has begun anew, and failOnDataLoss allows that
+        return [PiecePartition(piece) for piece in cut(first, last, int(end["tasks"]))]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of one piece."""
+        return read_piece(self._options, arrow_schema(self._schema), Wanted(), partition.value)
+
+    def stop(self) -> None:
+        """Let go of files and connections."""
+        if self._opened is not None:
+            self._opened.close()
+
+    def _json(self, offsets: Offsets) -> dict[str, Any]:
+        return offset_json(self._name, offsets, self._options.tasks)

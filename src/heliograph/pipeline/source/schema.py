@@ -1,0 +1,67 @@
+"""The columns that a stream has in Spark."""
+
+from difflib import get_close_matches
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    DataType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from heliograph.errors import Problem
+
+_TEXT = StringType()
+_ALWAYS: dict[str, DataType] = {
+    "stream": _TEXT,
+    "partition": IntegerType(),
+    "offset": LongType(),
+    "timestamp": TimestampType(),
+    "topic": _TEXT,
+    "payload": BinaryType(),
+    "qos": IntegerType(),
+    "retain": BooleanType(),
+}
+_SOMETIMES: dict[str, DataType] = {
+    "content_type": _TEXT,
+    "correlation": BinaryType(),
+    "reply_to": _TEXT,
+    "properties": MapType(_TEXT, _TEXT),
+}
+
+
+def stream_schema(payload_format: str) -> StructType:
+    """All columns; `payload_format` is "binary" or "text"."""
+    fields = [StructField(name, kind, nullable=False) for name, kind in _ALWAYS.items()]
+    fields += [StructField(name, kind) for name, kind in _SOMETIMES.items()]
+    fields.append(StructField("message_id", _TEXT, nullable=False))
+    if payload_format == "text":
+        fields[5] = StructField("payload", _TEXT, nullable=False)
+    return StructType(fields)
+
+
+def check_schema(wanted: StructType, payload_format: str) -> None:
+    """Whether a user's own schema has only columns that there are: any of them, in any order."""
+    there = {field.name: field.dataType for field in stream_schema(payload_format).fields}
+    for field in wanted.fields:
+        kind = there.get(field.name)
+        if kind is None:
+            near = get_close_matches(field.name, there, n=1)
+            suggestion = f', did you mean "{near[0]}"?' if near else ""
+            raise Problem(f'unknown column "{field.name}"{suggestion}; columns are: {", ".join(there)}')
+        if kind.simpleString() != field.dataType.simpleString():
+            found = field.dataType.simpleString()
+            raise Problem(f'column "{field.name}": expected type {kind.simpleString()}, found {found}')
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """The same as Spark wants it of its Python workers."""
+    return to_arrow_schema(schema, timezone="UTC")
