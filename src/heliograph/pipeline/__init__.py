@@ -13,7 +13,7 @@ __all__ = ["register"]
 
 
 def register(spark: "SparkSession") -> None:
-    """Make `format("heliograph")` and `format("mqtt")` known in a session that somebody else built, a notebook's say."""
+    """Make `format("heliograph")` and `format("mqtt")` known in a session that somebody else built, a notebook say."""
     from heliograph.pipeline.data_source import SOURCES  # noqa: PLC0415 - Spark is not needed to import this room
 
     for source in SOURCES:
