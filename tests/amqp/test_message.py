@@ -2,6 +2,7 @@
 
 import random
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,11 +11,11 @@ from hypothesis import strategies as st
 from amqp.strategies import messages, quick
 from heliograph.amqp.encoding import encode
 from heliograph.amqp.errors import ProtocolError
-from heliograph.amqp.glance import Glance, glance, with_header
+from heliograph.amqp.glance import Glance, glance, glances, with_header
 from heliograph.amqp.message import Data, Message, Sequence, Value, coordination, decode_message, encode_message
 from heliograph.amqp.performatives import Declare, Discharge
 from heliograph.amqp.sections import Header
-from heliograph.amqp.values import Described, Symbol, Timestamp, ULong
+from heliograph.amqp.values import Described, Symbol, Timestamp, UInt, ULong
 
 
 def test_known_bytes():
@@ -101,6 +102,30 @@ def test_a_glance_sees_what_is_in_the_message(message, deliver_at, delay):
     )
     header = Header(message.durable, message.priority, message.ttl, message.first_acquirer, message.delivery_count)
     assert payload[: seen.body_at] == (b"" if header == Header() else header.encoded())
+
+
+variants = st.lists(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "message_id": st.none() | st.text(max_size=5) | st.binary(max_size=5) | st.integers(0, 300).map(ULong),
+            "absolute_expiry_time": st.none() | st.just(Timestamp(5)),
+            "creation_time": st.none() | st.integers(1, 1 << 50).map(Timestamp),
+            "correlation_id": st.none() | st.text(max_size=3),
+            "priority": st.sampled_from([4, 5]),
+            "group_sequence": st.none() | st.just(UInt(1)),
+            "body": st.binary(max_size=300).map(Data),
+        },
+    ),
+    max_size=12,
+)
+
+
+@quick
+@given(messages, variants)
+def test_a_run_at_a_glance_is_each_of_it_at_a_glance(message, changes):
+    run = [encode_message(replace(message, **changed)) for changed in changes]
+    assert list(glances(run)) == [glance(payload) for payload in run]
 
 
 @quick

@@ -1,6 +1,7 @@
 """What a broker needs to know of a message, without decoding it."""
 
 import struct
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from heliograph.amqp.decoding import decode
@@ -22,16 +23,20 @@ class Glance(NamedTuple):
     expires: int  # absolute, from the properties
 
 
-_HEADER, _ANNOTATIONS, _PROPERTIES = b"\x00\x53\x70", (b"\x00\x53\x71", b"\x00\x53\x72"), b"\x00\x53\x73"
+_HEADER, _ANNOTATIONS = b"\x00\x53\x70", (b"\x00\x53\x71", b"\x00\x53\x72")
 _SECTIONS: Final = tuple(bytes((0, 0x53, code)) for code in range(0x70, 0x79))
 _LONG_DESCRIPTORS: Final = (b"\x00\x80", b"\x00\xa3", b"\x00\xb3")  # legal, though nobody is known to send them
 _SHORT_HEADER: Final = b"\x00\x53\x70\xc0"
 _SHORT_ANNOTATIONS: Final = (b"\x00\x53\x71\xc1", b"\x00\x53\x72\xc1")
 _SHORT_PROPERTIES: Final = b"\x00\x53\x73\xc0"
+_LONG_PROPERTIES: Final = b"\x00\x53\x73\xd0"
 _DELAYED: Final = b"x-opt-delivery-"
 _NEAR: Final = 1024  # how far behind the header the annotation is looked for before any section is decoded
 _EXPIRY_FIELD: Final = 8
 _REMEMBERED: Final = 1024
+_IDENTIFIERS: Final = (b"\xa1", b"\x40")
+_RUN: Final = 3  # fewer messages are not worth it to look what they have in common
+_ATTEMPTS: Final = 4  # if messages of a run are all different, that is found out soon
 
 _uint = struct.Struct(">I").unpack_from
 _time = struct.Struct(">q").unpack_from
@@ -53,11 +58,52 @@ def glance(payload: bytes) -> Glance:
     plain = _plain.get(head)
     if plain is None:
         plain = _learn(head)
-    deliver_at, delay = _delays(payload, end) if payload.find(_DELAYED, end, end + _NEAR) >= 0 else (0, 0)
-    expires = _expiry(payload, end)
+    at = _annotations_end(payload, end)
+    deliver_at, delay = _delays(payload, end) if payload.find(_DELAYED, end, min(at, end + _NEAR)) >= 0 else (0, 0)
+    expires = _expiry(payload, at)
     if deliver_at or delay or expires:
         return plain._replace(deliver_at=deliver_at, delay=delay, expires=expires)
     return plain
+
+
+def glances(payloads: Sequence[bytes]) -> Iterator[Glance]:
+    """Look at a run of messages, as `glance` does at each.
+
+    Messages of one sender mostly differ in their identifiers, times and bodies only. Where everything else has the
+    bytes of one before, it is not looked at again.
+    """
+    if len(payloads) < _RUN:
+        yield from map(glance, payloads)
+        return
+    opening, fields, plain, attempts = b"", b"", _plain[b""], _ATTEMPTS
+    for payload in payloads:
+        if opening and payload.startswith(opening):
+            at = len(opening) + 2
+            # The first field is the identifier: a short text, or nothing.
+            code = payload[at : at + 1]
+            at = at + 2 + payload[at + 1] if code == b"\xa1" and len(payload) > at + 1 else at + 1
+            if payload.startswith(fields, at) and code in _IDENTIFIERS:
+                yield plain
+                continue
+        seen = glance(payload)
+        yield seen
+        if attempts and not (seen.deliver_at or seen.delay or seen.expires):
+            attempts -= 1
+            plain, (opening, fields) = seen, _alike(payload, seen.body_at)
+
+
+def _alike(payload: bytes, at: int) -> tuple[bytes, bytes]:
+    """What messages like this one begin with, up to their properties, and the fields between identifier and time.
+
+    Of a message with an unusual shape, nothing. `at` is where the header ends.
+    """
+    at = _annotations_end(payload, at)
+    first = at + 6
+    end = _field_at(payload, at, _EXPIRY_FIELD + 1)
+    if not end or not payload.startswith(_SHORT_PROPERTIES, at) or not payload.startswith(_IDENTIFIERS, first):
+        return b"", b""
+    start = first + 2 + payload[first + 1] if payload[first] == 0xA1 else first + 1
+    return payload[: at + 4], payload[start:end]
 
 
 def with_header(payload: bytes, *, delivery_count: int, ttl: int | None = None) -> bytes:
@@ -139,24 +185,44 @@ def _whole(value: object) -> int:
     return int(value) if isinstance(value, int) and value > 0 else 0
 
 
-def _expiry(payload: bytes, at: int) -> int:
-    """The absolute expiry time in the properties; the fields before it are stepped over."""
+def _annotations_end(payload: bytes, at: int) -> int:
+    """Where the annotations end that begin here, if any do."""
     try:
         while payload.startswith(_ANNOTATIONS, at):
             short = payload.startswith(_SHORT_ANNOTATIONS, at)
             at = at + 5 + payload[at + 4] if short else _end_of_compound(payload, at + 3)
+    except IndexError:
+        raise DecodeError("a section of the message is cut off") from None
+    return at
+
+
+def _expiry(payload: bytes, at: int) -> int:
+    """The absolute expiry time in the properties, if they begin here."""
+    at = _field_at(payload, at, _EXPIRY_FIELD)
+    try:
+        return int(_time(payload, at + 1)[0]) if at and payload[at] == 0x83 else 0
+    except (IndexError, struct.error):
+        raise DecodeError("the properties of the message are cut off") from None
+
+
+def _field_at(payload: bytes, at: int, number: int) -> int:
+    """Where the field of this number begins in the properties that begin here; 0 if they do not have it.
+
+    The fields before it are stepped over.
+    """
+    try:
         if payload.startswith(_SHORT_PROPERTIES, at):
             count = payload[at + 5]
             at += 6
-        elif payload.startswith(_PROPERTIES + b"\xd0", at):
+        elif payload.startswith(_LONG_PROPERTIES, at):
             count = _uint(payload, at + 8)[0]
             at += 12
         else:
             return 0
-        if count <= _EXPIRY_FIELD:
+        if count <= number:
             return 0
         widths = _WIDTHS
-        for _ in range(_EXPIRY_FIELD):
+        for _ in range(number):
             width = widths[payload[at]]
             if width == _SHORT_VARIABLE:
                 at += 2 + payload[at + 1]
@@ -164,9 +230,9 @@ def _expiry(payload: bytes, at: int) -> int:
                 at += 5 + _uint(payload, at + 1)[0]
             else:
                 at += width
-        return int(_time(payload, at + 1)[0]) if payload[at] == 0x83 else 0
     except (IndexError, struct.error):
         raise DecodeError("the properties of the message are cut off") from None
+    return at
 
 
 _SHORT_VARIABLE, _LONG_VARIABLE = 0, -1

@@ -11,6 +11,7 @@ from struct import error as StructError  # noqa: N812 - it is a class
 from typing import Any, NamedTuple
 
 from heliograph.amqp import ProtocolError
+from heliograph.amqp.decoding import decode
 from heliograph.amqp.encoding import encode
 from heliograph.amqp.message import Data, Sequence, Value
 from heliograph.amqp.values import Symbol
@@ -72,10 +73,12 @@ class Glance(NamedTuple):
     """A text, in UTF-8; empty if there is none."""
     text: bool
     """Whether it is a text message; otherwise it has bytes."""
-    has_properties: bool
-    """Whether the application has set properties."""
+    own: bytes
+    """The properties that the application has set, for `own_properties`; empty if there are none."""
     at: int
     """Where the front ends, for `Readdressing`."""
+    body: int
+    """Where the text or the bytes begin, which are all that follows."""
 
 
 def glances(payloads: Iterable[bytes]) -> Iterator[Glance | None]:
@@ -103,16 +106,19 @@ def glances(payloads: Iterable[bytes]) -> Iterator[Glance | None]:
                 yield None
                 continue
             end = at + 5 + payload[at + 4]
-            has_properties = payload[end + 2] == 0x74
-            if has_properties:
-                end = _end_of_map(payload, end + 3)
+            own = b""
+            if payload[end + 2] == 0x74:
+                start = end + 3
+                end = _end_of_map(payload, start)
+                own = payload[start:end]
             text, width = _BODIES[payload[end : end + 4]]
             size = payload[end + 4] if width == 1 else _length(payload, end + 4)[0]
         except (IndexError, KeyError, StructError):
             yield None
             continue
-        if end + 4 + width + size == len(payload):
-            yield _glance((persistent, priority, failed, message_id, text, has_properties, at))
+        body = end + 4 + width
+        if body + size == len(payload):
+            yield _glance((persistent, priority, failed, message_id, text, own, at, body))
         else:
             yield None
 
@@ -122,6 +128,17 @@ def _end_of_map(payload: bytes, at: int) -> int:
     if payload[at] == 0xC1:
         return at + 2 + payload[at + 1]
     return at + 5 + _length(payload, at + 1)[0] if payload[at] == 0xD1 else at
+
+
+def own_properties(own: bytes) -> dict[str, Any]:
+    """What the application has set, as a `Glance` has it."""
+    try:
+        found, end = decode(own)
+    except ProtocolError as error:
+        raise MessageFormat(f"a message came that cannot be read: {error}") from error
+    if type(found) is not dict or end != len(own):
+        raise MessageFormat("a message came that cannot be read: its properties are no map")
+    return found
 
 
 # The class method of a NamedTuple is a Python function; this is the same without it.
@@ -145,13 +162,15 @@ class Readdressing:
     once.
     """
 
-    __slots__ = ("_front", "_more", "_new", "_new_front", "_old", "_place", "_to_kind")
+    __slots__ = ("_front", "_kind", "_more", "_new", "_new_front", "_old", "_place", "_plain", "_to_kind")
 
     def __init__(self, to: str, to_kind: int = Queue.jms_type) -> None:
         self._place = writing.text_of(to)
         self._to_kind = to_kind
         self._front = b""
-        self._new_front = _plain_front(b"", to_kind)
+        self._new_front = b""
+        self._plain = False  # a front that is empty does not say of what kind the message is
+        self._kind: int | None = None
         # User and destination, as they were and as they shall be; to begin with, there was none of either.
         self._old = b"\x40\x40"
         self._new = b"\x40" + self._place
@@ -162,20 +181,53 @@ class Readdressing:
 
         None if more than that has to be done: it has failed deliveries, or annotations that must not be passed on.
         """
-        front = payload[:at]
-        if front != self._front:
-            self._front, self._new_front = front, _plain_front(front, self._to_kind)
-        new_front = self._new_front
-        user = at + 7 if payload[at + 6] == 0x40 else at + 8 + payload[at + 7]
-        if new_front is None or payload[at + 5] < 3:
-            return None
-        if not payload.startswith(self._old, user) and not self._look(payload, user):
-            return None
+        user = self._user(payload, at)
         size = payload[at + 4] + self._more
-        if size > 255:
+        if not user or size > 255:
             return None
         rest = payload[user + len(self._old) :]
-        return b"".join((new_front, _HEADS[size], payload[at + 5 : user], self._new, rest))
+        return b"".join((self._new_front, _HEADS[size], payload[at + 5 : user], self._new, rest))
+
+    def with_body(self, payload: bytes, seen: Glance, body: bytes, created: int) -> bytes | None:
+        """The message with its new address, another body, and the time (milliseconds since 1970) when it got that.
+
+        The body of a text is in UTF-8. None if more than that has to be done, as above, or if it has what `write` is to
+        write anew: somebody who wants replies, or a time to expire.
+        """
+        _, _, _, _, text, own, at, _ = seen
+        user = self._user(payload, at)
+        size = payload[at + 4] + self._more
+        if not user or size > 255 or self._kind != (writing.TEXT if text else writing.BYTES):
+            return None
+        rest = user + len(self._old)
+        time = rest + 6 if payload.startswith(_ONLY_TIME, rest) else _time_of(payload, rest)
+        if not time or not 10 <= payload[at + 5] <= 12:
+            return None
+        end = at + 5 + payload[at + 4]
+        return b"".join(
+            (
+                self._new_front,
+                _HEADS[size],
+                payload[at + 5 : user],
+                self._new,
+                payload[rest:time],
+                _timestamp(0x83, created),
+                payload[time + 9 : end + 3 + len(own) if own else end],
+                beginning_of(len(body), text),
+                body,
+            )
+        )
+
+    def _user(self, payload: bytes, at: int) -> int:
+        """Where the user stands, behind the identifier; 0 if the message cannot go on as it is."""
+        front = payload[:at]
+        if front != self._front:
+            plain, self._kind = _plain_front(front, self._to_kind)
+            self._front, self._new_front, self._plain = front, plain or b"", plain is not None
+        user = at + 7 if payload[at + 6] == 0x40 else at + 8 + payload[at + 7]
+        if not self._plain or payload[at + 5] < 3:
+            return 0
+        return user if payload.startswith(self._old, user) or self._look(payload, user) else 0
 
     def _look(self, payload: bytes, user: int) -> bool:
         """See where the destination is; False if it has an unusual form."""
@@ -193,18 +245,39 @@ class Readdressing:
 
 
 _SHORT = frozenset({0x40, 0xA0, 0xA1})
+# What follows the destination in most messages: nothing, and the time when it was made.
+_ONLY_TIME = b"\x40" * 6 + b"\x83"
+_timestamp = Struct(">Bq").pack
+
+
+def _time_of(payload: bytes, at: int) -> int:
+    """Where the time is when a message was made, if only a correlation id and a content type are before it; else 0.
+
+    `at` is behind the destination.
+    """
+    if not payload.startswith(b"\x40\x40", at):
+        return 0
+    at += 2
+    for code in (0xA1, 0xA3):
+        if payload[at] == code:
+            at += 2 + payload[at + 1]
+        elif payload[at] == 0x40:
+            at += 1
+        else:
+            return 0
+    return at + 2 if payload.startswith(b"\x40\x40\x83", at) else 0
 
 
 @lru_cache(1024)
-def _plain_front(data: bytes, to_kind: int) -> bytes | None:
-    """The front for another kind of destination, if it has nothing that must not be passed on."""
+def _plain_front(data: bytes, to_kind: int) -> tuple[bytes | None, int | None]:
+    """The front for another kind of destination, if it has nothing that must not be passed on; the message's kind."""
     persistent, priority, failed, annotations = reading.front(data)
     others = set(annotations) - {writing.MSG_TYPE, writing.DEST}
     kind = annotations.get(writing.MSG_TYPE)
     plain = writing.header_of(persistent, priority, None)
     if failed or others or kind is None or not data.startswith(plain + b"\x00\x53\x72"):
-        return None
-    return plain + writing.annotations_of(kind, to_kind, None, {})
+        return None, kind
+    return plain + writing.annotations_of(kind, to_kind, None, {}), kind
 
 
 def read(payload: bytes) -> Read:

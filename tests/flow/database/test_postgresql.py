@@ -186,3 +186,44 @@ def test_an_embedded_database_cannot_be_coordinated(tmp_path):
 def test_long_names_stay_apart():
     assert owner_name("f" * 200, "0") != owner_name("f" * 200, "1")
     assert len(owner_name("f" * 200, "0")) < 120
+
+
+# Without care
+
+
+@pytest.mark.usefixtures("items")
+def test_without_care_a_statement_that_fails_spoils_the_unit_of_work(databases, other):
+    databases.take_care(False)
+    insert = "INSERT INTO items VALUES (?, ?)"
+    databases.change("stock", insert, [1, "a"])
+    with pytest.raises(DatabaseError, match="duplicate key"):
+        databases.change("stock", insert, [1, "a"])
+    assert databases.spoilt
+    for end in (databases.commit, databases.rollback):  # as ESQL does
+        with pytest.raises(DatabaseError, match="has failed"):
+            end("stock")
+    with pytest.raises(DatabaseError, match="has failed"):
+        databases.commit_all()
+    databases.rollback_all()
+    assert not databases.spoilt
+    databases.take_care(True)
+    databases.change("stock", insert, [1, "a"])
+    with pytest.raises(DatabaseError, match="duplicate key"):
+        databases.change("stock", insert, [1, "a"])
+    databases.commit_all()
+    assert other.query("stock", "SELECT * FROM items", ()).rows == [[1, "a"]]
+
+
+@pytest.mark.usefixtures("items")
+def test_a_unit_of_work_that_was_ended_on_the_way_is_not_spoilt(databases):
+    databases.take_care(False)
+    insert = "INSERT INTO items VALUES (?, ?)"
+    databases.change("stock", insert, [1, "a"])
+    databases.commit("stock")
+    databases.take_care(False)  # what is committed would be done again
+    databases.change("stock", insert, [2, "b"])
+    with pytest.raises(DatabaseError, match="duplicate key"):
+        databases.change("stock", insert, [1, "a"])
+    assert not databases.spoilt
+    databases.commit_all()
+    assert databases.query("stock", "SELECT count(*) FROM items", ()).rows == [[2]]

@@ -31,4 +31,4 @@ def test_trees_that_nobody_has_any_more_are_still_collected() -> None:
 def test_what_was_there_before_is_not_looked_at_again() -> None:
     collect_seldom()
     assert gc.get_freeze_count() > 0
-    assert gc.get_threshold()[0] > 10_000
+    assert gc.get_threshold()[1] > 10  # nor what a batch keeps alive

@@ -101,6 +101,15 @@ def test_changed_properties_and_mqmd_go_to_the_envelope() -> None:
     assert write_message(root, CATALOGUE) == replace(envelope, topic="a/b", correlation_id=b"m")
 
 
+def test_another_body_keeps_all_that_the_envelope_says() -> None:
+    envelope = Envelope(b"<a/>", "MQSTR", message_id=b"m", group_id=b"g", sequence=3, mqmd={"Report": 5})
+    root = parse_message(envelope, CATALOGUE, XML)
+    part_named(root, "XML").ensure("a").set_value("x")
+    assert write_message(root, CATALOGUE) == replace(envelope, body=b"<a>x</a>")
+    part_named(root, "Properties").ensure("Topic").set_value("t")
+    assert write_message(root, CATALOGUE) == replace(envelope, body=b"<a>x</a>", topic="t")
+
+
 def test_a_header_chooses_what_follows() -> None:
     text = Text(1208, 273)
     mcd = {"Msd": "mrm", "Set": "S", "Type": "M", "Fmt": "CWF1"}

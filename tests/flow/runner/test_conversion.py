@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.client import encoded
+from heliograph.client.problems import MessageFormat
 from heliograph.flow.engine.effects import DeadLetter, Publish, Put
 from heliograph.flow.envelope import Envelope
 from heliograph.flow.runner.conversion import ServerEnvelope, payload_of
@@ -74,6 +75,57 @@ def test_passing_a_message_on_changes_nothing_but_where_it_goes(envelope):
     assert after.to == "queue://OUT"
     known = encoded.read(sent(envelope, "IN"))
     assert after == known._replace(to="queue://OUT", created=after.created, expires=after.expires)
+
+
+bodies = st.one_of(st.binary(max_size=600), st.text(max_size=300).map(str.encode))
+
+
+@settings(max_examples=150)
+@given(envelopes, bodies)
+def test_another_body_changes_nothing_else(envelope, body):
+    came = arrived(sent(envelope, "IN"))
+    changed = came.with_body(body, came.format)
+    written = Envelope.with_body(arrived(sent(envelope, "IN")), body, came.format)
+    assert encoded.read(sent(changed, "OUT")) == encoded.read(sent(written, "OUT"))
+    assert pickle.loads(pickle.dumps(changed)) == written
+    assert replace(changed, priority=3).body == body
+    for field in fields(Envelope):
+        assert getattr(changed, field.name) == getattr(written, field.name), field.name
+
+
+@pytest.mark.parametrize("size", [0, 10, 255, 256, 70000])
+@pytest.mark.parametrize("text", [True, False])
+def test_a_message_with_another_body_is_sent_without_being_read(size, text):
+    payload = encoded.write(
+        b"<a/>" * 100,
+        to="queue://IN",
+        text=text,
+        message_id="ID:1",
+        user_id=b"me",
+        correlation_id="ID:0",
+        content_type="text/xml",
+        created=NOW - 5000,
+        properties={"JMS_IBM_Encoding": 273},
+        group_id="G",
+        group_sequence=3,
+    )
+    envelope = arrived(payload)
+    body = b"x" * size
+    changed = envelope.with_body(body, envelope.format)
+    assert (changed.ccsid, changed.encoding, changed.properties) == (1208, 273, {})
+    assert encoded.read(sent(changed, "OUT")) == encoded.read(payload)._replace(
+        to="queue://OUT", body=body, created=NOW
+    )
+    with pytest.raises(AttributeError):
+        object.__getattribute__(envelope, "correlation_id")
+
+
+def test_properties_that_are_none_make_a_message_unreadable():
+    payload = encoded.write(b"x", to="queue://IN", properties={"a": 1})
+    broken = payload.replace(b"\xa1\x01a", b"\x3f\x01a")
+    assert broken != payload
+    with pytest.raises(MessageFormat):
+        _ = arrived(broken).body
 
 
 @settings(max_examples=60)

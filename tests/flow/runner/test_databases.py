@@ -90,6 +90,34 @@ def test_a_database_error_fails_the_message(flow, desk, stock):
     assert stock.numbers() == [1, 2]
 
 
+# What a flow does itself when a statement fails
+
+GOES_ON = """
+CREATE DATABASE MODULE Note
+    CREATE FUNCTION Main() RETURNS BOOLEAN BEGIN
+        DECLARE n INTEGER CAST(Body.n AS INTEGER);
+        INSERT INTO Database.notes (number) VALUES (n);
+        INSERT INTO Database.notes (number) VALUES (n);
+        IF SQLCODE = 0 THEN THROW USER EXCEPTION MESSAGE 2951 VALUES('it is there twice'); END IF;
+        INSERT INTO Database.notes (number) VALUES (1000 + n);
+        RETURN TRUE;
+    END;
+END MODULE;
+"""
+STRAIGHT_ON = "in.out -> note\nnote.out -> out"
+
+
+def test_a_flow_that_goes_on_after_an_error_keeps_what_it_did_before(flow, desk, stock):
+    nodes = NODES.replace("data_source: stock", "data_source: stock, throw_database_errors: no").replace(
+        "check: {type: Filter, esql: note.esql, module: Check}\n", ""
+    )
+    sent = [f"<n>{2 * number}</n>" for number in range(60)]
+    desk.put("IN", *sent)
+    with flow(nodes, STRAIGHT_ON, stock.settings, files={"note.esql": GOES_ON}):
+        assert desk.bodies("OUT", len(sent)) == sent
+    assert stock.numbers() == [*range(0, 120, 2), *range(1000, 1120, 2)]
+
+
 # Coordinated
 
 

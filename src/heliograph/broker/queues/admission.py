@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from heliograph.amqp.glance import glance
+from heliograph.amqp.glance import glances
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, Entry
 from heliograph.broker.queues.refusal import Refusal
@@ -44,8 +44,8 @@ def _entries(queue: "Queue", messages: Sequence[bytes], queues: "Queues") -> lis
     definition, keeps, now = queue.definition, queue.keeps, queues.now()
     longest_life = definition.max_ttl
     entries = []
-    for payload in messages:
-        durable, priority, ttl, _, body_at, deliver_at, delay, expires = glance(payload)
+    for payload, seen in zip(messages, glances(messages), strict=True):
+        durable, priority, ttl, _, body_at, deliver_at, delay, expires = seen
         if not body_at:  # no header: the queue's defaults count
             durable, priority = definition.default_persistence, definition.default_priority or priority
         if delay:

@@ -12,6 +12,7 @@ LOST = ("08", "57P")
 NOT_SUPPORTED = "HYC00"
 WRONG_PARAMETERS = "07002"
 WARNING = "01000"
+SPOILT = "25P02"
 
 
 class Connection(Protocol):
@@ -19,6 +20,11 @@ class Connection(Protocol):
 
     A statement that fails leaves the transaction as it was before it. Everything may raise `DatabaseError`.
     """
+
+    careful: bool
+    """If not, a statement that fails may spoil the transaction, where that makes those cheaper that do not fail."""
+    spoilt: bool
+    """Whether the transaction can only be rolled back."""
 
     @property
     def in_transaction(self) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from heliograph.flow.database.connection import LOST, WARNING, Connection
+from heliograph.flow.database.connection import LOST, SPOILT, WARNING, Connection
 from heliograph.flow.database.sources import DataSources
 from heliograph.flow.esql.database_access import DatabaseError, Rows
 
@@ -23,6 +23,25 @@ class Databases:
         self.committing = Committing(sources)
         self.touched = False
         """Whether the unit of work has used any transaction."""
+        self._careful = True
+        self._ended = False
+        """Whether the flow has ended a transaction by itself: then what it did cannot all be undone."""
+
+    def take_care(self, careful: bool) -> None:
+        """Whether statements that fail must leave what was done before them as it was, or may spoil the unit of work.
+
+        The latter is for whoever looks whether it is `spoilt`, and then does all of it again with care.
+        """
+        careful = careful or self._ended
+        if careful != self._careful:
+            self._careful = careful
+            for connection in self._connections.values():
+                connection.careful = careful
+
+    @property
+    def spoilt(self) -> bool:
+        """Whether the unit of work can only be undone."""
+        return any(connection.spoilt for connection in self._connections.values())
 
     def view(self, *, commit: bool = False, warnings_are_errors: bool = False) -> "Databases | Committing | Strict":
         """How a node sees the databases: with changes that are committed at once, with warnings that are raised."""
@@ -34,6 +53,7 @@ class Databases:
         found = self._connections.get(source)
         if found is None:
             found = self._connections[source] = self._sources.connect(source)
+            found.careful = self._careful
         return found
 
     # What ESQL asks for
@@ -59,10 +79,18 @@ class Databases:
         return self._begun(source).call(procedure, arguments, modes, result_sets)
 
     def commit(self, source: str) -> None:
-        self.connection(source).commit()
+        self._end_by_itself(source).commit()
 
     def rollback(self, source: str) -> None:
-        self.connection(source).rollback()
+        self._end_by_itself(source).rollback()
+
+    def _end_by_itself(self, source: str) -> Connection:
+        connection = self.connection(source)
+        if connection.spoilt:  # it is all done again; nothing of it may stay
+            raise DatabaseError(f"data source {source}: a statement of the transaction has failed", SPOILT)
+        self._ended = True
+        self.take_care(True)
+        return connection
 
     def warnings(self, source: str) -> list[str]:
         """What the database remarked on the last statement."""

@@ -7,7 +7,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from heliograph.flow.database.connection import unsupported
+from heliograph.flow.database.connection import SPOILT, unsupported
 from heliograph.flow.database.parameters import for_postgresql
 from heliograph.flow.database.placeholders import to_format
 from heliograph.flow.esql.database_access import DatabaseError, Rows
@@ -63,6 +63,8 @@ class PostgresqlConnection:
         self._changed = False
         """Whether there are changes behind the last savepoint."""
         self._saved = False
+        self.careful = True
+        self.spoilt = False
         self.warnings: list[str] = []
         driver.add_notice_handler(self._notice)
 
@@ -75,6 +77,7 @@ class PostgresqlConnection:
         self.in_transaction = True
 
     def commit(self) -> None:
+        self._check_not_spoilt()
         self._end("COMMIT")
 
     def rollback(self) -> None:
@@ -82,8 +85,13 @@ class PostgresqlConnection:
 
     def _end(self, how: str) -> None:
         if self.in_transaction:
-            self.in_transaction = self._changed = self._saved = False
+            self.in_transaction = self._changed = self._saved = self.spoilt = False
             self._do(how)
+
+    def _check_not_spoilt(self) -> None:
+        """PostgreSQL would roll it back, and say nothing."""
+        if self.spoilt:
+            raise DatabaseError(f"data source {self._source}: a statement of the transaction has failed", SPOILT)
 
     def query(self, sql: str, parameters: Sequence[Any]) -> Rows:
         self._run(sql, parameters)
@@ -103,7 +111,7 @@ class PostgresqlConnection:
         given = for_postgresql(parameters)
         if self.warnings:
             self.warnings = []
-        if self._changed and self.in_transaction:
+        if self._changed and self.in_transaction and self.careful:
             # After an error PostgreSQL undoes the whole transaction, unless there is a place to go back to.
             self._do(f"RELEASE {_SAVEPOINT}; SAVEPOINT {_SAVEPOINT}" if self._saved else f"SAVEPOINT {_SAVEPOINT}")
             self._saved, self._changed = True, False
@@ -117,8 +125,12 @@ class PostgresqlConnection:
             self._raise(error)
 
     def _recover(self) -> None:
-        """Go back to where the statement began."""
-        if self.in_transaction and not self._driver.closed:
+        """Go back to where the statement began, if that can be done."""
+        if not self.in_transaction or self._driver.closed:
+            return
+        if self._changed:
+            self.spoilt = True
+        else:
             self._cursor.execute(f"ROLLBACK TO {_SAVEPOINT}" if self._saved else "ROLLBACK; BEGIN", prepare=False)
 
     def _rows(self) -> Rows:
@@ -202,6 +214,7 @@ class PostgresqlConnection:
     # Two phases
 
     def prepare(self, name: str) -> None:
+        self._check_not_spoilt()
         self.in_transaction = self._changed = self._saved = False
         self._do(f"PREPARE TRANSACTION {_literal(name)}")
 

@@ -99,6 +99,9 @@ CONNECT_ARGUMENTS = {
 class SqliteConnection:
     """A connection to SQLite. Its statements are kept ready by the driver, by their text."""
 
+    careful = True
+    spoilt = False
+
     def __init__(self, source: str, driver: sqlite3.Connection) -> None:
         self._source = source
         self._driver = driver

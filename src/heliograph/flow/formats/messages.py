@@ -204,7 +204,7 @@ def _with_body(properties: Part | None, mqmd: Part | None, body: Part, parts: in
     ):
         return None
     form = came.format.rstrip(" ")
-    return _copied(came, body.bytes(), form) if form != RFH2_FORMAT else None
+    return came.with_body(body.bytes(), form) if form != RFH2_FORMAT else None
 
 
 def _envelope(properties: Part | None, mqmd: Part | None) -> Envelope:
@@ -212,35 +212,13 @@ def _envelope(properties: Part | None, mqmd: Part | None) -> Envelope:
     came: Any = mqmd.data if mqmd is not None else None
     if not isinstance(came, Envelope):
         came = properties.data if properties is not None else None
-    base = _copied(came, b"", came.format) if isinstance(came, Envelope) else Envelope(b"")
+    # One that can be changed, whatever kind of envelope it was.
+    base = Envelope.with_body(came, b"", came.format) if isinstance(came, Envelope) else Envelope(b"")
     if properties is not None and not isinstance(properties.data, Envelope):
         properties_to_envelope(properties, base)
     if mqmd is not None and not isinstance(mqmd.data, Envelope):
         to_envelope(mqmd, base)
     return base
-
-
-def _copied(came: Envelope, body: bytes, form: str) -> Envelope:
-    """The same without application properties, and with this body and its format."""
-    # One call with all of them is much faster than asking for the names of the fields.
-    return Envelope(
-        body,
-        form,
-        came.ccsid,
-        came.encoding,
-        came.message_id,
-        came.correlation_id,
-        came.reply_to,
-        came.persistent,
-        came.priority,
-        came.expiry,
-        came.message_type,
-        came.user,
-        came.created,
-        came.backout_count,
-        came.topic,
-        came.content_type,
-    )
 
 
 def _finalise_body(body: Part | None, properties: Part | None, headers: list[Part], catalogue: Catalogue) -> _Follows:

@@ -15,6 +15,7 @@ The other way, identifiers that can be read are texts, and others bytes.
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -40,16 +41,20 @@ _QUEUE, _TOPIC = "queue://", "topic://"
 _RETAIN = "x-opt-retain-message"
 
 
+_AT_ONCE = frozenset({"body", "ccsid", "encoding", "properties"})
+"""What a flow that looks at the body of a message needs."""
+
+
 class ServerEnvelope(Envelope):
     """An envelope that came from a server. Most flows look at little of it, so it is read as far as they do."""
 
-    __slots__ = ("at", "now", "payload")
+    __slots__ = ("now", "payload", "seen")
 
     payload: bytes | None
     """The message as it came; None for a copy with changes."""
     now: float
-    at: int
-    """Where the front of the payload ends; -1 if the message has an unusual shape."""
+    seen: encoded.Glance | None
+    """What was seen of it; None if the message has an unusual shape."""
 
     @classmethod
     def of(cls, payload: bytes, now: float) -> "ServerEnvelope":
@@ -58,19 +63,42 @@ class ServerEnvelope(Envelope):
 
     def __getattr__(self, name: str) -> Any:
         """Comes here only for attributes that have no value yet."""
-        if name in {"payload", "now", "at"}:
+        if name in {"payload", "now", "seen"}:
             return None
+        if name == "place":  # of what comes from a server, nobody needs it
+            return b""
         if self.payload is None:
             raise AttributeError(name)
-        self._read()
+        if name not in _AT_ONCE or not self._look():
+            self._read()
         return object.__getattribute__(self, name)
 
+    def _look(self) -> bool:
+        """Take the body and what is said of it, if the message has the usual shape."""
+        seen, payload = self.seen, self.payload
+        if seen is None:
+            return False
+        assert payload is not None
+        body = payload[seen.body :]
+        if seen.text and not _is_text(body):
+            return False
+        self.body = body
+        if seen.own:
+            _, self.ccsid, self.encoding, properties = _described(seen.own, seen.text)
+            self.properties = properties.copy()
+        else:
+            self.ccsid, self.encoding, self.properties = DEFAULT_CCSID, DEFAULT_ENCODING, {}
+        return True
+
     def _read(self) -> None:
+        """Take all of it."""
         assert self.payload is not None
         read = encoded.read(self.payload)
         properties = read.properties
+        if self.seen is None or not self._look():
+            self.body, form = _body(read)
+            self.format, self.ccsid, self.encoding, self.properties = _description(properties, form)
         self.persistent, self.priority, self.backout_count, _ = read.front
-        self.body, self.format = _body(read)
         self.message_id = _identifier(read.message_id)
         self.correlation_id = _identifier(read.correlation_id)
         self.reply_to = (read.reply_to or "").removeprefix(_QUEUE)
@@ -79,19 +107,51 @@ class ServerEnvelope(Envelope):
         self.created = 0.0 if read.created is None else read.created / 1000
         self.topic = read.to.removeprefix(_TOPIC) if read.to and read.to.startswith(_TOPIC) else ""
         self.content_type = read.content_type or ""
-        self.ccsid, self.encoding = DEFAULT_CCSID, DEFAULT_ENCODING
         self.message_type = REQUEST if self.reply_to else DATAGRAM
         self.group_id = (read.group_id or "").encode()
         self.sequence = 1 if read.group_sequence is None else read.group_sequence
         self.mqmd = {}
-        self.place = b""
-        self.properties = properties
         if properties and not OURS.isdisjoint(properties):
-            take_header(self)
+            _take_further(self, properties)
+
+    def with_body(self, body: bytes, form: str) -> Envelope:
+        """The same with another body; what else it has is not read now either."""
+        seen = self.seen
+        if self.payload is None or seen is None or self.format != form or self.properties:
+            return super().with_body(body, form)
+        if seen.text and not _is_text(body):
+            return super().with_body(body, form)
+        changed = object.__new__(ChangedEnvelope)
+        changed.came = self
+        changed.body = body
+        changed.message_id = self.message_id
+        changed.persistent = self.persistent
+        changed.backout_count = self.backout_count
+        return changed
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.payload is not None:
             return ServerEnvelope.of, (self.payload, self.now)
+        return Envelope, tuple(getattr(self, name) for name in Envelope.__slots__)
+
+
+class ChangedEnvelope(Envelope):
+    """An envelope that came from a server, with another body. A text is still one."""
+
+    __slots__ = ("came",)
+
+    came: ServerEnvelope | None
+    """What it was; None for a copy with further changes."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Comes here only for attributes that have no value yet."""
+        if name == "came":
+            return None
+        if self.came is None:
+            raise AttributeError(name)
+        return getattr(self.came, name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
         return Envelope, tuple(getattr(self, name) for name in Envelope.__slots__)
 
 
@@ -101,9 +161,12 @@ def take_header(envelope: Envelope) -> None:
     A publisher that speaks MQTT sends numbers as text.
     """
     properties = envelope.properties
-    envelope.format = str(properties.get(FORMAT, envelope.format))
-    envelope.ccsid = _number(properties.get(CCSID), DEFAULT_CCSID)
-    envelope.encoding = _number(properties.get(ENCODING), DEFAULT_ENCODING)
+    envelope.format, envelope.ccsid, envelope.encoding, envelope.properties = _description(properties, envelope.format)
+    _take_further(envelope, properties)
+
+
+def _take_further(envelope: Envelope, properties: Mapping[str, Any]) -> None:
+    """Those of them that few flows look at."""
     envelope.message_type = _number(properties.get(TYPE), envelope.message_type)
     envelope.group_id = _identifier(properties.get(GROUP)) or envelope.group_id
     envelope.mqmd = {
@@ -111,7 +174,6 @@ def take_header(envelope: Envelope) -> None:
         for name, field in CARRIED.items()
         if HEADER + name in properties
     }
-    envelope.properties = {name: value for name, value in properties.items() if name not in OURS}
 
 
 def envelopes_of(payloads: Sequence[bytes], now: float) -> list[ServerEnvelope]:
@@ -122,22 +184,39 @@ def envelopes_of(payloads: Sequence[bytes], now: float) -> list[ServerEnvelope]:
         envelope = new(kind)
         envelope.payload = payload
         envelope.now = now
-        if seen is None:
-            envelope.at = -1
-        else:
-            (
-                envelope.persistent,
-                envelope.priority,
-                envelope.backout_count,
-                envelope.message_id,
-                text,
-                has_properties,
-                envelope.at,
-            ) = seen
-            if not has_properties:  # they may say what the format is
+        envelope.seen = seen
+        if seen is not None:
+            envelope.persistent, envelope.priority, envelope.backout_count, envelope.message_id, text, own, _, _ = seen
+            if not own:
                 envelope.format = TEXT if text else ""
+            else:
+                try:
+                    envelope.format = _described(own, text)[0]
+                except MessageFormat:  # whoever reads it will be told
+                    envelope.seen = None
         envelopes.append(envelope)
     return envelopes
+
+
+@lru_cache(1024)
+def _described(own: bytes, text: bool) -> "_Description":
+    """What these properties of the application say. Many messages of a sender have the same ones."""
+    return _description(encoded.own_properties(own), TEXT if text else "")
+
+
+def _description(properties: Mapping[str, Any], form: str) -> "_Description":
+    """Format, character set and encoding, and the properties without those that stand for fields of MQMD."""
+    if OURS.isdisjoint(properties):
+        return form, DEFAULT_CCSID, DEFAULT_ENCODING, dict(properties)
+    return (
+        str(properties.get(FORMAT, form)),
+        _number(properties.get(CCSID), DEFAULT_CCSID),
+        _number(properties.get(ENCODING), DEFAULT_ENCODING),
+        {name: value for name, value in properties.items() if name not in OURS},
+    )
+
+
+_Description = tuple[str, int, int, dict[str, Any]]
 
 
 def _body(read: encoded.Read) -> tuple[bytes, str]:
@@ -218,10 +297,17 @@ def payload_of(
     annotations = None
     if type(effect) is Publish and effect.retain:
         annotations = {_RETAIN: True}
-    elif type(envelope) is ServerEnvelope and envelope.payload is not None and envelope.at >= 0:
-        same = (readdressing or readdressing_to(effect))(envelope.payload, envelope.at)
+    elif type(envelope) is ServerEnvelope and envelope.payload is not None and envelope.seen is not None:
+        same = (readdressing or readdressing_to(effect))(envelope.payload, envelope.seen.at)
         if same is not None:
             return same
+    elif type(envelope) is ChangedEnvelope and envelope.came is not None:
+        payload, seen = envelope.came.payload, envelope.came.seen
+        assert payload is not None
+        assert seen is not None
+        similar = (readdressing or readdressing_to(effect)).with_body(payload, seen, envelope.body, now)
+        if similar is not None:
+            return similar
     return _encode(envelope, _TOPIC + effect.topic if isinstance(effect, Publish) else effect.queue, now, annotations)
 
 

@@ -83,6 +83,11 @@ class Units:
         self._pause = _FIRST_PAUSE
         self._refusals: dict[Any, Refusals] = {}
         """By message: what was refused when it was tried before."""
+        # What a node commits at once would be done again with the batch.
+        self._careful = any(
+            node.properties.get("database_transaction") == "commit" for node in flow.definition.nodes.values()
+        )
+        """Whether a statement that fails must not spoil a batch."""
         self.statistics = FlowStatistics(nodes=resources.statistics) if resources.statistics else FlowStatistics()
 
     def process(
@@ -96,6 +101,7 @@ class Units:
         refusals = self._refusals.pop(_key(envelopes[0]), None) if alone and self._refusals else None
         if self.resources.subscriptions is not None:
             self.resources.subscriptions.refresh()  # another process may have been told of subscribers
+        self._databases.take_care(alone or self._careful)
         before = time.thread_time()
         outcomes, ahead = self._outcomes(node, envelopes, refusals)
         self.statistics.cpu += time.thread_time() - before
@@ -151,6 +157,9 @@ class Units:
         failed = [outcome for outcome in outcomes if outcome.result is not Result.DONE]
         if failed and (why := unreachable(failed)):
             return self._later(why)
+        if self._databases.spoilt:
+            self._careful = True  # a flow that goes on after an error may do so often
+            return self.undo(Verdict.SINGLY)
         if failed:
             spoilt = self._changed() or any(outcome.result is Result.BACKOUT for outcome in failed)
             if spoilt and not alone:
