@@ -364,7 +364,7 @@ class Element:
         self._open = None
 
     def pack(self, packed: Packed) -> None:
-        """Give an element that has no children these, packed."""
+        """Give it these children, packed, in the place of packed ones or of none."""
         self.touch()
         self._open = packed
 

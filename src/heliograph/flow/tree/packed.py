@@ -9,12 +9,10 @@ Nothing here is ever changed: copies of an element share what is packed.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from heliograph.flow.tree.index import FirstPlaces
-from heliograph.flow.tree.types import NAME
 
 if TYPE_CHECKING:
     from heliograph.flow.tree.element import Element
@@ -87,11 +85,3 @@ class Packed:
     def read_all_of(self, element: "Element") -> None:
         """Let the element, which has this, have its children instead."""
         element.unpack(self)
-
-
-@lru_cache(maxsize=1024)
-def layout_of(names: tuple[str, ...]) -> Layout | None:
-    """Leaves with these names, as `Element(name)` makes them; None if a name comes twice."""
-    if len(set(names)) < len(names):
-        return None
-    return Layout([PackedField(name, NAME, "", None, place, None) for place, name in enumerate(names)])
