@@ -1,6 +1,5 @@
 """Field references: paths to elements, for reading and for making them on the way."""
 
-
 from heliograph.flow.esql import syntax
 from heliograph.flow.esql.compiling.code import Code, Shape
 from heliograph.flow.esql.compiling.context import Context
