@@ -113,13 +113,15 @@ class Mqrfh2:
 
     domain = "MQRFH2"
 
-    def read(self, part: Part, data: bytes) -> Iterator[None]:
+    def read(self, part: Part, data: bytes) -> Iterator[None] | None:
         """The fixed fields, then folder after folder."""
         packed = _packed(data, part.text)
-        if packed is not None:
-            part.unpack(packed)
-            yield
-            return
+        if packed is None:
+            return self._read(part, data)
+        part._open = packed
+        return None
+
+    def _read(self, part: Part, data: bytes) -> Iterator[None]:
         head, texts = taken_apart(data, part.text)
         values = (VERSION, head.format, head.encoding, head.ccsid, head.flags, head.name_value_ccsid)
         fill(part, zip(DEFAULTS, values, strict=True))

@@ -330,16 +330,18 @@ class Element:
 
     def _read_more(self) -> bool:
         """Read on until there is another child; False if there is none."""
-        part = self._open
-        if part is None:
-            return False
-        if type(part) is Packed:
-            self.unpack(part)
-            return bool(self._children)
+        source = self._open
         before = len(self._children) if self._children is not None else 0
-        while self._open is not None and part.read_on():
-            if self._children is not None and len(self._children) > before:
+        while source is not None:
+            if type(source) is Packed:
+                self.unpack(source)
+                break
+            if not source.read_on():
+                if type(self._open) is not Packed:
+                    break
+            elif self._children is not None and len(self._children) > before:
                 return True
+            source = self._open
         return self._children is not None and len(self._children) > before
 
     def unpack(self, packed: Packed) -> None:
