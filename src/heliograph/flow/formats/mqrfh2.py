@@ -29,6 +29,7 @@ INHERIT = -2
 REVERSED = 2
 DEEPEST = 32
 """Elements of a folder inside each other."""
+_LITTLE, _BIG = struct.Struct("<i").unpack_from, struct.Struct(">i").unpack_from
 FORMAT = "MQHRF2"
 """The Format of the header before."""
 
@@ -60,7 +61,9 @@ def _order(text: Text) -> str:
 
 def header_of(data: bytes, encoding: int) -> bytes:
     """The bytes of the header alone, if it says how many that are; all bytes if that cannot be right."""
-    length = int.from_bytes(data[8:12], "little" if encoding & 0xF == REVERSED else "big")
+    if len(data) < FIXED:
+        return data
+    (length,) = (_LITTLE if encoding & 0xF == REVERSED else _BIG)(data, 8)
     return data[:length] if FIXED <= length <= len(data) and length % 4 == 0 else data
 
 
@@ -115,7 +118,7 @@ class Mqrfh2:
 
     def read(self, part: Part, data: bytes) -> Iterator[None] | None:
         """The fixed fields, then folder after folder."""
-        packed = _packed(data, part.text)
+        packed = packed_header(data, part.text)
         if packed is None:
             return self._read(part, data)
         part._open = packed
@@ -154,7 +157,7 @@ _values = re.compile(rf"<({_NAME})>([^<]*)<").findall
 
 
 @lru_cache(256)
-def _packed(data: bytes, text: Text) -> Packed | None:
+def packed_header(data: bytes, text: Text) -> Packed | None:
     """All fields of a header; None if not all of its folders are plain."""
     head, texts = taken_apart(data, text)
     values: list[Any] = [VERSION, head.format, head.encoding, head.ccsid, head.flags, head.name_value_ccsid]

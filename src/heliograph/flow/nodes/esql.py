@@ -11,6 +11,7 @@ from heliograph.flow.engine.resources import Resources
 from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.esql.database_access import DatabaseAccess
 from heliograph.flow.esql.evaluation import Evaluation, LogEntry, Propagation, late, no_propagation
+from heliograph.flow.esql.runtime.message_root import MessageRoot
 from heliograph.flow.nodes.ownership import is_message_moved
 from heliograph.flow.nodes.properties import REQUIRED, NodeKind, Property, choice
 
@@ -198,8 +199,8 @@ class Compute(SendingNode):
     def evaluation(self, received: Assembly, run: Run) -> NodeEvaluation:
         """One run of the module; a message that nobody else needs is its output already when it is to be copied."""
         evaluation = NodeEvaluation(self, received, run)
-        if self._moves_message:
-            evaluation.output_root = evaluation.input_root
+        moved = self._moves_message
+        evaluation.output_root = evaluation.input_root if moved else MessageRoot(self.catalogue)
         return evaluation
 
     def sent(self, evaluation: Evaluation, received: Assembly) -> Assembly:

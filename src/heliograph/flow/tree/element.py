@@ -434,9 +434,13 @@ class Element:
         if self.parent is not None:
             self.parent._index = None
 
+    def new_child(self, name: str) -> "Element":
+        """An element of this name that can become a child."""
+        return Element(name)
+
     def ensure(self, name: str) -> "Element":
         """The first child of this name, made as the last child if there is none."""
-        return self.first(name) or self.append(Element(name))
+        return self.first(name) or self.append(self.new_child(name))
 
     def ensure_nth(self, name: str, number: int, packed: Packed | None = None) -> "Element | None":
         """The number-th child of this name, made (with these children) if just one is missing; None if more are."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from heliograph.flow.tree.element import Element, Step
 from heliograph.flow.tree.packed import Layout, Packed, PackedField
+from heliograph.flow.tree.part import Part
 from heliograph.flow.tree.types import NAME
 
 SCALARS = frozenset((str, int, float, Decimal, bool, bytes, date, time, datetime))
@@ -21,7 +22,7 @@ def fill(parent: Element, layout: Layout, items: Sequence[Any]) -> bool:
     """
     packed = parent._open
     if (
-        type(parent) is not Element
+        (type(parent) is not Element and type(parent) is not Part)
         or parent._children is not None
         or (packed is not None and (type(packed) is not Packed or packed.layout is not layout))
         or not SCALARS.issuperset(map(type, items))

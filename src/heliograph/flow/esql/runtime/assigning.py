@@ -3,7 +3,7 @@
 NULL deletes a field. A scalar replaces the value and leaves children as they are; a field or a row replaces both.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from heliograph.flow.esql.runtime.paths import ensure, ensure_match, ensure_nth, index, match, nth, too_far
@@ -62,7 +62,7 @@ def copy_field(parent: Element, name: str, content: Any) -> None:
     """Give the first child of this name the content of a field; without one, remove it."""
     if content is None:
         _remove(parent.first(name))
-    elif isinstance(content, Part) and content.name == name:
+    elif type(content) is Part and content.name == name:
         replace_part(parent, parent.first(name), content)
     else:
         fill_one(parent, name, content)
@@ -74,12 +74,14 @@ class Fields:
     `scalars` are the places of those that get no content but a value, which leaves children as they are.
     """
 
-    __slots__ = ("_layout", "_paths", "_scalars")
+    __slots__ = ("_layout", "_setters")
 
     def __init__(self, paths: tuple[tuple[Step, ...], ...], scalars: tuple[int, ...]) -> None:
-        self._paths = paths
-        self._scalars = scalars
         self._layout = layout_of(paths)
+        self._setters = [
+            (tuple(step.name or "" for step in above), last, _setter(last, is_scalar=at in scalars))
+            for at, (*above, last) in enumerate(paths)
+        ]
 
     def set_in(self, parent: Element, items: Sequence[Any]) -> None:
         """Set them all."""
@@ -100,12 +102,17 @@ class Fields:
         return child
 
     def _set_each(self, parent: Element, items: Sequence[Any]) -> None:
-        for at, (path, item) in enumerate(zip(self._paths, items, strict=True)):
-            above = ensure(parent, *[step.name or "" for step in path[:-1]])
-            if path[-1].type is None:
-                (set_field if at in self._scalars else copy_field)(above, path[-1].name or "", item)
-            else:
-                (set_match if at in self._scalars else copy_match)(above, path[-1], 1, item)
+        for (above, last, put), item in zip(self._setters, items, strict=True):
+            put(ensure(parent, *above) if above else parent, last, item)
+
+
+def _setter(last: Step, *, is_scalar: bool) -> Callable[[Element, Step, Any], None]:
+    """What sets the field at the end of a path."""
+    if last.type is None:
+        name, put = last.name or "", set_field if is_scalar else copy_field
+        return lambda parent, _, item: put(parent, name, item)
+    put_match = set_match if is_scalar else copy_match
+    return lambda parent, step, item: put_match(parent, step, 1, item)
 
 
 def copy_nth(parent: Element, name: str, number: Any, content: Any) -> None:

@@ -14,10 +14,6 @@ class MessageRoot(Element):
         super().__init__("Root")
         self._catalogue = catalogue
 
-    def ensure(self, name: str) -> Element:
-        """The part of this name, made as the last child if there is none."""
-        return self.first(name) or self.append(self.new_child(name))
-
     def ensure_nth(self, name: str, number: int, packed: Packed | None = None) -> Element | None:
         """The number-th part of this name, made (empty) if just one is missing; None if more are."""
         found = self.all(name)
@@ -33,7 +29,8 @@ class MessageRoot(Element):
 
     def new_child(self, name: str) -> Element:
         """An element that can become a child: a part, if the name is a domain's."""
-        return self._catalogue.new_part(name) if self._catalogue.knows(name) else Element(name)
+        catalogue = self._catalogue
+        return catalogue.new_part(name) if catalogue.knows(name) else Element(name)
 
     def copy(self) -> Element:
         """A root with copies of all parts."""
