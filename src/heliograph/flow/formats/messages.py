@@ -276,6 +276,10 @@ def _copied(came: Envelope, body: bytes, form: str, text: Text | Envelope) -> En
         came.backout_count,
         came.topic,
         came.content_type,
+        {},
+        came.group_id,
+        came.sequence,
+        came.mqmd,
     )
 
 
