@@ -231,7 +231,7 @@ def _with_body(parts: Sequence[Element]) -> Envelope | None:
         if (
             type(properties) is not Part
             or body.data is not None
-            or properties.text is not text
+            or (properties.text is not text and properties.text != text)
             or cast("Any", properties.data) is not came
         ):
             return None

@@ -1,7 +1,8 @@
 """The root of a message that is being built: its children are parts."""
 
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.tree import Element, Step
+from heliograph.flow.formats.catalogue import FORMATS
+from heliograph.flow.tree import Element, Part, Step
 from heliograph.flow.tree.packed import Packed
 
 
@@ -29,8 +30,10 @@ class MessageRoot(Element):
 
     def new_child(self, name: str) -> Element:
         """An element that can become a child: a part, if the name is a domain's."""
-        catalogue = self._catalogue
-        return catalogue.new_part(name) if catalogue.knows(name) else Element(name)
+        known = FORMATS.get(name)
+        if known is not None:
+            return Part(known)
+        return self._catalogue.new_part(name) if self._catalogue.knows(name) else Element(name)
 
     def copy(self) -> Element:
         """A root with copies of all parts."""
