@@ -144,6 +144,42 @@ def test_without_its_header_a_body_is_named_by_mqmd() -> None:
     assert (written.body, written.format, written.ccsid) == (b"<a/>", "MQSTR", 819)
 
 
+@pytest.mark.parametrize("left_out", [(), ("Properties",)], ids=["all", "without Properties"])
+@pytest.mark.parametrize("with_header", [False, True], ids=["plain", "behind a header"])
+def test_with_a_new_body_everything_else_is_as_it_came(left_out: tuple[str, ...], *, with_header: bool) -> None:
+    plain = Envelope(
+        b"<a/>",
+        "MQSTR",
+        1208,
+        273,
+        b"m",
+        b"c",
+        "R",
+        True,
+        7,
+        50,
+        1,
+        "me",
+        1e9,
+        2,
+        "t",
+        "x/y",
+        {},
+        b"g",
+        3,
+        {"Report": 5},
+    )
+    envelope = plain
+    if with_header:
+        envelope = replace(plain, format="MQHRF2", body=rfh2(Text(1208, 273), "MQSTR") + plain.body)
+    root = parse_message(envelope, CATALOGUE, XML)
+    for name in (*left_out, "MQRFH2"):
+        if root.first(name) is not None:
+            part_named(root, name).delete()
+    part_named(root, "XML").ensure("a").set_value("new")
+    assert write_message(root, CATALOGUE) == replace(plain, body=b"<a>new</a>")
+
+
 def test_a_header_that_a_flow_puts_in_is_chained() -> None:
     root = parse_message(Envelope(b"<a/>", "MQSTR", 819, 273), CATALOGUE, XML)
     header = Part(MQRFH2, None, Text(1208, 273))

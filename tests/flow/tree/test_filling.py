@@ -3,8 +3,8 @@
 import pytest
 
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.tree import Element
-from heliograph.flow.tree.filling import fill_new, fill_one
+from heliograph.flow.tree import Element, Step
+from heliograph.flow.tree.filling import fill, fill_one, layout_of
 
 
 def folder(name: str, *children: Element) -> Element:
@@ -12,6 +12,10 @@ def folder(name: str, *children: Element) -> Element:
     for child in children:
         element.append(child)
     return element
+
+
+def leaves(*names: str):
+    return layout_of(tuple((Step(name),) for name in names))
 
 
 def shown(element: Element) -> object:
@@ -33,7 +37,7 @@ def test_one_field_gets_all_of_the_content_and_keeps_nothing(old, content):
 def test_many_new_fields_are_as_if_they_were_set_one_after_the_other():
     names, values = tuple(f"n{number}" for number in range(50)), tuple(range(50))
     parent, other = Element("p"), Element("p")
-    assert fill_new(parent, names, values)
+    assert fill(parent, leaves(*names), values)
     for name, value in zip(names, values, strict=True):
         fill_one(other, name, value)
     assert shown(parent) == shown(other)
@@ -45,15 +49,14 @@ def test_many_new_fields_are_as_if_they_were_set_one_after_the_other():
     ("parent", "names", "items"),
     [
         (folder("p", Element("a")), ("b",), (1,)),
-        (Element("p"), ("a", "a"), (1, 2)),
         (Element("p"), ("a", "b"), (1, None)),
         (Element("p"), ("a", "b"), (1, folder("y"))),
     ],
-    ids=["has children", "a name twice", "NULL", "a folder"],
+    ids=["has children", "NULL", "a folder"],
 )
 def test_only_leaves_of_an_empty_element_are_filled_in_at_once(parent, names, items):
     before = shown(parent)
-    assert not fill_new(parent, names, items)
+    assert not fill(parent, leaves(*names), items)
     assert shown(parent) == before
 
 
@@ -65,5 +68,32 @@ def test_the_part_is_told_of_one():
 
 def test_the_part_is_told_of_many():
     part = Catalogue().part_of("XML", b"<a><b/></a >")
-    assert fill_new(part.first("a").first("b"), ("c", "d"), (1, 2))
+    assert fill(part.first("a").first("b"), leaves("c", "d"), (1, 2))
     assert part.bytes() == b"<a><b><c>1</c><d>2</d></b></a>"
+
+
+def test_fields_that_were_filled_in_at_once_get_other_values_at_once():
+    parent = Element("p")
+    assert fill(parent, leaves("c", "d"), (1, 2))
+    copy = parent.copy()
+    assert fill(parent, leaves("c", "d"), (3, 4))
+    assert [child.value for child in parent.children] == [3, 4]
+    assert [child.value for child in copy.children] == [1, 2]
+
+
+def test_fields_that_may_have_changed_get_their_values_one_by_one():
+    parent = Element("p")
+    assert fill(parent, leaves("c", "d"), (1, 2))
+    parent.first("c").set_name("e")
+    assert not fill(parent, leaves("c", "d"), (3, 4))
+
+
+def test_other_fields_than_those_that_are_there_get_their_values_one_by_one():
+    parent = Element("p")
+    assert fill(parent, leaves("c", "d"), (1, 2))
+    assert not fill(parent, leaves("d", "c"), (3, 4))
+
+
+def test_who_sets_the_same_fields_shares_their_layout():
+    assert leaves("a", "b") is leaves("a", "b")
+    assert leaves("a", "a") is None

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from heliograph.flow.formats import Catalogue
 from heliograph.flow.tree import Element, Part
 from heliograph.flow.tree.filling import fill_one
-from heliograph.flow.tree.packed import Layout, Packed, PackedField, layout_of
+from heliograph.flow.tree.packed import Layout, Packed, PackedField
 
 NAMES = ["a", "b", "c", "d"]
 DOCUMENT = b"<order><id>7</id><to><name>N</name><town>T</town></to><item>x</item><item>y</item></order >"
@@ -131,8 +131,3 @@ def test_in_another_domain_types_are_those_of_that_domain() -> None:
     source, target = known(DOCUMENT), Catalogue().new_part("XMLNSC")
     target.take_content(source)
     assert shown(target)[4] == shown(known(DOCUMENT, "XMLNSC"))[4]
-
-
-def test_fields_of_the_same_names_share_a_layout() -> None:
-    assert layout_of(("a", "b")) is layout_of(("a", "b"))
-    assert layout_of(("a", "a")) is None

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 class Building:
     """The flow that is being compiled."""
 
-    def __init__(self, definition: FlowDefinition) -> None:
+    def __init__(self, definition: FlowDefinition, *, observed: bool = False) -> None:
         self.definition = definition
+        self.observed = observed
+        """Whether somebody looks at what travels along connections, and may keep it."""
         self.flow = definition.name
         self.catalogue = Catalogue(Models(definition.models))
         self.labels: dict[str, Target] = {}

@@ -91,7 +91,7 @@ def _compile(definition: FlowDefinition, measured: bool, observer: Observer | No
 
 def _linked(definition: FlowDefinition, measured: bool, observer: Observer | None) -> dict[str, Node]:
     """All nodes, each with what is connected to its terminals."""
-    building = Building(definition)
+    building = Building(definition, observed=observer is not None)
     nodes = {name: KINDS[node.type].build(node, building) for name, node in definition.nodes.items()}
 
     def target(connection: Connection) -> Target:

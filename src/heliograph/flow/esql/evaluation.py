@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.flow.esql.database_access import DatabaseAccess
@@ -62,7 +62,8 @@ class LogEntry:
     full: bool = False
 
 
-def _no_propagation(propagation: Propagation) -> None:
+def no_propagation(propagation: Propagation) -> None:
+    """What PROPAGATE does where it cannot be."""
     raise Problem(f"PROPAGATE is not possible here (to {propagation.label or propagation.terminal}).")
 
 
@@ -70,23 +71,24 @@ def _no_log(entry: LogEntry) -> None:
     """Nobody listens."""
 
 
-class _Empty:
-    """A tree of an evaluation that is made when somebody asks for it. (`cached_property` takes a lock for that.)"""
+class _Late:
+    """An attribute that is made when somebody asks for it. (`cached_property` takes a lock for that.)"""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        self._make = make
         self._attribute = ""
 
     def __set_name__(self, owner: type, attribute: str) -> None:
         self._attribute = attribute
 
-    def __get__(self, evaluation: object, owner: type) -> Element:
-        tree = evaluation.__dict__[self._attribute] = Element(self._name)
-        return tree
+    def __get__(self, evaluation: object, owner: type) -> Any:
+        made = evaluation.__dict__[self._attribute] = self._make(evaluation)
+        return made
 
-    if TYPE_CHECKING:
 
-        def __set__(self, evaluation: object, tree: Element) -> None: ...
+def late(make: Callable[[Any], Any]) -> Any:
+    """An attribute of evaluations that this makes when somebody asks for it, unless it was set."""
+    return _Late(make)
 
 
 class Evaluation:
@@ -96,12 +98,14 @@ class Evaluation:
     trees. Output trees are made here, empty, unless they are handed in.
     """
 
-    # Most programs use few of these trees, so each is made, empty, when it is asked for, unless it was handed in.
-    input_local_environment = _Empty("LocalEnvironment")
-    output_local_environment = _Empty("LocalEnvironment")
-    input_exception_list = _Empty("ExceptionList")
-    output_exception_list = _Empty("ExceptionList")
-    environment = _Empty("Environment")
+    # Most programs use few of these, so each is made when it is asked for, unless it was handed in.
+    output_root: Element = late(lambda self: MessageRoot(self.catalogue))
+    input_local_environment: Element = late(lambda _: Element("LocalEnvironment"))
+    output_local_environment: Element = late(lambda _: Element("LocalEnvironment"))
+    input_exception_list: Element = late(lambda _: Element("ExceptionList"))
+    output_exception_list: Element = late(lambda _: Element("ExceptionList"))
+    environment: Element = late(lambda _: Element("Environment"))
+    shared: SharedVariables = late(lambda _: SharedVariables())
 
     # Of the last statement that worked on a database.
     sqlcode = 0
@@ -124,7 +128,7 @@ class Evaluation:
         database: DatabaseAccess | None = None,
         data_source: str = "",
         throw_database_errors: bool = True,
-        propagate: Callable[[Propagation], None] = _no_propagation,
+        propagate: Callable[[Propagation], None] = no_propagation,
         shared: SharedVariables | None = None,
         external: Mapping[str, Any] | None = None,
         properties: Mapping[str, Any] | None = None,
@@ -134,7 +138,8 @@ class Evaluation:
         self.now = now
         """With a zone, or local. CURRENT_TIMESTAMP and its like do not change within one evaluation."""
         self.input_root = input_root
-        self.output_root = MessageRoot(catalogue) if output_root is None else output_root
+        if output_root is not None:
+            self.output_root = output_root
         if input_local_environment is not None:
             self.input_local_environment = input_local_environment
         if output_local_environment is not None:
@@ -151,7 +156,8 @@ class Evaluation:
         self.throw_database_errors = throw_database_errors
         """False: the program looks at SQLCODE itself."""
         self.propagate = propagate
-        self.shared = shared if shared is not None else SharedVariables()
+        if shared is not None:
+            self.shared = shared
         self.external: Mapping[str, Any] = external or {}
         """Values of EXTERNAL variables by name; strings are converted to the declared type."""
         self.properties: Mapping[str, Any] = properties or {}

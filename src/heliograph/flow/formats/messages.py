@@ -8,7 +8,7 @@ encoding of what follows it.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from heliograph.errors import Problem
 from heliograph.flow.envelope import Envelope
@@ -23,8 +23,9 @@ from heliograph.flow.formats.message_properties import (
 )
 from heliograph.flow.formats.mqmd import MQMD, to_envelope
 from heliograph.flow.formats.mqrfh2 import FORMAT as RFH2_FORMAT
-from heliograph.flow.formats.mqrfh2 import INHERIT, MQRFH2, Head, header_of, taken_apart
+from heliograph.flow.formats.mqrfh2 import INHERIT, MQRFH2, header_of, packed_header, taken_apart
 from heliograph.flow.tree import Element, Part, Text
+from heliograph.flow.tree.packed import Packed
 from heliograph.flow.tree.types import NAME
 
 BLOB = "BLOB"
@@ -81,44 +82,66 @@ def parse_message(envelope: Envelope, catalogue: Catalogue, settings: MessageSet
 
 def _headers(envelope: Envelope, settings: MessageSettings, parts: list[Part]) -> tuple[bytes, str, Text]:
     """Split off the MQRFH2s: what is left, its domain, and how it is to be read."""
-    data, domain = envelope.body, settings.domain
-    named: Sequence[str] = (settings.message_set, settings.message_type, settings.message_format)
-    ccsid, encoding, form = envelope.ccsid, envelope.encoding, RFH2_FORMAT
+    data, domain, form = envelope.body, settings.domain, RFH2_FORMAT
+    behind = settings.text(envelope.ccsid, envelope.encoding)
     while form == RFH2_FORMAT:
-        header = header_of(data, encoding)
-        text = _text(ccsid, encoding)
-        head, mcd = _described(header, text)
-        parts.append(Part(MQRFH2, header, text))
-        if mcd is not None:
-            domain = mcd[0] or domain
-            named = [said or old for said, old in zip(mcd[1:], named, strict=True)]
-        data = data[head.length :]
-        ccsid, encoding, form = (ccsid if head.ccsid == INHERIT else head.ccsid), head.encoding, head.format
-    return data, domain, _text(ccsid, encoding, *named)
+        header = header_of(data, behind.encoding)
+        text, fields, length, form, domain, behind = _described(
+            header,
+            behind.ccsid,
+            behind.encoding,
+            (domain, behind.message_set, behind.message_type, behind.message_format),
+        )
+        part = Part(MQRFH2, header, text)
+        if fields is not None:
+            part._open = fields
+        parts.append(part)
+        data = data[length:]
+    return data, domain, behind
 
 
 _text = lru_cache(maxsize=256)(Text)
 """Most messages have the same text, and making one takes as long as making a part."""
 
 
+class _Described(NamedTuple):
+    """What an MQRFH2 says of what follows it."""
+
+    text: Text
+    """How the header itself is to be read."""
+    fields: Packed | None
+    """All of it, if it is plain."""
+    length: int
+    format: str
+    domain: str
+    behind: Text
+
+
 @lru_cache(maxsize=256)
-def _described(header: bytes, text: Text) -> tuple[Head, tuple[str, ...] | None]:
-    """What an MQRFH2 says of what follows it: its fixed fields; domain, set, type and format of an mcd folder.
+def _described(header: bytes, ccsid: int, encoding: int, known: tuple[str, str, str, str]) -> _Described:
+    """What an MQRFH2 says, if domain, set, type and format are `known` so far.
 
     Headers of one sender are mostly the same, so they are not looked into again for each message.
     """
+    text = _text(ccsid, encoding)
     head, texts = taken_apart(header, text)
-    mcd = None
     for _, folder in texts:
         if folder.startswith("<mcd"):
-            mcd = Part(MQRFH2, header, text).first("mcd")
+            known = _named(Part(MQRFH2, header, text).first("mcd"), known)
+            break
+    domain, *names = known
+    behind = _text(ccsid if head.ccsid == INHERIT else head.ccsid, head.encoding, *names)
+    return _Described(text, packed_header(header, text), head.length, head.format, domain, behind)
+
+
+def _named(mcd: Element | None, known: tuple[str, str, str, str]) -> tuple[str, str, str, str]:
+    """Domain, set, type and format as an mcd folder names them."""
     if mcd is None:
-        return head, None
+        return known
     said = str(value_of(mcd, "Msd") or "")
-    return head, (
-        DOMAINS_OF_MCD.get(said.lower(), said.upper()),
-        *(str(value_of(mcd, name) or "") for name in MCD_NAMES),
-    )
+    domain = DOMAINS_OF_MCD.get(said.lower(), said.upper())
+    message_set, message_type, message_format = (str(value_of(mcd, name) or "") for name in MCD_NAMES)
+    return domain or known[0], message_set or known[1], message_type or known[2], message_format or known[3]
 
 
 # Writing
@@ -135,6 +158,9 @@ class _Follows:
 
 def write_message(root: Element, catalogue: Catalogue) -> Envelope:
     """The envelope of a message: the very one that came, if nothing has changed. Do not change what it returns."""
+    same = _with_body(root.children)
+    if same is not None:
+        return same
     parts: list[Part] = []
     headers: list[Part] = []
     properties = mqmd = user = body = None
@@ -157,8 +183,8 @@ def write_message(root: Element, catalogue: Catalogue) -> Envelope:
         else:
             names = ", ".join(one.name for one in root.children if one.name not in HEADERS)
             raise Problem(f"A message has one body; this one has {names}.")
-    if body is not None:
-        same = _unchanged(parts) if body.data is not None else _with_body(properties, mqmd, body, len(parts))
+    if body is not None and body.data is not None:
+        same = _unchanged(parts)
         if same is not None:
             return same
     envelope = _envelope(properties, mqmd)
@@ -188,23 +214,35 @@ def _unchanged(parts: list[Part]) -> Envelope | None:
     return envelope if whole else None
 
 
-def _with_body(properties: Part | None, mqmd: Part | None, body: Part, parts: int) -> Envelope | None:
-    """The envelope that the message came in with this body, if that is all that has changed, as a Compute node does."""
-    if properties is None or mqmd is None or parts != 3:
+def _with_body(parts: Sequence[Element]) -> Envelope | None:
+    """The envelope that the message came in, with another body, if MQMD, and Properties if there are some, are as they
+    came and no other headers are there, as a Compute node does. What the general way makes of that, in one step."""
+    if len(parts) not in (2, 3):
+        return None
+    mqmd, body = parts[-2:]
+    if type(mqmd) is not Part or mqmd.format is not MQMD or type(body) is not Part:
         return None
     came: Any = mqmd.data
-    carried: Any = properties.data
-    text = body.text
-    if (
-        not isinstance(came, Envelope)
-        or carried is not came
-        or properties.text is not text
-        or came.ccsid != text.ccsid
-        or came.encoding != text.encoding
-    ):
+    domain, text = body.format.domain, body.text
+    if not isinstance(came, Envelope) or domain in HEADERS:
         return None
+    if len(parts) == 3:
+        properties = parts[0]
+        if (
+            type(properties) is not Part
+            or body.data is not None
+            or (properties.text is not text and properties.text != text)
+            or cast("Any", properties.data) is not came
+        ):
+            return None
     form = came.format.rstrip(" ")
-    return came.with_body(body.bytes(), form) if form != RFH2_FORMAT else None
+    if form == RFH2_FORMAT:
+        without = Envelope.with_body(came, body.bytes(), TEXT_FORMAT if domain in TEXT_DOMAINS else "")
+        without.ccsid, without.encoding = text.ccsid, text.encoding
+        return without
+    if came.ccsid != text.ccsid or came.encoding != text.encoding:
+        return None
+    return came.with_body(body.bytes(), form)
 
 
 def _envelope(properties: Part | None, mqmd: Part | None) -> Envelope:

@@ -29,6 +29,7 @@ INHERIT = -2
 REVERSED = 2
 DEEPEST = 32
 """Elements of a folder inside each other."""
+_LITTLE, _BIG = struct.Struct("<i").unpack_from, struct.Struct(">i").unpack_from
 FORMAT = "MQHRF2"
 """The Format of the header before."""
 
@@ -60,7 +61,9 @@ def _order(text: Text) -> str:
 
 def header_of(data: bytes, encoding: int) -> bytes:
     """The bytes of the header alone, if it says how many that are; all bytes if that cannot be right."""
-    length = int.from_bytes(data[8:12], "little" if encoding & 0xF == REVERSED else "big")
+    if len(data) < FIXED:
+        return data
+    (length,) = (_LITTLE if encoding & 0xF == REVERSED else _BIG)(data, 8)
     return data[:length] if FIXED <= length <= len(data) and length % 4 == 0 else data
 
 
@@ -113,13 +116,15 @@ class Mqrfh2:
 
     domain = "MQRFH2"
 
-    def read(self, part: Part, data: bytes) -> Iterator[None]:
+    def read(self, part: Part, data: bytes) -> Iterator[None] | None:
         """The fixed fields, then folder after folder."""
-        packed = _packed(data, part.text)
-        if packed is not None:
-            part.unpack(packed)
-            yield
-            return
+        packed = packed_header(data, part.text)
+        if packed is None:
+            return self._read(part, data)
+        part._open = packed
+        return None
+
+    def _read(self, part: Part, data: bytes) -> Iterator[None]:
         head, texts = taken_apart(data, part.text)
         values = (VERSION, head.format, head.encoding, head.ccsid, head.flags, head.name_value_ccsid)
         fill(part, zip(DEFAULTS, values, strict=True))
@@ -152,7 +157,7 @@ _values = re.compile(rf"<({_NAME})>([^<]*)<").findall
 
 
 @lru_cache(256)
-def _packed(data: bytes, text: Text) -> Packed | None:
+def packed_header(data: bytes, text: Text) -> Packed | None:
     """All fields of a header; None if not all of its folders are plain."""
     head, texts = taken_apart(data, text)
     values: list[Any] = [VERSION, head.format, head.encoding, head.ccsid, head.flags, head.name_value_ccsid]

@@ -11,7 +11,8 @@ from typing import Any
 from heliograph.flow.esql import syntax
 from heliograph.flow.nodes.programs import everything
 
-_MESSAGE = frozenset({"inputroot", "inputbody", "inputproperties", "root", "body", "properties"})
+MESSAGE = frozenset({"inputroot", "inputbody", "inputproperties", "root", "body", "properties"})
+"""Names of the input message and its parts, in lower case."""
 _LOCAL_ENVIRONMENT = frozenset({"inputlocalenvironment", "inputdestinationlist", "localenvironment", "destinationlist"})
 
 
@@ -41,7 +42,7 @@ def changes_of(programs: list[syntax.Program]) -> Changes:
         for name, source in _pointing(node):
             points.setdefault(name, set()).add(source)
     reached = _reached(changed, points)
-    return Changes(bool(reached & _MESSAGE), bool(reached & _LOCAL_ENVIRONMENT), bool(reached & _EXCEPTION_LIST))
+    return Changes(bool(reached & MESSAGE), bool(reached & _LOCAL_ENVIRONMENT), bool(reached & _EXCEPTION_LIST))
 
 
 _ANY_PARAMETER = "a parameter of some routine"
@@ -71,9 +72,9 @@ def _changed(node: Any) -> Iterator[str]:
                 if isinstance(argument, syntax.FieldReference):
                     yield argument.correlation.lower()
         case syntax.Eval():
-            yield from _MESSAGE | _LOCAL_ENVIRONMENT | _EXCEPTION_LIST
+            yield from MESSAGE | _LOCAL_ENVIRONMENT | _EXCEPTION_LIST
         case syntax.Call(name="EVAL"):
-            yield from _MESSAGE | _LOCAL_ENVIRONMENT | _EXCEPTION_LIST
+            yield from MESSAGE | _LOCAL_ENVIRONMENT | _EXCEPTION_LIST
 
 
 def _pointing(node: Any) -> Iterator[tuple[str, str]]:

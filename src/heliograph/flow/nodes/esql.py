@@ -1,7 +1,7 @@
 """Compute, Filter and Database: nodes that run a module of ESQL."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import NodeDefinition
@@ -10,7 +10,9 @@ from heliograph.flow.engine.node import Node
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.esql.database_access import DatabaseAccess
-from heliograph.flow.esql.evaluation import Evaluation, LogEntry, Propagation
+from heliograph.flow.esql.evaluation import Evaluation, LogEntry, Propagation, late, no_propagation
+from heliograph.flow.esql.runtime.message_root import MessageRoot
+from heliograph.flow.nodes.ownership import is_message_moved
 from heliograph.flow.nodes.properties import REQUIRED, NodeKind, Property, choice
 
 if TYPE_CHECKING:
@@ -32,6 +34,39 @@ COMPUTE_MODES: Mapping[str, tuple[bool, bool, bool]] = {
 """Which output trees are sent on: message, local environment, exception list. The others are the input's."""
 
 
+class NodeEvaluation(Evaluation):
+    """One run of the module of a node.
+
+    Every message has one at every node, so it knows where everything is, and looks only for what the module asks for.
+    """
+
+    input_local_environment = late(lambda self: self.received.local_environment)
+    input_exception_list = late(lambda self: self.received.exception_list)
+    environment = late(lambda self: self.running.environment)
+    catalogue = late(lambda self: self.node.catalogue)
+    database = late(lambda self: self.node.database(self.running.resources))
+    data_source = late(lambda self: self.node.data_source)
+    throw_database_errors = late(lambda self: self.node.throws)
+    shared = late(lambda self: self.running.resources.shared)
+    external = late(lambda self: self.node.external)
+    properties = late(lambda self: self.node.properties(self.running.resources))
+
+    def __init__(self, node: "EsqlNode", received: Assembly, run: Run) -> None:
+        self.node = node
+        self.received = received
+        self.running = run
+        self.now = run.now
+        self.input_root = received.message.root
+
+    def propagate(self, propagation: Propagation) -> None:
+        """Send on what the module has made."""
+        self.node.propagate(propagation, self)
+
+    def log(self, entry: LogEntry) -> None:
+        """Tell the operator, or the trace."""
+        self.node.log(entry, self.running)
+
+
 class EsqlNode(Node):
     """What nodes with a module have in common."""
 
@@ -41,14 +76,14 @@ class EsqlNode(Node):
         super().__init__(definition, building)
         self._module, self._changes = self.compiled(definition, building)
         properties = definition.properties
-        self._catalogue = building.catalogue
-        self._data_source: str = properties["data_source"]
-        self._throws: bool = properties["throw_database_errors"]
+        self.catalogue = building.catalogue
+        self.data_source: str = properties["data_source"]
+        self.throws: bool = properties["throw_database_errors"]
         commits = properties["database_transaction"] == "commit"
         self._view = (
             (commits, properties["warnings_are_errors"]) if commits or properties["warnings_are_errors"] else None
         )
-        self._external = building.definition.parameters
+        self.external = building.definition.parameters
         self._properties = {"MessageFlowLabel": building.flow, "NodeLabel": self.name}
 
     def compiled(self, definition: NodeDefinition, building: "Building") -> "tuple[CompiledModule, Changes]":
@@ -66,30 +101,15 @@ class EsqlNode(Node):
             )
         return assembly
 
-    def evaluation(self, assembly: Assembly, run: Run) -> Evaluation:
+    def evaluation(self, received: Assembly, run: Run) -> NodeEvaluation:
         """One run of the module."""
-        resources = run.resources
+        return NodeEvaluation(self, received, run)
 
-        def log(entry: LogEntry) -> None:
-            self._log(entry, run)
+    def properties(self, resources: Resources) -> Mapping[str, Any]:
+        """What the module can ask about where it runs."""
+        return {**resources.properties, **self._properties} if resources.properties else self._properties
 
-        return Evaluation(
-            assembly.message.root,
-            catalogue=self._catalogue,
-            now=run.now,
-            input_local_environment=assembly.local_environment,
-            input_exception_list=assembly.exception_list,
-            environment=run.environment,
-            database=self._database(resources),
-            data_source=self._data_source,
-            throw_database_errors=self._throws,
-            shared=resources.shared,
-            external=self._external,
-            properties={**resources.properties, **self._properties} if resources.properties else self._properties,
-            log=log,
-        )
-
-    def _database(self, resources: Resources) -> DatabaseAccess | None:
+    def database(self, resources: Resources) -> DatabaseAccess | None:
         """The databases as this node sees them."""
         database = resources.database
         if self._view is None or database is None:
@@ -97,7 +117,12 @@ class EsqlNode(Node):
         commit, warnings_are_errors = self._view
         return database.view(commit=commit, warnings_are_errors=warnings_are_errors)
 
-    def _log(self, entry: LogEntry, run: Run) -> None:
+    def propagate(self, propagation: Propagation, evaluation: NodeEvaluation) -> None:
+        """Only some nodes can."""
+        no_propagation(propagation)
+
+    def log(self, entry: LogEntry, run: Run) -> None:
+        """Carry out a LOG statement."""
         text = f"{entry.catalog} {entry.number}: {', '.join(map(str, entry.inserts))}".rstrip(": ")
         if entry.exception is not None:
             text = f"{text}\n{entry.exception}"
@@ -125,11 +150,6 @@ class SendingNode(EsqlNode):
         try:
             received = self.received(assembly)
             evaluation = self.evaluation(received, run)
-
-            def propagate(propagation: Propagation) -> None:
-                self._propagate(propagation, evaluation, received, run)
-
-            evaluation.propagate = propagate
             goes_on = self._module.run(evaluation)
         except Exception as error:
             self.fail(assembly, run, error)
@@ -141,10 +161,12 @@ class SendingNode(EsqlNode):
         """The trees that go on unless PROPAGATE names others: those that came."""
         return Assembly(received.message, received.local_environment, received.exception_list)
 
-    def _propagate(self, propagation: Propagation, evaluation: Evaluation, received: Assembly, run: Run) -> None:
+    def propagate(self, propagation: Propagation, evaluation: NodeEvaluation) -> None:
+        """Send the trees that a PROPAGATE names, or those of the node."""
         target = self._target(propagation)
         if target is None:
             return
+        received = evaluation.received
         sent = self.sent(evaluation, received)
         if propagation.message is not None:
             sent.message = Message(received.message.reading, None, propagation.message)
@@ -152,7 +174,7 @@ class SendingNode(EsqlNode):
             sent.local_environment = propagation.local_environment
         if propagation.exception_list is not None:
             sent.exception_list = propagation.exception_list
-        target(sent, run)
+        target(sent, evaluation.running)
 
     def _target(self, propagation: Propagation) -> Target | None:
         if propagation.label is None:
@@ -172,6 +194,14 @@ class Compute(SendingNode):
     def __init__(self, definition: NodeDefinition, building: "Building") -> None:
         super().__init__(definition, building)
         self._mode = COMPUTE_MODES[definition.properties["mode"]]
+        self._moves_message = self.type == "Compute" and is_message_moved(definition, building)
+
+    def evaluation(self, received: Assembly, run: Run) -> NodeEvaluation:
+        """One run of the module; a message that nobody else needs is its output already when it is to be copied."""
+        evaluation = NodeEvaluation(self, received, run)
+        moved = self._moves_message
+        evaluation.output_root = evaluation.input_root if moved else MessageRoot(self.catalogue)
+        return evaluation
 
     def sent(self, evaluation: Evaluation, received: Assembly) -> Assembly:
         """The output trees of its mode, and the input's others."""

@@ -7,10 +7,8 @@ from heliograph.errors import Problem
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.node import Node
 from heliograph.flow.engine.run import Assembly, Run, Target
-from heliograph.flow.esql.parsing import parse_program
-from heliograph.flow.esql.syntax import Propagate
 from heliograph.flow.nodes.esql import COMPUTE_MODES
-from heliograph.flow.nodes.programs import everything
+from heliograph.flow.nodes.ownership import maker_of_trees, propagates
 from heliograph.flow.nodes.properties import NodeKind, Property, choice
 from heliograph.flow.tree import Element
 
@@ -65,18 +63,11 @@ def _owns_list(definition: NodeDefinition, building: "Building") -> bool:
 
     Then an entry can be taken off it without a copy of all others: lists can be long.
     """
-    connections = building.definition.connections
-    into = [connection for connection in connections if connection.target == definition.name]
-    if len(into) != 1:
+    source = maker_of_trees(definition, building)
+    if source is None or not COMPUTE_MODES[source.properties["mode"]][1]:
         return False
-    source = building.definition.nodes[into[0].source]
-    beside = [each for each in connections if (each.source, each.terminal) == (source.name, into[0].terminal)]
-    if source.type != "Compute" or len(beside) != 1 or not COMPUTE_MODES[source.properties["mode"]][1]:
-        return False
-    file, text = building.source(source, "esql")
-    program = parse_program(text, file, "COMPUTE")
     # After PROPAGATE ... DELETE NONE the module goes on with the same tree.
-    return not any(isinstance(each, Propagate) and not each.delete for each in everything(program))
+    return all(statement.delete for statement in propagates(source, building))
 
 
 def router_entries(local_environment: Element) -> list[Element]:

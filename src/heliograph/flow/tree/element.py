@@ -330,16 +330,18 @@ class Element:
 
     def _read_more(self) -> bool:
         """Read on until there is another child; False if there is none."""
-        part = self._open
-        if part is None:
-            return False
-        if type(part) is Packed:
-            self.unpack(part)
-            return bool(self._children)
+        source = self._open
         before = len(self._children) if self._children is not None else 0
-        while self._open is not None and part.read_on():
-            if self._children is not None and len(self._children) > before:
+        while source is not None:
+            if type(source) is Packed:
+                self.unpack(source)
+                break
+            if not source.read_on():
+                if type(self._open) is not Packed:
+                    break
+            elif self._children is not None and len(self._children) > before:
                 return True
+            source = self._open
         return self._children is not None and len(self._children) > before
 
     def unpack(self, packed: Packed) -> None:
@@ -364,7 +366,7 @@ class Element:
         self._open = None
 
     def pack(self, packed: Packed) -> None:
-        """Give an element that has no children these, packed."""
+        """Give it these children, packed, in the place of packed ones or of none."""
         self.touch()
         self._open = packed
 
@@ -432,9 +434,13 @@ class Element:
         if self.parent is not None:
             self.parent._index = None
 
+    def new_child(self, name: str) -> "Element":
+        """An element of this name that can become a child."""
+        return Element(name)
+
     def ensure(self, name: str) -> "Element":
         """The first child of this name, made as the last child if there is none."""
-        return self.first(name) or self.append(Element(name))
+        return self.first(name) or self.append(self.new_child(name))
 
     def ensure_nth(self, name: str, number: int, packed: Packed | None = None) -> "Element | None":
         """The number-th child of this name, made (with these children) if just one is missing; None if more are."""

@@ -3,31 +3,28 @@
 from collections.abc import Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from heliograph.flow.tree.element import Element, Step
-from heliograph.flow.tree.packed import Layout, Packed, PackedField, layout_of
+from heliograph.flow.tree.packed import Layout, Packed, PackedField
+from heliograph.flow.tree.part import Part
 from heliograph.flow.tree.types import NAME
 
 SCALARS = frozenset((str, int, float, Decimal, bool, bytes, date, time, datetime))
 """Types of what can be packed: values, which are neither elements nor nothing."""
 
 
-def fill_new(parent: Element, names: tuple[str, ...], items: Sequence[Any]) -> bool:
-    """Give an element that has no children yet leaves with these names and values, packed.
+def fill(parent: Element, layout: Layout, items: Sequence[Any]) -> bool:
+    """Give an element that has no children yet these, packed, or one that has just these other values for them.
 
-    False, and nothing is done, if it has some, or if not all are values, or if a name comes twice.
+    False, and nothing is done, if it has others, or if not all are values.
     """
-    layout = layout_of(names)
-    return layout is not None and pack_new(parent, layout, items)
-
-
-def pack_new(parent: Element, layout: Layout, items: Sequence[Any]) -> bool:
-    """Give an element that has no children yet these, packed; False, as `fill_new`."""
+    packed = parent._open
     if (
-        type(parent) is not Element
+        (type(parent) is not Element and type(parent) is not Part)
         or parent._children is not None
-        or parent._open is not None
+        or (packed is not None and (type(packed) is not Packed or packed.layout is not layout))
         or not SCALARS.issuperset(map(type, items))
     ):
         return False
@@ -35,9 +32,10 @@ def pack_new(parent: Element, layout: Layout, items: Sequence[Any]) -> bool:
     return True
 
 
-def layout_of_paths(paths: Sequence[tuple[Step, ...]]) -> Layout | None:
+@lru_cache(maxsize=1024)
+def layout_of(paths: tuple[tuple[Step, ...], ...]) -> Layout | None:
     """Leaves at the ends of these paths, as setting them one after the other makes them; None if that would set a
-    field twice, or one below another."""
+    field twice, or one below another. Those who set the same fields share it, in whatever program they are."""
     tree: dict[str, Any] = {}
     for place, (*above, last) in enumerate(paths):
         level = tree

@@ -9,18 +9,19 @@ Nothing here is ever changed: copies of an element share what is packed.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from heliograph.flow.tree.index import FirstPlaces
-from heliograph.flow.tree.types import NAME
 
 if TYPE_CHECKING:
     from heliograph.flow.tree.element import Element
 
 _FEW = 8
 """Elements with more children get the places of their names with them."""
+_MOST_GETTERS = 256
+
+Getter = Callable[[Sequence[Any]], tuple[Any, ...]]
 
 
 class PackedField(NamedTuple):
@@ -53,18 +54,21 @@ class Layout:
                 self.named.setdefault(name, field)
         self.written: dict[Any, Any] = {}
         """What writers know about it, each under a key of its own."""
-        self._getters: dict[tuple[str, ...], Callable[[Sequence[Any]], tuple[Any, ...]] | None] = {}
+        self._getters: dict[int, tuple[tuple[str, ...], Getter | None]] = {}
 
-    def getter(self, names: tuple[str, ...]) -> Callable[[Sequence[Any]], tuple[Any, ...]] | None:
+    def getter(self, names: tuple[str, ...]) -> Getter | None:
         """What takes the values of these children from a row of values; None if some are no leaves, or not there."""
-        try:
-            return self._getters[names]
-        except KeyError:
-            fields = [self.named.get(name) for name in names]
-            places = [field.place for field in fields if field is not None and field.below is None and field.place >= 0]
-            getter = itemgetter(*places) if len(places) == len(names) > 1 else None
-            self._getters[names] = getter
-            return getter
+        # By identity: programs ask with constants, and looking at all the names each time takes longer than the rest.
+        known = self._getters.get(id(names))
+        if known is not None and known[0] is names:
+            return known[1]
+        if len(self._getters) >= _MOST_GETTERS:
+            self._getters.clear()
+        fields = [self.named.get(name) for name in names]
+        places = [field.place for field in fields if field is not None and field.below is None and field.place >= 0]
+        getter = itemgetter(*places) if len(places) == len(names) > 1 else None
+        self._getters[id(names)] = (names, getter)
+        return getter
 
     def all_fields(self) -> "Iterator[PackedField]":
         """Everything below, in document order."""
@@ -87,11 +91,3 @@ class Packed:
     def read_all_of(self, element: "Element") -> None:
         """Let the element, which has this, have its children instead."""
         element.unpack(self)
-
-
-@lru_cache(maxsize=1024)
-def layout_of(names: tuple[str, ...]) -> Layout | None:
-    """Leaves with these names, as `Element(name)` makes them; None if a name comes twice."""
-    if len(set(names)) < len(names):
-        return None
-    return Layout([PackedField(name, NAME, "", None, place, None) for place, name in enumerate(names)])

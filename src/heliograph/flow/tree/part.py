@@ -12,6 +12,7 @@ from typing import Protocol
 from weakref import WeakSet
 
 from heliograph.flow.tree.element import Element, copies
+from heliograph.flow.tree.packed import Packed
 from heliograph.flow.tree.types import NAME, role_of, type_in
 
 
@@ -38,11 +39,13 @@ class Format(Protocol):
     def domain(self) -> str:
         """The name of the part in the tree: XML, XMLNSC, JSON, BLOB, MRM, MQMD, MQRFH2, ..."""
 
-    def read(self, part: "Part", data: bytes) -> Iterator[None]:
+    def read(self, part: "Part", data: bytes) -> Iterator[None] | None:
         """A parser of these bytes: each step brings at least one element under the part, the last ends it.
 
         It appends to `_children` itself (no `append`, which is for changes). Elements that may get more children are
         open (`_open` is the part); the parser closes each when its end is seen, the part last.
+
+        None, if all is read already: then the part is closed, or has its children packed.
         """
 
     def write(self, part: "Part") -> bytes:
@@ -89,14 +92,18 @@ class Part(Element):
         """Read on until this element has all its children."""
         while element._open is not None and self.read_on():
             pass
+        if type(element._open) is Packed:
+            element.unpack(element._open)
 
     def read_on(self) -> bool:
         """Read one step further; False at the end. Bytes that cannot be read raise the same problem every time."""
         parser = self._parser
         if parser is None:
-            if self._open is None:
+            if self._open is not self:
                 return False
             parser = self._parser = self._begin()
+            if parser is None:
+                return False
         try:
             for _ in parser:
                 return True
@@ -109,19 +116,23 @@ class Part(Element):
         self._open = None
         return False
 
-    def _begin(self) -> Iterator[None]:
+    def _begin(self) -> Iterator[None] | None:
         source = self._source
         if source is not None:
-            return self._read_source(source)
+            self._read_source(source)
+            return None
         assert self.data is not None
         return self.format.read(self, self.data)
 
-    def _read_source(self, source: "Part") -> Iterator[None]:
+    def _read_source(self, source: "Part") -> None:
         self._forget_source(source)
-        children = copies(source.children, self)
-        self._children = children or None
-        self._open = None
-        yield
+        while source._open is source and source.read_on():
+            pass
+        if type(source._open) is Packed:
+            self._open = source._open
+        else:
+            self._children = copies(source._children, self) if source._children else None
+            self._open = None
 
     def _forget_source(self, source: "Part") -> None:
         self._source = None
@@ -196,7 +207,9 @@ class Part(Element):
         copy = Part(self.format, self.data if self._reads_back else None, self.text)
         copy.value = self.value
         source = self._source or self
-        if source._open is None or not self._reads_back:
+        if type(source._open) is Packed:
+            copy._open = source._open
+        elif source._open is None or not self._reads_back:
             copy._source = source
             copy._open = copy
             if source._copies is None:
@@ -215,7 +228,8 @@ class Part(Element):
         copy = source.copy()
         self.value = copy.value
         self.data, self._reads_back = copy.data, copy._reads_back
-        self._source, self._parser, self._open = copy._source, None, self
+        self._source, self._parser = copy._source, None
+        self._open = copy._open if type(copy._open) is Packed else self
         if self._source is not None and self._source._copies is not None:
             self._source._copies.add(self)
 

@@ -54,10 +54,11 @@ def batch(context: Context, statements: Sequence[syntax.Statement]) -> int:
     context.place(first)
     same = _same_source(context, run)
     if same:
-        taken = paths.contents(context, same)
-        context.emit(f"{context.use('set_fields')}({paths.ensured(context, start, path[:-1])}, {taken}, (")
-        _listed(context, run, [f"{node.target.steps[-1].name!r}," for node in run])
-        context.emit("))")
+        source = paths.above(context, same[0])
+        known = set_fields(context, [node.target.steps[-1:] for node in run])
+        context.emit(f"{known}.set_in({paths.ensured(context, start, path[:-1])}, {source}.contents((")
+        _listed(context, run, [f"{value.steps[-1].name!r}," for value in same])
+        context.emit(")))")
     else:
         _set_together(context, run, start, path, numbered)
     for node in run:
@@ -69,14 +70,13 @@ def _set_together(
     context: Context, run: Sequence[syntax.Set], start: Base, path: tuple[StepCode, ...], numbered: bool
 ) -> None:
     codes = [copied(context, node.value) for node in run]
-    below = "".join(f"{_below(context, node.target.steps[len(path) - 1 :])}, " for node in run)
-    fields_below = context.unit.constant(f"{context.use('Fields')}(({below}), {scalars(codes)})", "FIELDS")
+    known = set_fields(context, [node.target.steps[len(path) - 1 :] for node in run], codes)
     if numbered:
         above, last = paths.ensured(context, start, path[:-2]), path[-2]
         made = paths.made(context, start, path[:-1])
-        context.emit(f"{made} = {fields_below}.set_in_nth({above}, {last.name}, {last.index}, (")
+        context.emit(f"{made} = {known}.set_in_nth({above}, {last.name}, {last.index}, (")
     else:
-        context.emit(f"{fields_below}.set_in({paths.ensured(context, start, path[:-1])}, (")
+        context.emit(f"{known}.set_in({paths.ensured(context, start, path[:-1])}, (")
     _listed(context, run, [f"{code.text}," for code in codes])
     context.emit("))")
 
@@ -89,13 +89,11 @@ def _listed(context: Context, run: Sequence[syntax.Set], lines: Sequence[str]) -
             context.emit(line)
 
 
-def scalars(codes: Sequence[Code]) -> str:
-    """Python of the places of those that are values."""
-    return repr(tuple(at for at, code in enumerate(codes) if code.shape is Shape.VALUE))
-
-
-def _below(context: Context, steps: tuple[syntax.PathStep, ...]) -> str:
-    return f"({''.join(f'{step.step}, ' for step in steps_of(context, steps))})"
+def set_fields(context: Context, targets: Sequence[tuple[syntax.PathStep, ...]], codes: Sequence[Code] = ()) -> str:
+    """Python of `Fields` by their paths below one field; with the codes of what they get, unless all get contents."""
+    below = "".join(f"({''.join(f'{step.step}, ' for step in steps_of(context, target))}), " for target in targets)
+    scalars = tuple(at for at, code in enumerate(codes) if code.shape is Shape.VALUE)
+    return context.unit.constant(f"{context.use('Fields')}(({below}), {scalars})", "FIELDS")
 
 
 def _same_source(context: Context, run: Sequence[syntax.Set]) -> list[syntax.FieldReference]:

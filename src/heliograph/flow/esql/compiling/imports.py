@@ -12,7 +12,7 @@ _MODULES: Mapping[str, str] = {
     """,
     f"{_ESQL}.runtime.assigning": """
         Fields copy_field copy_here copy_match copy_nth
-        set_aspect set_copies set_field set_fields set_here set_match set_nth set_rows set_values
+        set_aspect set_copies set_field set_here set_match set_nth set_rows set_values
     """,
     f"{_ESQL}.runtime.references": "Reference attach delete detach put reference relative",
     f"{_ESQL}.runtime.fields": "field_name field_namespace field_type field_value same_field",

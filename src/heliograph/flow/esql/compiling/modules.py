@@ -82,8 +82,9 @@ class ProgramWriter:
             return
         run = self._unit.names.new(f"run_{module.name or 'statements'}")
         lines = self._unit.body
-        lines += [f"def {run}(ev):", f"    own = {self._unit.use('Variables')}()"]
-        lines += [f"    {name}(ev, own)" for name in [*starts, start] if name]
+        begun = [name for name in [*starts, start] if name]
+        lines += [f"def {run}(ev):", f"    own = {self._unit.use('Variables')}()" if begun else "    own = None"]
+        lines += [f"    {name}(ev, own)" for name in begun]
         lines += [f"    return {main.python}(ev, own)", "", ""]
         self.runs.append((module, run))
 

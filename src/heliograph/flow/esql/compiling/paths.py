@@ -1,7 +1,5 @@
 """Field references: paths to elements, for reading and for making them on the way."""
 
-from collections.abc import Sequence
-
 from heliograph.flow.esql import syntax
 from heliograph.flow.esql.compiling.code import Code, Shape
 from heliograph.flow.esql.compiling.context import Context
@@ -219,11 +217,10 @@ def content(context: Context, node: syntax.FieldReference) -> Code:
     return Code(_of(context, text, there, f"content({path[-1].name})"), None, True, Shape.FIELD)
 
 
-def contents(context: Context, nodes: Sequence[syntax.FieldReference]) -> str:
-    """Python of the contents of fields that differ in their last names only."""
-    text, there = prefix(context, base(context, nodes[0]), steps_of(context, nodes[0].steps)[:-1])
-    names = tuple(node.steps[-1].name for node in nodes)
-    return _of(context, text, there, f"contents({names!r})")
+def above(context: Context, node: syntax.FieldReference) -> str:
+    """Python of the element that has the field, or of one that has none."""
+    text, there = prefix(context, base(context, node), steps_of(context, node.steps)[:-1])
+    return text if there else f"({text} or {context.use('ABSENT')})"
 
 
 def _of(context: Context, text: str, there: bool, call: str) -> str:

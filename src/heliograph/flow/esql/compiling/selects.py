@@ -137,9 +137,9 @@ def _fields(context: Context, start: Base, run: list[syntax.SelectItem]) -> None
     for item, code in zip(run, codes, strict=True):
         if code.shape in LISTS:
             raise context.problem(item, "a list needs a target with []: (SELECT ...) AS name[]")
-    names = ", ".join(str(steps_of(context, item.target[-1:])[0].name) for item in run)
     items = ", ".join(code.text for code in codes)
-    context.emit(f"{context.use('set_fields')}({parent}, ({items}), ({names}), {assignments.scalars(codes)})")
+    known = assignments.set_fields(context, [item.target[-1:] for item in run], codes)
+    context.emit(f"{known}.set_in({parent}, ({items}))")
     for item in run:
         context.prefixes.written(start.route(steps_of(context, item.target)))
 

@@ -3,13 +3,13 @@
 NULL deletes a field. A scalar replaces the value and leaves children as they are; a field or a row replaces both.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from heliograph.flow.esql.runtime.paths import ensure, ensure_match, ensure_nth, index, match, nth, too_far
 from heliograph.flow.esql.runtime.references import discard
 from heliograph.flow.tree import Element, Part, Step
-from heliograph.flow.tree.filling import SCALARS, fill_new, fill_one, layout_of_paths, pack_new, take_leaf
+from heliograph.flow.tree.filling import SCALARS, fill, fill_one, layout_of, take_leaf
 from heliograph.flow.tree.packed import Packed
 from heliograph.flow.tree.types import NAME
 from heliograph.flow.values.errors import ExpressionError
@@ -62,44 +62,31 @@ def copy_field(parent: Element, name: str, content: Any) -> None:
     """Give the first child of this name the content of a field; without one, remove it."""
     if content is None:
         _remove(parent.first(name))
-    elif isinstance(content, Part) and content.name == name:
+    elif type(content) is Part and content.name == name:
         replace_part(parent, parent.first(name), content)
     else:
         fill_one(parent, name, content)
 
 
-def set_fields(parent: Element, items: Sequence[Any], names: tuple[str, ...], scalars: tuple[int, ...] = ()) -> None:
-    """Set children by name, one after the other, each to the content of a field.
-
-    `scalars` are the places of items that are no contents but values, which leave children as they are.
-    """
-    if fill_new(parent, names, items):
-        return
-    for at, (name, item) in enumerate(zip(names, items, strict=True)):
-        if at in scalars:
-            set_field(parent, name, item)
-        else:
-            copy_field(parent, name, item)
-
-
 class Fields:
     """Fields below one field, by paths of one step or more: to be set one after the other.
 
-    `scalars` are the places of those that get no content but a value.
+    `scalars` are the places of those that get no content but a value, which leaves children as they are.
     """
 
-    __slots__ = ("_layout", "_paths", "_scalars")
+    __slots__ = ("_layout", "_setters")
 
     def __init__(self, paths: tuple[tuple[Step, ...], ...], scalars: tuple[int, ...]) -> None:
-        self._paths = paths
-        self._scalars = scalars
-        self._layout = layout_of_paths(paths)
+        self._layout = layout_of(paths)
+        self._setters = [
+            (tuple(step.name or "" for step in above), last, _setter(last, is_scalar=at in scalars))
+            for at, (*above, last) in enumerate(paths)
+        ]
 
     def set_in(self, parent: Element, items: Sequence[Any]) -> None:
         """Set them all."""
-        if self._layout is not None and pack_new(parent, self._layout, items):
-            return
-        self._set_each(parent, items)
+        if self._layout is None or not fill(parent, self._layout, items):
+            self._set_each(parent, items)
 
     def set_in_nth(self, parent: Element, name: str, number: Any, items: Sequence[Any]) -> Element:
         """Set them all in the number-th child of this name, which is made if just this one is missing."""
@@ -110,17 +97,22 @@ class Fields:
         child = parent.ensure_nth(name, number, packed)
         if child is None:
             raise too_far(parent, name, number)
-        if packed is None or child._open is not packed:
-            self._set_each(child, items)
+        if child._open is not packed or packed is None:
+            self.set_in(child, items)
         return child
 
     def _set_each(self, parent: Element, items: Sequence[Any]) -> None:
-        for at, (path, item) in enumerate(zip(self._paths, items, strict=True)):
-            above = ensure(parent, *[step.name or "" for step in path[:-1]])
-            if path[-1].type is None:
-                (set_field if at in self._scalars else copy_field)(above, path[-1].name or "", item)
-            else:
-                (set_match if at in self._scalars else copy_match)(above, path[-1], 1, item)
+        for (above, last, put), item in zip(self._setters, items, strict=True):
+            put(ensure(parent, *above) if above else parent, last, item)
+
+
+def _setter(last: Step, *, is_scalar: bool) -> Callable[[Element, Step, Any], None]:
+    """What sets the field at the end of a path."""
+    if last.type is None:
+        name, put = last.name or "", set_field if is_scalar else copy_field
+        return lambda parent, _, item: put(parent, name, item)
+    put_match = set_match if is_scalar else copy_match
+    return lambda parent, step, item: put_match(parent, step, 1, item)
 
 
 def copy_nth(parent: Element, name: str, number: Any, content: Any) -> None:

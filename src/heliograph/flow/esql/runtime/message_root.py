@@ -1,7 +1,8 @@
 """The root of a message that is being built: its children are parts."""
 
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.tree import Element, Step
+from heliograph.flow.formats.catalogue import FORMATS
+from heliograph.flow.tree import Element, Part, Step
 from heliograph.flow.tree.packed import Packed
 
 
@@ -13,10 +14,6 @@ class MessageRoot(Element):
     def __init__(self, catalogue: Catalogue) -> None:
         super().__init__("Root")
         self._catalogue = catalogue
-
-    def ensure(self, name: str) -> Element:
-        """The part of this name, made as the last child if there is none."""
-        return self.first(name) or self.append(self.new_child(name))
 
     def ensure_nth(self, name: str, number: int, packed: Packed | None = None) -> Element | None:
         """The number-th part of this name, made (empty) if just one is missing; None if more are."""
@@ -33,6 +30,9 @@ class MessageRoot(Element):
 
     def new_child(self, name: str) -> Element:
         """An element that can become a child: a part, if the name is a domain's."""
+        known = FORMATS.get(name)
+        if known is not None:
+            return Part(known)
         return self._catalogue.new_part(name) if self._catalogue.knows(name) else Element(name)
 
     def copy(self) -> Element:

@@ -79,7 +79,7 @@ def ensure(element: Element, *names: str) -> Element:
     """The first children of these names, one below the other, made where they are missing."""
     for name in names:
         found = element.first(name)  # mostly it is there
-        element = found if found is not None else element.ensure(name)
+        element = found if found is not None else element.append(element.new_child(name))
     return element
 
 

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from heliograph.flow.formats.xml import dialect
 from heliograph.flow.formats.xml.decoding import decode, encode
 from heliograph.flow.formats.xml.dialect import Dialect
-from heliograph.flow.formats.xml.reader import read_document
+from heliograph.flow.formats.xml.reader import packed_document, read_document
 from heliograph.flow.formats.xml.writer import write_document
-from heliograph.flow.tree import Part
+from heliograph.flow.tree import Part, Text
+from heliograph.flow.tree.packed import Packed
 
 
 class XmlFormat:
@@ -22,10 +23,22 @@ class XmlFormat:
         self._dialect = dialect
         self.domain = dialect.domain
         """XML, XMLNS or XMLNSC."""
+        self._last: tuple[bytes, Text, Packed] | None = None
+        """The document that was read last, if it was one of a known shape."""
 
-    def read(self, part: Part, data: bytes) -> Iterator[None]:
+    def read(self, part: Part, data: bytes) -> Iterator[None] | None:
         """A parser of a document."""
-        return read_document(part, self._dialect, decode(data, part.text, self.domain))
+        last = self._last
+        if last is not None and last[0] is data and last[1] is part.text:
+            part._open = last[2]  # as when a message and its copy are both looked into
+            return None
+        text = decode(data, part.text, self.domain)
+        packed = packed_document(part, self._dialect, text)
+        if packed is None:
+            return read_document(part, self._dialect, text)
+        part._open = packed
+        self._last = (data, part.text, packed)
+        return None
 
     def write(self, part: Part) -> bytes:
         """The document."""

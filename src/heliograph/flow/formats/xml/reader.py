@@ -39,16 +39,24 @@ class _Unsure(Exception):
     """Expat is to judge this."""
 
 
-def read_document(part: Part, dialect: Dialect, text: str) -> Iterator[None]:
-    """Build the whole document, step by step."""
+def packed_document(part: Part, dialect: Dialect, text: str) -> Packed | None:
+    """All elements of a document, if its tags have come before; None, too, if something in it may be wrong."""
     likely = likely_shapes(dialect.domain, text)
     found = likely.find(text) if likely is not None else None
     if found is None:
         found = _shaped(likely, part, dialect, text)
-    if found is not None and _fill(part, text, *found):
-        yield
-        return
-    yield from _read(Builder(part, dialect), text)
+    if found is None or not _is_sound(text):
+        return None
+    layout, values = found
+    try:
+        return Packed(layout, tuple(map(_resolved, values)) if "&" in text else values)
+    except _Unsure:
+        return None
+
+
+def read_document(part: Part, dialect: Dialect, text: str) -> Iterator[None]:
+    """Build the whole document, step by step."""
+    return _read(Builder(part, dialect), text)
 
 
 def _shaped(likely: Likely | None, part: Part, dialect: Dialect, text: str) -> tuple[Layout, tuple[str, ...]] | None:
@@ -75,17 +83,6 @@ def _learn(shape: Shape, part: Part, dialect: Dialect, text: str, pieces: Cut) -
     except FormatProblem:
         return  # whoever looks at that place of the document will find it again
     shape.learn(apart.children, dialect, pieces)
-
-
-def _fill(part: Part, text: str, layout: Layout, values: tuple[str, ...]) -> bool:
-    """Give the part the elements of this layout, packed; False if something in the document may be wrong."""
-    if not _is_sound(text):
-        return False
-    try:
-        part.unpack(Packed(layout, tuple(map(_resolved, values)) if "&" in text else values))
-    except _Unsure:
-        return False
-    return True
 
 
 def _read(builder: Builder, text: str) -> Iterator[None]:

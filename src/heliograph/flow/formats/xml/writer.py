@@ -50,9 +50,13 @@ _ASIDE_TYPES = {
 
 def write_document(part: Part, dialect: Dialect) -> tuple[str, str | None]:
     """The document, and the encoding that it declares."""
-    writer = _Writer(dialect)
-    declared = writer.write_top(part)
-    document = "".join(writer.out)
+    declared = None
+    pieces = _packed_pieces(part, dialect)
+    if pieces is None:
+        writer = _Writer(dialect)
+        declared = writer.write_top(part)
+        pieces = writer.out
+    document = "".join(pieces)
     if _may_need_care(document):
         writer = _Writer(dialect, careful=True)
         writer.write_top(part)
@@ -66,6 +70,19 @@ def _may_need_care(document: str) -> bool:
     return has_any(document, _CARE_ASCII)
 
 
+def _packed_pieces(part: Part, dialect: Dialect) -> Sequence[str] | None:
+    """Of a document with one element, whose children are packed; None if it is another, or not that simple."""
+    children = part._children
+    if children is None or len(children) != 1 or part._open is not None:
+        return None
+    top = children[0]
+    packed = top._open
+    if type(packed) is not Packed or top.value is not None or top.type not in (dialect.folder, dialect.leaf):
+        return None
+    template = _known_template(dialect, top, packed.layout)
+    return template.pieces_with(packed.values, dialect) if template is not None else None
+
+
 class _Template(NamedTuple):
     """What is written of elements with one layout."""
 
@@ -75,6 +92,37 @@ class _Template(NamedTuple):
     escapes: Sequence[dict[int, str]]
     """What is to be written otherwise in each value."""
     has_attributes: bool
+
+    def pieces_with(self, packed: Sequence[Any], dialect: Dialect) -> list[str] | None:
+        """The pieces with these values in their places; None if that is not how they are written."""
+        pieces, get_values, escapes, has_attributes = self
+        values = get_values(packed)
+        if "" in values:
+            return None  # is written in another way
+        try:
+            text = "".join(values)
+        except TypeError:
+            text_of = dialect.text_of
+            values = [value if type(value) is str else text_of(value) for value in values]
+            text = "".join(values)
+        if "&" in text or "<" in text or ">" in text or (has_attributes and _ATTRIBUTE_CARE(text)):
+            values = [value.translate(escape) for value, escape in zip(values, escapes, strict=True)]
+        pieces = pieces.copy()
+        pieces[1::2] = values
+        return pieces
+
+
+def _known_template(dialect: Dialect, element: Element, layout: Layout) -> _Template | None:
+    """The template of an element with this layout, made when it is needed for the first time."""
+    written = layout.written
+    key = (dialect.domain, element.name, element.type, element.namespace)
+    try:
+        template: _Template | None = written[key]
+    except KeyError:
+        if len(written) > _MOST_TEMPLATES:
+            written.clear()
+        template = written[key] = _template(dialect, element, layout)
+    return template
 
 
 def _template(dialect: Dialect, element: Element, layout: Layout) -> _Template | None:
@@ -175,28 +223,10 @@ class _Writer:
         """An element whose children are packed, without unpacking them; False if that cannot be done."""
         if self._careful or element.value is not None:
             return False
-        written = packed.layout.written
-        key = (self._domain, element.name, element.type, element.namespace)
-        if key not in written:
-            if len(written) > _MOST_TEMPLATES:
-                written.clear()
-            written[key] = _template(self._dialect, element, packed.layout)
-        template = written[key]
-        if template is None:
+        template = _known_template(self._dialect, element, packed.layout)
+        pieces = template.pieces_with(packed.values, self._dialect) if template is not None else None
+        if pieces is None:
             return False
-        pieces, get_values, escapes, has_attributes = template
-        values = get_values(packed.values)
-        if "" in values:
-            return False  # is written in another way
-        try:
-            text = "".join(values)
-        except TypeError:
-            values = [value if type(value) is str else self._text_of(value) for value in values]
-            text = "".join(values)
-        if "&" in text or "<" in text or ">" in text or (has_attributes and _ATTRIBUTE_CARE(text)):
-            values = [value.translate(escape) for value, escape in zip(values, escapes, strict=True)]
-        pieces = pieces.copy()
-        pieces[1::2] = values
         self.out += pieces
         return True
 
