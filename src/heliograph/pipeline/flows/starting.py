@@ -15,7 +15,7 @@ from heliograph.pipeline.flows.effect_rows import SCHEMA, SINK_DDL
 from heliograph.pipeline.flows.outlets.data_source import NAME, FlowOutputs
 from heliograph.pipeline.flows.outlets.parquet import DAY
 from heliograph.pipeline.flows.outlets.plan import OutputsPlan
-from heliograph.pipeline.flows.outputs import Flow, definition_of, messages_of
+from heliograph.pipeline.flows.outputs import SOURCE_DDL, Flow, definition_of, messages_of
 from heliograph.pipeline.flows.processing import FlowJob
 from heliograph.pipeline.flows.routes import DEAD_LETTERS, Route, Routes
 from heliograph.pipeline.flows.sending import Sending
@@ -66,7 +66,7 @@ def start_flow(
         shared=str(folder / "shared") if single_partition(flow.settings) else "",
     )
     spark.dataSource.register(FlowOutputs)
-    rows = spark.readStream.format("heliograph").options(**source_options).load()
+    rows = spark.readStream.format("heliograph").schema(SOURCE_DDL).options(**source_options).load()
     plan = OutputsPlan(routes, schemas, _server(source_options))
     writer = (
         messages_of(rows, flow)
