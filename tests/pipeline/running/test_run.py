@@ -147,7 +147,7 @@ def test_a_server_runs_its_pipelines_and_stops_them_first(serve: Serve, tmp_path
     pipeline += 'sinks = { Alarm = "topic:alarms" }\n'
     pipeline += f'conf = {{ "spark.driver.extraJavaOptions" = "{QUICK}" }}\n'
     server = serve(CONFIG + pipeline)
-    with PlainClient(server.port).connected() as client:
+    with PlainClient(server.port).connected(keep_alive=0) as client:
         client.socket.settimeout(PATIENCE)
         client.subscribe("alarms")
         publish(server, 85, 95)

@@ -47,10 +47,11 @@ def start_flow(
     """Run a flow on a stream until the query is stopped, or (`available_now`) until it has done what is there.
 
     `source_options` are those of `format("heliograph")`; the server they name is also the one that messages are sent
-    to, and `user` and `password` may be among them for that. `trigger` is the time between micro-batches (`1 second`); without it they follow each other. `input_node` is
-    needed if the flow has several inputs. `state` is the folder of SQLite files that data sources name; all executors
-    have to reach it (default: `flow` in the checkpoint). `lookup_cache` is how many answers of databases each process
-    keeps. A flow that cannot run on Spark is a `Problem` that says why.
+    to, and `user` and `password` may be among them for that. `trigger` is the time between micro-batches (`1 second`);
+    without it they follow each other. `input_node` is needed if the flow has several inputs. `state` is the folder of
+    SQLite files that data sources name; all executors have to reach it (default: `flow` in the checkpoint).
+    `lookup_cache` is how many answers of databases each process keeps. A flow that cannot run on Spark is a `Problem`
+    that says why.
     """
     flow = definition_of(definition)
     entry = check_deployable(flow, input_node, routes)
