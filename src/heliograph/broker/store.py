@@ -150,7 +150,14 @@ class Store:
         if self.streams.by_name:
             self.ledger.wait()  # so that the index is there when the server is
             self.streams.open_index()
-        return [stream for stream in self.streams.by_name.values() if stream.configured]
+        return [stream for stream in self.streams.by_name.values() if stream.is_fed]
+
+    def make_stream(self, options: StreamOptions) -> tuple[Stream, bool]:
+        """See Streams.make. Readers find a new one when what `streams.index_of_new` tells has been done."""
+        stream, is_new = self.streams.make(options)
+        if is_new:
+            self._note(facts.STREAM, stream.fact())
+        return stream, is_new
 
     def retain_streams(self) -> None:
         """Let go what is older or more than streams are to keep."""

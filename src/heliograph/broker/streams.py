@@ -5,7 +5,7 @@ they were stored, once, together with those for subscriptions. All messages of a
 order there. Readers find them by the index, which is brought up to date here.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
@@ -32,16 +32,37 @@ class StreamOptions:
     """Seconds that messages are kept; 0 is no limit."""
 
 
+MOST_MADE = 1024
+"""Partitions of all streams made while the server runs, together: each costs a cursor and an open file."""
+
+
+class StreamConflict(Problem):
+    """There is a stream of this name already, and it is another one."""
+
+
+class TooManyStreams(Problem):
+    """So many streams have been made that there can be no more."""
+
+
 class Stream:
     """One stream."""
 
-    def __init__(self, options: StreamOptions, cursors: list[Cursor], *, configured: bool) -> None:
+    def __init__(
+        self, options: StreamOptions, cursors: list[Cursor], *, configured: bool = False, made: bool = False
+    ) -> None:
         self.options = options
         self.cursors = cursors
         """One for each partition."""
         self.configured = configured
-        """Whether it gets new messages: one that is not configured any more keeps what it has."""
+        """Whether it is in the configuration."""
+        self.made = made
+        """Whether somebody made it while the server ran. What is in the configuration is not made any more."""
         self.writers: list[PartitionWriter] = []
+
+    @property
+    def is_fed(self) -> bool:
+        """Whether it gets new messages: one that is neither made nor configured any more keeps what it has."""
+        return self.configured or self.made
 
     @property
     def name(self) -> str:
@@ -60,6 +81,7 @@ class Stream:
             "retention_bytes": options.retention_bytes,
             "retention_age": options.retention_age,
             "cursors": [cursor.number for cursor in self.cursors],
+            "made": self.made,
         }
 
     def description(self) -> dict[str, Any]:
@@ -71,6 +93,7 @@ class Stream:
             "retention_bytes": self.options.retention_bytes,
             "retention_age": self.options.retention_age,
             "configured": self.configured,
+            "made": self.made,
         }
 
     def outdated(self, now: int) -> Iterator[tuple[Cursor, int, int]]:
@@ -107,12 +130,14 @@ class Streams:
         self._snapshot: int | None = None
         """What has been noted for the index can be written when the log is safe up to here."""
         self._news: list[PartitionWriter] = []
+        self.taken_over: list[str] = []
+        """Streams that were made while a server ran, and are in the configuration now."""
 
     def revive(self, facts: dict[str, dict[str, Any]]) -> set[int]:
         """Take up the streams that the log tells of; the numbers of their cursors."""
         for name, fact in facts.items():
             cursors = [self._ledger.cursors[number] for number in fact["cursors"]]
-            self.by_name[name] = Stream(options_of(fact), cursors, configured=False)
+            self.by_name[name] = Stream(options_of(fact), cursors, made=fact.get("made", False))
         return {cursor.number for stream in self.by_name.values() for cursor in stream.cursors}
 
     def configure(self, wanted: Sequence[StreamOptions]) -> list[Stream]:
@@ -128,12 +153,44 @@ class Streams:
         for options in wanted:
             stream = self.by_name.setdefault(options.name, Stream(options, [], configured=True))
             stream.configured = True
+            if stream.made:
+                stream.made = False
+                self.taken_over.append(stream.name)
+                changed.append(stream)
             if stream.options != options or len(stream.cursors) < options.partitions:
                 stream.options = options
-                while len(stream.cursors) < options.partitions:
-                    stream.cursors.append(self._ledger.new_cursor())
+                self._add_partitions(stream)
                 changed.append(stream)
         return changed
+
+    def make(self, options: StreamOptions) -> tuple[Stream, bool]:
+        """The stream of this name and filter, fed from now on; whether it was not before.
+
+        One that is fed already stays as it is. StreamConflict if it has another filter.
+        """
+        stream = self.by_name.get(options.name)
+        if stream is not None and stream.options.filter != options.filter:
+            raise StreamConflict(
+                f'stream {options.name} is there already: expected its filter, "{stream.options.filter}", '
+                f'found "{options.filter}"'
+            )
+        if stream is not None and stream.is_fed:
+            return stream, False
+        made = sum(len(one.cursors) for one in self.by_name.values() if one.made)
+        if made + options.partitions > MOST_MADE:
+            raise TooManyStreams(
+                f"streams made while the server runs have {made} partitions, and {MOST_MADE} are the most: "
+                f"expected at most {MOST_MADE - made}, found partitions = {options.partitions}"
+            )
+        if stream is None:
+            stream = self.by_name[options.name] = Stream(options, [])
+            self._add_partitions(stream)
+        stream.made = True
+        return stream, True
+
+    def _add_partitions(self, stream: Stream) -> None:
+        while len(stream.cursors) < stream.options.partitions:
+            stream.cursors.append(self._ledger.new_cursor())
 
     # The index
 
@@ -147,6 +204,23 @@ class Streams:
                 for partition, cursor in enumerate(stream.cursors)
             ]
         self.update_index()
+
+    def index_of_new(self, stream: Stream) -> Callable[[], None]:
+        """What to do when a stream that has just been made is safe, so that readers find it."""
+        directory = self._ledger.log.directory
+        # They note what the partitions are like now, since messages may come that are not safe with the stream itself.
+        new = [PartitionWriter(directory, stream.name, partition, one) for partition, one in enumerate(stream.cursors)]
+        for writer in new:
+            writer.take()
+
+        def write() -> None:
+            write_description(directory, stream.name, stream.description())
+            if not stream.writers:
+                for writer in new:
+                    writer.write()
+                stream.writers = new
+
+        return write
 
     def update_index(self) -> None:
         """Let readers see what has become safe. What is stored meanwhile is noted, and its turn comes next time."""

@@ -177,7 +177,7 @@ def _compact(directory: Path) -> None:
     # As if a server were started and stopped, with nothing refused or thrown away: a will may be due.
     most = sys.maxsize
     limits = Limits(retained_messages=most, retained_bytes=most, max_messages=most, max_bytes=most)
-    streams = [options_of(fact) for fact in store.revival.streams.values()]
+    streams = [options_of(fact) for fact in store.revival.streams.values() if not fact.get("made")]
     try:
         broker = Broker(limits, time.monotonic, lambda: "", None, store, streams)
         broker.end_turn()

@@ -246,11 +246,35 @@ def _body(section: Data | Sequence | Value) -> tuple[str, Any]:
     return OTHER, section.items
 
 
+def opening_of(
+    persistent: bool,
+    priority: int,
+    ttl: int | None,
+    text: bool,
+    to_kind: int | None,
+    reply_kind: int | None,
+    annotations: Mapping[str, Any] | None,
+) -> bytes:
+    """Header and annotations of a message."""
+    kind = writing.TEXT if text else writing.BYTES
+    if not annotations:
+        return _opening(persistent, priority, ttl, kind, to_kind, reply_kind)
+    more = {Symbol(key): value for key, value in annotations.items()}
+    return writing.header_of(persistent, priority, ttl) + writing.annotations_of(kind, to_kind, reply_kind, more)
+
+
 @lru_cache(1024)
 def _opening(
     persistent: bool, priority: int, ttl: int | None, kind: int, to_kind: int | None, reply_kind: int | None
 ) -> bytes:
     return writing.header_of(persistent, priority, ttl) + writing.annotations_of(kind, to_kind, reply_kind, {})
+
+
+def beginning_of(size: int, text: bool) -> bytes:
+    """What comes before a body of so many bytes."""
+    if size < 256:
+        return bytes((0, 0x53, 0x77, 0xA1, size) if text else (0, 0x53, 0x75, 0xA0, size))
+    return (b"\x00\x53\x77\xb1" if text else b"\x00\x53\x75\xb0") + size.to_bytes(4, "big")
 
 
 def write(
@@ -279,22 +303,12 @@ def write(
 
     `ttl` and `created` are milliseconds; `to_kind` and `reply_kind` are the `jms_type` of the destinations.
     """
-    kind = writing.TEXT if text else writing.BYTES
     reply = None if reply_to is None else reply_kind
-    opening = _opening(persistent, priority, ttl, kind, to_kind, reply)
-    if annotations:
-        more = {Symbol(key): value for key, value in annotations.items()}
-        opening = writing.header_of(persistent, priority, ttl)
-        opening += writing.annotations_of(kind, to_kind, reply, more)
+    opening = opening_of(persistent, priority, ttl, text, to_kind, reply, annotations)
     expires = None if ttl is None or created is None else created + ttl
     fields = writing.fields_of(
         message_id, user_id, to, subject, reply_to, correlation_id, content_type, expires, created
     )
     fields += writing.group_of(group_id, group_sequence)
-    size = len(body)
-    if size < 256:
-        beginning = bytes((0, 0x53, 0x77, 0xA1, size) if text else (0, 0x53, 0x75, 0xA0, size))
-    else:
-        beginning = (b"\x00\x53\x77\xb1" if text else b"\x00\x53\x75\xb0") + size.to_bytes(4, "big")
     own = b"\x00\x53\x74" + encode(dict(properties)) if properties else b""
-    return b"".join((opening, writing.properties_of(fields), own, beginning, body))
+    return b"".join((opening, writing.properties_of(fields), own, beginning_of(len(body), text), body))

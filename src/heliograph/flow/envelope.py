@@ -37,3 +37,5 @@ class Envelope:
     """Its number in its group, from 1."""
     mqmd: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of MQMD that are not what they usually are, by MQ's names: Report, Feedback, ReplyToQMgr, ..."""
+    place: bytes = b""
+    """What identifiers are made from if the message has none: where it is kept, the same when it is taken again."""

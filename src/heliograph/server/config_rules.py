@@ -134,3 +134,5 @@ def http_warnings(http: HttpConfig) -> Iterator[str]:
             f"http.host: everyone who can reach {address_text(http.host, http.port)} can read the metrics and "
             "statistics; there is no access control on them"
         )
+        if http.make_streams:
+            yield "http.make_streams: and they can make streams, each of which keeps messages on this machine's disk"

@@ -1,4 +1,4 @@
-"""A small HTTP/1.1 server for the operators' pages: GET and HEAD on a handful of paths and folders, nothing else."""
+"""A small HTTP/1.1 server for the operators' pages: GET and HEAD on a handful of paths and folders, PUT on a few."""
 
 import asyncio
 import html
@@ -27,6 +27,7 @@ class Unavailable(Exception):
 
 IDLE_TIMEOUT = 10.0
 MAX_REQUEST_HEAD = 16 * 1024
+MAX_REQUEST_BODY = 64 * 1024
 READ_SIZE = 16 * 1024
 
 
@@ -50,14 +51,23 @@ Folder = Callable[[str, str], Awaitable[Answer]]
 """Answers for all paths below one: gets the path and the query, both as they are in the URL."""
 
 
+Taker = Callable[[str, bytes], Awaitable[Answer]]
+"""Takes what is PUT below a path: gets the path as it is in the URL, and the body."""
+
+
 class HttpServer:
     """Serves pages by path, folders by the start of it, and at `/` a list of them unless there is a page for it."""
 
     def __init__(
-        self, pages: Mapping[str, Page], timeout: float = IDLE_TIMEOUT, folders: Mapping[str, Folder] | None = None
+        self,
+        pages: Mapping[str, Page],
+        timeout: float = IDLE_TIMEOUT,
+        folders: Mapping[str, Folder] | None = None,
+        takers: Mapping[str, Taker] | None = None,
     ) -> None:
         """`timeout` is the time in seconds that a client has for each request, and to take each answer."""
         self._folders = dict(folders or {})
+        self._takers = dict(takers or {})
         self._pages: dict[str, Page] = {"/": self._list_of_pages, **pages}
         self._timeout = timeout
         self._acceptors: list[Acceptor] = []
@@ -108,10 +118,10 @@ class HttpServer:
         while True:
             try:
                 async with asyncio.timeout(self._timeout):
-                    request = await _next_request(http, reader)
+                    request, body = await _next_request(http, reader)
                 if request is None:
                     return
-                answer = await self._answer(request)
+                answer = await self._answer(request, body)
                 wants_body = request.method != b"HEAD"
             except h11.RemoteProtocolError as error:
                 answer = refusal(HTTPStatus(error.error_status_hint), str(error), ("Connection", "close"))
@@ -123,19 +133,22 @@ class HttpServer:
                 return
             http.start_next_cycle()
 
-    async def _answer(self, request: h11.Request) -> Answer:
-        if request.method not in {b"GET", b"HEAD"}:
-            # Such a request may have a body, which nobody here will read: the connection cannot be used again.
-            headers = (("Allow", "GET, HEAD"), ("Connection", "close"))
-            method = request.method.decode()
-            return refusal(HTTPStatus.METHOD_NOT_ALLOWED, f"expected GET or HEAD, found {method}", *headers)
+    async def _answer(self, request: h11.Request, body: bytes) -> Answer:
         try:
             url = urlsplit(request.target.decode())
         except ValueError:
             return refusal(HTTPStatus.BAD_REQUEST, "expected a path, found something else")
-        path = url.path
-        page, folder = self._pages.get(path), self._folders.get("/" + path[1:].partition("/")[0])
+        path, start = url.path, "/" + url.path[1:].partition("/")[0]
+        taker = self._takers.get(start)
+        if request.method not in ({b"GET", b"HEAD", b"PUT"} if taker else {b"GET", b"HEAD"}):
+            # Such a request may have a body, which nobody here will read: the connection cannot be used again.
+            headers = (("Allow", "GET, HEAD, PUT" if taker else "GET, HEAD"), ("Connection", "close"))
+            expected, method = "GET, HEAD or PUT" if taker else "GET or HEAD", request.method.decode()
+            return refusal(HTTPStatus.METHOD_NOT_ALLOWED, f"expected {expected}, found {method}", *headers)
+        page, folder = self._pages.get(path), self._folders.get(start)
         try:
+            if taker is not None and request.method == b"PUT":
+                return await taker(path, body)
             if page is not None:
                 return Answer(HTTPStatus.OK, *page())
             if folder is not None:
@@ -158,23 +171,29 @@ class HttpServer:
         return "text/html; charset=utf-8", text.encode()
 
 
-async def _next_request(http: h11.Connection, reader: asyncio.StreamReader) -> h11.Request | None:
-    """The head of the next request, once all of the request is here; None when the client has gone."""
+async def _next_request(http: h11.Connection, reader: asyncio.StreamReader) -> tuple[h11.Request | None, bytes]:
+    """The head and body of the next request, once all of it is here; no head when the client has gone."""
     request: h11.Request | None = None
+    body = b""
     while True:
         event = http.next_event()
         if event is h11.NEED_DATA:
             http.receive_data(await reader.read(READ_SIZE))
         elif isinstance(event, h11.Request):
             request = event
-            if request.method not in {b"GET", b"HEAD"}:
-                return request
+            if request.method not in {b"GET", b"HEAD", b"PUT"}:
+                return request, body
         elif isinstance(event, h11.Data):
-            raise h11.RemoteProtocolError("expected a request without a body")
+            if request is None or request.method != b"PUT":
+                raise h11.RemoteProtocolError("expected a request without a body")
+            body += event.data
+            if len(body) > MAX_REQUEST_BODY:
+                status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+                raise h11.RemoteProtocolError(f"expected at most {MAX_REQUEST_BODY} bytes", error_status_hint=status)
         elif isinstance(event, h11.EndOfMessage):
-            return request
+            return request, body
         else:  # the client closed the connection between two requests
-            return None
+            return None, b""
 
 
 def _encode(http: h11.Connection, answer: Answer, wants_body: bool) -> bytes:

@@ -5,6 +5,7 @@ import logging
 import os
 import socket
 from contextlib import suppress
+from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.server import certificates
@@ -136,6 +137,16 @@ class Listener:
         tail = self.config.path if self.config.kind in {ListenerKind.WS, ListenerKind.WSS} else ""
         names = [acceptor.socket.getsockname() for acceptor in self._acceptors]
         return [f"{scheme}://{address_text(*name[:2])}{tail}" for name in names]
+
+    @property
+    def facts(self) -> list[dict[str, Any]]:
+        """What a client has to know to connect, once for each socket."""
+        what = {"protocol": str(self.config.protocol), "kind": str(self.config.kind)}
+        if self.config.kind is ListenerKind.UNIX:
+            return [{**what, "path": self.config.path}]
+        path = {"path": self.config.path} if self.config.path else {}
+        names = [acceptor.socket.getsockname() for acceptor in self._acceptors]
+        return [{**what, "host": host, "port": port, **path} for host, port, *_ in names]
 
     @property
     def port(self) -> int:

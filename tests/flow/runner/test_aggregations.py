@@ -10,7 +10,7 @@ import pytest
 
 from flow_hands import PATIENCE, Desk, soon, text_of
 from heliograph.client import Message
-from heliograph.flow.runner.management import management
+from heliograph.client.management import management
 
 ASK = """
 in: {type: QueueInput, queue: IN}

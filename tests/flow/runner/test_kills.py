@@ -9,10 +9,10 @@ import pytest
 
 from flow_hands import CONFIG, Desk, free_port, queues, soon
 from flow_process import write_flow
+from heliograph.client.management import management
 from heliograph.errors import Problem
 from heliograph.flow.definition.loading import load_flow
 from heliograph.flow.runner import groups
-from heliograph.flow.runner.management import management
 from running import servers
 
 COUNT = 600

@@ -6,7 +6,7 @@ import pytest
 
 from flow_hands import soon
 from heliograph.client import Message, Queue
-from heliograph.flow.runner.management import management
+from heliograph.client.management import management
 
 PASS = "in: {type: QueueInput, queue: IN}\nout: {type: QueueOutput, queue: OUT}"
 

@@ -66,7 +66,11 @@ def _symbol(text: str) -> bytes:
 
 
 def _text(text: str) -> bytes:
-    data = text.encode()
+    return text_field(text.encode())
+
+
+def text_field(data: bytes) -> bytes:
+    """A string, of which the bytes in UTF-8 are here."""
     size = len(data)
     return (bytes((0xA1, size)) if size < 256 else _long_text(0xB1, size)) + data
 
@@ -78,7 +82,7 @@ def _list(fields: bytes, count: int) -> bytes:
     return b"\xd0" + (size + 3).to_bytes(4, "big") + count.to_bytes(4, "big") + fields
 
 
-def _identifier(value: Any) -> bytes:
+def identifier_field(value: Any) -> bytes:
     """A message or correlation id: text, a number, a UUID or bytes."""
     if type(value) is str:
         return _text(value)
@@ -146,12 +150,12 @@ def fields_of(
 ) -> list[bytes]:
     """The first ten properties, each encoded; times are milliseconds."""
     return [
-        _NULL if message_id is None else _identifier(message_id),
+        _NULL if message_id is None else identifier_field(message_id),
         _NULL if user_id is None else encode(user_id),
         text_of(to),
         _NULL if subject is None else text_of(subject),
         _NULL if reply_to is None else text_of(reply_to),
-        _NULL if correlation_id is None else _identifier(correlation_id),
+        _NULL if correlation_id is None else identifier_field(correlation_id),
         _NULL if content_type is None else _symbol(content_type),
         _NULL,  # content-encoding
         _NULL if expires is None else _timestamp(0x83, expires),

@@ -20,6 +20,7 @@ from heliograph.flow.definition.flow import Connection, FlowDefinition, NodeDefi
 from heliograph.flow.definition.graph import check_connections, check_inputs, check_loops
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
 from heliograph.flow.definition.parameters import overlaid, replaced
+from heliograph.flow.definition.spark import check_spark
 from heliograph.flow.definition.written import Written, WrittenNode, read_flow, read_subflow
 from heliograph.flow.documents import Place, read_document
 from heliograph.flow.nodes.kinds import KINDS
@@ -71,6 +72,7 @@ class _Loading:
         }
         self._check_graph(nodes, connections, file.name)
         self._check_data_sources(nodes, settings)
+        check_spark(settings, written.settings_places, findings)
         sources, models = check_files(self._folder, nodes, findings)
         findings.raise_mistakes()
         return FlowDefinition(

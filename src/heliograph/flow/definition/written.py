@@ -21,6 +21,7 @@ SETTINGS = (
     "execution_groups",
     "http",
     "server",
+    "spark",
 )
 """How a flow is run; the runner says what they mean."""
 

@@ -97,7 +97,7 @@ class Run:
         That is what makes it safe to record requests of an aggregation before the unit of work is known to be complete.
         """
         self._sequence += 1
-        seed = self.origin.message_id or uuid4().bytes
+        seed = self.origin.message_id or self.origin.place or uuid4().bytes
         digest = blake2b(seed, digest_size=IDENTIFIER_LENGTH, person=b"heliograph-flow")
         digest.update(f"{self.flow}\0{self._sequence}".encode())
         return digest.digest()

@@ -22,7 +22,7 @@ from heliograph.client import Topic, encoded
 from heliograph.client.problems import MessageFormat
 from heliograph.flow.engine.effects import DeadLetter, Publish, Put
 from heliograph.flow.envelope import Envelope
-from heliograph.flow.formats.mqmd import CARRIED
+from heliograph.flow.formats.mqmd import CARRIED, HeaderField
 
 TEXT = "MQSTR"
 REQUEST, DATAGRAM = 1, 8
@@ -32,7 +32,8 @@ HEADER = "JMS_IBM_MQMD_"
 """Before the names of further fields of MQMD."""
 GROUP = HEADER + "GroupId"
 """For groups that no text can name."""
-_OURS = frozenset({FORMAT, CCSID, ENCODING, TYPE, GROUP, *(HEADER + name for name in CARRIED)})
+OURS = frozenset({FORMAT, CCSID, ENCODING, TYPE, GROUP, *(HEADER + name for name in CARRIED)})
+"""Properties that stand for fields of MQMD."""
 _SPECIAL = b"ID:AMQP_U"
 _NUMBER, _UUID = b"ID:AMQP_ULONG:", b"ID:AMQP_UUID:"
 _QUEUE, _TOPIC = "queue://", "topic://"
@@ -83,20 +84,34 @@ class ServerEnvelope(Envelope):
         self.group_id = (read.group_id or "").encode()
         self.sequence = 1 if read.group_sequence is None else read.group_sequence
         self.mqmd = {}
-        if properties and not _OURS.isdisjoint(properties):
-            self.format = str(properties.get(FORMAT, self.format))
-            self.ccsid = _number(properties.get(CCSID), DEFAULT_CCSID)
-            self.encoding = _number(properties.get(ENCODING), DEFAULT_ENCODING)
-            self.message_type = _number(properties.get(TYPE), self.message_type)
-            self.group_id = _identifier(properties.get(GROUP)) or self.group_id
-            self.mqmd = {name: properties[HEADER + name] for name in CARRIED if HEADER + name in properties}
-            properties = {name: value for name, value in properties.items() if name not in _OURS}
+        self.place = b""
         self.properties = properties
+        if properties and not OURS.isdisjoint(properties):
+            take_header(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.payload is not None:
             return ServerEnvelope.of, (self.payload, self.now)
         return Envelope, tuple(getattr(self, name) for name in Envelope.__slots__)
+
+
+def take_header(envelope: Envelope) -> None:
+    """Put properties that stand for fields of MQMD (`JMS_IBM_...`) where they belong.
+
+    A publisher that speaks MQTT sends numbers as text.
+    """
+    properties = envelope.properties
+    envelope.format = str(properties.get(FORMAT, envelope.format))
+    envelope.ccsid = _number(properties.get(CCSID), DEFAULT_CCSID)
+    envelope.encoding = _number(properties.get(ENCODING), DEFAULT_ENCODING)
+    envelope.message_type = _number(properties.get(TYPE), envelope.message_type)
+    envelope.group_id = _identifier(properties.get(GROUP)) or envelope.group_id
+    envelope.mqmd = {
+        name: _carried(field, properties[HEADER + name])
+        for name, field in CARRIED.items()
+        if HEADER + name in properties
+    }
+    envelope.properties = {name: value for name, value in properties.items() if name not in OURS}
 
 
 def envelopes_of(payloads: Sequence[bytes], now: float) -> list[ServerEnvelope]:
@@ -140,7 +155,13 @@ def _shown(value: Any) -> Any:
 
 
 def _number(value: Any, default: int) -> int:
+    if isinstance(value, str) and value.isascii() and value.isdecimal():
+        return int(value)
     return value if isinstance(value, int) else default
+
+
+def _carried(field: HeaderField, value: Any) -> Any:
+    return _number(value, field.default) if isinstance(field.default, int) and isinstance(value, str) else value
 
 
 def _identifier(value: Any) -> bytes:
@@ -225,7 +246,7 @@ def _reasons(letter: DeadLetter, now: int, origin: str) -> Mapping[str, Any]:
 def _encode(envelope: Envelope, place: str, now: int, annotations: Mapping[str, Any] | None = None) -> bytes:
     is_topic = place.startswith(_TOPIC)
     body = envelope.body
-    text = envelope.format.rstrip() == TEXT and envelope.ccsid == DEFAULT_CCSID and _is_text(body)
+    text = is_text(envelope)
     reply_to = envelope.reply_to
     group = amqp_identifier(envelope.group_id)
     try:
@@ -237,7 +258,7 @@ def _encode(envelope: Envelope, place: str, now: int, annotations: Mapping[str, 
             persistent=envelope.persistent,
             priority=min(envelope.priority, 9),
             ttl=None if envelope.expiry < 0 else max(1, envelope.expiry * 100),
-            properties=_properties(envelope, text),
+            properties=carried_properties(envelope, text=text),
             annotations=annotations,
             message_id=amqp_identifier(envelope.message_id),
             user_id=envelope.user.encode() if envelope.user else None,
@@ -262,7 +283,13 @@ def _is_text(body: bytes) -> bool:
     return True
 
 
-def _properties(envelope: Envelope, text: bool) -> Mapping[str, Any]:
+def is_text(envelope: Envelope) -> bool:
+    """Whether the message is to be sent as a text; otherwise it has bytes."""
+    return envelope.format.rstrip() == TEXT and envelope.ccsid == DEFAULT_CCSID and _is_text(envelope.body)
+
+
+def carried_properties(envelope: Envelope, *, text: bool) -> Mapping[str, Any]:
+    """The application's properties, and those that stand for fields of MQMD which are not as usual."""
     more: dict[str, Any] = {}
     if envelope.format.rstrip() != (TEXT if text else ""):
         more[FORMAT] = envelope.format

@@ -16,7 +16,7 @@ from heliograph.client.problems import MessageFormat
 from heliograph.flow.engine.compiled import CompiledFlow
 from heliograph.flow.engine.outcome import LogEvent, Outcome, Result
 from heliograph.flow.engine.timers import Timer
-from heliograph.flow.runner.management import own_queue
+from heliograph.flow.runner.own_queue import own_queue
 from heliograph.flow.runner.units import Refusals, Units, Verdict
 
 _INTERVAL = 0.5

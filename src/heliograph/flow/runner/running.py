@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heliograph.client.blocking import Connection, Session
+from heliograph.client.management import management
 from heliograph.client.problems import InvalidDestination
 from heliograph.errors import Problem
 from heliograph.flow.database import DataSources
@@ -21,7 +22,6 @@ from heliograph.flow.nodes.subscriptions import SubscriptionRegistry
 from heliograph.flow.runner.connecting import connected
 from heliograph.flow.runner.http_input import Requests
 from heliograph.flow.runner.instance import Instance, Process, start_all
-from heliograph.flow.runner.management import management
 from heliograph.flow.runner.settings import Settings, settings_of
 from heliograph.flow.runner.statistics import FlowStatistics
 

@@ -9,8 +9,9 @@ from collections.abc import Callable
 
 from heliograph.client import Message
 from heliograph.client.blocking import Session
+from heliograph.client.management import management
 from heliograph.errors import Problem
-from heliograph.flow.runner.management import management, own_queue
+from heliograph.flow.runner.own_queue import own_queue
 
 _WAIT = 1.0
 

@@ -149,7 +149,7 @@ class Units:
         """
         alone = len(outcomes) == 1
         failed = [outcome for outcome in outcomes if outcome.result is not Result.DONE]
-        if failed and (why := _unreachable(failed)):
+        if failed and (why := unreachable(failed)):
             return self._later(why)
         if failed:
             spoilt = self._changed() or any(outcome.result is Result.BACKOUT for outcome in failed)
@@ -312,7 +312,7 @@ def _key(envelope: Envelope) -> Any:
     return envelope.message_id or envelope.body
 
 
-def _unreachable(failed: list[Outcome]) -> str:
+def unreachable(failed: Sequence[Outcome]) -> str:
     """What is said of a database that could not be reached, if that is why one of these failed."""
     for outcome in failed:
         for record in outcome.exception.chain() if outcome.exception is not None else ():

@@ -41,7 +41,7 @@ from heliograph.flow.documents import Document, Place, read_document
 from heliograph.flow.envelope import Envelope
 from heliograph.flow.testing.flow_under_test import NOON
 
-ENVELOPE_FIELDS = tuple(each.name for each in fields(Envelope) if each.name != "body")
+ENVELOPE_FIELDS = tuple(each.name for each in fields(Envelope) if each.name not in {"body", "place"})
 _BODY_KEYS = ("body", "file", "hex")
 _INPUT_KEYS = (*_BODY_KEYS, "node", "wait", *ENVELOPE_FIELDS)
 _MODEL_KEYS = ("domain", "message_set", "message", "message_format")

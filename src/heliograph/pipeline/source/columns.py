@@ -226,4 +226,5 @@ _MAKERS: dict[str, Callable[[_Rows, pa.DataType], pa.Array]] = {
     "correlation": _property("correlation"),
     "reply_to": _property("reply_to"),
     "properties": _property("properties"),
+    "text": _property("text"),
 }

@@ -149,8 +149,10 @@ class StreamMicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow
         return start if end == before else self._json(end)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """Note where the stream ends now."""
-        self._target = {partition: latest for partition, (_, latest) in enumerate(self._extents())}
+        """Note where the stream ends now, or where the query is to end."""
+        latest = {partition: latest for partition, (_, latest) in enumerate(self._extents())}
+        end = self._options.end.resolve(self._reader())
+        self._target = {partition: min(offset, end[partition]) for partition, offset in latest.items()}
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
         """Where the stream ends, for the progress that Spark reports: what is behind a batch is the lag."""

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from heliograph.amqp.decoding import decode
 from heliograph.amqp.encoding import NULL, encode, encode_list
 from heliograph.amqp.errors import DecodeError
+from heliograph.amqp.identifiers import identifier_in
 from heliograph.amqp.values import Byte, Described, Symbol
 from heliograph.broker.queues.conversion import carried_fields
 from heliograph.broker.queues.conversion.carried_fields import Sections, put_back
-from heliograph.broker.queues.conversion.identifiers import identifier_in
 from heliograph.broker.queues.conversion.to_mqtt import ENCODED, MQTT_PROPERTIES, RETAIN, TOPIC_PREFIX, properties_of
 from heliograph.broker.span import Span
 from heliograph.mqtt.framing import encode_varint

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from heliograph.amqp.encoding import encode
 from heliograph.amqp.errors import DecodeError
+from heliograph.amqp.identifiers import data_of
 from heliograph.amqp.message import Data, Value, decode_message
 from heliograph.amqp.message import Sequence as AmqpSequence
 from heliograph.broker.queues import message_view
 from heliograph.broker.queues.conversion import carried_fields
 from heliograph.broker.queues.conversion.carried_fields import RESERVED, Sections, carried
-from heliograph.broker.queues.conversion.identifiers import data_of
 from heliograph.broker.queues.message_view import BODY, UNREADABLE, find_section
 from heliograph.broker.span import Span
 from heliograph.mqtt.errors import ProtocolError

@@ -2,7 +2,7 @@
 
 from math import isfinite
 
-from heliograph.broker.queues.conversion.identifiers import Identifier, text_of
+from heliograph.amqp.identifiers import Identifier, text_of
 
 Number = int | float
 NUMBERS = frozenset({int, float})

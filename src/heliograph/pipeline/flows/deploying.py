@@ -1,0 +1,161 @@
+"""What a flow must not do on Spark, told by name before anything runs.
+
+Messages of a stream are processed in many places at once, in an order that nobody knows, and a task that fails is
+repeated. Flows for which that is wrong are refused here, or kept to one partition if they say so themselves.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from heliograph.errors import Problem
+from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
+from heliograph.flow.definition.mistakes import known, suggestion
+from heliograph.flow.definition.spark import single_partition
+from heliograph.flow.esql import syntax
+from heliograph.flow.esql.parsing import parse_program
+from heliograph.flow.nodes.programs import everything
+from heliograph.flow.runner.settings import settings_of
+from heliograph.pipeline.flows.routes import DEAD_LETTERS, Routes
+
+INPUTS = ("QueueInput", "TopicInput")
+OUTPUTS = ("QueueOutput", "QueueReply", "Publication", "FileOutput")
+_ONE_PARTITION = "say `spark: {single_partition: yes}` in the flow file, and all messages go through one partition"
+_REFUSED = {
+    "HttpReply": "nobody waits for an answer on Spark; run the flow with `helio flow run`",
+    "AggregateControl": "aggregations are not run on Spark; run the flow with `helio flow run`",
+    "AggregateRequest": "aggregations are not run on Spark; run the flow with `helio flow run`",
+    "AggregateReply": "aggregations are not run on Spark; run the flow with `helio flow run`",
+}
+"""Types of nodes that cannot run, and why."""
+_REFUSED_INPUTS = {
+    "FileInput": "its messages come from files, not from a stream; run the flow with `helio flow run`",
+    "HttpInput": "its messages are requests that wait for an answer; run the flow with `helio flow run`",
+}
+
+
+def check_deployable(definition: FlowDefinition, input_node: str | None, routes: Routes) -> str:
+    """The input node that messages of a stream go to. `Problem` with everything that keeps the flow from running."""
+    entry = _input(definition, input_node)
+    nodes = reachable(definition, entry)
+    problems = [
+        *_refused_nodes(nodes.values()),
+        *_order(definition, definition.nodes[entry]),
+        *_shared(definition),
+        *_databases(definition),
+        *_files(nodes, routes),
+        *_routes(nodes, routes),
+    ]
+    if problems:
+        lines = "\n".join(f"  {problem}" for problem in problems)
+        raise Problem(f"flow {definition.name} cannot run on Spark:\n{lines}")
+    return entry
+
+
+def reachable(definition: FlowDefinition, entry: str) -> Mapping[str, NodeDefinition]:
+    """The nodes that a message can come to from an input. Labels count always: their names may be computed."""
+    ahead = [entry, *(name for name, node in definition.nodes.items() if node.type == "Label")]
+    found: dict[str, NodeDefinition] = {}
+    while ahead:
+        name = ahead.pop()
+        if name not in found:
+            found[name] = definition.nodes[name]
+            ahead += [connection.target for connection in definition.connections if connection.source == name]
+    return found
+
+
+def _input(definition: FlowDefinition, wanted: str | None) -> str:
+    inputs = {name: node for name, node in definition.nodes.items() if node.type.endswith("Input")}
+    fitting = [name for name, node in inputs.items() if node.type in INPUTS]
+    if wanted is None:
+        if len(fitting) == 1 or len(inputs) == 1:
+            wanted = (fitting or list(inputs))[0]
+        else:
+            raise Problem(f"flow {definition.name} has several inputs; say which one gets the stream: {known(inputs)}")
+    if wanted not in inputs:
+        raise Problem(
+            f"flow {definition.name} has no input {wanted}{suggestion(wanted, inputs)}; it has: {known(inputs)}"
+        )
+    node = inputs[wanted]
+    if node.type in _REFUSED_INPUTS:
+        raise Problem(f"flow {definition.name} cannot run on Spark:\n  {_told(node, _REFUSED_INPUTS[node.type])}")
+    return wanted
+
+
+def _told(node: NodeDefinition, why: str) -> str:
+    return f"{node.place}: {node.type} {node.name}: {why}"
+
+
+def _refused_nodes(nodes: Iterable[NodeDefinition]) -> Iterator[str]:
+    for node in nodes:
+        if node.type in _REFUSED:
+            yield _told(node, _REFUSED[node.type])
+
+
+def _order(definition: FlowDefinition, entry: NodeDefinition) -> Iterator[str]:
+    order = entry.properties.get("order", "default")
+    if order != "default" and not single_partition(definition.settings):
+        yield _told(entry, f"order: {order} cannot be kept by several tasks at once; {_ONE_PARTITION}, in their order")
+
+
+def _shared(definition: FlowDefinition) -> Iterator[str]:
+    if single_partition(definition.settings):
+        return
+    for file, text in definition.sources.items():
+        if file.endswith(".esql"):
+            for node in everything([parse_program(text, file)]):
+                if isinstance(node, syntax.Declaration) and node.shared and not node.constant:
+                    yield (
+                        f"{file}:{node.at.line}: the SHARED variable {', '.join(node.names)} would have another value "
+                        f"in each task; {_ONE_PARTITION}"
+                    )
+
+
+def _databases(definition: FlowDefinition) -> Iterator[str]:
+    if settings_of(definition).coordinated:
+        yield (
+            "coordinated: true is not possible: messages are sent by another part of the query than the one that "
+            "changes databases; changes are committed when a task has processed its messages, and done again if the "
+            "task is repeated"
+        )
+
+
+def _files(nodes: Mapping[str, NodeDefinition], routes: Routes) -> Iterator[str]:
+    for node in nodes.values():
+        if node.type == "FileOutput" and node.properties["mode"] == "append" and routes.of(node.name).kind == "flow":
+            yield _told(
+                node,
+                "mode: append would add records again when a task is repeated, and from several tasks at once; "
+                f"give it a route, such as {node.name}=parquet:FOLDER",
+            )
+
+
+def _routes(nodes: Mapping[str, NodeDefinition], routes: Routes) -> Iterator[str]:
+    outputs = [name for name, node in nodes.items() if node.type in OUTPUTS]
+    for name in routes.by_node:
+        if name not in outputs:
+            yield (
+                f"there is a route for {name}{suggestion(name, [*outputs, DEAD_LETTERS])}, which is no output; "
+                f"outputs are: {known([*outputs, DEAD_LETTERS])}"
+            )
+
+
+def written_sources(definition: FlowDefinition) -> frozenset[str]:
+    """The data sources that the flow may change: answers of these are never kept."""
+    used = {str(node.properties.get("data_source") or "") for node in definition.nodes.values()}
+    written: set[str] = set()
+    for file, text in definition.sources.items():
+        if file.endswith(".esql"):
+            for node in everything([parse_program(text, file)]):
+                written |= _written(node)
+    # A table without a source is in that of the node, and a routine may be called from any node.
+    return frozenset(written | used if "" in written else written)
+
+
+def _written(node: object) -> set[str]:
+    if isinstance(node, syntax.Insert | syntax.Update | syntax.DeleteRows):
+        steps = node.table.steps
+        return {str(steps[0].name) if len(steps) == 3 else ""}
+    if isinstance(node, syntax.Passthru):
+        return {str(node.database.steps[0].name) if node.database is not None and node.database.steps else ""}
+    if isinstance(node, syntax.Routine) and node.language == "DATABASE":
+        return {""}
+    return set()

@@ -1,0 +1,182 @@
+"""Effects of a flow as rows: one row for each message to be sent, file to be written, or message that failed.
+
+`stream`, `partition`, `offset` and `timestamp` are those of the message that came in; `index` counts what came of it.
+Properties are text here, as in MQTT. `message` is for the sink of pipelines: the message as the server takes it, with
+everything that columns would lose; where it is given, the columns that say the same are empty.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from heliograph.flow.engine.effects import DeadLetter, Effect, Publish, Put, WriteFile
+from heliograph.flow.envelope import Envelope
+from heliograph.flow.runner.conversion import amqp_identifier, carried_properties, is_text
+
+QUEUE, TOPIC, FILE, DEAD_LETTER = "queue", "topic", "file", "dead-letter"
+END = "end"
+"""The kind of the row that is the last one for the sink; it has nothing else."""
+_MAP = pa.map_(pa.string(), pa.string())
+_PLACE = (
+    ("stream", "string", pa.string()),
+    ("partition", "int", pa.int32()),
+    ("offset", "bigint", pa.int64()),
+    ("timestamp", "timestamp", pa.timestamp("us", "UTC")),
+)
+_READABLE = (
+    ("payload", "binary", pa.binary()),
+    ("text", "boolean", pa.bool_()),
+    ("content_type", "string", pa.string()),
+    ("correlation", "binary", pa.binary()),
+    ("reply_to", "string", pa.string()),
+    ("properties", "map<string,string>", _MAP),
+    ("message_id", "string", pa.string()),
+    ("persistent", "boolean", pa.bool_()),
+    ("priority", "int", pa.int32()),
+    ("expiry", "bigint", pa.int64()),
+    ("retain", "boolean", pa.bool_()),
+    ("reason", "string", pa.string()),
+    ("exceptions", "string", pa.string()),
+)
+_COLUMNS = (
+    *_PLACE,
+    ("index", "int", pa.int32()),
+    ("kind", "string", pa.string()),
+    ("destination", "string", pa.string()),
+    ("node", "string", pa.string()),
+    *_READABLE,
+)
+_FOR_THE_SINK = (("row", "bigint", pa.int64()), ("message", "binary", pa.binary()))
+
+SCHEMA = pa.schema([(name, kind) for name, _, kind in _COLUMNS])
+DDL = ", ".join(f"`{name}` {ddl}" for name, ddl, _ in _COLUMNS)
+"""The same for Spark."""
+SINK_SCHEMA = pa.schema([(name, kind) for name, _, kind in (*_COLUMNS, *_FOR_THE_SINK)])
+"""With `row`, the number of the message that came in among those of its task, and `message`."""
+SINK_DDL = ", ".join(f"`{name}` {ddl}" for name, ddl, _ in (*_COLUMNS, *_FOR_THE_SINK))
+_BINARY = "ID:AMQP_BINARY:"
+
+
+def end_row() -> pa.RecordBatch:
+    """What tells the sink that all rows have come."""
+    arrays = [pa.array([END], field.type) if field.name == "kind" else pa.nulls(1, field.type) for field in SINK_SCHEMA]
+    return pa.RecordBatch.from_arrays(arrays, schema=SINK_SCHEMA)
+
+
+class EffectRows:
+    """Gathers effects of the messages of a batch, and makes a batch of rows of them."""
+
+    def __init__(self, came: pa.RecordBatch) -> None:
+        """`came` has the messages that came in."""
+        self._came = came
+        self._at: list[int] = []
+        self._index: list[int] = []
+        self._kind: list[str] = []
+        self._destination: list[str] = []
+        self._node: list[str] = []
+        self._readable: dict[str, list[Any]] = {name: [] for name, _, _ in _READABLE}
+        self._messages: list[bytes] = []
+
+    def __len__(self) -> int:
+        return len(self._at)
+
+    def add_message(self, at: int, index: int, kind: str, destination: str, node: str, message: bytes) -> None:
+        """A message as the server takes it, that came of message number `at` of the batch."""
+        self._at.append(at)
+        self._index.append(index)
+        self._kind.append(kind)
+        self._destination.append(destination)
+        self._node.append(node)
+        self._messages.append(message)
+
+    def add(self, at: int, index: int, effect: Effect) -> None:
+        """An effect with columns for everything that is known of it."""
+        self._at.append(at)
+        self._index.append(index)
+        kind, destination = kind_and_destination(effect)
+        self._kind.append(kind)
+        self._destination.append(destination)
+        self._node.append(effect.node)
+        put = {name: values.append for name, values in self._readable.items()}
+        envelope = Envelope(effect.data) if isinstance(effect, WriteFile) else effect.envelope  # type: ignore[union-attr]
+        text = is_text(envelope)
+        put["payload"](envelope.body)
+        put["text"](text)
+        put["content_type"](envelope.content_type or None)
+        put["correlation"](envelope.correlation_id or None)
+        put["reply_to"](envelope.reply_to or None)
+        put["properties"](carried_properties(envelope, text=text))
+        put["message_id"](identifier_text(envelope.message_id))
+        put["persistent"](envelope.persistent)
+        put["priority"](envelope.priority)
+        put["expiry"](None if envelope.expiry < 0 else envelope.expiry * 100)
+        put["retain"](isinstance(effect, Publish) and effect.retain)
+        put["reason"](effect.reason if isinstance(effect, DeadLetter) else None)
+        put["exceptions"](effect.exceptions if isinstance(effect, DeadLetter) else None)
+
+    def batch(self, schema: pa.Schema, first_row: int = 0) -> pa.RecordBatch:
+        """The rows. `first_row` is the number of the first message of the batch among those of its task."""
+        count = len(self._at)
+        at = pa.array(self._at, pa.int32())
+        columns: dict[str, pa.Array] = {
+            "index": pa.array(self._index, pa.int32()),
+            "kind": pa.array(self._kind, pa.string()),
+            "destination": pa.array(self._destination, pa.string()),
+            "node": pa.array(self._node, pa.string()),
+        }
+        for name, _, kind in _PLACE:
+            if name in self._came.schema.names:
+                columns[name] = self._came.column(name).take(at).cast(kind)
+        if not self._messages:
+            for name, _, kind in _READABLE:
+                values = self._readable[name]
+                columns[name] = _maps(values) if name == "properties" else pa.array(values, kind)
+        if "row" in schema.names:
+            columns["row"] = pa.array([first_row + row for row in self._at], pa.int64())
+            if self._messages:
+                columns["message"] = pa.array(self._messages, pa.binary())
+        arrays = [columns[field.name] if field.name in columns else pa.nulls(count, field.type) for field in schema]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def kind_and_destination(effect: Effect) -> tuple[str, str]:
+    """What an effect is called in rows, and where it goes."""
+    if isinstance(effect, Put):
+        return QUEUE, effect.queue
+    if isinstance(effect, Publish):
+        return TOPIC, effect.topic
+    if isinstance(effect, DeadLetter):
+        return DEAD_LETTER, effect.queue
+    assert isinstance(effect, WriteFile)  # flows that answer requests are not deployed
+    return FILE, f"{effect.directory}/{effect.name}"
+
+
+def identifier_text(value: bytes) -> str | None:
+    """An identifier as text: as it is if it can be read, else as the server writes bytes."""
+    if not value:
+        return None
+    return value.decode() if isinstance(amqp_identifier(value), str) else _BINARY + value.hex().upper()
+
+
+def _maps(properties: Sequence[Mapping[str, Any]]) -> pa.Array:
+    """All names and all values at once: a row at a time takes several times as long."""
+    offsets = [0]
+    names: list[str] = []
+    texts: list[str | None] = []
+    for one in properties:
+        if one:
+            names += one.keys()
+            texts += map(_text, one.values())
+        offsets.append(len(names))
+    return pa.MapArray.from_arrays(
+        pa.array(offsets, pa.int32()), pa.array(names, pa.string()), pa.array(texts, pa.string()), type=_MAP
+    )
+
+
+def _text(value: Any) -> str | None:
+    if value is None or type(value) is str:
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value.hex() if isinstance(value, bytes) else str(value)

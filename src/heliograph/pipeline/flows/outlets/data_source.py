@@ -1,0 +1,140 @@
+"""What `format("heliograph-outputs")` means to Spark."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, WriterCommitMessage
+from pyspark.sql.types import StructType
+
+from heliograph.errors import Problem
+from heliograph.flow.engine.effects import WriteFile
+from heliograph.flow.runner.file_output import write_file
+from heliograph.pipeline.flows.effect_rows import END
+from heliograph.pipeline.flows.json_columns import json_rows
+from heliograph.pipeline.flows.outlets.parquet import DAY, ParquetStage, Staged, commit_files, with_day
+from heliograph.pipeline.flows.outlets.plan import OutputsPlan
+from heliograph.pipeline.flows.outlets.tables import TableRows
+from heliograph.pipeline.flows.routes import Route
+from heliograph.pipeline.sink.part import Part
+from heliograph.pipeline.sink.writing import BATCH, QUERY
+
+NAME = "heliograph-outputs"
+_FOR_THE_SINK = ["row", "message"]
+
+
+class FlowOutputs(DataSource):
+    """The outputs of a flow. `start_flow` uses it; its rows and its option are made there."""
+
+    @classmethod
+    def name(cls) -> str:
+        return NAME
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:  # noqa: N802 - Spark's
+        return OutputsWriter(OutputsPlan.of(self.options["plan"]))
+
+
+@dataclass(frozen=True)
+class Written(WriterCommitMessage):
+    """What a task has done: messages and rows of tables are there, files wait for their names."""
+
+    query: str
+    staged: tuple[Staged, ...]
+
+
+class OutputsWriter(DataSourceStreamArrowWriter):
+    """Writes the outputs of each micro-batch."""
+
+    def __init__(self, plan: OutputsPlan) -> None:
+        self._plan = plan
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """One task. Messages are committed last: with them, the task is done."""
+        from heliograph.pipeline.sink.encoded import EncodedPublishing  # noqa: PLC0415 - for executors only
+
+        part = _part()
+        writing = _Writing(self._plan, part)
+        EncodedPublishing(part, self._plan.server).publish(writing.messages(iterator))
+        return Written(part.name, tuple(writing.staged))
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
+        """All tasks are done: files get their names."""
+        written = [message for message in messages if isinstance(message, Written)]
+        if written:
+            staged = [one for message in written for one in message.staged]
+            commit_files(self._plan.folders(), written[0].query, batchId, staged)
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
+        """Files that wait for a name are removed with those of the next micro-batch that is complete."""
+
+
+def _part() -> Part:
+    task = TaskContext.get()
+    query = task.getLocalProperty(QUERY) if task is not None else None
+    batch = task.getLocalProperty(BATCH) if task is not None else None
+    if task is None or query is None or batch is None:
+        raise Problem(f"{NAME} is for streaming queries; for batches, write what flow_outputs gives")
+    return Part(query.replace("-", ""), int(batch), task.partitionId())
+
+
+class _Writing:
+    """One task: messages are handed on, everything else is written."""
+
+    def __init__(self, plan: OutputsPlan, part: Part) -> None:
+        self._plan = plan
+        self._files = ParquetStage(part)
+        self._tables = TableRows(part)
+        self.staged: list[Staged] = []
+
+    def messages(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows that are messages. When they end, everything else is written.
+
+        When something before the sink fails, rows may seem to end in good order; the last row says that they have.
+        """
+        complete = True
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            complete = batch.column("kind")[-1].as_py() == END
+            if complete:
+                batch = batch.slice(0, batch.num_rows - 1)
+            is_message = pc.is_valid(batch.column("message"))
+            if not pc.all(is_message).as_py():
+                self._write(pa.Table.from_batches([batch.filter(pc.invert(is_message))]).drop_columns(_FOR_THE_SINK))
+                batch = batch.filter(is_message)
+            if batch.num_rows:
+                yield batch.select(_FOR_THE_SINK)
+        if not complete:
+            raise Problem("the rows of this task came to an end before their time; what was not committed is undone")
+        self._tables.write()
+        self.staged = self._files.close()
+
+    def _write(self, rows: pa.Table) -> None:
+        for found in rows.select(["kind", "node"]).group_by(["kind", "node"]).aggregate([]).to_pylist():
+            mask = pc.and_(pc.equal(rows["kind"], found["kind"]), pc.equal(rows["node"], found["node"]))
+            name, route = self._plan.route(found["kind"], found["node"])
+            self._write_route(name, route, rows.filter(mask))
+
+    def _write_route(self, name: str, route: Route, rows: pa.Table) -> None:
+        if route.kind == "flow":
+            _write_files(rows)
+            return
+        written = rows
+        if route.json_schema:
+            written = json_rows(rows["payload"].to_pylist(), self._plan.json_schemas[name])
+        if route.kind == "table":
+            self._tables.add(route.target, route.table, written)
+            return
+        if DAY in route.partition:
+            written = with_day(written, rows["timestamp"])
+        self._files.add(route.target, name, route.partition, written)
+
+
+def _write_files(rows: pa.Table) -> None:
+    """Whole files, as FileOutput nodes say: to write one again is to write the same."""
+    for row in rows.select(["destination", "payload", "node"]).to_pylist():
+        path = Path(row["destination"])
+        write_file(WriteFile(str(path.parent), path.name, row["payload"], append=False, node=row["node"]))

@@ -1,0 +1,45 @@
+"""SHARED variables of a flow that is kept to one partition.
+
+The task of each micro-batch may run in another process. It begins with the variables as the micro-batch before has left
+them, so that a task that is repeated begins with the same values again.
+"""
+
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+from heliograph.errors import Problem
+
+_SUFFIX = ".shared"
+
+
+def load_shared(folder: Path, batch: int) -> dict[str, Any]:
+    """The variables as the last micro-batch before this one left them."""
+    numbers = [number for number in _numbers(folder) if number < batch]
+    if not numbers:
+        return {}
+    found: dict[str, Any] = pickle.loads((folder / f"{max(numbers)}{_SUFFIX}").read_bytes())  # noqa: S301 - our own
+    return found
+
+
+def save_shared(folder: Path, batch: int, values: dict[str, Any]) -> None:
+    """Keep them for the next micro-batch. Those of this one's beginning are kept, too: it may be repeated."""
+    try:
+        data = pickle.dumps(values)
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        raise Problem(f"the SHARED variables {', '.join(values)} cannot be kept for the next batch: {error}") from error
+    folder.mkdir(parents=True, exist_ok=True)
+    part = folder / f".{batch}.{os.getpid()}"
+    with part.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(folder / f"{batch}{_SUFFIX}")
+    before = [number for number in _numbers(folder) if number < batch]
+    for number in sorted(before)[:-1]:
+        (folder / f"{number}{_SUFFIX}").unlink(missing_ok=True)
+
+
+def _numbers(folder: Path) -> list[int]:
+    return [int(file.stem) for file in folder.glob(f"*{_SUFFIX}") if file.stem.isdecimal()]

@@ -1,0 +1,142 @@
+"""Starts a flow as a streaming query: one query that reads, processes, and writes all outputs."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from heliograph.errors import Problem
+from heliograph.flow.definition.flow import FlowDefinition
+from heliograph.flow.definition.spark import single_partition
+from heliograph.pipeline.flows.deploying import check_deployable
+from heliograph.pipeline.flows.effect_rows import SCHEMA, SINK_DDL
+from heliograph.pipeline.flows.outlets.data_source import NAME, FlowOutputs
+from heliograph.pipeline.flows.outlets.parquet import DAY
+from heliograph.pipeline.flows.outlets.plan import OutputsPlan
+from heliograph.pipeline.flows.outputs import SOURCE_DDL, Flow, definition_of, messages_of
+from heliograph.pipeline.flows.processing import FlowJob
+from heliograph.pipeline.flows.routes import DEAD_LETTERS, Route, Routes
+from heliograph.pipeline.flows.sending import Sending
+from heliograph.pipeline.sink.options import SinkOptions, sink_options
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_OF_THE_SINK = ("user", "password", "ca", "cert", "key")
+"""Options that only the sink knows: streams are read from the server's pages, which ask nobody who they are."""
+_OF_THE_SERVER = ("server", *_OF_THE_SINK)
+
+
+def start_flow(
+    spark: "SparkSession",
+    definition: Flow,
+    *,
+    source_options: Mapping[str, str],
+    routes: Routes,
+    checkpoint: str,
+    trigger: str | None = None,
+    available_now: bool = False,
+    input_node: str | None = None,
+    state: str | None = None,
+    lookup_cache: int = 0,
+    name: str | None = None,
+) -> "StreamingQuery":
+    """Run a flow on a stream until the query is stopped, or (`available_now`) until it has done what is there.
+
+    `source_options` are those of `format("heliograph")`; the server they name is also the one that messages are sent
+    to, and `user` and `password` may be among them for that. `trigger` is the time between micro-batches (`1 second`);
+    without it they follow each other. `input_node` is needed if the flow has several inputs. `state` is the folder of
+    SQLite files that data sources name; all executors have to reach it (default: `flow` in the checkpoint).
+    `lookup_cache` is how many answers of databases each process keeps. A flow that cannot run on Spark is a `Problem`
+    that says why.
+    """
+    flow = definition_of(definition)
+    entry = check_deployable(flow, input_node, routes)
+    routes = _absolute(routes)
+    schemas = _json_schemas(routes)
+    _check_partitions(routes, schemas)
+    folder = Path(checkpoint.removeprefix("file://")).absolute()
+    job = FlowJob.of(
+        flow,
+        entry,
+        str(Path(state).absolute()) if state else str(folder / "flow"),
+        lookup_cache=lookup_cache,
+        sending=Sending(routes, _origins(flow), schemas),
+        shared=str(folder / "shared") if single_partition(flow.settings) else "",
+    )
+    spark.dataSource.register(FlowOutputs)
+    for_source = {name: value for name, value in source_options.items() if name.lower() not in _OF_THE_SINK}
+    rows = spark.readStream.format("heliograph").schema(SOURCE_DDL).options(**for_source).load()
+    plan = OutputsPlan(routes, schemas, _server(source_options))
+    writer = (
+        messages_of(rows, flow)
+        .mapInArrow(job.__call__, SINK_DDL)
+        .writeStream.format(NAME)
+        .option("checkpointLocation", checkpoint)
+        .option("plan", plan.text())
+    )
+    if name:
+        writer = writer.queryName(name)
+    if available_now:
+        writer = writer.trigger(availableNow=True)
+    elif trigger:
+        writer = writer.trigger(processingTime=trigger)
+    return writer.start()
+
+
+def _origins(flow: FlowDefinition) -> dict[str, str]:
+    return {name: str(node.properties.get("queue", "")) for name, node in flow.nodes.items() if "Input" in node.type}
+
+
+def _server(source_options: Mapping[str, str]) -> SinkOptions:
+    given = {name.lower(): value for name, value in source_options.items()}
+    return sink_options({name: given[name] for name in _OF_THE_SERVER if name in given}, streaming=True)
+
+
+def _absolute(routes: Routes) -> Routes:
+    """Folders as all processes know them."""
+
+    def absolute(name: str, route: Route) -> Route:
+        if route.kind != "parquet":
+            return route
+        path = route.target.removeprefix("file://")
+        if "://" in path:
+            raise Problem(
+                f"route of {name}: expected a folder that the driver and all executors reach, found {route.target}"
+            )
+        return replace(route, target=str(Path(path).absolute()))
+
+    by_node = {node: absolute(node, route) for node, route in routes.by_node.items()}
+    return Routes(by_node, absolute(DEAD_LETTERS, routes.dead_letters))
+
+
+def _json_schemas(routes: Routes) -> dict[str, pa.Schema]:
+    """The columns of routes with JSON, by node."""
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - only some routes need Spark's types
+    from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415
+    from pyspark.sql.types import StructType  # noqa: PLC0415
+
+    if routes.dead_letters.json_schema:
+        raise Problem(f"route of {DEAD_LETTERS}: what failed is kept as it came; leave out format=json")
+    schemas = {}
+    for node, route in routes.by_node.items():
+        if route.json_schema:
+            try:
+                columns = StructType.fromDDL(route.json_schema)
+                assert isinstance(columns, StructType)
+                schemas[node] = to_arrow_schema(columns, timezone="UTC")
+            except PySparkException as error:
+                message = str(error).strip().splitlines()[0]
+                raise Problem(f"route of {node}: {route.json_schema!r} is no schema: {message}") from error
+    return schemas
+
+
+def _check_partitions(routes: Routes, schemas: Mapping[str, pa.Schema]) -> None:
+    for node, route in (*routes.by_node.items(), (DEAD_LETTERS, routes.dead_letters)):
+        columns = [*schemas.get(node, SCHEMA).names, DAY]
+        for column in route.partition:
+            if column not in columns:
+                raise Problem(f"route of {node}: there is no column {column} to partition by; there are: {columns}")

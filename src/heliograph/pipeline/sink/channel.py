@@ -1,0 +1,89 @@
+"""The way to the server, which a worker process keeps from one task to the next."""
+
+import json
+import urllib.error
+import urllib.request
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+from heliograph.client import Connection, Producer, Session, connect
+from heliograph.client.problems import MessagingProblem
+from heliograph.errors import Problem
+from heliograph.pipeline.sink.options import SinkOptions
+
+_TIMEOUT = 20.0
+_EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - found, not bound
+
+
+class Channel:
+    """A connection with the session of its units of work, and a producer in it that sends anywhere."""
+
+    def __init__(self, options: SinkOptions) -> None:
+        self.connection: Connection = connect(
+            amqp_address(options),
+            reconnect=False,  # a unit of work that was lost with its connection is begun anew by those who know it
+            timeout=_TIMEOUT,
+            ca=options.ca or None,
+            cert=options.cert or None,
+            key=options.key or None,
+        )
+        try:
+            self.work: Session = self.connection.session("transacted")
+            self.producer: Producer = self.work.producer()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Be gone; the server undoes what was not committed."""
+        with suppress(MessagingProblem):
+            self.connection.close()
+
+
+_kept: dict[SinkOptions, Channel] = {}
+_reached: set[SinkOptions] = set()
+
+
+def channel_to(options: SinkOptions) -> Channel:
+    """The channel of this process; it is made if there is none."""
+    channel = _kept.get(options)
+    if channel is None:
+        channel = _kept[options] = Channel(options)
+        _reached.add(options)
+    return channel
+
+
+def was_reached(options: SinkOptions) -> bool:
+    """Whether this process has ever been connected to the server: if so, it is worth waiting for."""
+    return options in _reached
+
+
+def drop_channel(options: SinkOptions) -> None:
+    """The channel is of no use any more."""
+    channel = _kept.pop(options, None)
+    if channel is not None:
+        channel.close()
+
+
+def amqp_address(options: SinkOptions) -> str:
+    """Where the server listens for AMQP; its pages know."""
+    parts = urlsplit(options.server)
+    if parts.scheme in {"amqp", "amqps"}:
+        return options.with_user(options.server)
+    for listener in _listeners(options.server):
+        if listener.get("protocol") == "amqp" and listener.get("kind") in {"tcp", "tls"}:
+            host = parts.hostname if listener["host"] in _EVERYWHERE else listener["host"]
+            host = f"[{host}]" if ":" in str(host) else host
+            scheme = "amqps" if listener["kind"] == "tls" else "amqp"
+            return options.with_user(f"{scheme}://{host}:{listener['port']}")
+    raise Problem(f"the server at {options.server} has no AMQP listener, which is needed for writing")
+
+
+def _listeners(server: str) -> list[dict[str, object]]:
+    page = server.rstrip("/") + "/listeners"
+    try:
+        with urllib.request.urlopen(page, timeout=_TIMEOUT) as answer:  # noqa: S310 - the scheme was checked
+            listeners: list[dict[str, object]] = json.load(answer)
+            return listeners
+    except (OSError, ValueError, urllib.error.URLError) as error:
+        raise Problem(f"cannot ask the server where it listens ({page}): {error}") from None

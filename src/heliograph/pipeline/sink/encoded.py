@@ -1,0 +1,80 @@
+"""Publishes messages that are encoded already, several for a row or none: the outputs of a flow.
+
+Rows have the number of the message that they came of, and it is these numbers that are counted. What comes of a message
+may be something else when the task is repeated, because a flow can look at the time or into a database; so a unit of
+work has all that came of a message, or nothing.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+from time import monotonic
+
+import pyarrow as pa
+
+from heliograph.pipeline.sink.channel import drop_channel
+from heliograph.pipeline.sink.options import SinkOptions
+from heliograph.pipeline.sink.part import Part
+from heliograph.pipeline.sink.publishing import LOST, MOST_BYTES, MOST_ROWS, PATIENCE, Publishing
+
+_PIECE_ROWS, _PIECE_BYTES = 2_000, 4 << 20
+"""What is handed to the server at once."""
+
+
+class EncodedPublishing(Publishing):
+    """Publishes the messages of one task."""
+
+    def __init__(self, part: Part, options: SinkOptions) -> None:
+        super().__init__(part, (), options)
+        self._waiting: list[bytes] = []
+        """Of the last row: more of it may come."""
+        self._row = -1
+
+    def publish(self, batches: Iterator[pa.RecordBatch]) -> int:
+        """Publish what the server does not have yet; how many messages there were.
+
+        Batches have the columns `row`, which never goes down, and `message`. An iterator that did not get all of them
+        raises an exception: the last unit of work is undone then.
+        """
+        count = 0
+        try:
+            for batch in batches:
+                self._take_batch(batch.column("row").to_pylist(), batch.column("message").to_pylist())
+                count += batch.num_rows
+            if self._waiting:
+                self._put(self._waiting, self._row + 1)
+            self._commit()
+            self._end()
+        except BaseException:
+            drop_channel(self._options)  # the server undoes the unit of work
+            raise
+        return count
+
+    def _take_batch(self, rows: list[int], messages: list[bytes]) -> None:
+        if self._token is None:
+            self._begin()
+        there = bisect_left(rows, self._first) if self._row < 0 else 0
+        piece: list[bytes] = []
+        size = 0
+        for row, several in groupby(zip(rows[there:], messages[there:], strict=True), key=itemgetter(0)):
+            if row != self._row:
+                piece += self._waiting
+                size += sum(map(len, self._waiting))
+                if len(piece) >= _PIECE_ROWS or size >= _PIECE_BYTES:
+                    self._put(piece, row)
+                    piece, size = [], 0
+                self._row, self._waiting = row, []
+            self._waiting += [message for _, message in several]
+        if piece:
+            self._put(piece, self._row)
+
+    def _put(self, payloads: list[bytes], following: int) -> None:
+        if self._rows and self._rows + len(payloads) > MOST_ROWS:
+            self._commit()
+        try:
+            self._add(payloads, following)
+        except LOST:
+            self._recover(monotonic() + PATIENCE)
+        if self._rows >= MOST_ROWS or self._bytes >= MOST_BYTES:
+            self._commit()

@@ -1,0 +1,104 @@
+"""What a message has beside its id and its body, from the values of a row."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from heliograph.amqp.identifiers import identifier_in
+from heliograph.client.destination import Queue, Topic
+from heliograph.client.stencil import Stencil
+from heliograph.errors import Problem
+from heliograph.pipeline.sink.options import SinkOptions
+
+Values = Mapping[str, Any]
+"""The values of a row by column; what is null may be missing."""
+
+_TOPIC, _QUEUE = "topic://", "queue://"
+_KINDS = ("topic", "queue", "dead-letter")
+_RETAIN = "x-opt-retain-message"
+_REASONS = {
+    "origin": "x-opt-dead-letter-queue",
+    "reason": "x-opt-dead-letter-reason",
+    "exceptions": "x-opt-dead-letter-exceptions",
+    "node": "x-opt-dead-letter-node",
+}
+
+
+def stencil_of(values: Values, options: SinkOptions, now: int) -> Stencil:
+    """What the messages of all rows with these values have in common; a `Problem` if they cannot be messages."""
+    to = _address(values, options)
+    to_topic = to.startswith(_TOPIC)
+    reply_to = values.get("reply_to") or None
+    if reply_to is not None and "://" not in reply_to:
+        reply_to = (_TOPIC if to_topic else _QUEUE) + reply_to
+    expiry = values.get("expiry")
+    try:
+        return Stencil(
+            to=to,
+            to_kind=(Topic if to_topic else Queue).jms_type,
+            text=bool(values.get("text")),
+            persistent=_persistent(values),
+            priority=_number(values, "priority", 4, 9),
+            ttl=None if expiry is None or expiry < 0 else max(1, expiry),
+            properties=values.get("properties"),
+            annotations=_annotations(values, now),
+            reply_to=reply_to,
+            reply_kind=(Topic if reply_to and reply_to.startswith(_TOPIC) else Queue).jms_type,
+            correlation_id=_correlation(values.get("correlation")),
+            content_type=values.get("content_type"),
+            created=now,
+            group_id=values.get("group_id"),
+            group_sequence=values.get("group_sequence"),
+        )
+    except (TypeError, ValueError, OverflowError) as error:
+        raise Problem(f"cannot be a message: {error}") from None
+
+
+def _address(values: Values, options: SinkOptions) -> str:
+    if options.topic:
+        return _TOPIC + options.topic
+    if options.queue:
+        return _QUEUE + options.queue
+    kind, destination = values.get("kind"), values.get("destination")
+    if kind is not None:
+        if kind not in _KINDS:
+            raise Problem(f'expected {", ".join(_KINDS)} as kind, found "{kind}"')
+        if not destination:
+            raise Problem(f"has the kind {kind} and no destination")
+        return (_TOPIC if kind == "topic" else _QUEUE) + str(destination)
+    topic, queue = values.get("topic"), values.get("queue")
+    if topic and queue:
+        raise Problem(f'expected a topic or a queue, found both: "{topic}" and "{queue}"')
+    if topic:
+        return _TOPIC + str(topic)
+    if queue:
+        return _QUEUE + str(queue)
+    raise Problem("has no destination: topic, queue and kind are null, empty or not there")
+
+
+def _persistent(values: Values) -> bool:
+    qos = _number(values, "qos", 1, 2)
+    persistent = values.get("persistent")
+    return qos > 0 if persistent is None else bool(persistent)
+
+
+def _number(values: Values, name: str, default: int, most: int) -> int:
+    value = values.get(name)
+    if value is None:
+        return default
+    if not 0 <= value <= most:
+        raise Problem(f"expected 0 to {most} as {name}, found {value}")
+    return int(value)
+
+
+def _correlation(value: bytes | str | None) -> Any:
+    if not value:
+        return None
+    return identifier_in(value.encode() if isinstance(value, str) else value)
+
+
+def _annotations(values: Values, now: int) -> dict[str, Any]:
+    annotations: dict[str, Any] = {_RETAIN: True} if values.get("retain") else {}
+    if values.get("kind") == "dead-letter":
+        annotations |= {"x-opt-dead-letter-time": now}
+        annotations |= {key: values[name] for name, key in _REASONS.items() if values.get(name) is not None}
+    return annotations

@@ -1,0 +1,85 @@
+"""What a user can say with `option(...)` when writing."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from heliograph.errors import Problem
+
+DEFAULT_SERVER = "http://127.0.0.1:8080"
+LONGEST_JOB = 36
+KNOWN = ("server", "user", "password", "ca", "cert", "key", "topic", "queue", "job")
+_OF_SPARK = frozenset({"checkpointlocation", "path", "queryname"})
+"""What Spark hands over beside our own; keys are in small letters then."""
+_JOB = re.compile(r"[A-Za-z0-9._/%-]+")
+
+
+@dataclass(frozen=True)
+class SinkOptions:
+    """The options, checked. It travels to the executors."""
+
+    server: str = DEFAULT_SERVER
+    """`http://host:port` of the server's pages, or `amqp://host:port`."""
+    user: str = ""
+    password: str = field(default="", repr=False)
+    ca: str = ""
+    cert: str = ""
+    key: str = ""
+    topic: str = ""
+    """Where all messages go, whatever the columns say; or the queue."""
+    queue: str = ""
+    job: str = ""
+    """The name by which a batch write is known when it is repeated."""
+
+    def with_user(self, address: str) -> str:
+        """An AMQP address, with the user and the password in it if there are any."""
+        if not self.user:
+            return address
+        parts = urlsplit(address)
+        host = parts.netloc.rpartition("@")[2]
+        login = f"{quote(self.user, safe='')}:{quote(self.password, safe='')}"
+        return urlunsplit(parts._replace(netloc=f"{login}@{host}"))
+
+
+def sink_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
+    """What the user wrote; a `Problem` for what is unknown or makes no sense."""
+    options: dict[str, str] = {}
+    for name, value in given.items():
+        name = name.lower()
+        if name in KNOWN:
+            options[name] = value
+        elif name not in _OF_SPARK:
+            raise Problem(_unknown(name))
+    _check_server(options.get("server", DEFAULT_SERVER))
+    if "topic" in options and "queue" in options:
+        raise Problem(f'expected one of topic and queue, found both: "{options["topic"]}" and "{options["queue"]}"')
+    for name in ("topic", "queue"):
+        if name in options and not options[name]:
+            raise Problem(f"expected a name as option {name}, found nothing")
+    if "password" in options and "user" not in options:
+        raise Problem("the option password needs the option user")
+    if "job" in options:
+        _check_job(options["job"], streaming)
+    return SinkOptions(**options)
+
+
+def _unknown(name: str) -> str:
+    close = get_close_matches(name, KNOWN, 1)
+    hint = f"; did you mean {close[0]}?" if close else ""
+    return f'unknown option "{name}" for writing to heliograph; options are: {", ".join(KNOWN)}{hint}'
+
+
+def _check_server(server: str) -> None:
+    if urlsplit(server).scheme not in {"http", "https", "amqp", "amqps"} or not urlsplit(server).netloc:
+        raise Problem(f'expected an address (http://host:8080 or amqp://host:5672) as option server, found "{server}"')
+
+
+def _check_job(job: str, streaming: bool) -> None:
+    if streaming:
+        raise Problem("the option job is for batch writes; a streaming query is known by its checkpoint")
+    if not _JOB.fullmatch(job) or len(job) > LONGEST_JOB:
+        raise Problem(
+            f'expected at most {LONGEST_JOB} letters, digits and . _ / % - as option job, found "{job}"',
+        )

@@ -1,0 +1,25 @@
+"""What a task has to write."""
+
+from typing import NamedTuple
+
+
+class Part(NamedTuple):
+    """What a task is to write: a partition of a batch of a query or of a job."""
+
+    name: str
+    batch: int
+    partition: int
+
+    @property
+    def queue(self) -> str:
+        """Where the server keeps the token; at most 48 characters, as the server demands."""
+        return f"SPARK.{self.name}.{self.partition}"
+
+    @property
+    def prefix(self) -> str:
+        """What the ids of messages begin with; the row's number follows."""
+        return f"{self.name}/{self.batch}/{self.partition}/"
+
+    def row(self, number: int) -> str:
+        """A row, for people."""
+        return f"row {number} of partition {self.partition} in batch {self.batch}"

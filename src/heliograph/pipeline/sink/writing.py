@@ -1,0 +1,110 @@
+"""What Spark calls when a frame is written: writers for batch and for streaming."""
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark import TaskContext
+from pyspark.sql.datasource import (
+    DataSourceArrowWriter,
+    DataSourceStreamArrowWriter,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+    WriterCommitMessage,
+)
+from pyspark.sql.types import StructType
+
+from heliograph.errors import Problem
+from heliograph.pipeline.sink.columns import used_columns
+from heliograph.pipeline.sink.options import SinkOptions, sink_options
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
+QUERY = "sql.streaming.queryId"
+BATCH = "streaming.sql.batchId"
+"""Where Spark tells a task what it belongs to; both stay the same when a batch is repeated."""
+
+
+@dataclass(frozen=True)
+class Published(WriterCommitMessage):
+    """What a task has done."""
+
+    rows: int
+    queue: str = ""
+    """Where the server keeps its progress; empty if the task had nothing to do."""
+
+
+def batch_writer(schema: StructType, overwrite: bool, options: Mapping[str, str]) -> DataSourceWriter:
+    """For `df.write`."""
+    if overwrite:
+        raise Problem('messages cannot be overwritten; expected mode("append"), found mode("overwrite")')
+    checked = sink_options(options, streaming=False)
+    return BatchWriter(used_columns(schema, checked), checked)
+
+
+def stream_writer(schema: StructType, overwrite: bool, options: Mapping[str, str]) -> DataSourceStreamWriter:
+    """For `df.writeStream`; with output mode "complete" (`overwrite`), each batch publishes the whole result again."""
+    checked = sink_options(options, streaming=True)
+    return StreamWriter(used_columns(schema, checked), checked)
+
+
+def _publish(
+    columns: Sequence[str], options: SinkOptions, name: str, batch: int, batches: "Iterator[RecordBatch]"
+) -> Published:
+    from heliograph.pipeline.sink.part import Part  # noqa: PLC0415 - for executors only
+    from heliograph.pipeline.sink.publishing import Publishing  # noqa: PLC0415
+
+    part = Part(name, batch, _task().partitionId())
+    rows = Publishing(part, columns, options).publish(batches)
+    return Published(rows, part.queue)
+
+
+def _task() -> TaskContext:
+    task = TaskContext.get()
+    assert task is not None, "Spark calls writers within a task"
+    return task
+
+
+class StreamWriter(DataSourceStreamArrowWriter):
+    """For micro-batches: a query is known by the id in its checkpoint."""
+
+    def __init__(self, columns: Sequence[str], options: SinkOptions) -> None:
+        self._columns = columns
+        self._options = options
+
+    def write(self, iterator: "Iterator[RecordBatch]") -> WriterCommitMessage:
+        task = _task()
+        query, batch = task.getLocalProperty(QUERY), task.getLocalProperty(BATCH)
+        if query is None or batch is None:
+            raise Problem("expected a streaming query, but Spark does not say which query and batch this task is of")
+        return _publish(self._columns, self._options, query.replace("-", ""), int(batch), iterator)
+
+
+class BatchWriter(DataSourceArrowWriter):
+    """For whole frames: a job is known by its name. Within `foreachBatch`, each batch is a job's next part."""
+
+    def __init__(self, columns: Sequence[str], options: SinkOptions) -> None:
+        self._columns = columns
+        self._options = options
+        self._once = not options.job
+        self._job = options.job or uuid.uuid4().hex
+
+    def write(self, iterator: "Iterator[RecordBatch]") -> WriterCommitMessage:
+        batch = _task().getLocalProperty(BATCH)
+        return _publish(self._columns, self._options, self._job, 0 if batch is None else int(batch), iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        """A job without a name is never repeated: nobody needs to know how far it came."""
+        self._forget(messages)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        self._forget(messages)
+
+    def _forget(self, messages: list[WriterCommitMessage | None]) -> None:
+        queues = [each.queue for each in messages if isinstance(each, Published) and each.rows]
+        if self._once and queues:
+            from heliograph.pipeline.sink.progress import forget  # noqa: PLC0415 - a job with a name never needs it
+
+            forget(self._options, queues)
