@@ -1,4 +1,4 @@
-"""A real Spark cluster on this machine: a standalone master and two workers, whose Python has Arrow but not our package."""
+"""A real Spark cluster on this machine: a standalone master and two workers, whose Python does not have our package."""
 
 import os
 import re
@@ -55,7 +55,7 @@ class Cluster:
             f"spark = build_session(master={self.master!r}, conf={self.conf!r}, quick=True)\n"
         )
         done = subprocess.run(
-            [sys.executable, "-c", begin + script, *arguments], capture_output=True, text=True, check=False, timeout=100
+            [sys.executable, "-c", begin + script, *arguments], capture_output=True, text=True, check=False, timeout=200
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -99,7 +99,9 @@ def running_cluster(directory: Path) -> Iterator[Cluster]:
 def _daemon(log: Path, environment: dict[str, str], *command: str) -> Iterator[None]:
     with (
         log.open("w") as output,
-        subprocess.Popen([SPARK / "bin" / "spark-class", *command], env=environment, stdout=output, stderr=output) as it,
+        subprocess.Popen(
+            [SPARK / "bin" / "spark-class", *command], env=environment, stdout=output, stderr=output
+        ) as it,
     ):
         try:
             yield

@@ -4,6 +4,8 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from pipeline.cluster import Cluster
 
 REPORT_FROM_EXECUTORS = """
@@ -13,8 +15,8 @@ def report(batches):
     import importlib, os
     import pyarrow as pa
 
-    for name in ("heliograph.log.stream_index", "heliograph.client", "heliograph.flow.engine", "heliograph.flow.database"):
-        importlib.import_module(name)
+    for room in ("log.stream_index", "client", "flow.engine", "flow.database"):
+        importlib.import_module(f"heliograph.{room}")
     import google_crc32c, heliograph, sqlalchemy, xmlschema, yaml
 
     for batch in batches:
@@ -27,6 +29,7 @@ spark.stop()
 """
 
 
+@pytest.mark.timeout(300)
 def test_executors_of_both_workers_run_our_package_as_the_driver_sent_it(cluster: Cluster) -> None:
     alone = [cluster.python, "-c", "import heliograph"]
     without = subprocess.run(alone, env={}, capture_output=True, text=True, check=False)
