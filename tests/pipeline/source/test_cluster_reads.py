@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from heliograph.mqtt import Publish
 from pipeline.cluster import Cluster
 from pipeline.source.plants import CONFIG, Plant
@@ -26,6 +28,7 @@ spark.stop()
 """
 
 
+@pytest.mark.timeout(300)
 def test_both_workers_read_the_server(cluster: Cluster, serve: Serve, tmp_path: Path) -> None:
     plant = Plant(serve(CONFIG), tmp_path / "data")
     plant.publish(Publish(f"plant/{number % 16}", b"%05d" % number) for number in range(40_000))

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -136,3 +137,11 @@ def test_records_of_queues_are_not_taken_for_those_of_a_stream() -> None:
     data = b"".join(frame(kinds.MESSAGES, (body, messages.data), 0, 1, 1)[0])
     with pytest.raises(Problem, match=r"MQTT packets \(form 1\) in a stream, found form 2"):
         columns().batch(block_of(data, 0, CURSOR, 0, 1), 0, 1)
+
+
+def test_whether_a_payload_is_text_is_a_column_for_those_who_ask() -> None:
+    text = encode_properties({"payload_format_indicator": 1})[1:]
+    block = block_of(log_of([Run("a", [b"1"], properties=text), Run("a", [b"2"])]), 0, CURSOR, 0, 2)
+    batch = Columns("plant", 3, pa.schema([("text", pa.bool_())]), EVERYTHING).batch(block, 0, 2)
+    assert batch is not None
+    assert batch.to_pydict() == {"text": [True, None]}
