@@ -149,17 +149,17 @@ def _expiry(payload: bytes, at: int) -> int:
         raise DecodeError("the properties of the message are cut off") from None
 
 
-def address_end(payload: bytes) -> int:
-    """Where the address in the properties ends, the string of the `to` field; 0 if there is none.
+def address_at(payload: bytes) -> tuple[int, int]:
+    """Where the address in the properties begins and ends: the bytes of the string in the field `to`.
 
-    Messages that are the same up to there have the same address.
+    (0, 0) if there is no string. Messages that are the same up to the end have the same address.
     """
     end = 5 + payload[4] if payload.startswith(_SHORT_HEADER) and len(payload) > 5 else _header_end(payload)
     at = _field_at(payload, end, _TO_FIELD)
     try:
-        if not at or _WIDTHS[payload[at]] > 0:
-            return 0
-        return at + 2 + payload[at + 1] if payload[at] < 0xB0 else at + 5 + int(_uint(payload, at + 1)[0])
+        if at and payload[at] == 0xA1:
+            return at + 2, at + 2 + payload[at + 1]
+        return (at + 5, at + 5 + int(_uint(payload, at + 1)[0])) if at and payload[at] == 0xB1 else (0, 0)
     except (IndexError, struct.error):
         raise DecodeError("the properties of the message are cut off") from None
 

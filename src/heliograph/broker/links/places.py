@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from heliograph.amqp import conditions
-from heliograph.amqp.glance import address_end
+from heliograph.amqp.glance import address_at
 from heliograph.broker.links.addresses import Address, Kind, read_address
 from heliograph.broker.links.publishing import Topic
 from heliograph.broker.links.putting import Place, put_run
@@ -92,10 +92,15 @@ def addresses_of(messages: Sequence[bytes]) -> list[str | None]:
     """The addresses of messages. Most have that of the one before, and all that comes before it in a message, too."""
     addresses: list[str | None] = []
     opening, address = b"", None
+    known: dict[bytes, str | None] = {}
     for message in messages:
         if not opening or not message.startswith(opening):
-            address = address_of(message)
-            opening = message[: address_end(message)]
+            begin, end = address_at(message)
+            opening = message[:end]
+            text = message[begin:end]
+            address = known.get(text) if end else None
+            if address is None:
+                address = known[text] = address_of(message)
         addresses.append(address)
     return addresses
 
