@@ -182,6 +182,7 @@ def test_a_task_that_fails_on_its_way_publishes_nothing_twice(files: Files, desk
     files.add(5000)
     with pytest.raises(PySparkException, match="on purpose"):
         files.run(fail_once)
+    assert desk.bodies(files.queue) == [], "what came before the failure is undone"
     files.run(fail_once)
     assert in_order(desk.bodies(files.queue)) == list(range(5000))
 
