@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if name not in EXTRAS or str(missing.name).startswith("heliograph"):
             raise
         print(
-            f"helio {name}: the package {missing.name} is missing; install the extra: "
+            f"helio {name}: the package {str(missing.name).partition('.')[0]} is missing; install the extra: "
             f"pip install 'heliograph[{EXTRAS[name]}]' (in a checkout: pip install -e '.[{EXTRAS[name]}]')",
             file=sys.stderr,
         )

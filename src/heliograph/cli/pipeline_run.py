@@ -7,6 +7,7 @@ time.
 """
 
 import argparse
+import importlib
 import json
 import logging
 import os
@@ -23,6 +24,7 @@ from heliograph.cli.stopping import stopped_by_signals
 from heliograph.errors import Problem
 from heliograph.pipeline.running import Pipeline, State, Status, run_pipeline
 from heliograph.pipeline.running.pipeline import DEFAULT_SERVER
+from heliograph.pipeline.running.status import StatusFile
 from heliograph.server import logs
 from heliograph.server.config_tables import LogFormat, LogLevel
 
@@ -94,6 +96,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run it, and tell how it is doing."""
     pipeline = spark_settings(_configured(args) if args.config else _given(args), args)
+    importlib.import_module("pyspark")  # or it is said how to install it, before anything is begun
+    logging.getLogger("py4j").setLevel(logging.WARNING)  # it tells of each connection to Java that ends
     telling = _Telling(supervised=args.supervised)
     ended: list[BaseException | Status] = []
     with stopped_by_signals() as stop:
@@ -112,6 +116,9 @@ def run(args: argparse.Namespace) -> int:
         thread.start()
         while thread.is_alive():
             thread.join(0.2)
+            if stop.is_set() and telling.state is State.STARTING:  # nothing is in hand; Java ends with this process
+                StatusFile(pipeline.folder).note_stopped()
+                return 0
     telling.end()
     (outcome,) = ended
     if isinstance(outcome, BaseException):
@@ -180,7 +187,7 @@ class _Telling:
     def __init__(self, *, supervised: bool) -> None:
         self._supervised = supervised
         self._line = not supervised and sys.stderr.isatty()
-        self._state: State | None = None
+        self.state: State | None = None
         self._next = 0.0
         self._rows = 0
         self._width = 0
@@ -188,16 +195,16 @@ class _Telling:
     def report(self, status: Status) -> None:
         """Something has changed."""
         if self._supervised:
-            if status.state is not self._state and status.state not in {State.STARTING, State.FAILED}:
+            if status.state is not self.state and status.state not in {State.STARTING, State.FAILED}:
                 print(json.dumps({"state": status.state}), flush=True)
         elif self._line:
             text = progress_text(asdict(status))
             print(f"\r{text:<{self._width}}", end="", file=sys.stderr, flush=True)
             self._width = len(text)
-        elif status.state is not self._state or (status.rows != self._rows and time.monotonic() >= self._next):
+        elif status.state is not self.state or (status.rows != self._rows and time.monotonic() >= self._next):
             self._next, self._rows = time.monotonic() + _QUIET, status.rows
             print(progress_text(asdict(status)), file=sys.stderr, flush=True)
-        self._state = status.state
+        self.state = status.state
 
     def end(self) -> None:
         """Leave the line as it is."""

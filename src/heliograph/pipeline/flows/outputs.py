@@ -38,6 +38,8 @@ _NEEDED = {
     "message_id": "string",
 }
 """Columns that a flow looks at; all but the payload may be missing."""
+SOURCE_DDL = ", ".join(f"`{name}` {kind}" for name, kind in _NEEDED.items())
+"""The same as the schema of `format("heliograph")`."""
 
 
 def flow_outputs(

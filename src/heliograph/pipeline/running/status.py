@@ -89,6 +89,12 @@ class StatusFile:
             return Status(**{**found, "state": State(found["state"])})
         return None
 
+    def note_stopped(self) -> None:
+        """The process ends before there was anything to stop."""
+        if (status := self.read()) is not None:
+            status.state = State.STOPPED
+            self.write(status)
+
     def write(self, status: Status) -> None:
         """Take the place of what was written before, at once and as a whole."""
         status.updated = time.time()

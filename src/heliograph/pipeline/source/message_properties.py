@@ -25,6 +25,8 @@ class MessageProperties(NamedTuple):
     properties: dict[str, str] | None = None
     """User properties. Of several with one name, the first counts."""
     message_id: str | None = None
+    text: bool | None = None
+    """Whether the payload is said to be text."""
 
 
 NO_PROPERTIES = MessageProperties()
@@ -45,4 +47,5 @@ def message_properties(encoded: bytes) -> MessageProperties:
         found.get("response_topic", reply_to),
         users or None,
         message_id,
+        found.get("payload_format_indicator") == 1 or None,
     )

@@ -36,6 +36,8 @@ _SOMETIMES: dict[str, DataType] = {
     "reply_to": _TEXT,
     "properties": MapType(_TEXT, _TEXT),
 }
+_ON_REQUEST: dict[str, DataType] = {"text": BooleanType()}
+"""Columns that are there if a user's own schema has them: `text` is true if the sender said that it is text."""
 
 
 def stream_schema(payload_format: str) -> StructType:
@@ -50,7 +52,7 @@ def stream_schema(payload_format: str) -> StructType:
 
 def check_schema(wanted: StructType, payload_format: str) -> None:
     """Whether a user's own schema has only columns that there are: any of them, in any order."""
-    there = {field.name: field.dataType for field in stream_schema(payload_format).fields}
+    there = {field.name: field.dataType for field in stream_schema(payload_format).fields} | _ON_REQUEST
     for field in wanted.fields:
         kind = there.get(field.name)
         if kind is None:
