@@ -51,7 +51,15 @@ _identifiers = st.sampled_from(
 )
 _texts = st.one_of(_identifiers, st.sampled_from(["", "7", "007", "-1", "4294967296", "1700000000000", "MQSTR", "é"]))
 _bodies = st.sampled_from(
-    [b"", b"plain", b"\xff\xfe", "é".encode(), b"\x00\x53\x77\xa1\x02hi", b"\x00\x53\x77\x54\x07", b"\x00\x53\x77\xa1\x09x"]
+    [
+        b"",
+        b"plain",
+        b"\xff\xfe",
+        "é".encode(),
+        b"\x00\x53\x77\xa1\x02hi",
+        b"\x00\x53\x77\x54\x07",
+        b"\x00\x53\x77\xa1\x09x",
+    ]
 )
 _properties = st.fixed_dictionaries(
     {},

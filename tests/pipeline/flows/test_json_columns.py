@@ -19,7 +19,7 @@ def test_fields_are_columns():
 
 @pytest.mark.parametrize("payload", [b"", b"no json", b'{"id": "x"}', b'{"id": 1}{"id": 2}', b"[1]", b'{"id": 1', b"7"])
 def test_what_is_not_as_the_schema_says_is_told(payload):
-    with pytest.raises(Problem, match="expected .*JSON"):
+    with pytest.raises(Problem, match=r"expected .*JSON"):
         json_rows([payload], SCHEMA)
 
 

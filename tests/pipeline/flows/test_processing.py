@@ -58,7 +58,9 @@ class TestRows:
     def test_each_output_is_a_row_with_the_place_of_its_message(self, job):
         rows = run(job(), GOOD, b"<A/>", GOOD)
         assert outputs(rows) == [(0, "queue", "OUT", GOOD), (2, "queue", "OUT", GOOD)]
-        assert [(row["stream"], row["partition"], row["node"], row["index"]) for row in rows] == [("s", 0, "out", 0)] * 2
+        assert [(row["stream"], row["partition"], row["node"], row["index"]) for row in rows] == [
+            ("s", 0, "out", 0)
+        ] * 2
 
     def test_all_that_comes_of_a_message_is_counted(self, job):
         rows = run(job("more: {type: QueueOutput, queue: MORE}\n", WIRES + "\ncheck.true -> more"), GOOD)
@@ -190,7 +192,7 @@ class TestDatabases:
         made = self.known(job, seen)
         seen.file.unlink()
         seen.file.mkdir()  # so that it cannot be opened
-        with pytest.raises(Problem, match="flow flow cannot reach a database: .*DB"):
+        with pytest.raises(Problem, match=r"flow flow cannot reach a database: .*DB"):
             run(made, GOOD)
 
 
