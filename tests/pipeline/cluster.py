@@ -99,7 +99,9 @@ def running_cluster(directory: Path) -> Iterator[Cluster]:
 def _daemon(log: Path, environment: dict[str, str], *command: str) -> Iterator[None]:
     with (
         log.open("w") as output,
-        subprocess.Popen([SPARK / "bin" / "spark-class", *command], env=environment, stdout=output, stderr=output) as it,
+        subprocess.Popen(
+            [SPARK / "bin" / "spark-class", *command], env=environment, stdout=output, stderr=output
+        ) as it,
     ):
         try:
             yield
