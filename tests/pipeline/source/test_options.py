@@ -59,9 +59,8 @@ def test_what_does_not_fit_is_told(options: dict[str, str], told: str) -> None:
     assert told in refused(**options)
 
 
-def test_an_end_is_for_batches_only() -> None:
-    with pytest.raises(Problem, match="is for batch reads"):
-        source_options({"stream": "a", "endingOffsets": "latest"}, streaming=True)
+def test_a_streaming_read_may_have_an_end_too() -> None:
+    assert source_options({"stream": "a", "endingOffsets": "7"}, streaming=True).end == position_of("x", "7")
 
 
 def test_a_position_is_a_word_offsets_or_a_time() -> None:
