@@ -30,7 +30,7 @@ FULL: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("message_id", ["short", "x" * 300, b"\x00\xff", 17, UUID(int=5)])
+@pytest.mark.parametrize("message_id", ["short", "x" * 300, b"\x00\xff", 17, UUID(int=5), None])
 @pytest.mark.parametrize("size", [0, 255, 256, 70_000])
 def test_a_filled_stencil_is_the_message(message_id: Any, size: int) -> None:
     body = b"x" * size
@@ -39,6 +39,11 @@ def test_a_filled_stencil_is_the_message(message_id: Any, size: int) -> None:
 
 def test_a_stencil_with_nothing_but_a_destination_is_the_message() -> None:
     assert Stencil(to="queue://q").fill("1", b"body") == encoded.write(b"body", message_id="1", to="queue://q")
+
+
+def test_messages_may_have_no_ids() -> None:
+    bodies = [b"", b"a", b"x" * 300]
+    assert Stencil(**FULL).fill_all(bodies) == [encoded.write(body, **FULL) for body in bodies]
 
 
 @given(st.integers(0, 1200), st.lists(st.binary(max_size=300), max_size=30), st.sampled_from(["p/", "p" * 250]))

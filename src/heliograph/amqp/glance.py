@@ -32,6 +32,7 @@ _SHORT_PROPERTIES: Final = b"\x00\x53\x73\xc0"
 _LONG_PROPERTIES: Final = b"\x00\x53\x73\xd0"
 _DELAYED: Final = b"x-opt-delivery-"
 _NEAR: Final = 1024  # how far behind the header the annotation is looked for before any section is decoded
+_TO_FIELD: Final = 2
 _EXPIRY_FIELD: Final = 8
 _REMEMBERED: Final = 1024
 _IDENTIFIERS: Final = (b"\xa1", b"\x40")
@@ -201,6 +202,21 @@ def _expiry(payload: bytes, at: int) -> int:
     at = _field_at(payload, at, _EXPIRY_FIELD)
     try:
         return int(_time(payload, at + 1)[0]) if at and payload[at] == 0x83 else 0
+    except (IndexError, struct.error):
+        raise DecodeError("the properties of the message are cut off") from None
+
+
+def address_at(payload: bytes) -> tuple[int, int]:
+    """Where the address in the properties begins and ends: the bytes of the string in the field `to`.
+
+    (0, 0) if there is no string. Messages that are the same up to the end have the same address.
+    """
+    end = 5 + payload[4] if payload.startswith(_SHORT_HEADER) and len(payload) > 5 else _header_end(payload)
+    at = _field_at(payload, _annotations_end(payload, end), _TO_FIELD)
+    try:
+        if at and payload[at] == 0xA1:
+            return at + 2, at + 2 + payload[at + 1]
+        return (at + 5, at + 5 + int(_uint(payload, at + 1)[0])) if at and payload[at] == 0xB1 else (0, 0)
     except (IndexError, struct.error):
         raise DecodeError("the properties of the message are cut off") from None
 

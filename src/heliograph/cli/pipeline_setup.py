@@ -15,5 +15,5 @@ def run(args: argparse.Namespace) -> int:
     """Do it, and say what was done."""
     from heliograph.pipeline.session import set_up  # noqa: PLC0415 - Spark is not needed to read a help text
 
-    print(set_up())
+    set_up(lambda line: print(line, flush=True))
     return 0

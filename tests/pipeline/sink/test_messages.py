@@ -42,9 +42,17 @@ def test_a_null_payload_is_an_empty_body() -> None:
     assert [each.body for each in messages(payload=pa.array([None, b"x"]), topic=["t", "t"])] == [b"", b"x"]
 
 
-def test_ids_are_made_of_the_place_of_the_row_unless_it_has_one() -> None:
-    rows = messages(9, payload=[b"", b"", b""], topic=["t"] * 3, message_id=[None, "mine", None])
+def test_ids_in_queues_are_made_of_the_place_of_the_row_unless_it_has_one() -> None:
+    rows = messages(9, payload=[b"", b"", b""], queue=["q"] * 3, message_id=[None, "mine", None])
     assert [each.message_id for each in rows] == ["query/7/0/9", "mine", "query/7/0/11"]
+    rows = messages(9, payload=[b"", b""], queue=["q"] * 2)
+    assert [each.message_id for each in rows] == ["query/7/0/9", "query/7/0/10"]
+
+
+def test_messages_of_topics_have_ids_of_their_rows_only() -> None:
+    rows = messages(payload=[b""] * 3, topic=["t"] * 3, message_id=[None, "mine", None])
+    assert [each.message_id for each in rows] == [None, "mine", None]
+    assert messages(payload=[b"x"], topic=["t"])[0].message_id is None
 
 
 def test_rows_go_to_topics_and_queues() -> None:

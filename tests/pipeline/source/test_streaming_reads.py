@@ -109,6 +109,21 @@ def test_what_is_available_now_ends_where_the_stream_ended(
         assert written() == list(range(20 * round_ + 20))
 
 
+def test_what_is_available_now_ends_where_it_is_told_to_end(
+    spark: SparkSession, plant: Plant, start: Start, written: Callable[[], list[int]]
+) -> None:
+    plant.publish_numbers(0, 10, topics=1)
+    here = max(plant.ends(), key=lambda partition: plant.ends()[partition])
+    offsets = json.dumps({str(here): 7, str(1 - here): "latest"})
+    assert start(plant.read_stream(spark, endingOffsets=offsets), availableNow=True).awaitTermination(60)
+    assert written() == list(range(7))
+
+
+def test_a_query_that_runs_for_ever_has_no_end(spark: SparkSession, plant: Plant, start: Start) -> None:
+    with pytest.raises(StreamingQueryException, match="ends only with trigger"):
+        start(plant.read_stream(spark, endingOffsets="7")).awaitTermination(60)
+
+
 SHORT = CONFIG.replace("partitions = 2", "retention_age = 0.5")
 
 

@@ -99,8 +99,8 @@ class ServerEnvelope(Envelope):
             self.body, form = _body(read)
             self.format, self.ccsid, self.encoding, self.properties = _description(properties, form)
         self.persistent, self.priority, self.backout_count, _ = read.front
-        self.message_id = _identifier(read.message_id)
-        self.correlation_id = _identifier(read.correlation_id)
+        self.message_id = identifier_bytes(read.message_id)
+        self.correlation_id = identifier_bytes(read.correlation_id)
         self.reply_to = (read.reply_to or "").removeprefix(_QUEUE)
         self.expiry = -1 if read.expires is None else max(0, int(read.expires / 100 - self.now * 10))
         self.user = "" if read.user_id is None else read.user_id.decode("utf-8", "replace")
@@ -168,7 +168,7 @@ def take_header(envelope: Envelope) -> None:
 def _take_further(envelope: Envelope, properties: Mapping[str, Any]) -> None:
     """Those of them that few flows look at."""
     envelope.message_type = _number(properties.get(TYPE), envelope.message_type)
-    envelope.group_id = _identifier(properties.get(GROUP)) or envelope.group_id
+    envelope.group_id = identifier_bytes(properties.get(GROUP)) or envelope.group_id
     envelope.mqmd = {
         name: _carried(field, properties[HEADER + name])
         for name, field in CARRIED.items()
@@ -243,7 +243,8 @@ def _carried(field: HeaderField, value: Any) -> Any:
     return _number(value, field.default) if isinstance(field.default, int) and isinstance(value, str) else value
 
 
-def _identifier(value: Any) -> bytes:
+def identifier_bytes(value: Any) -> bytes:
+    """An identifier of AMQP as envelopes have it."""
     if type(value) is str:
         return value.encode()
     if value is None:
@@ -271,13 +272,13 @@ def amqp_identifier(value: bytes) -> Any:
 
 
 def _special_identifier(value: bytes) -> UUID | int | None:
-    """A UUID or a number, if it is written just as `_identifier` does."""
+    """A UUID or a number, if it is written just as `identifier_bytes` does."""
     _, kind, rest = value.split(b":", 2) if value.count(b":") > 1 else (b"", b"", b"")
     try:
         found: UUID | int = UUID(rest.decode()) if kind == b"AMQP_UUID" else int(rest)
     except ValueError:
         return None
-    return found if _identifier(found) == value and (not isinstance(found, int) or 0 <= found < 1 << 64) else None
+    return found if identifier_bytes(found) == value and (not isinstance(found, int) or 0 <= found < 1 << 64) else None
 
 
 def payload_of(

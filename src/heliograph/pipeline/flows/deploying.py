@@ -102,7 +102,7 @@ def _shared(definition: FlowDefinition) -> Iterator[str]:
     for file, text in definition.sources.items():
         if file.endswith(".esql"):
             for node in everything([parse_program(text, file)]):
-                if isinstance(node, syntax.Declaration) and node.shared and not node.constant:
+                if isinstance(node, syntax.Declaration) and node.shared:
                     yield (
                         f"{file}:{node.at.line}: the SHARED variable {', '.join(node.names)} would have another value "
                         f"in each task; {_ONE_PARTITION}"

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from heliograph.amqp.identifiers import text_of
 from heliograph.flow.engine.effects import DeadLetter, Effect, Publish, Put, WriteFile
 from heliograph.flow.envelope import Envelope
 from heliograph.flow.runner.conversion import amqp_identifier, carried_properties, is_text
@@ -55,7 +56,6 @@ DDL = ", ".join(f"`{name}` {ddl}" for name, ddl, _ in _COLUMNS)
 SINK_SCHEMA = pa.schema([(name, kind) for name, _, kind in (*_COLUMNS, *_FOR_THE_SINK)])
 """With `row`, the number of the message that came in among those of its task, and `message`."""
 SINK_DDL = ", ".join(f"`{name}` {ddl}" for name, ddl, _ in (*_COLUMNS, *_FOR_THE_SINK))
-_BINARY = "ID:AMQP_BINARY:"
 
 
 def end_row() -> pa.RecordBatch:
@@ -107,7 +107,7 @@ class EffectRows:
         put["correlation"](envelope.correlation_id or None)
         put["reply_to"](envelope.reply_to or None)
         put["properties"](carried_properties(envelope, text=text))
-        put["message_id"](identifier_text(envelope.message_id))
+        put["message_id"](text_of(amqp_identifier(envelope.message_id)) if envelope.message_id else None)
         put["persistent"](envelope.persistent)
         put["priority"](envelope.priority)
         put["expiry"](None if envelope.expiry < 0 else envelope.expiry * 100)
@@ -150,13 +150,6 @@ def kind_and_destination(effect: Effect) -> tuple[str, str]:
         return DEAD_LETTER, effect.queue
     assert isinstance(effect, WriteFile)  # flows that answer requests are not deployed
     return FILE, f"{effect.directory}/{effect.name}"
-
-
-def identifier_text(value: bytes) -> str | None:
-    """An identifier as text: as it is if it can be read, else as the server writes bytes."""
-    if not value:
-        return None
-    return value.decode() if isinstance(amqp_identifier(value), str) else _BINARY + value.hex().upper()
 
 
 def _maps(properties: Sequence[Mapping[str, Any]]) -> pa.Array:

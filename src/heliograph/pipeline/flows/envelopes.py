@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from heliograph.amqp.identifiers import identifier_in, identifier_of
 from heliograph.client.problems import MessageFormat
 from heliograph.flow.envelope import Envelope
 from heliograph.flow.runner.conversion import (
@@ -25,9 +26,9 @@ from heliograph.flow.runner.conversion import (
     REQUEST,
     TEXT,
     ServerEnvelope,
+    identifier_bytes,
     take_header,
 )
-from heliograph.pipeline.flows.identifiers import identifier_bytes, identifier_of_data
 
 ENCODED = "application/vnd.heliograph.amqp"
 """The content type of payloads that are the body of an AMQP message which is neither bytes nor text."""
@@ -121,8 +122,8 @@ def _envelope(
         TEXT if text and payload is not None and _is_text(payload) else "",
         DEFAULT_CCSID,
         DEFAULT_ENCODING,
-        b"" if message_id is None or message_id == place else identifier_bytes(message_id),
-        identifier_of_data(correlation) if correlation else b"",
+        b"" if message_id is None or message_id == place else identifier_bytes(identifier_of(message_id)),
+        identifier_bytes(identifier_in(correlation)) if correlation else b"",
         _reply_to(reply_to) if reply_to else "",
         bool(qos),
         _PRIORITY,
@@ -205,7 +206,7 @@ def _natural(text: str, most: int) -> int:
 
 
 def _take_message_id(envelope: Envelope, text: str) -> bool:
-    envelope.message_id = identifier_bytes(text)
+    envelope.message_id = identifier_bytes(identifier_of(text))
     return True
 
 

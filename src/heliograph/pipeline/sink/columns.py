@@ -13,7 +13,7 @@
 | `correlation` | binary or string | |
 | `reply_to` | string | `topic://NAME` or `queue://NAME`; a bare name is one of the kind that the message goes to |
 | `properties` | map of strings to strings, numbers, booleans or binary | |
-| `message_id` | string | else `QUERY/BATCH/PARTITION/ROW` |
+| `message_id` | string | else `QUERY/BATCH/PARTITION/ROW` in queues, and none in topics |
 | `priority` | integer, 0 to 9 | 4 unless said otherwise |
 | `expiry` | integer | milliseconds that the message lives; null or negative is for ever |
 | `group_id`, `group_sequence` | string, integer | |

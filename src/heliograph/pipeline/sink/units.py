@@ -163,9 +163,7 @@ class Units:
                 self._clear(first)
                 self._take()
                 if first < self.first < following:
-                    raise Problem(
-                        f"another attempt has published some from {self._part.row(first)} on"
-                    )
+                    raise Problem(f"another attempt has published some from {self._part.row(first)} on")
                 if payloads and self.first == first:
                     self._add(payloads, following)
             except _LOST as problem:

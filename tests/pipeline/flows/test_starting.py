@@ -1,0 +1,243 @@
+"""A flow as a streaming query: from a stream of a real server to queues, topics, files and tables, each output once."""
+
+import sqlite3
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from flow_hands import Running, soon
+from flow_process import write_flow
+from heliograph.client import Message, Topic, connect
+from heliograph.errors import Problem
+from heliograph.pipeline.flows import Routes, compare, start_flow
+from pipeline.flows.stream_rows import NOON
+from running import servers
+
+CONFIG = """
+[[listener]]
+port = 0
+[[listener]]
+protocol = "amqp"
+port = 0
+[http]
+port = 0
+[[stream]]
+name = "orders"
+filter = "orders/#"
+partitions = 2
+[[queue]]
+name = "BOUND"
+topics = ["orders/#"]
+"""
+QUEUES = ("BIG", "SMALL", "FAILED", "SYSTEM.DEAD.LETTER.QUEUE")
+NODES = """
+in: {type: QueueInput, queue: BOUND, domain: XMLNSC}
+check: {type: Filter, esql: check.esql, module: IsBig}
+big: {type: QueueOutput, queue: BIG}
+small: {type: QueueOutput, queue: SMALL}
+"""
+WIRES = """
+in.out -> check
+check.true -> big
+check.false -> small
+"""
+CHECK = """
+CREATE FILTER MODULE IsBig
+  CREATE FUNCTION Main() RETURNS BOOLEAN BEGIN RETURN CAST(Body.Order.Amount AS INTEGER) >= {limit}; END;
+END MODULE;
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    queues = "".join(f'[[queue]]\nname = "{name}"\n' for name in QUEUES)
+    with servers(tmp_path_factory.mktemp("server")) as serve:
+        yield serve(CONFIG + queues)
+
+
+@pytest.fixture(scope="module")
+def url(server):
+    return f"amqp://127.0.0.1:{server.port_of('amqp')}"
+
+
+@pytest.fixture(scope="module")
+def published(url):
+    """Messages in the stream: amounts from 0 to 199, of which every tenth is no XML; two topics, some are texts."""
+    bodies = []
+    with connect(url) as connection, connection.session() as session:
+        for number in range(200):
+            body = f"<Order><Amount>{number}</Amount></Order>" if number % 10 else f"bad {number}"
+            bodies.append(body)
+            message = Message(body if number % 3 else body.encode(), properties={"number": number})
+            session.producer(Topic(f"orders/{number % 2}")).send(message)
+    return bodies
+
+
+@pytest.fixture
+def source(server, published):
+    return {
+        "server": f"http://127.0.0.1:{server.port_of('http')}",
+        "stream": "orders",
+        "startingOffsets": "earliest",
+    }
+
+
+@pytest.fixture
+def flow(tmp_path):
+    def write(name="orders", limit=100, nodes=NODES, wires=WIRES, settings=""):
+        return write_flow(tmp_path / name, nodes, wires, settings, {"check.esql": CHECK.format(limit=limit)})
+
+    return write
+
+
+@pytest.fixture
+def taken(url):
+    """Takes all messages from a queue: kind of body, body, properties."""
+
+    def take(queue):
+        with connect(url) as connection, connection.session() as session:
+            consumer = session.consumer(queue)
+            found = []
+            while (message := consumer.receive(0.5)) is not None:
+                found.append((type(message.body), message.body, message.properties["number"]))
+            return Counter(found)
+
+    return take
+
+
+@pytest.fixture
+def run(spark, source, tmp_path):
+    def start(folder, *routes, **more):
+        """What is there goes through the flow."""
+        query = start_flow(
+            spark,
+            folder,
+            source_options=source,
+            routes=Routes.parse(routes),
+            checkpoint=str(tmp_path / "checkpoint"),
+            available_now=True,
+            **more,
+        )
+        query.awaitTermination()
+
+    return start
+
+
+def bodies(counter):
+    return sorted(body if isinstance(body, str) else body.decode() for _, body, _ in counter.elements())
+
+
+def test_the_same_comes_out_as_from_the_inline_runner(flow, run, taken, url, published, tmp_path, monkeypatch):
+    monkeypatch.setattr("heliograph.flow.runner.taking.WAIT", 0.02)
+    running = Running()
+    thread = threading.Thread(target=running.run, args=(flow(), tmp_path / "state", url), daemon=True)
+    thread.start()
+    inline = {queue: Counter() for queue in ("BIG", "SMALL", "SYSTEM.DEAD.LETTER.QUEUE")}
+
+    def all_came():
+        for queue, found in inline.items():
+            found.update(taken(queue))
+        return sum(map(Counter.total, inline.values())) == len(published)
+
+    soon(all_came)
+    running.stop.set()
+    thread.join()
+    run(flow())
+    spark = {queue: taken(queue) for queue in inline}
+    # A stream keeps properties as MQTT does, as text.
+    assert spark == {
+        queue: Counter((kind, body, str(number)) for kind, body, number in found.elements())
+        for queue, found in inline.items()
+    }
+
+
+def test_every_output_goes_where_its_route_says_and_once_even_if_the_batch_is_repeated(
+    spark, flow, run, taken, published, tmp_path
+):
+    routes = (
+        f"big=parquet:{tmp_path / 'big'}?partition=day",
+        f"small=table:sqlite:///{tmp_path / 'out.db'}#SMALL",
+        "dead_letters=queue:FAILED",
+    )
+    run(flow(), *routes)
+    for commit in (tmp_path / "checkpoint" / "commits").iterdir():
+        commit.unlink()  # as if the driver had died before it knew that the batch is done
+    run(flow(), *routes)
+    good = [(number, body) for number, body in enumerate(published) if number % 10]
+    big = spark.read.parquet(str(tmp_path / "big")).collect()
+    assert sorted(bytes(row["payload"]).decode() for row in big) == sorted(body for n, body in good if n >= 100)
+    assert {row["properties"]["number"] for row in big} == {str(number) for number, _ in good if number >= 100}
+    with sqlite3.connect(tmp_path / "out.db") as connection:
+        small = [row[0].decode() for row in connection.execute("SELECT payload FROM SMALL")]
+    assert sorted(small) == sorted(body for number, body in good if number < 100)
+    assert bodies(taken("FAILED")) == sorted(body for number, body in enumerate(published) if not number % 10)
+    assert not taken("BIG")
+
+
+def test_a_flow_in_one_partition_keeps_the_order_and_its_shared_variables(spark, flow, run, source, taken, tmp_path):
+    folder = flow(
+        nodes="""
+        in: {type: QueueInput, queue: BOUND, order: by-queue}
+        count: {type: Compute, esql: count.esql, module: Count}
+        out: {type: QueueOutput, queue: BIG}
+        """,
+        wires="in.out -> count\ncount.out -> out",
+        settings="spark: {single_partition: yes}",
+    )
+    (folder / "count.esql").write_text("""
+    CREATE COMPUTE MODULE Count
+      DECLARE Counted SHARED INTEGER 0;
+      CREATE FUNCTION Main() RETURNS BOOLEAN BEGIN
+        SET Counted = Counted + 1;
+        SET OutputRoot.JSON.Data.counted = Counted;
+        RETURN TRUE;
+      END;
+    END MODULE;
+    """)
+    source["maxMessagesPerTrigger"] = "70"
+    run(folder, f"out=parquet:{tmp_path / 'out'}?format=json&schema=counted int")
+    found = sorted(row["counted"] for row in spark.read.parquet(str(tmp_path / "out")).collect())
+    assert found == list(range(1, 201))
+
+
+def test_what_the_server_refuses_fails_the_query_and_says_why(flow, run):
+    nodes = NODES.replace("queue: BIG", "queue: NOT.THERE")
+    with pytest.raises(Exception, match=r"NOT\.THERE"):
+        run(flow(nodes=nodes))
+
+
+def test_a_route_that_cannot_be_is_told_before_anything_runs(flow, run):
+    with pytest.raises(Problem, match="route of big: there is no column dya to partition by"):
+        run(flow(), "big=parquet:out?partition=dya")
+    with pytest.raises(Problem, match="route of big: 'id wrong' is no schema"):
+        run(flow(), "big=parquet:out?format=json&schema=id wrong")
+    with pytest.raises(Problem, match="route of big: expected a folder that the driver and all executors reach"):
+        run(flow(), "big=parquet:s3://bucket/out")
+
+
+def test_two_versions_of_a_flow_are_compared_on_what_the_stream_has(spark, flow, source):
+    messages = spark.read.format("heliograph").options(**source).load()
+    comparison = compare(flow("old", limit=100), flow("new", limit=150), messages, samples=1)
+    assert comparison.counts == {
+        "big": {"equal": 45, "only old": 45},
+        "small": {"equal": 90, "only new": 45},
+        "dead_letters": {"equal": 20},
+    }
+    assert not comparison.is_equal
+    lines = comparison.text().splitlines()
+    assert lines[0].split("  ")[0] == "output"
+    assert ["big", "45", "0", "45", "0"] in [line.split() for line in lines]
+    assert "  + destination: SMALL" in lines
+
+
+def test_the_same_version_does_the_same(spark, flow, source):
+    messages = spark.read.format("heliograph").options(**source).load()
+    assert compare(flow("old"), flow("new"), messages).is_equal
+
+
+def test_dates_are_those_of_messages(spark, flow, run, tmp_path):
+    run(flow(), f"big=parquet:{tmp_path / 'big'}?partition=day")
+    (day,) = [path.name for path in Path(tmp_path / "big").glob("day=*")]
+    assert day > f"day={NOON:%Y-%m-%d}"
