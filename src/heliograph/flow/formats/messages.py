@@ -222,7 +222,7 @@ def _with_body(parts: Sequence[Element]) -> Envelope | None:
     mqmd, body = parts[-2:]
     if type(mqmd) is not Part or mqmd.format is not MQMD or type(body) is not Part:
         return None
-    came: Any = mqmd.data
+    came = cast("object", mqmd.data)
     domain, text = body.format.domain, body.text
     if not isinstance(came, Envelope) or domain in HEADERS:
         return None
