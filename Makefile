@@ -18,8 +18,8 @@ SOAK_MINUTES ?= 30
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-run: $(READY) ## set up and start the server (CONFIG=file.toml for your own configuration)
-	@$(BIN)/helio serve $(if $(CONFIG),--config $(CONFIG))
+run: $(READY) ## set up, then run the telemetry example: server, devices, Spark (CONFIG=file.toml: your own server instead)
+	@$(if $(CONFIG),$(BIN)/helio serve --config $(CONFIG),$(BIN)/python examples/telemetry/run.py)
 
 test: lint node-clients ## set up, then lint, types and all tests
 	$(BIN)/python -m pytest -n $(TESTERS) --dist loadfile
