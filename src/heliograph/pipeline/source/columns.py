@@ -90,7 +90,7 @@ def _joined(blocks: Sequence[Block]) -> tuple[bytes, Numbers, Numbers]:
     firsts = [np.frombuffer(block.firsts, np.int64) for block in blocks]
     if len(blocks) == 1:
         return blocks[0].data, starts[0], firsts[0]
-    parts = [block.data[block.starts[0] : block.used] for block in blocks]
+    parts = [memoryview(block.data)[block.starts[0] : block.used] for block in blocks]
     shifts = np.cumsum([0, *map(len, parts)])
     moved = [at - at[0] + shift for at, shift in zip(starts, shifts, strict=False)]
     return b"".join(parts), np.concatenate(moved), np.concatenate(firsts)
