@@ -32,8 +32,7 @@ class Mosquitto:
             access = f"allow_anonymous false\npassword_file {users}\n"
         self._config.write_text(
             f"listener {self.port} 127.0.0.1\n{access}persistence true\npersistence_location {folder}/\n"
-            f"autosave_interval 1\nautosave_on_changes true\nmax_inflight_messages 200\nmax_queued_messages 0\n"
-            + ("user root\n" if os.geteuid() == 0 else "")
+            "max_inflight_messages 200\nmax_queued_messages 0\n" + ("user root\n" if os.geteuid() == 0 else "")
         )
         self._process: subprocess.Popen[bytes] | None = None
         self.start()

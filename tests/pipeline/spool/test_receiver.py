@@ -52,10 +52,11 @@ def wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def messages(receiver: Receiver) -> int:
-    """How many have been spooled so far, deleted ones too."""
-    facts, _ = read_segment(receiver.spool.directory, segment_numbers(receiver.spool.directory)[-1])
-    return facts.first + facts.rows
+def spooled_count(directory: Path) -> int:
+    """How many messages have been spooled so far, deleted ones too."""
+    numbers = segment_numbers(directory)
+    facts = read_segment(directory, numbers[-1])[0] if numbers else None
+    return 0 if facts is None else facts.first + facts.rows
 
 
 def settled(number: Callable[[], int]) -> int:
@@ -133,18 +134,18 @@ def test_a_receiver_that_is_killed_loses_nothing(broker: Mosquitto, tmp_path: Pa
     """And with QoS 2, nothing comes twice."""
     spool = tmp_path / "spool"
     receiver = Killed(broker, spool, qos)
-    publisher = threading.Thread(target=broker.publish, args=("plant/1", numbers(0, 6000), qos))
+    publisher = threading.Thread(target=broker.publish, args=("plant/1", numbers(0, 3000), qos))
     publisher.start()
     for part in range(1, 5):
-        wait_until(lambda part=part: len(spooled(spool)) > 1000 * part)  # type: ignore[misc]
+        wait_until(lambda part=part: spooled_count(spool) > 500 * part)  # type: ignore[misc]
         receiver.again()
     publisher.join()
-    wait_until(lambda: len(set(spooled(spool))) == 6000)
+    wait_until(lambda: spooled_count(spool) >= 3000 and len(set(spooled(spool))) == 3000)
     receiver.kill()
     found = Counter(spooled(spool))
-    assert set(found) == set(numbers(0, 6000))
+    assert set(found) == set(numbers(0, 3000))
     if qos == 2:
-        assert found.total() == 6000
+        assert found.total() == 3000
 
 
 def test_a_full_spool_makes_the_broker_wait(broker: Mosquitto, tmp_path: Path) -> None:
@@ -152,12 +153,12 @@ def test_a_full_spool_makes_the_broker_wait(broker: Mosquitto, tmp_path: Path) -
     with receiving(options(broker, spool, max_spool_bytes="20000")) as receiver:
         broker.publish("plant/1", ["x" * 1000] * 600)
         wait_until(lambda: receiver.spool.size >= 20_000)
-        there = settled(lambda: messages(receiver))
+        there = settled(lambda: spooled_count(spool))
         assert there < 600, "it goes on although the spool is full"
         while there < 600:
             receiver.spool.delete_before(receiver.spool.end)
-            wait_until(lambda there=there: messages(receiver) > there)  # type: ignore[misc]
-            there = messages(receiver)
+            wait_until(lambda there=there: spooled_count(spool) > there)  # type: ignore[misc]
+            there = spooled_count(spool)
 
 
 def test_a_wrong_password_is_told(tmp_path: Path) -> None:
