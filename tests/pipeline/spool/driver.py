@@ -7,7 +7,6 @@ from pathlib import Path
 from heliograph.pipeline.session import build_session
 
 
-
 def is_subscribed(spool: Path) -> bool:
     """Whether the broker keeps messages for a spool."""
     known = spool / "spool.json"
