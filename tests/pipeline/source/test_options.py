@@ -59,10 +59,6 @@ def test_what_does_not_fit_is_told(options: dict[str, str], told: str) -> None:
     assert told in refused(**options)
 
 
-def test_a_streaming_read_may_have_an_end_too() -> None:
-    assert source_options({"stream": "a", "endingOffsets": "7"}, streaming=True).end == position_of("x", "7")
-
-
 def test_a_position_is_a_word_offsets_or_a_time() -> None:
     assert position_of("x", " Earliest ") == EARLIEST
     assert position_of("x", '{"1": "latest", "0": 5}').offsets == ((0, 5), (1, "latest"))

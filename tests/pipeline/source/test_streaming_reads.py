@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pipeline.source.plants import CONFIG, Plant, numbers, wait_until
+from plain_client import PlainClient
 from running import Serve
 
 Start = Callable[..., StreamingQuery]
@@ -76,14 +77,14 @@ def test_a_query_begins_with_what_comes_unless_it_says_otherwise(
     assert written() == list(range(10, 20))
 
 
-def test_a_query_begins_at_offsets(
+def test_a_query_begins_and_ends_at_offsets(
     spark: SparkSession, plant: Plant, start: Start, written: Callable[[], list[int]]
 ) -> None:
     plant.publish_numbers(0, 10, topics=1)
     here = max(plant.ends(), key=lambda partition: plant.ends()[partition])
-    offsets = json.dumps({str(here): 7, str(1 - here): "earliest"})
-    start(plant.read_stream(spark, startingOffsets=offsets), availableNow=True).awaitTermination(60)
-    assert written() == [7, 8, 9]
+    first, last = (json.dumps({str(here): offset, str(1 - here): "earliest"}) for offset in (6, 9))
+    start(plant.read_stream(spark, startingOffsets=first, endingOffsets=last)).processAllAvailable()
+    assert written() == [6, 7, 8]
 
 
 def test_no_more_messages_in_a_micro_batch_than_allowed_and_lag_is_reported(
@@ -186,3 +187,17 @@ def test_a_stream_that_begins_anew_is_told(spark: SparkSession, serve: Serve, tm
 def test_an_unknown_stream_is_told_with_those_there_are(spark: SparkSession, plant: Plant, start: Start) -> None:
     with pytest.raises(StreamingQueryException, match='unknown stream "plnt"; streams are: plant'):
         start(plant.read_stream(spark, stream="plnt")).processAllAvailable()
+
+
+def test_a_topic_filter_makes_a_stream_that_is_used_again(
+    spark: SparkSession, plant: Plant, start: Start, written: Callable[[], list[int]]
+) -> None:
+    for number in range(2):
+        query = start(plant.read_stream(spark, stream="", topic="lines/+/temperature"))
+        query.processAllAvailable()
+        with PlainClient(plant.server.port).connected() as client:
+            client.publish("lines/7/pressure", b"100")
+            client.publish("lines/7/temperature", str(number).encode())
+        wait_until(lambda: batches(query))  # noqa: B023 - it is waited for here
+        query.stop()
+        assert written() == list(range(number + 1))

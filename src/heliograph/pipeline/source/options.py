@@ -23,7 +23,7 @@ _NAMES = (
     "format",
 )
 _BY_LOWER = {name.lower(): name for name in _NAMES}
-_ONLY = {"maxMessagesPerTrigger": ("streaming", "readStream")}
+_STREAMING_ONLY = {"maxMessagesPerTrigger"}
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class SourceOptions:
     """A topic filter in place of the name of a stream."""
     start: Position = LATEST
     end: Position = LATEST
-    """Where a batch read ends, or a streaming read of what is available now; others never end."""
+    """Where reading ends: at the latest message of the time for a batch, never for a query, unless said."""
     most: int | None = None
     """Messages in a micro-batch."""
     tasks: int = 1
@@ -82,9 +82,10 @@ def _named(options: Mapping[str, str], streaming: bool | None) -> dict[str, str]
         name = _BY_LOWER.get(key.lower())
         if name is None:
             raise Problem(f'unknown option "{key}"{_suggestion(key)}; options are: {", ".join(_NAMES)}')
-        if streaming is not None and name in _ONLY and (_ONLY[name][0] == "streaming") != streaming:
-            kind, call = _ONLY[name]
-            raise Problem(f'option "{name}" is for {kind} reads (spark.{call}), found in one of the other kind')
+        if streaming is False and name in _STREAMING_ONLY:
+            raise Problem(
+                f'option "{name}" is for streaming reads (spark.readStream), found in a batch read (spark.read)'
+            )
         found[name] = value
     return found
 

@@ -9,6 +9,7 @@ Theory of operation
    is needed, and nothing depends on `commit`, which Spark calls late or never.
 """
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -32,6 +33,9 @@ from heliograph.pipeline.source.options import SourceOptions, source_options
 from heliograph.pipeline.source.piece_reading import read_piece
 from heliograph.pipeline.source.positions import LATEST
 from heliograph.pipeline.source.schema import arrow_schema, check_schema, stream_schema
+
+_IDLE = 0.02
+"""Seconds to wait where there is nothing new: Spark asks again at once, and the server has other things to do."""
 
 
 def source_schema(options: Mapping[str, str]) -> StructType:
@@ -147,18 +151,27 @@ class StreamMicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow
         extents = self._extents()
         before = offsets_in(start, self._name)
         first = readable_from(self._name, before, extents, fail=self._options.fail_on_data_loss)
-        latest = {partition: latest for partition, (_, latest) in enumerate(extents)}
-        if self._target is not None:
-            latest = {p: max(first[p], min(offset, self._target.get(p, 0))) for p, offset in latest.items()}
+        latest = {p: max(first[p], offset) for p, offset in self._ends(extents).items()}
         end = admitted(first, latest, limit.max_rows if isinstance(limit, ReadMaxRows) else None)
-        # What is the same must look the same: Spark compares the text.
-        return start if end == before else self._json(end)
+        if end == before:
+            time.sleep(_IDLE)
+            return start  # what is the same must look the same: Spark compares the text
+        return self._json(end)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """Note where the stream ends now, or where the query is to end."""
-        latest = {partition: latest for partition, (_, latest) in enumerate(self._extents())}
-        end = self._options.end.resolve(self._reader())
-        self._target = {partition: min(offset, end[partition]) for partition, offset in latest.items()}
+        """Note where the stream ends now."""
+        self._target = self._ends(self._extents())
+
+    def _ends(self, extents: list[tuple[int, int]]) -> Offsets:
+        """Up to where each partition may be read: where it ends now, or where the query is to end."""
+        ends = {partition: latest for partition, (_, latest) in enumerate(extents)}
+        for bound in (self._target, None if self._options.end == LATEST else self._last()):
+            if bound is not None:
+                ends = {partition: min(offset, bound.get(partition, 0)) for partition, offset in ends.items()}
+        return ends
+
+    def _last(self) -> Offsets:
+        return patiently(lambda: self._options.end.resolve(self._reader()))
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
         """Where the stream ends, for the progress that Spark reports: what is behind a batch is the lag."""
