@@ -147,6 +147,20 @@ def test_mistakes_in_what_to_run(words: list[str], told: str) -> None:
     assert told in error
 
 
+def test_a_source_that_is_not_there_is_told_before_spark_is_started(
+    server: QueueServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pages = ["--job", "clean.py", "--server", server.server.url("http")]
+    status, _, error = helio("pipeline", "run", *pages, "--source", "stream:other")
+    assert status == 1
+    assert 'unknown stream "other"; streams are: plant' in error
+    _, _, error = helio("pipeline", "run", *pages, "--source", "stream:plant", "--from", "soon")
+    assert "startingOffsets: expected earliest, latest, offsets by partition" in error
+    told = json.loads((tmp_path / "heliograph-data" / "pipelines" / "clean" / "status.json").read_text())
+    assert (told["state"], "startingOffsets" in told["error"]) == ("failed", True)
+
+
 def test_a_pipeline_that_is_not_in_the_file(tmp_path: Path) -> None:
     (tmp_path / "clean.py").touch()
     (tmp_path / "x.toml").write_text(MORE)

@@ -11,7 +11,7 @@ from heliograph.cli.flow_options import load_from
 from heliograph.cli.pipeline_options import add_server, add_spark
 from heliograph.errors import Problem
 from heliograph.pipeline.running import Pipeline
-from heliograph.pipeline.running.errors import sentence
+from heliograph.pipeline.running.errors import is_sparks, sentence
 from heliograph.pipeline.running.pipeline import DEFAULT_SERVER
 
 EXAMPLES = """\
@@ -57,10 +57,10 @@ def run(args: argparse.Namespace) -> int:
     try:
         messages = spark.read.format("heliograph").options(**pipeline.source_options).load()
         comparison = compare(old, new, messages, input_node=args.input or None, samples=args.samples)
-    except Problem:
-        raise
     except Exception as error:
-        raise Problem(sentence(error)) from error
+        if is_sparks(error):
+            raise Problem(sentence(error)) from error
+        raise
     finally:
         spark.stop()
     print(comparison.text())

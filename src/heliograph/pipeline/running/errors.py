@@ -21,3 +21,8 @@ def sentence(error: BaseException | str) -> str:
     if isinstance(error, str):
         return first[:_LONGEST]
     return (f"{type(error).__name__}: {first}" if first else type(error).__name__)[:_LONGEST]
+
+
+def is_sparks(error: BaseException) -> bool:
+    """Whether Spark, or the way to it, says this: not a mistake of ours, whose stack would be of use."""
+    return type(error).__module__.startswith(("pyspark.", "py4j."))

@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING
 
 from heliograph.errors import Problem
 from heliograph.log.lock import DirectoryLock
-from heliograph.pipeline.running.errors import sentence
+from heliograph.pipeline.running.errors import is_sparks, sentence
 from heliograph.pipeline.running.jobs import start_job
 from heliograph.pipeline.running.lag import LagMeter
 from heliograph.pipeline.running.pipeline import JobSettings, Pipeline
 from heliograph.pipeline.running.progress import QueryProgress, Rate, offsets_of_all
 from heliograph.pipeline.running.status import State, Status, StatusFile
+from heliograph.pipeline.source.access import make_stream, open_stream
+from heliograph.pipeline.source.options import source_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+    from heliograph.flow.definition.flow import FlowDefinition
 
 log = logging.getLogger(__name__)
 
@@ -76,6 +80,7 @@ class _Run:
     def run(self) -> Status:
         self._tell(State.STARTING)
         try:
+            self._check()
             from heliograph.pipeline.session import build_session  # noqa: PLC0415 - importing Spark takes a second
 
             spark = build_session(self._pipeline.name, master=self._pipeline.master or None, conf=self._pipeline.conf)
@@ -87,10 +92,26 @@ class _Run:
         except BaseException as error:
             self.status.error = str(error) if isinstance(error, Problem) else sentence(error)
             self._tell(State.FAILED)
+            if is_sparks(error):
+                raise Problem(self.status.error) from error
             raise
         finally:
             self._lag.close()
         return self.status
+
+    def _check(self) -> None:
+        """What can be known to be wrong before Spark is started is told at once."""
+        options = source_options(self._pipeline.source_options, streaming=True)
+        make_stream(options)
+        open_stream(options).close()
+        if self._pipeline.flow:
+            self._definition()
+
+    def _definition(self) -> "FlowDefinition":
+        from heliograph.flow.definition.loading import load_flow  # noqa: PLC0415 - a job needs no flows
+
+        pipeline = self._pipeline
+        return load_flow(Path(pipeline.flow), pipeline.env or None, dict(pipeline.parameters))
 
     def _run(self, spark: "SparkSession") -> None:
         failures, pause = 0, FIRST_PAUSE
@@ -124,13 +145,12 @@ class _Run:
         return [QueryProgress(self._start_flow(spark))]
 
     def _start_flow(self, spark: "SparkSession") -> "StreamingQuery":
-        from heliograph.flow.definition.loading import load_flow  # noqa: PLC0415 - a job needs no flows
-        from heliograph.pipeline.flows import Routes, start_flow  # noqa: PLC0415
+        from heliograph.pipeline.flows import Routes, start_flow  # noqa: PLC0415 - a job needs no flows
 
         pipeline = self._pipeline
         return start_flow(
             spark,
-            load_flow(Path(pipeline.flow), pipeline.env or None, dict(pipeline.parameters)),
+            self._definition(),
             source_options={**pipeline.source_options, **pipeline.sink_options},
             routes=Routes.parse(pipeline.sinks),
             checkpoint=pipeline.spark_checkpoint,
