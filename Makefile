@@ -22,7 +22,7 @@ help: ## list the targets
 run: $(READY_SPARK) ## set up, then run the telemetry example: server, devices, Spark (CONFIG=file.toml: your own server instead)
 	@$(if $(CONFIG),$(BIN)/helio serve --config $(CONFIG),$(BIN)/python examples/telemetry/run.py)
 
-test: lint $(READY_SPARK) node-clients ## set up, then lint, types and all tests
+test: lint node-clients ## set up, then lint, types and all tests
 	$(BIN)/python -m pytest -n $(TESTERS)
 
 lint: $(READY_DEV) ## ruff, mypy strict, import rules
