@@ -25,3 +25,5 @@ def register(spark: "SparkSession") -> None:
         ship_packages(spark)
     for source in SOURCES:
         spark.dataSource.register(source)
+    # Spark refuses to read from a source that takes filters, unless it is told so.
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
