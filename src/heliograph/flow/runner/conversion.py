@@ -38,6 +38,7 @@ _SPECIAL = b"ID:AMQP_U"
 _NUMBER, _UUID = b"ID:AMQP_ULONG:", b"ID:AMQP_UUID:"
 _QUEUE, _TOPIC = "queue://", "topic://"
 _RETAIN = "x-opt-retain-message"
+_DELAY = "x-opt-delivery-delay"
 
 
 class ServerEnvelope(Envelope):
@@ -219,6 +220,8 @@ def payload_of(
     annotations = None
     if type(effect) is Publish and effect.retain:
         annotations = {_RETAIN: True}
+    elif type(effect) is Put and effect.delay:
+        annotations = {_DELAY: round(effect.delay * 1000)}
     elif type(envelope) is ServerEnvelope and envelope.payload is not None and envelope.at >= 0:
         same = (readdressing or readdressing_to(effect))(envelope.payload, envelope.at)
         if same is not None:
