@@ -94,6 +94,7 @@ class CollectingWorker(FlowWorker):
         seen = history.column(SEEN).to_pylist()
         newest = max(seen)
         envelopes = _envelopes(history)
+        known: set[bytes] = set()
         for at, (kind, identifier) in enumerate(kinds):
             self._is_new = seen[at] == newest
             if kind == REQUESTS:
@@ -103,7 +104,10 @@ class CollectingWorker(FlowWorker):
                 timer = Timer(self._node, "aggregate", identifier, envelopes[at].place)
                 replies = [envelopes[before] for before in range(at) if kinds[before][0] == REPLIES]
                 prepared = self._expire(timer, replies or [envelopes[at]], sending)
+            elif envelopes[at].message_id in known:
+                continue  # nothing is taken twice from a stream: somebody has sent it twice
             else:
+                known.add(envelopes[at].message_id)
                 prepared = self._alone(envelopes[at], sending)
             if self._is_new and prepared:
                 yield history.slice(at, 1), prepared
@@ -147,6 +151,12 @@ class CollectingWorker(FlowWorker):
 
 
 def _envelopes(history: pa.RecordBatch) -> list[Envelope]:
-    """Messages as the flow sees them: that replies came by way of a topic is not its concern."""
+    """Messages as the flow sees them: that replies came by way of a topic is not its concern.
+
+    A reply without an identifier, as MQTT has them, is known by its place.
+    """
     at = history.schema.get_field_index("topic")
-    return envelopes_of(history.set_column(at, "topic", pa.nulls(history.num_rows, pa.string())))
+    envelopes = envelopes_of(history.set_column(at, "topic", pa.nulls(history.num_rows, pa.string())))
+    for envelope in envelopes:
+        envelope.message_id = envelope.message_id or envelope.place
+    return envelopes

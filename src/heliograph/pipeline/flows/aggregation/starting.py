@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from heliograph.errors import Problem
 from heliograph.flow.definition.flow import FlowDefinition
 from heliograph.pipeline.flows.aggregation.collecting import CollectJob
 from heliograph.pipeline.flows.aggregation.deadlines import Deadlines
@@ -15,9 +16,14 @@ from heliograph.pipeline.flows.processing import FlowJob
 from heliograph.pipeline.flows.reaching import reachable
 
 if TYPE_CHECKING:
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+_OURS = "heliograph.errors.Problem: "
+_MOST = 500
+"""Letters of an error that is not ours."""
 
 
 class Aggregation:
@@ -51,7 +57,12 @@ class Aggregation:
         plan = self._plan.text()
 
         def write_batch(rows: "DataFrame", _: int) -> None:
-            rows.write.format(NAME).option("plan", plan).mode("append").save()
+            from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - it comes with Spark
+
+            try:
+                rows.write.format(NAME).option("plan", plan).mode("append").save()
+            except Py4JJavaError as error:
+                raise Problem(_in_short(error)) from None
 
         for fan_in in self._fan_ins:
             outputs = outputs.unionByName(self._collected(outputs, fan_in))
@@ -81,3 +92,16 @@ class Aggregation:
             node=fan_in.node,
         )
         return gathered(messages, fan_in.timeout).mapInArrow(job.__call__, SINK_DDL)
+
+
+def _in_short(error: "Py4JJavaError") -> str:
+    """What Spark needs to know of a batch that failed.
+
+    It looks with a regular expression whether a Python error is that of a query which was stopped, and overflows its
+    stack if the text is as long as Java's usually are.
+    """
+    text = str(error.java_exception)
+    if "InterruptedException" in text or "ClosedByInterruptException" in text:
+        return f"py4j.protocol.Py4JJavaError: An error occurred while calling save: {text.splitlines()[0]}"
+    ours = [line for line in text.splitlines() if line.startswith(_OURS)]
+    return ours[-1].removeprefix(_OURS) if ours else text[:_MOST]

@@ -1,0 +1,188 @@
+"""A flow that aggregates as a streaming query: complete sets and those whose time is over, each once."""
+
+import shutil
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from flow_hands import Running, text_of
+from heliograph.client import Message, Topic, connect
+from heliograph.pipeline.flows import Routes, start_flow
+from running import servers
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "flows" / "aggregation"
+PATIENCE = 20
+"""Seconds until a set has timed out: long enough for a test that stops a query before the last reply."""
+SUPPLIERS = ("NORTH", "SOUTH", "WEST")
+RESULTS = ("BEST", "PARTIAL", "STRAY", "USELESS")
+QUEUES = (
+    *(f"SUPPLIER.{name}" for name in SUPPLIERS),
+    *(f"QUOTES.{name}" for name in ("WANTED", "REPLIES", *RESULTS)),
+    "SYSTEM.DEAD.LETTER.QUEUE",
+)
+CONFIG = """
+[[listener]]
+port = 0
+[[listener]]
+protocol = "amqp"
+port = 0
+[http]
+port = 0
+[[stream]]
+name = "wanted"
+filter = "quotes/wanted"
+"""
+PRICES = {"chair": {"NORTH": "49.90", "SOUTH": "120", "WEST": "47.5"}, "table": {"NORTH": "7", "WEST": "8"}, "lamp": {}}
+"""Who replies what: all, two of three, nobody."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    queues = "".join(f'[[queue]]\nname = "{name}"\n' for name in QUEUES)
+    with servers(tmp_path_factory.mktemp("server")) as serve:
+        yield serve(CONFIG + queues)
+
+
+@pytest.fixture(scope="module")
+def session(server):
+    with connect(f"amqp://127.0.0.1:{server.port_of('amqp')}") as connection, connection.session() as session:
+        yield session
+
+
+@pytest.fixture
+def flow(tmp_path):
+    def copied(patience):
+        folder = tmp_path / f"patience-{patience}" / "aggregation"
+        shutil.copytree(EXAMPLE, folder)
+        text = (folder / "flow.yaml").read_text()
+        (folder / "flow.yaml").write_text(text.replace("patience: 30 ", f"patience: {patience} "))
+        return folder
+
+    return copied
+
+
+class Suppliers:
+    """Those who are asked."""
+
+    def __init__(self, session):
+        self._session = session
+        self._asked = {}
+
+    def take(self):
+        """Take three requests of each; they must come."""
+        for name in SUPPLIERS:
+            consumer = self._session.consumer(f"SUPPLIER.{name}")
+            for _ in PRICES:
+                request = consumer.receive(120)
+                assert request is not None
+                article = text_of(request).partition("<Article>")[2].partition("</")[0]
+                self._asked[name, article] = request
+            consumer.close()
+
+    def reply(self, name, article, price=None):
+        request = self._asked[name, article]
+        body = f"<Quote><Price>{price or PRICES[article][name]}</Price></Quote>"
+        self._session.producer().send(Message(body, correlation_id=request.message_id), request.reply_to)
+
+
+def wanted(article):
+    return f"<Wanted><Article>{article}</Article></Wanted>"
+
+
+def arrived(session, expected):
+    """What is in the queues of results, when so many are there."""
+    end = time.monotonic() + 150
+    while True:
+        found = {name: Counter(text_of(m) for m in session.browser(f"QUOTES.{name}")) for name in RESULTS}
+        if sum(map(Counter.total, found.values())) >= expected:
+            return found
+        assert time.monotonic() < end, found
+        time.sleep(0.2)
+
+
+def emptied(session):
+    """All results, and none is left."""
+    found = {}
+    for name in RESULTS:
+        consumer = session.consumer(f"QUOTES.{name}")
+        found[name] = Counter()
+        while (message := consumer.receive(0.2)) is not None:
+            found[name][text_of(message)] += 1
+        consumer.close()
+    return found
+
+
+def inline(flow, server, session, tmp_path):
+    running = Running()
+    url = f"amqp://127.0.0.1:{server.port_of('amqp')}"
+    thread = threading.Thread(target=running.run, args=(flow, tmp_path / "state", url), daemon=True)
+    thread.start()
+    suppliers = Suppliers(session)
+    for article in PRICES:
+        session.producer("QUOTES.WANTED").send(wanted(article))
+    suppliers.take()
+    for article, prices in PRICES.items():
+        for name in prices:
+            suppliers.reply(name, article)
+    arrived(session, 3)
+    suppliers.reply("SOUTH", "table", "1")
+    arrived(session, 4)
+    running.stop.set()
+    thread.join()
+    return emptied(session)
+
+
+@pytest.mark.timeout(400)
+def test_sets_are_complete_or_their_time_is_over_as_inline_and_each_comes_once(spark, flow, server, session, tmp_path):
+    expected = inline(flow(5), server, session, tmp_path)
+    folder = flow(PATIENCE)
+
+    def start():
+        source = {
+            "server": f"http://127.0.0.1:{server.port_of('http')}",
+            "stream": "wanted",
+            "startingOffsets": "earliest",
+        }
+        return start_flow(
+            spark, folder, source_options=source, routes=Routes(), checkpoint=str(tmp_path / "checkpoint")
+        )
+
+    for article in PRICES:
+        session.producer(Topic("quotes/wanted")).send(wanted(article))
+    suppliers = Suppliers(session)
+    query = start()
+    try:
+        suppliers.take()
+        began = time.monotonic()
+        suppliers.reply("NORTH", "chair")
+        suppliers.reply("WEST", "table")
+        query.processAllAvailable()
+        query.stop()
+        for name, article in (("WEST", "chair"), ("SOUTH", "chair"), ("NORTH", "table")):
+            suppliers.reply(name, article)
+        assert time.monotonic() < began + PATIENCE, "this machine is too slow for the test"
+        query = start()
+        arrived(session, 3)
+        suppliers.reply("SOUTH", "table", "1")
+        arrived(session, 4)
+        query.processAllAvailable()
+        assert query.exception() is None
+        query.stop()
+        for commit in sorted((tmp_path / "checkpoint" / "commits").iterdir())[-1:]:
+            commit.unlink()  # as if the driver had died before it knew that the last batch is done
+        query = start()
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    assert emptied(session) == expected
+    assert expected == {
+        "BEST": Counter(['<Best replies="3"><Price>47.5</Price><Supplier>West</Supplier></Best>']),
+        "PARTIAL": Counter(
+            ['<Best replies="2"><Price>7</Price><Supplier>North</Supplier></Best>', '<Best replies="0"/>']
+        ),
+        "STRAY": Counter(["<Quote><Price>1</Price></Quote>"]),
+        "USELESS": Counter(),
+    }
