@@ -77,7 +77,7 @@ class Aggregation:
         except BaseException:
             deadlines.close()
             raise
-        deadlines.follow(lambda: query.isActive)
+        deadlines.follow(lambda: _is_active(query))
         return query
 
     def _collected(self, outputs: "DataFrame", fan_in: FanIn) -> "DataFrame":
@@ -92,6 +92,15 @@ class Aggregation:
             node=fan_in.node,
         )
         return gathered(messages, fan_in.timeout).mapInArrow(job.__call__, SINK_DDL)
+
+
+def _is_active(query: "StreamingQuery") -> bool:
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - it comes with Spark
+
+    try:
+        return query.isActive
+    except (Py4JError, OSError):  # Spark is gone, and the query with it
+        return False
 
 
 def _in_short(error: "Py4JJavaError") -> str:
