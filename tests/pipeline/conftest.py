@@ -1,4 +1,4 @@
-"""One Spark session for all tests of a process: starting one takes seconds."""
+"""One Spark session and one cluster for all tests of a process: starting them takes seconds."""
 
 from collections.abc import Iterator
 
@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from heliograph.pipeline.session import build_session
+from pipeline.cluster import Cluster, running_cluster
 
 
 @pytest.fixture(scope="session")
@@ -14,3 +15,10 @@ def spark() -> Iterator[SparkSession]:
     session = build_session("tests", quick=True, conf={"spark.driver.memory": "1g"})
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A master and two workers whose executors do not have our package: `cluster.run(program)`."""
+    with running_cluster(tmp_path_factory.mktemp("cluster")) as running:
+        yield running

@@ -14,12 +14,14 @@ from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, Kind
 from heliograph.broker.streams import StreamOptions
 from heliograph.server.config import STREAM_RANGES, Config, load
 from heliograph.server.config_tables import (
+    PIPELINE_RANGES,
     QUEUE_RANGES,
     AccessConfig,
     ClientCertificates,
     HttpConfig,
     ListenerConfig,
     ListenerKind,
+    PipelineConfig,
     QueueConfig,
     QueueManagerConfig,
     QueuesConfig,
@@ -44,7 +46,8 @@ def values(setting: Setting) -> st.SearchStrategy[Any]:
         return st.integers(int(setting.range.low), None if setting.range.high is None else int(setting.range.high))
     if setting.kind is float:
         return st.floats(setting.range.low, setting.range.high, allow_infinity=False)
-    return {bool: st.booleans(), str: texts, Path: st.none()}[setting.kind]
+    tables_of_texts = st.dictionaries(texts, texts, max_size=3)
+    return {bool: st.booleans(), str: texts, Path: st.none(), dict: tables_of_texts}[setting.kind]
 
 
 def tables(cls: type, ranges: Any = None, **given_keys: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -96,6 +99,16 @@ managers = tables(
     queues=many_queues,
     http=tables(HttpConfig, host=hosts, port=st.just(0)),
 )
+pipelines = tables(
+    PipelineConfig,
+    PIPELINE_RANGES,
+    name=names,
+    flow=st.just("/"),  # it has to be there
+    job=st.just(""),
+    source=st.sampled_from(["stream:s", "topic:a/#"]),
+    server=st.just("http://broker:8080"),
+    checkpoint=st.sampled_from(["", "/var/lib/x", "hdfs://x/y"]),
+)
 configs = tables(
     Config,
     listeners=st.lists(listeners, min_size=1, max_size=3).map(tuple),
@@ -115,6 +128,7 @@ configs = tables(
     queues=st.just(QueuesConfig()),
     declared_queues=many_queues,
     queue_managers=st.lists(managers, max_size=1, unique_by=lambda manager: manager.name).map(tuple),
+    pipelines=st.lists(pipelines, max_size=2, unique_by=lambda pipeline: pipeline.name).map(tuple),
 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from heliograph.server import queue_manager
+from heliograph.server import supervision
 from heliograph.server.queue_manager import QueueManagerProcess, State
 from running import PATIENCE
 
@@ -35,8 +35,8 @@ async def until(condition: Callable[[], bool]) -> None:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses that a test can wait for."""
-    monkeypatch.setattr(queue_manager, "FIRST_PAUSE", 0.01)
-    monkeypatch.setattr(queue_manager, "LONGEST_PAUSE", 0.04)
+    monkeypatch.setattr(supervision, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(supervision, "LONGEST_PAUSE", 0.04)
 
 
 def test_it_is_running_when_it_says_that_it_is_ready() -> None:
@@ -68,7 +68,7 @@ def test_one_that_keeps_dying_is_started_with_growing_pauses(quick: None, caplog
 
 
 def test_one_that_waits_to_be_started_again_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue_manager, "FIRST_PAUSE", 1000.0)
+    monkeypatch.setattr(supervision, "FIRST_PAUSE", 1000.0)
 
     async def steps() -> None:
         manager = running("")
@@ -83,7 +83,7 @@ def test_one_that_waits_to_be_started_again_can_be_stopped(monkeypatch: pytest.M
 
 
 def test_one_that_does_not_stop_is_killed(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(queue_manager, "_STOPPING", 0.1)
+    monkeypatch.setattr(QueueManagerProcess, "patience", 0.1)
 
     async def steps() -> None:
         manager = running(f"import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n{READY}\n{UNTIL_TOLD}")

@@ -30,6 +30,7 @@ _SHORT_ANNOTATIONS: Final = (b"\x00\x53\x71\xc1", b"\x00\x53\x72\xc1")
 _SHORT_PROPERTIES: Final = b"\x00\x53\x73\xc0"
 _DELAYED: Final = b"x-opt-delivery-"
 _NEAR: Final = 1024  # how far behind the header the annotation is looked for before any section is decoded
+_TO_FIELD: Final = 2
 _EXPIRY_FIELD: Final = 8
 _REMEMBERED: Final = 1024
 
@@ -140,7 +141,34 @@ def _whole(value: object) -> int:
 
 
 def _expiry(payload: bytes, at: int) -> int:
-    """The absolute expiry time in the properties; the fields before it are stepped over."""
+    """The absolute expiry time in the properties."""
+    at = _field_at(payload, at, _EXPIRY_FIELD)
+    try:
+        return int(_time(payload, at + 1)[0]) if at and payload[at] == 0x83 else 0
+    except (IndexError, struct.error):
+        raise DecodeError("the properties of the message are cut off") from None
+
+
+def address_at(payload: bytes) -> tuple[int, int]:
+    """Where the address in the properties begins and ends: the bytes of the string in the field `to`.
+
+    (0, 0) if there is no string. Messages that are the same up to the end have the same address.
+    """
+    end = 5 + payload[4] if payload.startswith(_SHORT_HEADER) and len(payload) > 5 else _header_end(payload)
+    at = _field_at(payload, end, _TO_FIELD)
+    try:
+        if at and payload[at] == 0xA1:
+            return at + 2, at + 2 + payload[at + 1]
+        return (at + 5, at + 5 + int(_uint(payload, at + 1)[0])) if at and payload[at] == 0xB1 else (0, 0)
+    except (IndexError, struct.error):
+        raise DecodeError("the properties of the message are cut off") from None
+
+
+def _field_at(payload: bytes, at: int, number: int) -> int:
+    """Where a field of the properties begins, of a message whose header ends at `at`; 0 if there is none.
+
+    The fields before it are stepped over.
+    """
     try:
         while payload.startswith(_ANNOTATIONS, at):
             short = payload.startswith(_SHORT_ANNOTATIONS, at)
@@ -153,10 +181,10 @@ def _expiry(payload: bytes, at: int) -> int:
             at += 12
         else:
             return 0
-        if count <= _EXPIRY_FIELD:
+        if count <= number:
             return 0
         widths = _WIDTHS
-        for _ in range(_EXPIRY_FIELD):
+        for _ in range(number):
             width = widths[payload[at]]
             if width == _SHORT_VARIABLE:
                 at += 2 + payload[at + 1]
@@ -164,9 +192,9 @@ def _expiry(payload: bytes, at: int) -> int:
                 at += 5 + _uint(payload, at + 1)[0]
             else:
                 at += width
-        return int(_time(payload, at + 1)[0]) if payload[at] == 0x83 else 0
     except (IndexError, struct.error):
         raise DecodeError("the properties of the message are cut off") from None
+    return at
 
 
 _SHORT_VARIABLE, _LONG_VARIABLE = 0, -1

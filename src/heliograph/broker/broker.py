@@ -37,7 +37,7 @@ from heliograph.mqtt.strings import check_topic_filter, split_share
 
 if TYPE_CHECKING:
     from heliograph.broker.connection import Connection
-    from heliograph.broker.queues.management import QueueManagers
+    from heliograph.broker.queues.management import Pipelines, QueueManagers
 
 
 class Broker:
@@ -80,6 +80,7 @@ class Broker:
         self.bindings = Bindings(self, self._tree)
         self.queues = Queues(self, store.clock.wall if store else time.time)
         self.queue_managers: QueueManagers | None = None
+        self.pipelines: Pipelines | None = None
         """The server as a process and those beside it; None where a broker is all there is."""
         self.at_turn_end: list[Callable[[], None]] = []
         """Called when all has happened that can happen in a turn: those with something to say put it into outlets."""
@@ -90,25 +91,15 @@ class Broker:
         if store is not None:
             store.take_over(self.sessions, self.retained, self.queues, store.revival.revive(self, store))
             for stream in store.open_streams(streams):
-                self._tree.add(stream.options.filter, stream)
+                self.feed(stream)
         self.queues.open(queues)
         if store is not None:
             self.timers.run(now())  # what became due while nobody was there
 
-    def make_stream(self, options: StreamOptions, ready: Callable[[Callable[[], None]], None]) -> tuple[Stream, bool]:
-        """Keep the messages of a filter from now on; the stream, and whether it is new. See Streams.make.
-
-        `ready` is called when it is safe, with what is left to do so that readers find the stream.
-        """
-        store = self.store
-        assert store is not None
-        stream, is_new = store.make_stream(options)
-        if is_new:
-            self._tree.add(stream.options.filter, stream)
-            self.routes.forget(stream.options.filter)
-        show = store.streams.index_of_new(stream)
-        store.when_safe(lambda: ready(show))
-        return stream, is_new
+    def feed(self, stream: Stream) -> None:
+        """Messages that match its filter go into this stream from now on."""
+        self._tree.add(stream.options.filter, stream)
+        self.routes.forget(stream.options.filter)
 
     # Publishing
 
@@ -278,11 +269,7 @@ class Broker:
         owners: list[Subscription | ShareGroup] = list(self.groups.values())
         owners += [s for session in self.sessions.values() for s in session.subscriptions.values() if s.group is None]
         for owner in owners:
-            places: list[Buffer | Spool] = []
-            if owner.buffer is not None:
-                places.append(owner.buffer)
-            if owner.spool is not None:
-                places.append(owner.spool)
+            places: list[Buffer | Spool] = [place for place in (owner.buffer, owner.spool) if place is not None]
             if places:
                 yield owner, places
 

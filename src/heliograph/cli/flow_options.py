@@ -25,7 +25,7 @@ def add_parameters(parser: argparse.ArgumentParser) -> None:
         "--set",
         action="append",
         default=[],
-        type=_parameter,
+        type=parameter,
         metavar="NAME=VALUE",
         help="the value of a parameter, before all others; can be repeated",
     )
@@ -51,8 +51,8 @@ def explained(folder: Path, problem: DefinitionProblem) -> Problem:
     return Problem("\n".join([f"{counted(count, 'mistake')} in {folder}", *told]))
 
 
-def _parameter(text: str) -> tuple[str, Any]:
-    """Values are read as in a parameters file: numbers are numbers, and quotes make a text of anything."""
+def parameter(text: str) -> tuple[str, Any]:
+    """`NAME=VALUE`, read as in a parameters file: numbers are numbers, and quotes make a text of anything."""
     name, equals, value = text.partition("=")
     if not name or not equals:
         raise argparse.ArgumentTypeError(f"expected NAME=VALUE, found {text!r}")

@@ -6,17 +6,14 @@ databases it uses stands in its file; parameters can be there for what differs b
 
 import argparse
 import json
-import signal
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from heliograph.cli.flow_options import add_flow, load
+from heliograph.cli.stopping import stopped_by_signals
 from heliograph.flow.definition.flow import FlowDefinition
 from heliograph.flow.runner.groups import run_groups
 from heliograph.flow.runner.settings import DEFAULT_SERVER, MOST_INSTANCES, settings_of
@@ -30,9 +27,6 @@ EXAMPLES = """\
   helio flow run orders --instances 4 --set limit=500
   helio flow run orders --json >> orders.statistics
 """
-
-_ONE_AND_THE_SAME = 0.5
-"""Seconds in which two signals mean the same."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     logs.configure(LogLevel.INFO, LogFormat.TEXT)
     telling = _Telling(definition.name, settings.execution_groups, as_json=args.json)
     began = time.monotonic()
-    with _stopped_by_signals() as stop:
+    with stopped_by_signals() as stop:
         total = run_groups(
             definition,
             state=args.state or home / "state",
@@ -85,29 +79,6 @@ def _with_instances(definition: FlowDefinition, instances: int | None) -> FlowDe
     if instances is None:
         return definition
     return replace(definition, settings={**definition.settings, "additional_instances": instances - 1})
-
-
-@contextmanager
-def _stopped_by_signals() -> Iterator[threading.Event]:
-    """An event that Ctrl-C and SIGTERM set. The end may take a moment: a second Ctrl-C ends the process at once."""
-    stop = threading.Event()
-    asked = 0.0
-
-    def handle(number: int, frame: object) -> None:
-        nonlocal asked
-        now = time.monotonic()
-        # Whatever started us may pass on a signal that we have got already.
-        if number == signal.SIGINT and asked and now - asked > _ONE_AND_THE_SAME:
-            raise KeyboardInterrupt
-        asked = asked or now
-        stop.set()
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 class _Telling:

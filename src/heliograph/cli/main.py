@@ -21,11 +21,12 @@ COMMANDS = {
     "mqsc": "run the commands of queue administrators",
     "log": "look at the files of a log, and check them",
     "flow": "write, check, test and run message flows",
+    "pipeline": "run flows and jobs on Spark, and see how they are doing",
     "bench": "measure this server beside its peers",
 }
 
 # Sub-commands that need more than the core install, and the extra that brings it.
-EXTRAS = {"bench": "lab", "flow": "flow"}
+EXTRAS = {"bench": "lab", "flow": "flow", "pipeline": "flow,spark"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -40,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if name not in EXTRAS or str(missing.name).startswith("heliograph"):
             raise
         print(
-            f"helio {name}: the package {missing.name} is missing; install the extra: "
+            f"helio {name}: the package {str(missing.name).partition('.')[0]} is missing; install the extra: "
             f"pip install 'heliograph[{EXTRAS[name]}]' (in a checkout: pip install -e '.[{EXTRAS[name]}]')",
             file=sys.stderr,
         )

@@ -10,9 +10,9 @@ from heliograph.client.encoded import beginning_of, opening_of
 
 
 class Stencil:
-    """What is the same for all; `fill` and `fill_run` make the bytes of messages, for `Producer.send_encoded`."""
+    """What is the same for all. Its methods make the bytes of messages, for `Producer.send_encoded`."""
 
-    __slots__ = ("_count", "_heads", "_opening", "_rest", "_tails")
+    __slots__ = ("_count", "_heads", "_opening", "_rest", "_tails", "to")
 
     def __init__(
         self,
@@ -36,6 +36,7 @@ class Stencil:
         group_sequence: int | None = None,
     ) -> None:
         """The arguments are those of `encoded.write`."""
+        self.to = to
         reply = None if reply_to is None else reply_kind
         self._opening = opening_of(persistent, priority, ttl, text, to_kind, reply, annotations)
         expires = None if ttl is None or created is None else created + ttl
@@ -50,9 +51,14 @@ class Stencil:
         """What comes between id and body, by the length of the body."""
 
     def fill(self, message_id: Any, body: bytes) -> bytes:
-        """The message with this id (text, bytes, a number or a UUID) and this body."""
+        """The message with this id (text, bytes, a number, a UUID or None) and this body."""
         field = writing.identifier_field(message_id)
         return b"".join((self._head(len(field)), field, self._tails[len(body)], body))
+
+    def fill_all(self, bodies: Sequence[bytes]) -> list[bytes]:
+        """Messages with these bodies, and without ids."""
+        join, tails, head = b"".join, self._tails, self._head(1) + writing.identifier_field(None)
+        return [join((head, tails[len(body)], body)) for body in bodies]
 
     def fill_run(self, prefix: bytes, first: int, bodies: Sequence[bytes]) -> list[bytes]:
         """Messages with these bodies; their ids are the prefix and a number, which is counted up from `first`."""

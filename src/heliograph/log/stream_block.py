@@ -18,11 +18,10 @@ from heliograph.log.record import ALIGNMENT, HEADER_SIZE, RECORD_HEADER, frame, 
 
 BLOCK_SIZE = 1 << 20
 """About as many bytes of the log are in a block, unless a single record is larger."""
-_RECEIVERS = struct.Struct("<I32xIQ")
-"""How many receivers messages have; and the first of them, with its offset, if there is but one."""
-_LEAST = HEADER_SIZE + _RECEIVERS.size
+_FRONT = struct.Struct("<IIBxH4xI16x I32xIQ")
+"""Of a record's header: check sum, length, kind, zero, count; of messages, how many receivers they have, and the first
+of them with its offset."""
 _FILL, _ALIGNED = ALIGNMENT - 1, -ALIGNMENT
-_FIELDS = 5
 _NO_CHECK_SUM = bytes(4)
 
 
@@ -39,37 +38,32 @@ class Place(NamedTuple):
     end: int
     """... up to here; its header is before it."""
 
-    @property
-    def next(self) -> int:
-        """The offset behind the last message."""
-        return self.first + self.number
-
 
 class Block:
     """Records with consecutive messages of one partition, in order. The first one may have messages before them."""
 
-    __slots__ = ("data", "fields", "used")
+    __slots__ = ("data", "firsts", "next", "starts", "used")
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self.fields = array("q")
-        """All places one after the other: five numbers each, as Place names them. There can be very many."""
+        self.starts = array("q")
+        """Where each record starts in the data: its header, then its body."""
+        self.firsts = array("q")
+        """The offset of each record's first message."""
+        self.next = 0
+        """The offset behind the last message."""
         self.used = 0
         """Bytes of the data that have been looked at: there is a part of a record behind them, or nothing."""
 
     def __len__(self) -> int:
         """How many records there are."""
-        return len(self.fields) // _FIELDS
+        return len(self.starts)
 
     def __iter__(self) -> Iterator[Place]:
         """Place by place."""
-        numbers = iter(self.fields)
-        return map(Place, numbers, numbers, numbers, numbers, numbers)
-
-    @property
-    def next(self) -> int:
-        """The offset behind the last message of a block that is not empty."""
-        return self.fields[-_FIELDS] + self.fields[1 - _FIELDS]
+        for start, first in zip(self.starts, self.firsts, strict=True):
+            _, length, _, _, _, _, count, _, time = RECORD_HEADER.unpack_from(self.data, start)
+            yield Place(first, count, time, start + HEADER_SIZE, start + length)
 
     def records(self) -> list[bytes]:
         """The records themselves, whole, as slices of the data that are as long as possible."""
@@ -105,46 +99,54 @@ def block_of(data: bytes, position: int, cursor: int, offset: int, stop: int) ->
     The data starts with a record, which is at `position` of the log; BadRecord if it is none. It may end anywhere: what
     has not been looked at is for the next block. Only records that are wanted have to pass their check sum. Of two that
     have the same message (one is a copy) the first counts.
+
+    There may be as many records as messages: hence one call for all that is to be known of a record, and no object for
+    any of them.
     """
     block = Block(data)
-    add = block.fields.extend
-    header, receivers, check, messages = RECORD_HEADER.unpack_from, _RECEIVERS.unpack_from, crc_of, kinds.MESSAGES
+    add_start, add_first = block.starts.append, block.firsts.append
+    unpack, check, header, messages, group = _FRONT.unpack_from, crc_of, HEADER_SIZE, kinds.MESSAGES, kinds.GROUP
+    fill, aligned = _FILL, _ALIGNED
     at, size = 0, len(data)
-    last_start = size - HEADER_SIZE
-    while at <= last_start and offset < stop:
-        crc, length, kind, _, zero, _, count, _, time = header(data, at)
+    last_whole, last_start = size - _FRONT.size, size - header
+    while offset < stop:
+        if at <= last_whole:
+            crc, length, kind, zero, count, n, only, first = unpack(data, at)
+        elif at <= last_start:
+            crc, length, kind, zero, count, n, only, first = unpack(data[at:] + bytes(_FRONT.size))
+        else:
+            break
         end = at + length
-        if length < HEADER_SIZE or end > size or zero:
+        if length < header or end > size or zero:
             break
         if kind == messages:
-            if length >= _LEAST:
-                n, only, first = receivers(data, at + HEADER_SIZE)
-                if n != 1:
-                    first = offset_for(data, cursor, at + HEADER_SIZE)
-                elif only != cursor:
-                    first = None
-                if first is not None and first <= offset < first + count:
-                    if check(data[at + 4 : end]) != crc:
-                        break
-                    add((first, count, time, at + HEADER_SIZE, end))
-                    offset = first + count
-        elif kind == kinds.GROUP:
+            if n != 1:
+                found = offset_for(data, cursor, at + header)
+                only, first = (cursor, found) if found is not None else (-1, 0)
+            if only == cursor and first <= offset < first + count:
+                if check(data[at + 4 : end]) != crc:
+                    break
+                add_start(at)
+                add_first(first)
+                offset = first + count
+        elif kind == group:
             if check(data[at + 4 : end]) != crc:
                 break
             offset = _add_members(block, at, end, position, cursor, offset, stop)
-        at = (end + _FILL) & _ALIGNED
+        at = (end + fill) & aligned
     if not at:
         read_record(data, 0, position)  # says what is wrong with it
-    block.used = at
+    block.used, block.next = at, offset
     return block
 
 
 def _add_members(block: Block, start: int, end: int, position: int, cursor: int, offset: int, stop: int) -> int:
     """Add the records in a group, which starts at a place of the data; the offset to go on with."""
     data, body_at = block.data, start + HEADER_SIZE
-    for at, (_, length, kind, _, _, _, count, _, time) in member_headers(data, body_at, end, position + body_at):
+    for at, (_, _, kind, _, _, _, count, _, _) in member_headers(data, body_at, end, position + body_at):
         first = offset_for(data, cursor, at + HEADER_SIZE) if kind == kinds.MESSAGES else None
         if offset < stop and first is not None and first <= offset < first + count:
-            block.fields.extend((first, count, time, at + HEADER_SIZE, at + length))
+            block.starts.append(at)
+            block.firsts.append(first)
             offset = first + count
     return offset

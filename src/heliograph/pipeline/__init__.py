@@ -13,8 +13,12 @@ __all__ = ["register"]
 
 
 def register(spark: "SparkSession") -> None:
-    """Make `format("heliograph")` and `format("mqtt")` known in a session that somebody else built, a notebook's say."""
-    from heliograph.pipeline.data_source import SOURCES  # noqa: PLC0415 - Spark is not needed to import this room
+    """Make `format("heliograph")` known in a session that somebody else built; executors of a cluster get our code."""
+    from heliograph.pipeline.data_source import SOURCES
+    from heliograph.pipeline.session.settings import is_local
+    from heliograph.pipeline.session.shipping import ship_packages
 
+    if not is_local(spark.conf.get("spark.master")):
+        ship_packages(spark)
     for source in SOURCES:
         spark.dataSource.register(source)

@@ -9,8 +9,9 @@ from heliograph.broker.limits import Limits
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE
 from heliograph.broker.streams import StreamOptions
 from heliograph.errors import Problem
-from heliograph.server import config_rules, queue_rules
+from heliograph.server import config_rules, pipeline_rules, queue_rules
 from heliograph.server.config_tables import (
+    PIPELINE_RANGES,
     QUEUE_RANGES,
     AccessConfig,
     HttpConfig,
@@ -18,6 +19,7 @@ from heliograph.server.config_tables import (
     ListenerKind,
     ListenerProtocol,
     LogConfig,
+    PipelineConfig,
     QueueConfig,
     QueueManagerConfig,
     QueuesConfig,
@@ -83,6 +85,8 @@ class Config:
     """Queues that are there from the start: as many as wanted. Others can be defined while the server runs."""
     queue_managers: Annotated[tuple[QueueManagerConfig, ...], Key("queue_manager")] = ()
     """Queue managers: processes of their own with their own queues, started and watched by this server."""
+    pipelines: Annotated[tuple[PipelineConfig, ...], Key("pipeline"), Ranges(PIPELINE_RANGES)] = ()
+    """Pipelines on Spark: processes of their own, started and watched by this server."""
     http: HttpConfig = field(default_factory=HttpConfig)
     """Pages for operators: /metrics for Prometheus, /stats and /healthz."""
     sys_topics: SysTopicsConfig = field(default_factory=SysTopicsConfig)
@@ -108,6 +112,8 @@ def load(path: Path | None) -> Config:
         found["storage"] = storage = replace(storage, directory=str(_beside(path, storage.directory)))
     if managers := found.get("queue_managers"):
         found["queue_managers"] = tuple(one and _settled_manager(path, one, storage) for one in managers)
+    if pipelines := found.get("pipelines"):
+        found["pipelines"] = tuple(one and _settled_pipeline(path, one) for one in pipelines)
     mistakes = reader.mistakes + list(_broken_rules(found))
     if mistakes:
         raise Problem("\n".join(f"{path}: {mistake}" for mistake in mistakes))
@@ -132,6 +138,20 @@ def _settled_manager(path: Path, manager: QueueManagerConfig, storage: StorageCo
         directory = f"{storage.directory.rstrip('/')}-{manager.name}"
     listeners = manager.listeners or (ListenerConfig(protocol=ListenerProtocol.AMQP, port=0),)
     return replace(manager, directory=directory, listeners=_with_sockets_beside(path, listeners))
+
+
+def _settled_pipeline(path: Path, pipeline: PipelineConfig) -> PipelineConfig:
+    """The pipeline with its files beside the configuration file; a URL is no file."""
+
+    def beside(name: str) -> str:
+        return name if not name or "://" in name else str(_beside(path, name))
+
+    return replace(
+        pipeline,
+        flow=beside(pipeline.flow),
+        job=beside(pipeline.job),
+        checkpoint=beside(pipeline.checkpoint),
+    )
 
 
 def _beside(path: Path, name: str) -> Path:
@@ -160,6 +180,9 @@ def _broken_rules(found: dict[str, Any]) -> Iterator[str]:
     yield from queue_rules.queue_mistakes(_numbered("queue", found.get("declared_queues")), dead_letters)
     managers = _numbered("queue_manager", found.get("queue_managers"))
     yield from queue_rules.manager_mistakes(managers, storage.directory if storage else "")
+    has_pages = http.enabled if http else True
+    pipelines = _numbered("pipeline", found.get("pipelines"))
+    yield from pipeline_rules.pipeline_mistakes(pipelines, has_pages=has_pages)
     pages = {"http": http} if http else {}
     for where, manager in managers.items():
         own = _numbered(f"{where}.listener", manager.listeners)
@@ -201,6 +224,7 @@ def of_queue_manager(config: Config, name: str) -> Config:
         streams=(),
         declared_queues=manager.queues,
         queue_managers=(),
+        pipelines=(),
         http=manager.http,
         warnings=tuple(config_rules.http_warnings(manager.http)),
     )

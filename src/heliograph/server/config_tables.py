@@ -210,6 +210,53 @@ class HttpConfig:
             object.__setattr__(self, "make_streams", is_loopback(self.host))
 
 
+PIPELINE_RANGES = {"interval": Range(0, 86400)}
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineConfig:
+    """A pipeline: a flow or a job on Spark, in a process of its own."""
+
+    name: str = ""
+    """Name of the pipeline: letters, digits, "-", "_" and ".", a letter or digit first."""
+    start: bool = True
+    """Whether the server starts it. One that is not started can be, with `helio pipeline start NAME`."""
+    flow: str = ""
+    """Folder of the flow that messages go through; or else job."""
+    job: str = ""
+    """Python file with build(spark, settings), which starts queries of its own and returns them."""
+    source: str = ""
+    """Where messages come from: "stream:NAME", or "topic:FILTER", for which a stream is made."""
+    sinks: dict[str, str] = field(default_factory=dict)
+    """Where outputs of the flow's nodes go, by node: "topic:NAME", "queue:NAME", "parquet:PATH", "table:URL#TABLE"."""
+    env: str = ""
+    """Environment of the flow: the parameters are those of parameters/ENV.yaml."""
+    set: dict[str, str] = field(default_factory=dict)
+    """Parameters of the flow, before all others, or of the job."""
+    input: str = ""
+    """The input node that messages go into, if the flow has several."""
+    begin: Annotated[str, Key("from")] = ""
+    """Where it begins when it is new: "latest" (the default), "earliest", a time, or offsets by partition."""
+    most_messages: int = 0
+    """Messages in a batch at most; 0 is no limit."""
+    interval: float = 0.0
+    """Least seconds between two batches; 0: a batch follows when there is something for it."""
+    lookup_cache: int = 0
+    """Answers of databases that each process of the flow keeps, so as not to ask again."""
+    server: str = ""
+    """The pages of another server, as in "http://broker:8080"; by default this one's."""
+    user: str = ""
+    """User name, where the server's AMQP listener wants one."""
+    password: str = ""
+    """The user's password."""
+    master: str = ""
+    """Where Spark runs: "spark://host:7077", "yarn", "k8s://..."; by default on this machine."""
+    conf: dict[str, str] = field(default_factory=dict)
+    """More of Spark's settings, as in { "spark.driver.memory" = "2g" }."""
+    checkpoint: str = ""
+    """Where Spark keeps how far it is: a path or URL; by default in the folder pipelines/NAME of [storage]."""
+
+
 @dataclass(frozen=True, slots=True)
 class SysTopicsConfig:
     """Statistics published below $SYS."""

@@ -14,6 +14,7 @@ from heliograph.broker.spool import Spool
 from heliograph.broker.subscription import ShareGroup, Subscription
 from heliograph.server.http import Page, Unavailable
 from heliograph.server.metrics import CONTENT_TYPE, Metric, render_prometheus
+from heliograph.server.pipeline_metrics import pipeline_metrics
 from heliograph.server.queue_metrics import amqp_metrics, queue_manager_metrics, queue_metrics, work_metrics
 from heliograph.server.queue_pages import amqp_figures, queue_figures, work_figures
 
@@ -25,7 +26,9 @@ _SHOWN = 100
 Facts = Callable[[], list[dict[str, Any]]]
 
 
-def pages(host: Host, server_name: Callable[[], str], managers: Facts, listeners: Facts) -> dict[str, Page]:
+def pages(
+    host: Host, server_name: Callable[[], str], managers: Facts, pipelines: Facts, listeners: Facts
+) -> dict[str, Page]:
     """The pages by path. `managers` are the queue managers that the server runs beside itself."""
     broker = host.broker
     started = broker.now()
@@ -37,6 +40,7 @@ def pages(host: Host, server_name: Callable[[], str], managers: Facts, listeners
             *work_metrics(work_figures(broker)),
             *amqp_metrics(amqp_figures(host)),
             *queue_manager_metrics(managers()),
+            *pipeline_metrics(pipelines()),
         ]
         return CONTENT_TYPE, render_prometheus(found).encode()
 
@@ -53,6 +57,7 @@ def pages(host: Host, server_name: Callable[[], str], managers: Facts, listeners
     return {
         "/metrics": metrics_page,
         "/stats": stats_page,
+        "/pipelines": lambda: (_JSON, _dump(pipelines())),
         "/listeners": lambda: (_JSON, _dump(listeners())),
         "/subscriptions": lambda: (_JSON, _dump(subscriptions(broker))),
         "/healthz": lambda: _health(broker),

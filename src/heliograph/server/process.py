@@ -37,6 +37,7 @@ from heliograph.server.journal import LogJournal
 from heliograph.server.listeners import Listener
 from heliograph.server.loop import ClientLoop
 from heliograph.server.pages import pages
+from heliograph.server.pipelines import Pipelines
 from heliograph.server.queue_manager import serving
 from heliograph.server.queue_managers import QueueManagers
 from heliograph.server.sockets import Reactor
@@ -69,6 +70,7 @@ class Server:
         self.config = self._started_with = config
         self._queue_manager = queue_manager
         self.queue_managers = QueueManagers(config, self.facts, serving(str(config.source)))
+        self.pipelines = Pipelines(config, self._pages_url)
         self.broker: Broker
         self._trouble = ""
         self._index_due = 0.0
@@ -156,6 +158,7 @@ class Server:
             self.config.streams,
         )
         self.broker.queue_managers = self.queue_managers
+        self.broker.pipelines = self.pipelines
         self._declare_queues(self.config)
         for stream in self._store.streams.by_name.values():
             if not stream.is_fed:
@@ -195,6 +198,7 @@ class Server:
             raise
         self._ticking = asyncio.ensure_future(self._tick())
         self._reporting = asyncio.ensure_future(self._report())
+        self.pipelines.start()
         # What lives now lives for ever, and what clients leave behind has no cycles to speak of: the collector need not
         # look at everything again each time a few hundred of them have come.
         gc.collect()
@@ -246,6 +250,7 @@ class Server:
                 self.host,
                 lambda: self.config.server.name,
                 lambda: self.queue_managers.list()[1:],
+                self.pipelines.list,
                 lambda: [facts for listener in self.listeners for facts in listener.facts],
             ),
             folders={"/streams": stream_pages},
@@ -255,6 +260,14 @@ class Server:
             await self.http.start(http.host, http.port)
         except OSError as error:
             raise Problem(f"http: cannot listen on {http.host}:{http.port}: {error.strerror or error}") from None
+
+    def _pages_url(self) -> str:
+        """Where programs on this machine find the pages; nothing if there are none."""
+        if self.http is None:
+            return ""
+        host, port = self.http.addresses[0]
+        local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - to know them
+        return f"http://{address_text(local, port)}"
 
     def _may_make_streams(self) -> bool:
         return self.config.http.make_streams
@@ -308,6 +321,7 @@ class Server:
         self._writer.flush()
         self.config = new
         self.queue_managers.reload()
+        self.pipelines.reload(new)
         log.info("configuration reloaded", extra={"file": str(new.source or "defaults")})
 
     def _staying(self, new: Config) -> list[tuple[Listener, ListenerConfig]]:
@@ -326,7 +340,11 @@ class Server:
         return staying
 
     async def stop(self) -> None:
-        """Accept no more clients, tell those that are there, let them read their last bytes, and close."""
+        """Accept no more clients, tell those that are there, let them read their last bytes, and close.
+
+        Pipelines are clients that the server has started itself: they finish what they have in hand before all that.
+        """
+        await self.pipelines.stop()
         self._close_listeners()
         managers_stopped = asyncio.ensure_future(self.queue_managers.stop())
         for task in (self._ticking, self._reporting):

@@ -56,7 +56,8 @@ class Setting:
     key: str
     field: str
     kind: type
-    """bool, int, float, str, a StrEnum, Path (an existing file, "" for none) or a dataclass (a table)."""
+    """bool, int, float, str, a StrEnum, Path (an existing file, "" for none), dict (a table of texts with any keys) or
+    a dataclass (a table)."""
     many: bool
     """Whether the key is an array: of tables, or of strings."""
     range: Range
@@ -82,6 +83,8 @@ class Setting:
             return f"tables, each written [[{self.key}]]" if self.many else f"a table, written [{self.key}]"
         if self.many:
             return "an array of strings"
+        if self.kind is dict:
+            return f'a table of strings, as in {self.key} = {{ name = "value" }}'
         return {bool: "true or false", str: "a string", Path: "the path of a readable file"}[self.kind]
 
 
@@ -127,6 +130,8 @@ def _setting(name: str, hint: Any, narrowed: Range | None, doc: str) -> Setting:
                 case Ranges(by_field):
                     ranges = by_field
     many = get_origin(hint) is tuple
+    if get_origin(hint) is dict:
+        hint = dict
     if many or isinstance(hint, types.UnionType):  # tuple[T, ...] and T | None: T is the first part
         hint = get_args(hint)[0]
     return Setting(key, name, hint, many, range_, ranges, doc)

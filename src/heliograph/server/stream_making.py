@@ -64,18 +64,24 @@ class StreamMaking:
 
     async def _make(self, options: StreamOptions) -> bool:
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        store = self._broker.store
+        assert store is not None
+        stream, is_new = store.make_stream(options)
+        if is_new:
+            self._broker.feed(stream)
+        write_index = store.streams.index_of_new(stream)
 
-        def ready(show: Callable[[], None]) -> None:
+        def show() -> None:
             try:
-                show()
+                write_index()
             except Problem as problem:
-                if not done.done():
+                if not done.done():  # whoever asked may have lost patience
                     done.set_exception(problem)
             else:
                 if not done.done():
                     done.set_result(None)
 
-        _, is_new = self._broker.make_stream(options, ready)
+        store.when_safe(show)
         self._soon()
         async with asyncio.timeout(_PATIENCE):
             await done

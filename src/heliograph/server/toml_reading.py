@@ -91,6 +91,10 @@ class TableReader:
             if isinstance(value, list) and all(isinstance(item, str) for item in value):
                 return tuple(value)
             return self.mistake(where, setting.expected, value)
+        if setting.kind is dict:
+            if isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
+                return value
+            return self.mistake(where, setting.expected, value)
         fits, result = self._scalar(setting, value, where)
         if not fits:
             self.mistake(where, setting.expected, value)

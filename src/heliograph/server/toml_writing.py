@@ -18,11 +18,14 @@ def document(instance: Any) -> str:
     return "\n".join(_document_lines(instance)) + "\n"
 
 
-def value_text(value: bool | float | str | Path | tuple[str, ...] | None) -> str:
+def value_text(value: bool | float | str | Path | tuple[str, ...] | Mapping[str, str] | None) -> str:
     """A value as TOML writes it; None, which TOML does not know, is the empty string."""
     match value:
         case tuple():
             return f"[{', '.join(map(value_text, value))}]"
+        case dict():
+            pairs = ", ".join(f"{value_text(key)} = {value_text(item)}" for key, item in value.items())
+            return f"{{ {pairs} }}" if pairs else "{}"
         case None:
             return '""'
         case bool():

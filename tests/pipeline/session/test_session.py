@@ -1,12 +1,52 @@
 """A session that just works."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 from pyspark.sql import SparkSession
 
+from heliograph.pipeline.session.java import find_java
+from heliograph.pipeline.session.machine import this_machine
 
-def test_a_session_counts_rows_in_python_workers(spark: SparkSession) -> None:
+ROWS_THROUGH_PYTHON = """
+import os
+from heliograph.pipeline.session import build_session
+spark = build_session(quick=True, conf={"spark.driver.memory": "1g", "spark.driver.extraJavaOptions": "%s"})
+assert "JAVA_HOME" not in os.environ, "what Spark was started with is left in the environment"
+print(spark.range(10).mapInArrow(lambda batches: batches, "id long").groupBy().sum().collect()[0][0])
+print(spark.sparkContext._jvm.System.getProperty("java.home"))
+spark.stop()
+"""
+
+
+def run(environment: dict[str, str], java_options: str) -> subprocess.CompletedProcess[str]:
+    """A program that sends rows through Python's workers and says which Java it ran on."""
+    program = [sys.executable, "-c", ROWS_THROUGH_PYTHON % java_options]
+    here = {"PYTHONPATH": str(Path(__file__).parents[3] / "src"), **environment}
+    return subprocess.run(program, env=here, capture_output=True, text=True, check=False, timeout=110)
+
+
+def test_rows_go_through_python_workers(spark: SparkSession) -> None:
     rows = spark.range(10).mapInArrow(lambda batches: batches, "id long").collect()
     assert [row.id for row in rows] == list(range(10))
 
 
-def test_a_session_knows_our_data_source(spark: SparkSession) -> None:
-    assert spark.conf.get("spark.sql.python.filterPushdown.enabled") == "true"
+def test_a_session_uses_the_cores_of_the_machine(spark: SparkSession) -> None:
+    assert spark.sparkContext.defaultParallelism == this_machine().cores
+
+
+def test_the_java_of_the_extra_carries_a_session_that_says_nothing(tmp_path: Path) -> None:
+    for program in ("bash", "sh", "dirname", "env", "chmod", "readlink", "ps", "cat"):
+        (tmp_path / program).symlink_to(Path("/usr/bin") / program)
+    done = run({"PATH": str(tmp_path)}, "")
+    assert done.stderr == ""
+    assert done.stdout.split() == ["45", str(find_java({"PATH": str(tmp_path)}).home)]
+
+
+def test_a_damaged_archive_is_ignored_in_silence(tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.jsa"
+    damaged.write_bytes(b"\x00" * 100_000)
+    done = run({"PATH": "/usr/bin:/bin"}, f"-XX:SharedArchiveFile={damaged}")
+    assert done.stderr == ""
+    assert done.stdout.split()[0] == "45"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from heliograph.amqp import conditions
+from heliograph.amqp.glance import address_at
 from heliograph.broker.links.addresses import Address, Kind, read_address
 from heliograph.broker.links.publishing import Topic
 from heliograph.broker.links.putting import Place, put_run
@@ -53,7 +54,7 @@ class Relay:
         if len(messages) == 1:
             place = self._find(address_of(messages[0]))
             return Put({0: place}, stored=False) if isinstance(place, Refusal) else put_run(place, messages, work)
-        addresses = [address_of(message) for message in messages]
+        addresses = addresses_of(messages)
         refused: dict[int, Refusal] = {}
         stored = False
         begin = 0
@@ -85,6 +86,23 @@ class Relay:
             self._known.clear()
         self._known[address] = place
         return place
+
+
+def addresses_of(messages: Sequence[bytes]) -> list[str | None]:
+    """The addresses of messages. Most have that of the one before, and all that comes before it in a message, too."""
+    addresses: list[str | None] = []
+    opening, address = b"", None
+    known: dict[bytes, str | None] = {}
+    for message in messages:
+        if not opening or not message.startswith(opening):
+            begin, end = address_at(message)
+            opening = message[:end]
+            text = message[begin:end]
+            address = known.get(text) if end else None
+            if address is None:
+                address = known[text] = address_of(message)
+        addresses.append(address)
+    return addresses
 
 
 def address_of(payload: bytes) -> str | None:

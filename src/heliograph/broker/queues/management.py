@@ -42,6 +42,19 @@ class QueueManagers(Protocol):
         """Stop a queue manager; Refused if that cannot be."""
 
 
+class Pipelines(Protocol):
+    """The pipelines that the server runs beside itself."""
+
+    def list(self) -> list[dict[str, Any]]:
+        """How each is doing."""
+
+    def start_one(self, name: str) -> None:
+        """Start a pipeline; Refused if that cannot be."""
+
+    def stop_one(self, name: str) -> None:
+        """Stop a pipeline; Refused if that cannot be."""
+
+
 def handle(broker: "Broker", request: Message) -> Message:
     """Do what a message asks for; the answer, whatever comes of it."""
     if is_change(request) and (trouble := broker.queues.trouble) is not None:
@@ -233,6 +246,29 @@ def _qm_stop(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
     return _qm_show(broker, arguments)
 
 
+# Pipelines
+
+
+def _pipelines(broker: "Broker") -> Pipelines:
+    if broker.pipelines is None:
+        raise Refused(NOT_ALLOWED, "there is no server process here that could be asked about pipelines")
+    return broker.pipelines
+
+
+def _pipeline_list(broker: "Broker", _arguments: Arguments) -> list[dict[str, Any]]:
+    return _pipelines(broker).list()
+
+
+def _pipeline_start(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+    _pipelines(broker).start_one(_name(arguments))
+    return {"name": arguments["name"]}
+
+
+def _pipeline_stop(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+    _pipelines(broker).stop_one(_name(arguments))
+    return {"name": arguments["name"]}
+
+
 # By name, with the arguments that each takes; None where the attributes of a queue are among them, which are checked
 # as such.
 _OPERATIONS: dict[str, tuple[Callable[["Broker", Arguments], Any], Mapping[str, type] | None]] = {
@@ -247,4 +283,7 @@ _OPERATIONS: dict[str, tuple[Callable[["Broker", Arguments], Any], Mapping[str, 
     "qm-show": (_qm_show, {"name": str}),
     "qm-start": (_qm_start, {"name": str}),
     "qm-stop": (_qm_stop, {"name": str}),
+    "pipeline-list": (_pipeline_list, {}),
+    "pipeline-start": (_pipeline_start, {"name": str}),
+    "pipeline-stop": (_pipeline_stop, {"name": str}),
 }

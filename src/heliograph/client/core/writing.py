@@ -83,7 +83,9 @@ def _list(fields: bytes, count: int) -> bytes:
 
 
 def identifier_field(value: Any) -> bytes:
-    """A message or correlation id: text, a number, a UUID or bytes."""
+    """A message or correlation id: text, a number, a UUID, bytes or none."""
+    if value is None:
+        return _NULL
     if type(value) is str:
         return _text(value)
     return encode(ULong(value) if isinstance(value, int) else value)
@@ -150,12 +152,12 @@ def fields_of(
 ) -> list[bytes]:
     """The first ten properties, each encoded; times are milliseconds."""
     return [
-        _NULL if message_id is None else identifier_field(message_id),
+        identifier_field(message_id),
         _NULL if user_id is None else encode(user_id),
         text_of(to),
         _NULL if subject is None else text_of(subject),
         _NULL if reply_to is None else text_of(reply_to),
-        _NULL if correlation_id is None else identifier_field(correlation_id),
+        identifier_field(correlation_id),
         _NULL if content_type is None else _symbol(content_type),
         _NULL,  # content-encoding
         _NULL if expires is None else _timestamp(0x83, expires),

@@ -40,14 +40,13 @@ _READABLE = (
     ("reason", "string", pa.string()),
     ("exceptions", "string", pa.string()),
 )
-_COLUMNS = (
-    *_PLACE,
+_HEAD = (
     ("index", "int", pa.int32()),
     ("kind", "string", pa.string()),
     ("destination", "string", pa.string()),
     ("node", "string", pa.string()),
-    *_READABLE,
 )
+_COLUMNS = (*_PLACE, *_HEAD, *_READABLE)
 _FOR_THE_SINK = (("row", "bigint", pa.int64()), ("message", "binary", pa.binary()))
 
 SCHEMA = pa.schema([(name, kind) for name, _, kind in _COLUMNS])
@@ -70,74 +69,65 @@ class EffectRows:
     def __init__(self, came: pa.RecordBatch) -> None:
         """`came` has the messages that came in."""
         self._came = came
-        self._at: list[int] = []
-        self._index: list[int] = []
-        self._kind: list[str] = []
-        self._destination: list[str] = []
-        self._node: list[str] = []
-        self._readable: dict[str, list[Any]] = {name: [] for name, _, _ in _READABLE}
+        # One tuple for each row: an append for each column would take longer than all the rest.
+        self._heads: list[tuple[int, int, str, str, str]] = []
+        self._readable: list[tuple[Any, ...]] = []
         self._messages: list[bytes] = []
 
     def __len__(self) -> int:
-        return len(self._at)
+        return len(self._heads)
 
     def add_message(self, at: int, index: int, kind: str, destination: str, node: str, message: bytes) -> None:
         """A message as the server takes it, that came of message number `at` of the batch."""
-        self._at.append(at)
-        self._index.append(index)
-        self._kind.append(kind)
-        self._destination.append(destination)
-        self._node.append(node)
+        self._heads.append((at, index, kind, destination, node))
         self._messages.append(message)
 
     def add(self, at: int, index: int, effect: Effect) -> None:
         """An effect with columns for everything that is known of it."""
-        self._at.append(at)
-        self._index.append(index)
-        kind, destination = kind_and_destination(effect)
-        self._kind.append(kind)
-        self._destination.append(destination)
-        self._node.append(effect.node)
-        put = {name: values.append for name, values in self._readable.items()}
-        envelope = Envelope(effect.data) if isinstance(effect, WriteFile) else effect.envelope  # type: ignore[union-attr]
-        text = is_text(envelope)
-        put["payload"](envelope.body)
-        put["text"](text)
-        put["content_type"](envelope.content_type or None)
-        put["correlation"](envelope.correlation_id or None)
-        put["reply_to"](envelope.reply_to or None)
-        put["properties"](carried_properties(envelope, text=text))
-        put["message_id"](text_of(amqp_identifier(envelope.message_id)) if envelope.message_id else None)
-        put["persistent"](envelope.persistent)
-        put["priority"](envelope.priority)
-        put["expiry"](None if envelope.expiry < 0 else envelope.expiry * 100)
-        put["retain"](isinstance(effect, Publish) and effect.retain)
-        put["reason"](effect.reason if isinstance(effect, DeadLetter) else None)
-        put["exceptions"](effect.exceptions if isinstance(effect, DeadLetter) else None)
+        self._heads.append((at, index, *kind_and_destination(effect), effect.node))
+        self._readable.append(_readable(effect))
 
     def batch(self, schema: pa.Schema, first_row: int = 0) -> pa.RecordBatch:
         """The rows. `first_row` is the number of the first message of the batch among those of its task."""
-        count = len(self._at)
-        at = pa.array(self._at, pa.int32())
-        columns: dict[str, pa.Array] = {
-            "index": pa.array(self._index, pa.int32()),
-            "kind": pa.array(self._kind, pa.string()),
-            "destination": pa.array(self._destination, pa.string()),
-            "node": pa.array(self._node, pa.string()),
-        }
+        places, *heads = map(list, zip(*self._heads, strict=True))
+        at = pa.array(places, pa.int32())
+        columns: dict[str, pa.Array] = {}
+        for (name, _, kind), values in zip(_HEAD, heads, strict=True):
+            columns[name] = pa.array(values, kind)
         for name, _, kind in _PLACE:
             if name in self._came.schema.names:
                 columns[name] = self._came.column(name).take(at).cast(kind)
-        if not self._messages:
-            for name, _, kind in _READABLE:
-                values = self._readable[name]
-                columns[name] = _maps(values) if name == "properties" else pa.array(values, kind)
+        for (name, _, kind), column in zip(_READABLE, zip(*self._readable, strict=True), strict=False):
+            columns[name] = _maps(column) if name == "properties" else pa.array(column, kind)
         if "row" in schema.names:
-            columns["row"] = pa.array([first_row + row for row in self._at], pa.int64())
+            columns["row"] = pa.array([first_row + row for row in places], pa.int64())
             if self._messages:
                 columns["message"] = pa.array(self._messages, pa.binary())
-        arrays = [columns[field.name] if field.name in columns else pa.nulls(count, field.type) for field in schema]
+        arrays = [columns[field.name] if field.name in columns else pa.nulls(len(self), field.type) for field in schema]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _readable(effect: Effect) -> tuple[Any, ...]:
+    """The values of the readable columns."""
+    envelope: Envelope = Envelope(effect.data) if isinstance(effect, WriteFile) else effect.envelope  # type: ignore[union-attr]
+    text = is_text(envelope)
+    message_id = envelope.message_id
+    letter = effect if isinstance(effect, DeadLetter) else None
+    return (
+        envelope.body,
+        text,
+        envelope.content_type or None,
+        envelope.correlation_id or None,
+        envelope.reply_to or None,
+        carried_properties(envelope, text=text),
+        text_of(amqp_identifier(message_id)) if message_id else None,
+        envelope.persistent,
+        envelope.priority,
+        None if envelope.expiry < 0 else envelope.expiry * 100,
+        isinstance(effect, Publish) and effect.retain,
+        letter and letter.reason,
+        letter and letter.exceptions,
+    )
 
 
 def kind_and_destination(effect: Effect) -> tuple[str, str]:

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-_OF_THE_SERVER = ("server", "user", "password", "ca", "cert", "key")
-"""Options of the source that are those of the sink, too."""
+_OF_THE_SINK = ("user", "password", "ca", "cert", "key")
+"""Options that only the sink knows: streams are read from the server's pages, which ask nobody who they are."""
+_OF_THE_SERVER = ("server", *_OF_THE_SINK)
 
 
 def start_flow(
@@ -47,10 +48,11 @@ def start_flow(
     """Run a flow on a stream until the query is stopped, or (`available_now`) until it has done what is there.
 
     `source_options` are those of `format("heliograph")`; the server they name is also the one that messages are sent
-    to. `trigger` is the time between micro-batches (`1 second`); without it they follow each other. `input_node` is
-    needed if the flow has several inputs. `state` is the folder of SQLite files that data sources name; all executors
-    have to reach it (default: `flow` in the checkpoint). `lookup_cache` is how many answers of databases each process
-    keeps. A flow that cannot run on Spark is a `Problem` that says why.
+    to, and `user` and `password` may be among them for that. `trigger` is the time between micro-batches (`1 second`);
+    without it they follow each other. `input_node` is needed if the flow has several inputs. `state` is the folder of
+    SQLite files that data sources name; all executors have to reach it (default: `flow` in the checkpoint).
+    `lookup_cache` is how many answers of databases each process keeps. A flow that cannot run on Spark is a `Problem`
+    that says why.
     """
     flow = definition_of(definition)
     entry = check_deployable(flow, input_node, routes)
@@ -67,7 +69,8 @@ def start_flow(
         shared=str(folder / "shared") if single_partition(flow.settings) else "",
     )
     spark.dataSource.register(FlowOutputs)
-    rows = spark.readStream.format("heliograph").schema(SOURCE_DDL).options(**source_options).load()
+    for_source = {name: value for name, value in source_options.items() if name.lower() not in _OF_THE_SINK}
+    rows = spark.readStream.format("heliograph").schema(SOURCE_DDL).options(**for_source).load()
     plan = OutputsPlan(routes, schemas, _server(source_options))
     outputs = messages_of(rows, flow).mapInArrow(job.__call__, SINK_DDL)
     aggregation = Aggregation.of(flow, job, source_options, plan)

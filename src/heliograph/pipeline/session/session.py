@@ -1,16 +1,24 @@
-"""Build the SparkSession that pipelines run in."""
+"""Build the SparkSession that pipelines run in, and prepare the machine for it."""
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
+import pyspark
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
+from heliograph.errors import Problem
 from heliograph.pipeline import register
-from heliograph.pipeline.session.java import find_java
+from heliograph.pipeline.session.archive import archive_directory, archive_of, make_archive, options_to_use
+from heliograph.pipeline.session.java import Java, find_java
+from heliograph.pipeline.session.machine import this_machine
+from heliograph.pipeline.session.settings import is_local, settings_of_session
 
-_LOG4J = Path(__file__).with_name("log4j2.properties")
+# For the small program that puts Spark's command line together before Spark itself starts.
+_LAUNCHER_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def build_session(
@@ -22,36 +30,59 @@ def build_session(
 ) -> SparkSession:
     """A SparkSession with our data sources, on this machine unless `master` names a cluster.
 
-    `conf` has the last word on every setting. `quick` is for tests and jobs of seconds: it starts sooner, and never
-    compiles the code that runs long as well as Java could.
+    `conf` has the last word on every setting. `quick` is for tests and jobs of seconds: it starts sooner, and code that
+    runs long never gets as fast as Java could make it. Where this process has a session already, that one is returned.
     """
-    os.environ["JAVA_HOME"] = str(find_java().home)
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    java_options = [f"-Dlog4j2.configurationFile=file:{_LOG4J}"]
-    if quick:
-        java_options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-    cores = len(os.sched_getaffinity(0))
-    settings = {
-        "spark.master": master or f"local[{cores}]",
-        "spark.driver.extraJavaOptions": " ".join(java_options),
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.memory": "1g",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": str(cores),
-        "spark.sql.python.filterPushdown.enabled": "true",
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
-        "spark.sql.streaming.checkpointFileManagerClass": (
-            "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-        ),
-        **conf,
-    }
+    java = find_java()
+    archive = archive_of(java, _spark_home() / "jars", archive_directory())
+    settings = settings_of_session(this_machine(), master, conf, options_to_use(archive), quick=quick)
     builder = SparkSession.builder.appName(name)
     for key, value in settings.items():
         builder = builder.config(key, value)
-    spark = builder.getOrCreate()
+    with _environment(_variables(java, settings)):
+        try:
+            spark = builder.getOrCreate()
+        except PySparkRuntimeError as error:
+            raise Problem(f"Spark did not start with {java}; what it said is above. {error}") from error
     register(spark)
     return spark
+
+
+def set_up(report: Callable[[str], None]) -> None:
+    """Do what makes sessions start quickly and needs doing only once; `report` gets a line for each thing done."""
+    java = find_java()
+    report(f"Java: {java}")
+    make_archive(archive_of(java, _spark_home() / "jars", archive_directory()), report)
+
+
+def _spark_home() -> Path:
+    return Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
+
+
+def _variables(java: Java, settings: Mapping[str, str]) -> dict[str, str]:
+    """What Spark's scripts take from the environment, and nowhere else."""
+    variables = {
+        **java.environment,
+        "SPARK_HOME": str(_spark_home()),
+        "SPARK_LAUNCHER_OPTS": os.environ.get("SPARK_LAUNCHER_OPTS") or _LAUNCHER_OPTIONS,
+    }
+    if python := settings.get("spark.pyspark.python"):
+        variables["PYSPARK_PYTHON"] = python
+    elif is_local(settings["spark.master"]):
+        variables["PYSPARK_PYTHON"] = sys.executable
+    return variables
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Spark is started with these; whatever else this process starts is not to see them."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -13,7 +13,7 @@
 | `correlation` | binary or string | |
 | `reply_to` | string | `topic://NAME` or `queue://NAME`; a bare name is one of the kind that the message goes to |
 | `properties` | map of strings to strings, numbers, booleans or binary | |
-| `message_id` | string | else `QUERY/BATCH/PARTITION/ROW` |
+| `message_id` | string | else `QUERY/BATCH/PARTITION/ROW` in queues, and none in topics |
 | `priority` | integer, 0 to 9 | 4 unless said otherwise |
 | `expiry` | integer | milliseconds that the message lives; null or negative is for ever |
 | `group_id`, `group_sequence` | string, integer | |
@@ -29,9 +29,10 @@ from pyspark.sql.types import (
     BinaryType,
     BooleanType,
     DataType,
+    DoubleType,
+    FloatType,
     IntegralType,
     MapType,
-    NumericType,
     StringType,
     StructType,
 )
@@ -67,6 +68,7 @@ KNOWN: dict[str, tuple[type[DataType], ...]] = {
     "node": _TEXT,
     "origin": _TEXT,
 }
+_PROPERTY = (StringType, IntegralType, FloatType, DoubleType, BooleanType, BinaryType)
 PASSED_OVER = frozenset({"stream", "partition", "offset", "timestamp", "index"})
 _NAMES: dict[type[DataType], str] = {
     StringType: "string",
@@ -107,7 +109,7 @@ def _check_type(name: str, found: DataType) -> None:
     good = isinstance(found, expected)
     if isinstance(found, MapType):
         good = good and isinstance(found.keyType, StringType)
-        good = good and isinstance(found.valueType, StringType | NumericType | BooleanType | BinaryType)
+        good = good and isinstance(found.valueType, _PROPERTY)
     if not good:
         types = " or ".join(_NAMES[kind] for kind in expected)
         raise Problem(f'expected type {types} for column "{name}", found {found.simpleString()}')

@@ -9,24 +9,22 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
-from time import monotonic
 
 import pyarrow as pa
 
-from heliograph.pipeline.sink.channel import drop_channel
 from heliograph.pipeline.sink.options import SinkOptions
 from heliograph.pipeline.sink.part import Part
-from heliograph.pipeline.sink.publishing import LOST, MOST_BYTES, MOST_ROWS, PATIENCE, Publishing
+from heliograph.pipeline.sink.units import Units
 
-_PIECE_ROWS, _PIECE_BYTES = 2_000, 4 << 20
+_PIECE_MESSAGES, _PIECE_BYTES = 2_000, 4 << 20
 """What is handed to the server at once."""
 
 
-class EncodedPublishing(Publishing):
+class EncodedPublishing:
     """Publishes the messages of one task."""
 
     def __init__(self, part: Part, options: SinkOptions) -> None:
-        super().__init__(part, (), options)
+        self._units = Units(part, options)
         self._waiting: list[bytes] = []
         """Of the last row: more of it may come."""
         self._row = -1
@@ -43,38 +41,27 @@ class EncodedPublishing(Publishing):
                 self._take_batch(batch.column("row").to_pylist(), batch.column("message").to_pylist())
                 count += batch.num_rows
             if self._waiting:
-                self._put(self._waiting, self._row + 1)
-            self._commit()
-            self._end()
+                self._units.add(self._waiting, self._row + 1)
+            self._units.commit()
+            self._units.end()
         except BaseException:
-            drop_channel(self._options)  # the server undoes the unit of work
+            self._units.abandon()
             raise
         return count
 
     def _take_batch(self, rows: list[int], messages: list[bytes]) -> None:
-        if self._token is None:
-            self._begin()
-        there = bisect_left(rows, self._first) if self._row < 0 else 0
+        self._units.begin()
+        there = bisect_left(rows, self._units.first) if self._row < 0 else 0
         piece: list[bytes] = []
         size = 0
         for row, several in groupby(zip(rows[there:], messages[there:], strict=True), key=itemgetter(0)):
             if row != self._row:
                 piece += self._waiting
                 size += sum(map(len, self._waiting))
-                if len(piece) >= _PIECE_ROWS or size >= _PIECE_BYTES:
-                    self._put(piece, row)
+                if len(piece) >= _PIECE_MESSAGES or size >= _PIECE_BYTES:
+                    self._units.add(piece, row)
                     piece, size = [], 0
                 self._row, self._waiting = row, []
             self._waiting += [message for _, message in several]
         if piece:
-            self._put(piece, self._row)
-
-    def _put(self, payloads: list[bytes], following: int) -> None:
-        if self._rows and self._rows + len(payloads) > MOST_ROWS:
-            self._commit()
-        try:
-            self._add(payloads, following)
-        except LOST:
-            self._recover(monotonic() + PATIENCE)
-        if self._rows >= MOST_ROWS or self._bytes >= MOST_BYTES:
-            self._commit()
+            self._units.add(piece, self._row)

@@ -31,26 +31,23 @@ def stencil_of(values: Values, options: SinkOptions, now: int) -> Stencil:
     if reply_to is not None and "://" not in reply_to:
         reply_to = (_TOPIC if to_topic else _QUEUE) + reply_to
     expiry = values.get("expiry")
-    try:
-        return Stencil(
-            to=to,
-            to_kind=(Topic if to_topic else Queue).jms_type,
-            text=bool(values.get("text")),
-            persistent=_persistent(values),
-            priority=_number(values, "priority", 4, 9),
-            ttl=None if expiry is None or expiry < 0 else max(1, expiry),
-            properties=values.get("properties"),
-            annotations=_annotations(values, now),
-            reply_to=reply_to,
-            reply_kind=(Topic if reply_to and reply_to.startswith(_TOPIC) else Queue).jms_type,
-            correlation_id=_correlation(values.get("correlation")),
-            content_type=values.get("content_type"),
-            created=now,
-            group_id=values.get("group_id"),
-            group_sequence=values.get("group_sequence"),
-        )
-    except (TypeError, ValueError, OverflowError) as error:
-        raise Problem(f"cannot be a message: {error}") from None
+    return Stencil(
+        to=to,
+        to_kind=(Topic if to_topic else Queue).jms_type,
+        text=bool(values.get("text")),
+        persistent=_persistent(values),
+        priority=_number(values, "priority", 4, 9),
+        ttl=None if expiry is None or expiry < 0 else max(1, expiry),
+        properties=values.get("properties"),
+        annotations=_annotations(values, now),
+        reply_to=reply_to,
+        reply_kind=(Topic if reply_to and reply_to.startswith(_TOPIC) else Queue).jms_type,
+        correlation_id=_correlation(values.get("correlation")),
+        content_type=values.get("content_type"),
+        created=now,
+        group_id=values.get("group_id"),
+        group_sequence=values.get("group_sequence"),
+    )
 
 
 def _address(values: Values, options: SinkOptions) -> str:

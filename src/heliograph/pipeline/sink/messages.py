@@ -30,7 +30,10 @@ class Messages:
     """Makes the messages of one task."""
 
     def __init__(self, columns: Sequence[str], options: SinkOptions, prefix: str, where: Callable[[int], str]) -> None:
-        """Ids are the prefix and the row's number, unless the row has one; `where` names a row for people."""
+        """Where a row does not have an id, messages for queues get one: the prefix and the row's number.
+
+        `where` names a row for people.
+        """
         self._columns = frozenset(columns)
         self._options = options
         self._prefix = prefix
@@ -52,7 +55,10 @@ class Messages:
         if ids is not None and ids.null_count == len(ids):
             ids = None
         if not different and ids is None:
-            return self._stencil(common, first, now).fill_run(self._prefix.encode(), first, bodies)
+            stencil = self._stencil(common, first, now)
+            if _without_id(stencil):
+                return stencil.fill_all(bodies)
+            return stencil.fill_run(self._prefix.encode(), first, bodies)
         return self._one_by_one(common, different, ids, bodies, first, now)
 
     def _one_by_one(
@@ -77,7 +83,11 @@ class Messages:
             if stencil is None:
                 values = {head.name: head.values[number] for head, number in zip(different, key, strict=True)}
                 stencil = stencils[key] = self._stencil({**common, **values}, row, now)
-            filled.append(stencil.fill(prefix + str(row) if name is None else identifier_of(name), body))
+            if name is not None:
+                message_id: Any = identifier_of(name)
+            else:
+                message_id = None if _without_id(stencil) else prefix + str(row)
+            filled.append(stencil.fill(message_id, body))
         return filled
 
     def _stencil(self, values: Values, row: int, now: int) -> Stencil:
@@ -95,6 +105,11 @@ class Messages:
                     raise Problem(
                         f"{self._where(row)}: the payload is to be a text, but is not UTF-8: {error}"
                     ) from None
+
+
+def _without_id(stencil: Stencil) -> bool:
+    """Topics take messages that differ in nothing but their bodies as one, at a tenth of the cost."""
+    return stencil.to.startswith("topic://")
 
 
 def _is_text(column: pa.Array) -> bool:

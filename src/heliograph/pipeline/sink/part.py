@@ -23,3 +23,10 @@ class Part(NamedTuple):
     def row(self, number: int) -> str:
         """A row, for people."""
         return f"row {number} of partition {self.partition} in batch {self.batch}"
+
+    def message(self, first: int, number: int, *, single: bool) -> str:
+        """A message of the unit of work that begins with the row `first`, for people.
+
+        Its row is known if there is a `single` message for each.
+        """
+        return self.row(first + number) if single else f"message {number + 1} of those from {self.row(first)} on"

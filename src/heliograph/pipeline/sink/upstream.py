@@ -9,25 +9,30 @@ task is repeated, as they may after a shuffle, a count says nothing. So a task t
 import os
 import select
 import stat
+from functools import cache
 
 from heliograph.errors import Problem
 
 
-def check_that_all_came() -> None:
-    """A `Problem` if the other end of the socket to Spark is closed, though the task still runs."""
-    sockets = [descriptor for descriptor in _descriptors() if _is_socket(descriptor)]
-    poll = select.poll()
-    for descriptor in sockets:
-        poll.register(descriptor, select.POLLRDHUP)
-    if any(event & select.POLLRDHUP for _, event in poll.poll(0)):
-        raise Problem("the rows of this task came to an end before their time; what was not committed is undone")
+class Upstream:
+    """The sockets that this process has now, before it has any of ours: they lead to Spark."""
+
+    def __init__(self) -> None:
+        self._poll = select.poll()
+        for descriptor in map(int, os.listdir("/dev/fd")):
+            if _is_socket(descriptor):
+                self._poll.register(descriptor, select.POLLRDHUP)
+
+    def check(self) -> None:
+        """A `Problem` if the other end of one of them is closed, though the task still runs."""
+        if any(event & select.POLLRDHUP for _, event in self._poll.poll(0)):
+            raise Problem("the rows of this task ended before their time; what was not committed is undone")
 
 
-def _descriptors() -> list[int]:
-    try:
-        return [int(name) for name in os.listdir("/dev/fd")]
-    except OSError:
-        return []
+@cache
+def upstream() -> Upstream:
+    """That of this process. A worker calls it first before it connects to anything."""
+    return Upstream()
 
 
 def _is_socket(descriptor: int) -> bool:

@@ -53,11 +53,12 @@ def stream_writer(schema: StructType, overwrite: bool, options: Mapping[str, str
 def _publish(
     columns: Sequence[str], options: SinkOptions, name: str, batch: int, batches: "Iterator[RecordBatch]"
 ) -> Published:
-    from heliograph.pipeline.sink.part import Part  # noqa: PLC0415 - for executors only
-    from heliograph.pipeline.sink.publishing import Publishing  # noqa: PLC0415
+    from heliograph.pipeline.sink.part import Part
+    from heliograph.pipeline.sink.publishing import Publishing
+    from heliograph.pipeline.sink.upstream import upstream
 
     part = Part(name, batch, _task().partitionId())
-    rows = Publishing(part, columns, options).publish(batches)
+    rows = Publishing(part, columns, options, upstream().check).publish(batches)
     return Published(rows, part.queue)
 
 
@@ -105,6 +106,6 @@ class BatchWriter(DataSourceArrowWriter):
     def _forget(self, messages: list[WriterCommitMessage | None]) -> None:
         queues = [each.queue for each in messages if isinstance(each, Published) and each.rows]
         if self._once and queues:
-            from heliograph.pipeline.sink.progress import forget  # noqa: PLC0415 - a job with a name never needs it
+            from heliograph.pipeline.sink.progress import forget
 
             forget(self._options, queues)

@@ -20,22 +20,32 @@ from heliograph.log.stream_block import Block
 from heliograph.pipeline.source.filters import Wanted
 from heliograph.pipeline.source.message_properties import NO_PROPERTIES, MessageProperties, message_properties
 
-_HEAD = np.dtype(
-    [
-        ("receivers", "<u4"),
-        ("form", "u1"),
-        ("flags", "u1"),
-        ("topic", "<u2"),
-        ("head", "<u4"),
-        ("id_at", "<u4"),
-        ("stride", "<u4"),
-        ("properties", "<u4"),
-        ("publisher", "<u4"),
-        ("expires", "<u8"),
-    ]
-)
-"""The head of a record of messages, as `heliograph.log.messages` describes it."""
-_HEAD_PLACES = np.arange(_HEAD.itemsize)
+_HEADER = [
+    ("crc", "<u4"),
+    ("length", "<u4"),
+    ("kind", "u1"),
+    ("record_flags", "u1"),
+    ("zero", "<u2"),
+    ("epoch", "<u4"),
+    ("count", "<u4"),
+    ("number", "<u8"),
+    ("time", "<u8"),
+]
+_HEAD = [
+    ("receivers", "<u4"),
+    ("form", "u1"),
+    ("flags", "u1"),
+    ("topic", "<u2"),
+    ("head", "<u4"),
+    ("id_at", "<u4"),
+    ("stride", "<u4"),
+    ("properties", "<u4"),
+    ("publisher", "<u4"),
+    ("expires", "<u8"),
+]
+_FRONT = np.dtype(_HEADER + _HEAD)
+"""A record's header, and the head of messages behind it: see `heliograph.log.record` and `heliograph.log.messages`."""
+_FRONT_PLACES = np.arange(_FRONT.itemsize)
 _RECEIVER_SIZE = 14
 _QOS, _RETAIN = 3, 4
 _LARGEST = 2**31 - 1
@@ -80,18 +90,18 @@ class _Rows:
         if len(block.data) > _LARGEST:
             raise Problem(f"expected records of less than {_LARGEST} bytes, found {len(block.data)} bytes at once")
         self._data = pa.py_buffer(block.data)
-        places: Numbers = np.frombuffer(block.fields, np.int64).reshape(-1, 5)
-        firsts, numbers, times, starts, _ = places.T
-        raw = np.frombuffer(block.data, np.uint8)[starts[:, None] + _HEAD_PLACES]
-        heads: Any = raw.view(_HEAD)[:, 0]
+        starts: Numbers = np.frombuffer(block.starts, np.int64)
+        firsts: Numbers = np.frombuffer(block.firsts, np.int64)
+        raw = np.frombuffer(block.data, np.uint8)[starts[:, None] + _FRONT_PLACES]
+        heads: Any = raw.view(_FRONT)[:, 0]
         if (heads["form"] != PUBLISH_PACKETS).any():
             form = heads["form"].max()
             raise Problem(f"expected records of MQTT packets (form {PUBLISH_PACKETS}) in a stream, found form {form}")
         self._flags = heads["flags"]
-        self._times = times
+        self._times = heads["time"].astype(np.int64)
         self._first = np.maximum(firsts, first)
-        self._counts = np.minimum(firsts + numbers, end) - self._first
-        self._topic_at = starts + _HEAD.itemsize + _RECEIVER_SIZE * heads["receivers"].astype(np.int64)
+        self._counts = np.minimum(firsts + heads["count"], end) - self._first
+        self._topic_at = starts + _FRONT.itemsize + _RECEIVER_SIZE * heads["receivers"].astype(np.int64)
         self._properties_at = self._topic_at + heads["topic"]
         data_at = self._properties_at + heads["properties"]
         self._stride = heads["stride"].astype(np.int64)
@@ -151,7 +161,8 @@ class _Rows:
         edges = np.empty(2 * number, np.int32)
         edges[0::2], edges[1::2] = starts, ends
         with_gaps = pa.Array.from_buffers(kind, max(0, 2 * number - 1), [None, pa.py_buffer(edges), self._data])
-        return with_gaps.take(pa.array(np.arange(0, 2 * number, 2) if which is None else 2 * which))
+        without = with_gaps.take(pa.array(np.arange(0, 2 * number, 2)))
+        return without if which is None else without.take(pa.array(which))
 
     def offset_numbers(self) -> Numbers:
         first = self._each(self._first)

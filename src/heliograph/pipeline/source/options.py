@@ -23,7 +23,7 @@ _NAMES = (
     "format",
 )
 _BY_LOWER = {name.lower(): name for name in _NAMES}
-_ONLY = {"endingOffsets": ("batch", "read"), "maxMessagesPerTrigger": ("streaming", "readStream")}
+_ONLY = {"maxMessagesPerTrigger": ("streaming", "readStream")}
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class SourceOptions:
     """A topic filter in place of the name of a stream."""
     start: Position = LATEST
     end: Position = LATEST
-    """Where a batch read ends; a streaming read never does."""
+    """Where a batch read ends, or a streaming read of what is available now; others never end."""
     most: int | None = None
     """Messages in a micro-batch."""
     tasks: int = 1

@@ -15,7 +15,7 @@ from heliograph.pipeline.source.filters import Wanted
 from heliograph.pipeline.source.offsets import Piece
 from heliograph.pipeline.source.options import SourceOptions
 
-_READ_SIZE = 2 << 20
+_READ_SIZE = 4 << 20
 """Bytes of the log that become one batch of rows."""
 _PAUSE = 0.25
 

@@ -30,6 +30,7 @@ from heliograph.pipeline.source.filters import Wanted, take_filters
 from heliograph.pipeline.source.offsets import Offsets, Piece, admitted, cut, offset_json, offsets_in
 from heliograph.pipeline.source.options import SourceOptions, source_options
 from heliograph.pipeline.source.piece_reading import read_piece
+from heliograph.pipeline.source.positions import LATEST
 from heliograph.pipeline.source.schema import arrow_schema, check_schema, stream_schema
 
 
@@ -138,6 +139,11 @@ class StreamMicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Where the next micro-batch ends."""
+        if self._target is None and self._options.end != LATEST:
+            raise Problem(
+                "endingOffsets: a streaming query ends only with trigger(availableNow=True); expected that, or no "
+                "endingOffsets"
+            )
         extents = self._extents()
         before = offsets_in(start, self._name)
         first = readable_from(self._name, before, extents, fail=self._options.fail_on_data_loss)
@@ -149,8 +155,10 @@ class StreamMicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow
         return start if end == before else self._json(end)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """Note where the stream ends now."""
-        self._target = {partition: latest for partition, (_, latest) in enumerate(self._extents())}
+        """Note where the stream ends now, or where the query is to end."""
+        latest = {partition: latest for partition, (_, latest) in enumerate(self._extents())}
+        end = self._options.end.resolve(self._reader())
+        self._target = {partition: min(offset, end[partition]) for partition, offset in latest.items()}
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
         """Where the stream ends, for the progress that Spark reports: what is behind a batch is the lag."""

@@ -1,0 +1,205 @@
+"""Runs one pipeline: starts its queries, watches them, starts them again if they fail, stops them in good order."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from heliograph.errors import Problem
+from heliograph.log.lock import DirectoryLock
+from heliograph.pipeline.running.errors import sentence
+from heliograph.pipeline.running.jobs import start_job
+from heliograph.pipeline.running.lag import LagMeter
+from heliograph.pipeline.running.pipeline import JobSettings, Pipeline
+from heliograph.pipeline.running.progress import QueryProgress, Rate, offsets_of_all
+from heliograph.pipeline.running.status import State, Status, StatusFile
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+log = logging.getLogger(__name__)
+
+Report = Callable[[Status], None]
+"""Told of each change of a pipeline's status."""
+
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 30.0
+MOST_FAILURES = 6
+"""So many failures in a row, with nothing done between them, and the pipeline gives up."""
+_LOOK = 0.2
+_LAG_LOOK = 1.0
+_LAST_BATCH = 20.0
+"""Seconds that the batch in hand has when the pipeline is to stop."""
+
+
+def run_pipeline(
+    pipeline: Pipeline, stop: threading.Event, report: Report = lambda _: None, *, once: bool = False
+) -> Status:
+    """Run until `stop` is set, or (`once`) until all that is there has been done.
+
+    Not in the main thread, where Spark would take Ctrl-C for itself. A Problem says why the pipeline cannot go on.
+    """
+    folder = pipeline.folder
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Problem(f"{folder}: {error.strerror or error}") from None
+    lock = DirectoryLock(folder, f"pipeline {pipeline.name}, which runs already")
+    try:
+        return _Run(pipeline, stop, report, once=once).run()
+    finally:
+        lock.release()
+
+
+class _Run:
+    """One run of a pipeline."""
+
+    def __init__(self, pipeline: Pipeline, stop: threading.Event, report: Report, *, once: bool) -> None:
+        self._pipeline = pipeline
+        self._stop = stop
+        self._report = report
+        self._once = once
+        self._file = StatusFile(pipeline.folder)
+        runs = Path(pipeline.flow or pipeline.job)
+        self.status = Status(pipeline.name, pipeline.source, pipeline.server, runs.absolute().name)
+        self.status.begin(self._file.read())
+        self._rate = Rate()
+        self._lag = LagMeter(pipeline)
+        self._lag_due = 0.0
+        self._advanced = False
+        """Whether something has been done since the queries were started last."""
+
+    def run(self) -> Status:
+        self._tell(State.STARTING)
+        try:
+            from heliograph.pipeline.session import build_session  # noqa: PLC0415 - importing Spark takes a second
+
+            spark = build_session(self._pipeline.name, master=self._pipeline.master or None, conf=self._pipeline.conf)
+            try:
+                self._run(spark)
+            finally:
+                with suppress(Exception):  # it may be gone already, and there is nothing to lose in it
+                    spark.stop()
+        except BaseException as error:
+            self.status.error = str(error) if isinstance(error, Problem) else sentence(error)
+            self._tell(State.FAILED)
+            raise
+        finally:
+            self._lag.close()
+        return self.status
+
+    def _run(self, spark: "SparkSession") -> None:
+        failures, pause = 0, FIRST_PAUSE
+        while not self._stop.is_set():
+            queries = self._start(spark)
+            self._advanced = False
+            self._tell(State.RUNNING)
+            log.info("the pipeline runs: %s, from %s", self.status.runs, self._pipeline.source)
+            error = self._watch(queries)
+            self._end(queries)
+            if error is None:
+                break
+            if self._advanced:
+                failures, pause = 0, FIRST_PAUSE
+            failures += 1
+            self.status.error = error
+            if failures >= MOST_FAILURES:
+                raise Problem(f"{error} ({failures} failures in a row; the pipeline gives up)")
+            log.error("a query has failed and is started again in %g s: %s", pause, error)
+            self.status.restarts += 1
+            self._tell(State.RETRYING)
+            self._stop.wait(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+        self._tell(State.STOPPED if self._stop.is_set() else State.FINISHED)
+
+    def _start(self, spark: "SparkSession") -> list["QueryProgress"]:
+        pipeline = self._pipeline
+        if pipeline.job:
+            settings = JobSettings(pipeline, self._once)
+            return [QueryProgress(query) for query in start_job(spark, pipeline.job, settings)]
+        return [QueryProgress(self._start_flow(spark))]
+
+    def _start_flow(self, spark: "SparkSession") -> "StreamingQuery":
+        from heliograph.flow.definition.loading import load_flow  # noqa: PLC0415 - a job needs no flows
+        from heliograph.pipeline.flows import Routes, start_flow  # noqa: PLC0415
+
+        pipeline = self._pipeline
+        return start_flow(
+            spark,
+            load_flow(Path(pipeline.flow), pipeline.env or None, dict(pipeline.parameters)),
+            source_options={**pipeline.source_options, **pipeline.sink_options},
+            routes=Routes.parse(pipeline.sinks),
+            checkpoint=pipeline.spark_checkpoint,
+            trigger=pipeline.trigger,
+            available_now=self._once,
+            input_node=pipeline.input_node or None,
+            state=str(pipeline.folder / "state"),
+            lookup_cache=pipeline.lookup_cache,
+            name=pipeline.name,
+        )
+
+    # While it runs
+
+    def _watch(self, queries: list[QueryProgress]) -> str | None:
+        """Look at queries until one fails (what it says), or until all have ended or are to end."""
+        while True:
+            active = [query for query in queries if query.query.isActive]
+            self._look(queries)
+            for query in queries:
+                if query not in active and (error := query.query.exception()) is not None:
+                    return sentence(error)
+            if not active:
+                return None
+            if self._stop.wait(_LOOK):
+                self._tell(State.STOPPING)
+                return None
+
+    def _look(self, queries: list[QueryProgress]) -> None:
+        """Take note of what queries have done."""
+        news = [rows for query in queries if (rows := query.news()) is not None]
+        self._rate.add(sum(news))
+        status = self.status
+        if any(news):
+            self._advanced = True
+        status.rows += sum(news)
+        batches = [query.batch for query in queries if query.batch is not None]
+        status.batch = max(batches, default=status.batch)
+        status.offsets.update(offsets_of_all(queries))
+        rate, lag = round(self._rate.per_second, 1), (status.lag_messages, status.lag_seconds)
+        if news or time.monotonic() >= self._lag_due:
+            self._lag_due = time.monotonic() + _LAG_LOOK
+            lag = self._lag.measure(status.offsets)
+        if news or (rate, *lag) != (status.rows_per_second, status.lag_messages, status.lag_seconds):
+            status.rows_per_second, (status.lag_messages, status.lag_seconds) = rate, lag
+            self._tell(status.state)
+
+    def _end(self, queries: list[QueryProgress]) -> None:
+        """Stop all queries, each when it has done the batch in hand."""
+        give_up = time.monotonic() + _LAST_BATCH
+        for query in queries:
+            with suppress(Exception):  # of one that has failed, or with Java gone
+                _finish_batch(query.query, give_up)
+            with suppress(Exception):
+                query.query.stop()
+        with suppress(Exception):
+            self._look(queries)
+
+    def _tell(self, state: State) -> None:
+        self.status.state = state
+        self._file.write(self.status)
+        self._report(self.status)
+
+
+def _finish_batch(query: "StreamingQuery", give_up: float) -> None:
+    """Wait until the query is between two batches. One that is interrupted is done again later, from its beginning."""
+    last = query.lastProgress
+    before = last["timestamp"] if last else ""
+    while query.isActive and query.status["isTriggerActive"] and time.monotonic() < give_up:
+        last = query.lastProgress
+        if last and last["timestamp"] != before:
+            return
+        time.sleep(0.02)

@@ -1,0 +1,85 @@
+"""What Spark is told when a session starts."""
+
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from heliograph.errors import Problem
+from heliograph.pipeline.session.machine import Machine
+
+_LOG4J = Path(__file__).with_name("log4j2.properties")
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+# One compiler and one collector that start at once: half the processor time of a session that lives for seconds.
+_QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+_ANYWHERE = {
+    "spark.ui.showConsoleProgress": "false",
+    # Without these two, Spark starts processes (chmod, readlink) for each file of a checkpoint: 129 ms a batch, not 52.
+    "spark.sql.streaming.checkpointFileManagerClass": _CHECKPOINTS,
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    # Readers that take filters fail where this is off.
+    "spark.sql.python.filterPushdown.enabled": "true",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+}
+_MASTERS = "local, local[N], spark://HOST:PORT, k8s://URL, yarn"
+
+
+def is_local(master: str) -> bool:
+    """Whether this master means: in this process and its children."""
+    return master == "local" or master.startswith("local[")
+
+
+def settings_of_session(
+    machine: Machine, master: str | None, conf: Mapping[str, str], archive: Sequence[str], *, quick: bool
+) -> dict[str, str]:
+    """All settings of a session; `conf` has the last word, but options for Java are added to ours."""
+    _check_conf(conf)
+    master = conf.get("spark.master") or master or f"local[{machine.cores}]"
+    _check_master(master)
+    # What Java's own log says would be of archives that it goes without.
+    java = ["-Xlog:disable", f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}", *archive, *(_QUICK if quick else ())]
+    if more := conf.get(_JAVA_OPTIONS):
+        java.append(more)
+    here = _on_this_machine(machine) if is_local(master) else {}
+    return {**_ANYWHERE, **here, **conf, "spark.master": master, _JAVA_OPTIONS: " ".join(java)}
+
+
+def _on_this_machine(machine: Machine) -> dict[str, str]:
+    return {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": machine.heap,
+        "spark.ui.enabled": "false",
+        # State is kept in as many parts; with the 200 of Spark itself, a batch with state takes ten times as long.
+        "spark.sql.shuffle.partitions": str(machine.cores),
+    }
+
+
+def _check_conf(conf: Mapping[str, str]) -> None:
+    for key in conf:
+        if not key.startswith("spark."):
+            raise Problem(f'unknown setting "{key}"; settings of Spark begin with "spark."')
+
+
+def _check_master(master: str) -> None:
+    if master.startswith("spark://"):
+        _check_reachable(master)
+    elif not (is_local(master) or master == "yarn" or master.startswith("k8s://")):
+        raise Problem(f'unknown master "{master}"; expected one of: {_MASTERS}')
+
+
+def _check_reachable(master: str) -> None:
+    """Spark itself tries for a minute, and then fails with what happened to be used first."""
+    reasons = []
+    for address in master.removeprefix("spark://").split(","):
+        host, _, port = address.rpartition(":")
+        if not host or not port.isdecimal():
+            raise Problem(f'master "{master}": expected spark://HOST:PORT, found "{address}"')
+        try:
+            socket.create_connection((host, int(port)), timeout=5).close()
+        except OSError as error:
+            reasons.append(f"{address}: {error.strerror or error}")
+        else:
+            return
+    raise Problem(f"no Spark master answers at {master} ({'; '.join(reasons)})")

@@ -1,0 +1,178 @@
+"""`helio pipeline` where no Spark is needed: with pipelines that do not run, and what is said of mistakes."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.queue_server import CONFIG, QueueServer, helio
+from heliograph.log.stream_reader import StreamReader
+from plain_client import PlainClient
+from running import PATIENCE, environment, servers
+
+MORE = """
+[storage]
+directory = "data"
+[[stream]]
+name = "plant"
+filter = "plant/#"
+[[pipeline]]
+name = "clean"
+start = false
+job = "clean.py"
+source = "stream:plant"
+"""
+
+
+def born(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+
+
+def write_status(folder: Path, **told: Any) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    status = {
+        "name": folder.name,
+        "source": "stream:plant",
+        "runs": "orders",
+        "state": "running",
+        "pid": os.getpid(),
+        "born": born(os.getpid()),
+        "since": 1_800_000_000.0,
+        "updated": 1_800_000_060.0,
+        "batch": 3,
+        "rows": 70,
+        "rows_per_second": 12.5,
+        "offsets": {"plant": {"0": 2}},
+        "lag_messages": 4,
+        "lag_seconds": 90.0,
+        "restarts": 1,
+        "error": "it was bad",
+        **told,
+    }
+    new = folder / "status.json.new"
+    new.write_text(json.dumps(status))
+    new.rename(folder / "status.json")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QueueServer]:
+    """With a pipeline that was stopped after 2 of 3 messages, and one that somebody runs by hand: this process."""
+    folder = tmp_path_factory.mktemp("pipelines")
+    (folder / "clean.py").touch()
+    with servers(folder) as start:
+        write_status(folder / "data" / "pipelines" / "clean", state="stopped", lag_messages=0, lag_seconds=0.0)
+        write_status(folder / "data" / "pipelines" / "hand")
+        running = start(CONFIG + MORE)
+        with PlainClient(running.port).connected() as client:
+            for _ in range(3):
+                client.publish("plant/a")
+        give_up = time.monotonic() + PATIENCE
+        with StreamReader(folder / "data", "plant") as reader:
+            while reader.latest(0) < 3:
+                assert time.monotonic() < give_up
+        found = QueueServer(running)
+        while len(json.loads(found.done("pipeline", "list", "--json"))) < 2 or behind(found) != 1:
+            assert time.monotonic() < give_up
+            time.sleep(0.05)
+        yield found
+
+
+def behind(server: QueueServer) -> int | None:
+    lag: int | None = json.loads(server.done("pipeline", "lag", "clean", "--json"))[0]["lag_messages"]
+    return lag
+
+
+def test_list_is_a_table(server: QueueServer) -> None:
+    headings, clean, hand = server.done("pipeline", "list").splitlines()
+    assert headings.split()[:5] == ["NAME", "STATE", "PID", "RUNS", "SOURCE"]
+    assert clean.split()[:7] == ["clean", "stopped", "-", "clean.py", "stream:plant", "3", "70"]
+    assert hand.split()[:7] == ["hand", "running", str(os.getpid()), "orders", "stream:plant", "3", "70"]
+    assert hand.split()[7:] == ["12", "4", "90", "s", "1"]
+
+
+def test_status_tells_everything_of_one(server: QueueServer) -> None:
+    lines = dict(line.split("  ", 1) for line in server.done("pipeline", "status", "hand").splitlines())
+    told = {name.strip(): value.strip() for name, value in lines.items()}
+    assert (told["state"], told["configured"], told["last error"]) == ("running", "no", "it was bad")
+    assert (told["next offsets"], told["since"]) == ("plant 0: 2", "2027-01-15T08:00:00Z")
+    assert json.loads(server.done("pipeline", "status", "hand", "--json"))["offsets"] == {"plant": {"0": 2}}
+
+
+def test_lag_of_a_pipeline_that_does_not_run_grows_all_the_same(server: QueueServer) -> None:
+    (clean,) = json.loads(server.done("pipeline", "lag", "clean", "--json"))
+    assert (clean["lag_messages"], clean["state"]) == (1, "stopped")
+    assert clean["lag_seconds"] > 0
+    assert server.done("pipeline", "lag").splitlines()[0].split() == ["NAME", "STATE", "MESSAGES", "TIME", "ROWS/S"]
+
+
+def test_a_name_that_is_not_there_is_told_with_those_that_are(server: QueueServer) -> None:
+    status, _, error = server.helio("pipeline", "status", "other")
+    assert (status, error) == (1, "helio pipeline: no pipeline 'other'; there are: clean, hand\n")
+    status, _, error = server.helio("pipeline", "start", "other")
+    assert (status, error) == (1, "helio pipeline: there is no pipeline other; pipelines are: clean\n")
+
+
+def test_what_was_started_by_hand_is_stopped_by_hand(server: QueueServer) -> None:
+    status, _, error = server.helio("pipeline", "stop", "hand")
+    assert status == 1
+    assert f"who started it by hand (process {os.getpid()}) stops it" in error
+
+
+def test_stopping_what_is_stopped_changes_nothing(server: QueueServer) -> None:
+    assert server.done("pipeline", "stop", "clean") == "clean is stopped\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["flow"], "expected --source stream:NAME or --source topic:FILTER, found none"),
+        (["--source", "stream:x"], "expected a flow or a job, found neither"),
+        (["flow", "--source", "x"], "expected stream:NAME or topic:FILTER as source, found 'x'"),
+        (["flow", "--job", "j.py", "--source", "stream:x"], "expected a flow or a job, found both"),
+        (["flow", "--source", "stream:x", "--to", "latest"], "expected --from beside --to"),
+        (["--config", "x.toml"], "expected the NAME of a pipeline beside --config, found none"),
+        (["--config", "x.toml", "a", "--source", "stream:x"], "expected no other option for that, found --source"),
+        (["--config", "x.toml", "a"], "x.toml: expected a readable file"),
+    ],
+)
+def test_mistakes_in_what_to_run(words: list[str], told: str) -> None:
+    status, _, error = helio("pipeline", "run", *words)
+    assert status == 1
+    assert told in error
+
+
+def test_a_pipeline_that_is_not_in_the_file(tmp_path: Path) -> None:
+    (tmp_path / "clean.py").touch()
+    (tmp_path / "x.toml").write_text(MORE)
+    _, _, error = helio("pipeline", "run", "--config", str(tmp_path / "x.toml"), "other")
+    assert error.endswith("x.toml: no pipeline 'other'; there are: clean\n")
+
+
+def test_without_spark_it_is_said_how_to_install_it(tmp_path: Path) -> None:
+    (tmp_path / "job.py").touch()
+    program = """
+import sys
+sys.modules["pyspark"] = None  # as if it were not installed
+from heliograph.cli.main import main
+sys.exit(main(["pipeline", "run", "--job", "job.py", "--source", "stream:x"]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "the package pyspark is missing; install the extra: pip install 'heliograph[flow,spark]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_server_and_its_commands_need_no_spark() -> None:
+    program = """
+import sys, heliograph.server.process, heliograph.cli.serve, heliograph.cli.pipeline_list, heliograph.cli.pipeline_lag
+assert not [name for name in sys.modules if name.startswith(("pyspark", "pyarrow", "heliograph.pipeline"))]
+"""
+    subprocess.run([sys.executable, "-c", program], env=environment(), check=True)

@@ -1,0 +1,33 @@
+"""What a person reads when Spark throws."""
+
+from heliograph.pipeline.running.errors import sentence
+
+WORKER = """\
+[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Job aborted due to stage failure: Task 0 failed
+  File "/x/worker.py", line 7, in main
+    process()
+heliograph.errors.Problem: unknown stream "x"; streams are: a, b
+
+\tat org.apache.spark.api.python.BasePythonRunner.handle(PythonRunner.scala:1)
+Caused by: something
+"""
+
+
+def test_our_own_sentence_is_found_in_the_stack_of_a_worker() -> None:
+    assert sentence(RuntimeError(WORKER)) == 'unknown stream "x"; streams are: a, b'
+    gone = WORKER.replace("heliograph.errors.Problem", "heliograph.log.stream_span.OffsetGone")
+    assert sentence(gone) == 'unknown stream "x"; streams are: a, b'
+
+
+def test_the_last_of_several_is_the_cause() -> None:
+    assert sentence(WORKER + "heliograph.errors.Problem: the real one\n") == "the real one"
+
+
+def test_otherwise_the_line_with_sparks_error_class_counts() -> None:
+    text = "An error occurred\n[UNRESOLVED_COLUMN] no column x\n\tat org.apache"
+    assert sentence(text) == "[UNRESOLVED_COLUMN] no column x"
+
+
+def test_anything_else_is_told_with_its_kind() -> None:
+    assert sentence(ValueError("bad\nworse")) == "ValueError: bad"
+    assert sentence(ConnectionRefusedError()) == "ConnectionRefusedError"

@@ -1,0 +1,138 @@
+"""Columns that are made of many records at a time say what the messages say one by one."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heliograph.errors import Problem
+from heliograph.log import kinds
+from heliograph.log.messages import Receivers
+from heliograph.log.queue_messages import QueueMessages, encode_queue_messages
+from heliograph.log.record import frame
+from heliograph.log.stream_block import Block, block_of
+from heliograph.log.stream_span import span_at
+from heliograph.mqtt import encode_properties
+from heliograph.pipeline.source.columns import Columns
+from heliograph.pipeline.source.filters import Wanted
+from heliograph.pipeline.source.message_properties import message_properties
+from heliograph.pipeline.source.schema import arrow_schema, stream_schema
+from pipeline.source.records_of_messages import CURSOR, Run, log_of
+
+EVERYTHING = Wanted()
+PROPERTIES = [
+    b"",
+    encode_properties({"content_type": "text/plain", "correlation_data": b"\0\xff"})[1:],
+    encode_properties({"response_topic": "a/b", "user_property": [("k", "1"), ("l", "ü"), ("k", "2")]})[1:],
+]
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> Run:
+    size = draw(st.integers(0, 12))
+    payload = st.binary(min_size=size, max_size=size)
+    return Run(
+        draw(st.sampled_from(["a", "plant/ü", "plant/line/" + 30 * "x"])),
+        draw(st.lists(payload, min_size=1, max_size=5)),
+        time=draw(st.integers(0, 2**41)),
+        qos=draw(st.integers(0, 2)),
+        retain=draw(st.booleans()),
+        properties=draw(st.sampled_from(PROPERTIES)),
+        cursors=draw(st.sampled_from([(CURSOR,), (1, CURSOR), (CURSOR, 9, 7), (1,)])),
+    )
+
+
+def columns(wanted: Wanted = EVERYTHING, names: list[str] | None = None) -> Columns:
+    schema = arrow_schema(stream_schema("binary"))
+    if names is not None:
+        schema = schema.empty_table().select(names).schema
+    return Columns("plant", 3, schema, wanted)
+
+
+def one_by_one(block: Block, first: int, end: int) -> list[dict[str, Any]]:
+    """The rows that a block is, message by message."""
+    rows = []
+    for place in block:
+        for message in span_at(block, place):
+            if first <= message.offset < end:
+                known = message_properties(message.properties)
+                row = {
+                    "stream": "plant",
+                    "partition": 3,
+                    "offset": message.offset,
+                    "timestamp": message.time,
+                    "topic": message.topic,
+                    "payload": message.payload,
+                    "qos": message.qos,
+                    "retain": message.retain,
+                    "content_type": known.content_type,
+                    "correlation": known.correlation,
+                    "reply_to": known.reply_to,
+                    "properties": list(known.properties.items()) if known.properties else None,
+                    "message_id": known.message_id or f"plant/3/{message.offset}",
+                }
+                rows.append(row)
+    return rows
+
+
+def rows_of(batch: Any) -> list[dict[str, Any]]:
+    whole = batch.set_column(3, "timestamp", batch["timestamp"].cast("int64"))
+    return [{**row, "timestamp": row["timestamp"] // 1000} for row in whole.to_pylist()]
+
+
+@settings(deadline=None)  # the first call imports much
+@given(st.lists(runs(), min_size=1, max_size=12), st.integers(0, 1000), st.data())
+def test_columns_say_what_messages_say_one_by_one(some: list[Run], start: int, data: st.DataObject) -> None:
+    total = sum(len(run.payloads) for run in some if CURSOR in run.cursors)
+    if not total:
+        return
+    first = start + data.draw(st.integers(0, total - 1))
+    end = data.draw(st.integers(first + 1, start + total))
+    block = block_of(log_of(some, start), 0, CURSOR, first, end)
+    batch = columns().batch(block, first, end)
+    assert batch is not None
+    assert batch.schema == arrow_schema(stream_schema("binary"))
+    batch.validate(full=True)
+    assert rows_of(batch) == one_by_one(block, first, end)
+    assert batch["offset"].to_pylist() == list(range(first, end))
+
+
+def test_topics_that_are_not_wanted_make_no_rows() -> None:
+    block = block_of(log_of([Run("a", [b"1", b"2"]), Run("b", [b"3"]), Run("a/c", [b"4"])]), 0, CURSOR, 0, 4)
+    named = columns(Wanted(topics=frozenset({"b", "nobody"}))).batch(block, 0, 4)
+    assert named is not None
+    assert [(row["offset"], row["payload"]) for row in rows_of(named)] == [(2, b"3")]
+    prefixed = columns(Wanted(prefixes=("a",))).batch(block, 0, 4)
+    assert prefixed is not None
+    assert prefixed["offset"].to_pylist() == [0, 1, 3]
+    assert columns(Wanted(topics=frozenset({"b"}), prefixes=("a",))).batch(block, 0, 4) is None
+
+
+def test_only_the_columns_that_are_asked_for_are_made() -> None:
+    block = block_of(log_of([Run("a", [b"1", b"2"])]), 0, CURSOR, 0, 2)
+    batch = columns(names=["payload", "qos"]).batch(block, 0, 2)
+    assert batch is not None
+    assert batch.to_pydict() == {"payload": [b"1", b"2"], "qos": [1, 1]}
+
+
+def test_a_message_of_amqp_has_its_own_identifier_and_the_queue_for_answers() -> None:
+    properties = encode_properties(
+        {"user_property": [("amqp.message_id", "m-1"), ("amqp.reply_to", "queue://answers"), ("amqp.subject", "s")]}
+    )[1:]
+    block = block_of(log_of([Run("a", [b"1"], properties=properties), Run("a", [b"2"])]), 0, CURSOR, 0, 2)
+    batch = columns(names=["message_id", "reply_to", "properties"]).batch(block, 0, 2)
+    assert batch is not None
+    assert batch.to_pydict() == {
+        "message_id": ["m-1", "plant/3/1"],
+        "reply_to": ["queue://answers", None],
+        "properties": [[("amqp.subject", "s")], None],
+    }
+
+
+def test_records_of_queues_are_not_taken_for_those_of_a_stream() -> None:
+    messages = QueueMessages.of([b"message"], [4], [0])
+    body = encode_queue_messages(messages, Receivers((CURSOR,), (0,), (0,)))
+    data = b"".join(frame(kinds.MESSAGES, (body, messages.data), 0, 1, 1)[0])
+    with pytest.raises(Problem, match=r"MQTT packets \(form 1\) in a stream, found form 2"):
+        columns().batch(block_of(data, 0, CURSOR, 0, 1), 0, 1)
