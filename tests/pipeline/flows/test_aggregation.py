@@ -4,6 +4,7 @@ import shutil
 import threading
 import time
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ import pytest
 from flow_hands import Running, text_of
 from heliograph.client import Message, Topic, connect
 from heliograph.pipeline.flows import Routes, start_flow
+from heliograph.pipeline.flows.aggregation.sets import MARGIN, gathered
+from pipeline.flows.stream_rows import NOON
 from running import servers
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "flows" / "aggregation"
@@ -178,3 +181,57 @@ def test_sets_are_complete_or_their_time_is_over_as_inline_and_each_comes_once(s
         "STRAY": Counter(["<Quote><Price>1</Price></Quote>"]),
         "USELESS": Counter(),
     }
+
+
+SET = "heliograph/aggregation/A/{}/{}-0a"
+NOON_MS = round(NOON.timestamp() * 1000)
+
+
+def message(offset, kind, began=0, came=0, topic=None):
+    """A message of a set that began so many seconds after noon."""
+    return (topic or SET.format(kind, NOON_MS + 1000 * began), offset, NOON + timedelta(seconds=came))
+
+
+def frame(spark, *messages):
+    return spark.createDataFrame(list(messages), "topic string, offset bigint, timestamp timestamp")
+
+
+def sets(rows):
+    return sorted(sorted(one["offset"] for one in row["messages"]) for row in rows)
+
+
+def test_what_belongs_to_a_set_is_gathered_however_late_its_deadline_is(spark):
+    messages = frame(
+        spark,
+        message(0, "requests"),
+        message(1, "replies", came=5),
+        message(2, "requests", began=1),
+        message(3, "deadlines", came=90_000),
+        message(4, "replies", came=90_001),  # far too late: for itself, and so nothing that Spark has forgotten
+        message(5, "replies", topic="heliograph/aggregation/A/replies/9999999999999-0a"),
+        message(6, "replies", topic="heliograph/aggregation/A/else"),
+    )
+    assert sets(gathered(messages, timeout=10).collect()) == [[0, 1, 3], [2], [4], [5], [6]]
+
+
+def test_sets_are_forgotten_when_their_time_is_long_over(spark, tmp_path):
+    later = 10 + 2 * MARGIN + 1
+    for number, began in enumerate((0, later, later)):
+        frame(spark, message(number, "requests", began, came=began)).coalesce(1).write.mode("append").parquet(
+            str(tmp_path / "in")
+        )
+    source = spark.readStream.schema("topic string, offset bigint, timestamp timestamp").option("maxFilesPerTrigger", 1)
+    query = (
+        gathered(source.parquet(str(tmp_path / "in")), timeout=10)
+        .writeStream.outputMode("update")
+        .format("memory")
+        .queryName("forgotten")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    kept = [progress["stateOperators"][0]["numRowsTotal"] for progress in query.recentProgress]
+    assert kept[0] == 1
+    assert kept[-1] == 1, "the first set is gone, the two others are one"
+    assert sets(spark.table("forgotten").collect()) == [[0], [1], [1, 2]]
