@@ -139,6 +139,12 @@ def inline(flow, server, session, tmp_path):
     return emptied(session)
 
 
+def forget_last_commit(checkpoint):
+    """As if the driver had died before it knew that the last batch was done, if it was."""
+    last = max(int(file.name) for file in (checkpoint / "offsets").iterdir() if file.name.isdecimal())
+    (checkpoint / "commits" / str(last)).unlink(missing_ok=True)
+
+
 @pytest.mark.timeout(900)
 def test_sets_are_complete_or_their_time_is_over_as_inline_and_each_comes_once(spark, flow, server, session, tmp_path):
     expected = inline(flow, server, session, tmp_path)
@@ -159,16 +165,11 @@ def test_sets_are_complete_or_their_time_is_over_as_inline_and_each_comes_once(s
         suppliers.reply_to_all()
         arrived(session, 1)
         query.stop()
+        forget_last_commit(tmp_path / "checkpoint")
         query = start()  # what is not complete is in the state of the checkpoint
         arrived(session, 3)
         suppliers.reply("SOUTH", "table", "1")
         arrived(session, 4)
-        query.processAllAvailable()
-        assert query.exception() is None
-        query.stop()
-        commits = [commit for commit in (tmp_path / "checkpoint" / "commits").iterdir() if commit.name.isdecimal()]
-        max(commits, key=lambda commit: int(commit.name)).unlink()  # as if the driver had died before it knew
-        query = start()
         query.processAllAvailable()
     finally:
         query.stop()
