@@ -72,11 +72,6 @@ def test_shared_variables_live_in_one_partition(deploy):
         ("in: {type: FileInput, directory: d}\n" + OUT, "in.out -> out", "FileInput in: its messages come from files"),
         (IN + "r: {type: HttpReply}\n", "in.out -> r", "HttpReply r: nobody waits for an answer on Spark"),
         (
-            IN + "c: {type: AggregateControl, aggregate: A}\n" + OUT,
-            "in.out -> c\nc.out -> out",
-            "AggregateControl c: aggregations are not run on Spark",
-        ),
-        (
             IN + "f: {type: FileOutput, directory: d, name: n, mode: append}\n",
             "in.out -> f",
             "FileOutput f: mode: append would add records again when a task is repeated",

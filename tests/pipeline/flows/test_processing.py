@@ -79,9 +79,9 @@ class TestRows:
     def test_a_flow_is_compiled_once_in_a_process(self, job):
         made = job()
         run(made, GOOD)
-        worker = processing._worker(made)
+        worker = processing.worker_of(made)
         run(made, GOOD)
-        assert processing._worker(made) is worker
+        assert processing.worker_of(made) is worker
 
 
 class TestFailures:

@@ -14,6 +14,8 @@ class Put:
     transactional: bool
     """Part of the unit of work; otherwise it is sent whatever becomes of the rest."""
     node: str
+    delay: float = 0
+    """Seconds until the queue gives it to anybody."""
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from heliograph.client import Topic, encoded
+from heliograph.client import Queue, Topic, encoded
 from heliograph.client.problems import MessageFormat
 from heliograph.flow.engine.effects import DeadLetter, Publish, Put
 from heliograph.flow.envelope import Envelope
@@ -39,6 +39,7 @@ _SPECIAL = b"ID:AMQP_U"
 _NUMBER, _UUID = b"ID:AMQP_ULONG:", b"ID:AMQP_UUID:"
 _QUEUE, _TOPIC = "queue://", "topic://"
 _RETAIN = "x-opt-retain-message"
+_DELAY = "x-opt-delivery-delay"
 
 
 _AT_ONCE = frozenset({"body", "ccsid", "encoding", "properties"})
@@ -295,9 +296,11 @@ def payload_of(
     envelope = effect.envelope
     if type(effect) is DeadLetter:
         return _encode(envelope, effect.queue, now, _reasons(effect, now, origins.get(effect.node, "")))
-    annotations = None
+    annotations: dict[str, Any] | None = None
     if type(effect) is Publish and effect.retain:
         annotations = {_RETAIN: True}
+    elif type(effect) is Put and effect.delay:
+        annotations = {_DELAY: round(effect.delay * 1000)}
     elif type(envelope) is ServerEnvelope and envelope.payload is not None and envelope.seen is not None:
         same = (readdressing or readdressing_to(effect))(envelope.payload, envelope.seen.at)
         if same is not None:
@@ -350,6 +353,7 @@ def _encode(envelope: Envelope, place: str, now: int, annotations: Mapping[str, 
             message_id=amqp_identifier(envelope.message_id),
             user_id=envelope.user.encode() if envelope.user else None,
             reply_to=None if not reply_to else reply_to if "://" in reply_to else _QUEUE + reply_to,
+            reply_kind=Topic.jms_type if reply_to.startswith(_TOPIC) else Queue.jms_type,
             correlation_id=amqp_identifier(envelope.correlation_id),
             content_type=envelope.content_type or None,
             created=now,

@@ -14,16 +14,14 @@ from heliograph.flow.esql import syntax
 from heliograph.flow.esql.parsing import parse_program
 from heliograph.flow.nodes.programs import everything
 from heliograph.flow.runner.settings import settings_of
+from heliograph.pipeline.flows.aggregation import fan_in
+from heliograph.pipeline.flows.reaching import INPUTS, reachable
 from heliograph.pipeline.flows.routes import DEAD_LETTERS, Routes
 
-INPUTS = ("QueueInput", "TopicInput")
 OUTPUTS = ("QueueOutput", "QueueReply", "Publication", "FileOutput")
 _ONE_PARTITION = "say `spark: {single_partition: yes}` in the flow file, and all messages go through one partition"
 _REFUSED = {
     "HttpReply": "nobody waits for an answer on Spark; run the flow with `helio flow run`",
-    "AggregateControl": "aggregations are not run on Spark; run the flow with `helio flow run`",
-    "AggregateRequest": "aggregations are not run on Spark; run the flow with `helio flow run`",
-    "AggregateReply": "aggregations are not run on Spark; run the flow with `helio flow run`",
 }
 """Types of nodes that cannot run, and why."""
 _REFUSED_INPUTS = {
@@ -35,10 +33,15 @@ _REFUSED_INPUTS = {
 def check_deployable(definition: FlowDefinition, input_node: str | None, routes: Routes) -> str:
     """The input node that messages of a stream go to. `Problem` with everything that keeps the flow from running."""
     entry = _input(definition, input_node)
-    nodes = reachable(definition, entry)
-    problems = [
+    asking = reachable(definition, entry)
+    problems = [*fan_in.problems(definition, asking)]
+    entries = [entry]
+    if not problems:
+        entries += [one.entry for one in fan_in.fan_ins(definition, asking.values())]
+    nodes = {name: node for each in entries for name, node in reachable(definition, each).items()}
+    problems += [
         *_refused_nodes(nodes.values()),
-        *_order(definition, definition.nodes[entry]),
+        *(problem for each in entries for problem in _order(definition, definition.nodes[each])),
         *_shared(definition),
         *_databases(definition),
         *_files(nodes, routes),
@@ -50,22 +53,11 @@ def check_deployable(definition: FlowDefinition, input_node: str | None, routes:
     return entry
 
 
-def reachable(definition: FlowDefinition, entry: str) -> Mapping[str, NodeDefinition]:
-    """The nodes that a message can come to from an input. Labels count always: their names may be computed."""
-    ahead = [entry, *(name for name, node in definition.nodes.items() if node.type == "Label")]
-    found: dict[str, NodeDefinition] = {}
-    while ahead:
-        name = ahead.pop()
-        if name not in found:
-            found[name] = definition.nodes[name]
-            ahead += [connection.target for connection in definition.connections if connection.source == name]
-    return found
-
-
 def _input(definition: FlowDefinition, wanted: str | None) -> str:
     inputs = {name: node for name, node in definition.nodes.items() if node.type.endswith("Input")}
     fitting = [name for name, node in inputs.items() if node.type in INPUTS]
     if wanted is None:
+        fitting = [name for name in fitting if not fan_in.gets_replies(definition, name)] or fitting
         if len(fitting) == 1 or len(inputs) == 1:
             wanted = (fitting or list(inputs))[0]
         else:

@@ -9,9 +9,10 @@ database that is gone, is waited for, and then fails the task, which Spark repea
 import logging
 import pickle
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from heliograph.flow.nodes.subscriptions import SubscriptionRegistry
 from heliograph.flow.runner.settings import settings_of
 from heliograph.flow.runner.tracing import Tracing
 from heliograph.flow.runner.units import unreachable
+from heliograph.pipeline.flows.aggregation.recording import RecordingStore
 from heliograph.pipeline.flows.deploying import written_sources
 from heliograph.pipeline.flows.envelopes import envelopes_of
 from heliograph.pipeline.flows.lookups import Lookups, RememberingDatabases
@@ -47,6 +49,8 @@ PATIENCE = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 _MOST_WORKERS = 4
 _DEAD_LETTER_QUEUE = "SYSTEM.DEAD.LETTER.QUEUE"
+Attempt = Callable[[Refusals], Outcome]
+"""Tries a unit of work, and is told what could not be sent before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +78,13 @@ class FlowJob:
         pickled = pickle.dumps(definition)
         return cls(pickled, sha256(pickled).hexdigest(), entry, state, **more)
 
+    def new_worker(self, definition: FlowDefinition) -> "FlowWorker":
+        """What does the work in a process."""
+        return FlowWorker(definition, self.entry, self.state, self.lookup_cache)
+
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The effects of all batches of a task."""
-        worker = _worker(self)
+        worker = worker_of(self)
         batch_id = _batch_id() if self.shared else -1
         worker.begin(load_shared(Path(self.shared), batch_id) if batch_id >= 0 else {})
         row = 0
@@ -102,11 +110,12 @@ def _batch_id() -> int:
 _WORKERS: dict[tuple[Any, ...], "FlowWorker"] = {}
 
 
-def _worker(job: FlowJob) -> "FlowWorker":
-    key = (job.digest, job.entry, job.state, job.lookup_cache)
+def worker_of(job: FlowJob) -> "FlowWorker":
+    """The worker of this process for a job; it is made if there is none."""
+    key = (type(job), job.digest, job.entry, job.state, job.lookup_cache)
     worker = _WORKERS.get(key)
     if worker is None:
-        worker = FlowWorker(pickle.loads(job.definition), job.entry, job.state, job.lookup_cache)  # noqa: S301 - our own
+        worker = job.new_worker(pickle.loads(job.definition))  # noqa: S301 - our own
         collect_seldom()
         if len(_WORKERS) >= _MOST_WORKERS:
             _WORKERS.pop(next(iter(_WORKERS))).close()
@@ -133,11 +142,14 @@ class FlowWorker:
         seen: Any = self._databases
         if lookup_cache:
             seen = RememberingDatabases(self._databases, Lookups(lookup_cache), written_sources(definition))
-        publishes = any(node.type == "Publication" for node in definition.nodes.values())
+        types = {node.type for node in definition.nodes.values()}
+        publishes = "Publication" in types
         if publishes:
             Path(state).mkdir(parents=True, exist_ok=True)
+        self._recording = RecordingStore() if "AggregateControl" in types else None
         self._resources = Resources(
             database=seen,
+            aggregation=self._recording,
             subscriptions=SubscriptionRegistry(Path(state) / "subscriptions.db") if publishes else None,
             trace=Tracing(definition.name),
             properties={
@@ -179,7 +191,7 @@ class FlowWorker:
             again: Sequence[int] = failed
         elif failed or any(outcome.result is not Result.DONE for outcome in outcomes):
             # What failed must not be in the databases, and what did not fail must be.
-            self._databases.rollback_all()
+            self._undo()
             again = range(len(envelopes))
         else:
             self._commit()
@@ -190,21 +202,30 @@ class FlowWorker:
 
     def _alone(self, envelope: Envelope, sending: Sending | Readable) -> Prepared:
         """One message, with all attempts that it has."""
-        refusals: dict[tuple[str, str], str] = {}
-        counts = iter(self._counts)
-        count = next(counts)
-        while True:
+
+        def attempt(count: int, refusals: Refusals) -> Outcome:
             tried = replace(envelope, backout_count=count) if count else envelope
             (outcome,) = self._run([tried], refusals)
+            return self._complete(outcome, tried)
+
+        return self._settled([partial(attempt, count) for count in self._counts], sending)
+
+    def _settled(self, attempts: Sequence[Attempt], sending: Sending | Readable) -> Prepared:
+        """A unit of work by itself: the first attempt that succeeds, or what comes of the last."""
+        refusals: dict[tuple[str, str], str] = {}
+        ahead = iter(attempts)
+        attempt = next(ahead)
+        while True:
+            outcome = attempt(refusals)
             if outcome.result is Result.BACKOUT:
-                self._databases.rollback_all()
-                following = next(counts, None)
+                self._undo()
+                following = next(ahead, None)
                 if following is not None:
-                    count = following
+                    attempt = following
                     continue
-            prepared, refused = sending.prepare([self._complete(outcome, tried)])
+            prepared, refused = sending.prepare([outcome])
             if refused and not refused[0].keys() <= refusals.keys():
-                self._databases.rollback_all()
+                self._undo()
                 refusals.update(refused[0])
                 continue
             if refused:
@@ -212,32 +233,46 @@ class FlowWorker:
             if outcome.result is Result.DONE:
                 self._commit()
             else:
-                self._databases.rollback_all()
+                self._undo()
             return prepared[0]
 
     def _run(self, envelopes: Sequence[Envelope], refusals: Refusals | None = None) -> list[Outcome]:
         """Through the flow, as soon as its databases can be reached."""
+        return self._patiently(lambda: self._process(envelopes, refusals or None))
+
+    def _process(self, envelopes: Sequence[Envelope], refusals: Refusals | None) -> list[Outcome]:
+        process, resources, now = self.flow.process, self._resources, self.now or datetime.now()
+        recording = self._recording
+        if recording is None:
+            return process(self._entry, envelopes, resources, now, refusals)
+        # One by one: what was recorded belongs to the message that was just processed.
+        return [recording.announced(process(self._entry, [one], resources, now, refusals)[0]) for one in envelopes]
+
+    def _patiently(self, act: Callable[[], list[Outcome]]) -> list[Outcome]:
+        """Act as soon as databases can be reached."""
         end, pause = time.monotonic() + PATIENCE, _FIRST_PAUSE
         while True:
-            outcomes = self.flow.process(
-                self._entry, envelopes, self._resources, self.now or datetime.now(), refusals or None
-            )
+            outcomes = act()
             failed = [outcome for outcome in outcomes if outcome.result is not Result.DONE]
             why = unreachable(failed) if failed else ""
             if not why:
                 return outcomes
-            self._databases.rollback_all()
+            self._undo()
             if time.monotonic() > end:
                 raise Problem(f"flow {self.flow.definition.name} cannot reach a database: {why}")
             LOG.warning("flow %s waits for a database: %s", self.flow.definition.name, why)
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
+    def _undo(self) -> None:
+        """What was not committed has not happened."""
+        self._databases.rollback_all()
+
     def _commit(self) -> None:
         try:
             self._databases.commit_all()
         except DatabaseError as error:
-            self._databases.rollback_all()
+            self._undo()
             raise Problem(f"flow {self.flow.definition.name}: changes could not be committed: {error}") from error
 
     def _complete(self, outcome: Outcome, envelope: Envelope) -> Outcome:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import FlowDefinition
 from heliograph.flow.definition.spark import single_partition
+from heliograph.pipeline.flows.aggregation.starting import Aggregation
 from heliograph.pipeline.flows.deploying import check_deployable
 from heliograph.pipeline.flows.effect_rows import SCHEMA, SINK_DDL
 from heliograph.pipeline.flows.outlets.data_source import NAME, FlowOutputs
@@ -71,20 +72,20 @@ def start_flow(
     for_source = {name: value for name, value in source_options.items() if name.lower() not in _OF_THE_SINK}
     rows = spark.readStream.format("heliograph").schema(SOURCE_DDL).options(**for_source).load()
     plan = OutputsPlan(routes, schemas, _server(source_options))
-    writer = (
-        messages_of(rows, flow)
-        .mapInArrow(job.__call__, SINK_DDL)
-        .writeStream.format(NAME)
-        .option("checkpointLocation", checkpoint)
-        .option("plan", plan.text())
-    )
+    outputs = messages_of(rows, flow).mapInArrow(job.__call__, SINK_DDL)
+    aggregation = Aggregation.of(flow, job, source_options, plan)
+    if aggregation is None:
+        writer = outputs.writeStream.format(NAME).option("plan", plan.text())
+    else:
+        writer = aggregation.write(outputs)
+    writer = writer.option("checkpointLocation", checkpoint)
     if name:
         writer = writer.queryName(name)
     if available_now:
         writer = writer.trigger(availableNow=True)
     elif trigger:
         writer = writer.trigger(processingTime=trigger)
-    return writer.start()
+    return writer.start() if aggregation is None else aggregation.start(writer)
 
 
 def _origins(flow: FlowDefinition) -> dict[str, str]:

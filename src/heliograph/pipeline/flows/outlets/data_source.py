@@ -7,7 +7,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
-from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, WriterCommitMessage
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceArrowWriter,
+    DataSourceStreamArrowWriter,
+    WriterCommitMessage,
+)
 from pyspark.sql.types import StructType
 
 from heliograph.errors import Problem
@@ -36,12 +41,16 @@ class FlowOutputs(DataSource):
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:  # noqa: N802 - Spark's
         return OutputsWriter(OutputsPlan.of(self.options["plan"]))
 
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
+        return BatchOutputsWriter(OutputsPlan.of(self.options["plan"]))
+
 
 @dataclass(frozen=True)
 class Written(WriterCommitMessage):
     """What a task has done: messages and rows of tables are there, files wait for their names."""
 
     query: str
+    batch: int
     staged: tuple[Staged, ...]
 
 
@@ -52,23 +61,51 @@ class OutputsWriter(DataSourceStreamArrowWriter):
         self._plan = plan
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """One task. Messages are committed last: with them, the task is done."""
-        from heliograph.pipeline.sink.encoded import EncodedPublishing  # noqa: PLC0415 - for executors only
-
-        part = _part()
-        writing = _Writing(self._plan, part)
-        EncodedPublishing(part, self._plan.server).publish(writing.messages(iterator))
-        return Written(part.name, tuple(writing.staged))
+        """One task."""
+        return _write(self._plan, iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        """All tasks are done: files get their names."""
-        written = [message for message in messages if isinstance(message, Written)]
-        if written:
-            staged = [one for message in written for one in message.staged]
-            commit_files(self._plan.folders(), written[0].query, batchId, staged)
+        """All tasks are done."""
+        _commit(self._plan, messages)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         """Files that wait for a name are removed with those of the next micro-batch that is complete."""
+
+
+class BatchOutputsWriter(DataSourceArrowWriter):
+    """The same within `foreachBatch`, for queries with output mode update, which Spark's Python sinks do not know."""
+
+    def __init__(self, plan: OutputsPlan) -> None:
+        self._plan = plan
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """One task."""
+        return _write(self._plan, iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        """All tasks are done."""
+        _commit(self._plan, messages)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        """As above."""
+
+
+def _write(plan: OutputsPlan, rows: Iterator[pa.RecordBatch]) -> Written:
+    """Write what a task has. Messages are committed last: with them, the task is done."""
+    from heliograph.pipeline.sink.encoded import EncodedPublishing  # noqa: PLC0415 - for executors only
+
+    part = _part()
+    writing = _Writing(plan, part)
+    EncodedPublishing(part, plan.server).publish(writing.messages(rows))
+    return Written(part.name, part.batch, tuple(writing.staged))
+
+
+def _commit(plan: OutputsPlan, messages: list[WriterCommitMessage | None]) -> None:
+    """Files get their names."""
+    written = [message for message in messages if isinstance(message, Written)]
+    if written:
+        staged = [one for message in written for one in message.staged]
+        commit_files(plan.folders(), written[0].query, written[0].batch, staged)
 
 
 def _part() -> Part:

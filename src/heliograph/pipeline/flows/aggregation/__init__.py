@@ -1,0 +1,16 @@
+"""Aggregation on Spark: flows that ask several and collect their replies.
+
+Everything about an aggregation goes through one topic of the server, and so through one stream, in one order:
+
+1. `recording`: what a flow has asked is published as a note, in the unit of work that has the requests themselves. So
+   no reply is in the stream before the note. Requests name as the place for replies a topic of their own set
+   (`places`). A deadline is put into a queue that gives it out when the time is over.
+2. `deadlines`: the driver publishes deadlines that are due, each in a unit of work.
+3. `sets`: Spark gathers notes, replies and deadlines by set, in its own state, and forgets sets whose time is long
+   over. Sets that got something new come out, with all that they have.
+4. `collecting`: what a set has gone through is gone through again, with the flow's own nodes, in the order of the
+   stream. What comes of the messages that are new is sent; all else was sent before.
+
+So whether a set is complete or has timed out is decided by the order of the stream, and by nothing else: a batch that
+is repeated decides the same again.
+"""
