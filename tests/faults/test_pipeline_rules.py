@@ -8,7 +8,7 @@ import pytest
 from faults.durable_clients import payload_of
 from faults.history import Stream
 from faults.pipelines.outputs import Checkpoint, files_of_spark
-from faults.pipelines.rules import Row, Story, Stored, violations
+from faults.pipelines.rules import Row, Stored, Story, violations
 
 TOPIC = Stream("publisher", "load/0", 1, sent=4, acknowledged={1, 2, 3})
 

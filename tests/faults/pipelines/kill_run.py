@@ -138,7 +138,7 @@ class PipelineRun:
                 time.sleep(self._random.uniform(0, LONGEST_LIFE))
                 victim = next(chosen)
                 self._kill(victim)
-                progress(f"round {number} of {rounds}: {victim}: {self.figures(number)}")
+                progress(f"round {number} of {rounds}: the {victim}, after {self._batches} batches; seed {self.seed}")
             self._finish()
         return self.figures(rounds)
 
@@ -146,7 +146,7 @@ class PipelineRun:
         return violations(self.story)
 
     def figures(self, rounds: int) -> Figures:
-        """The numbers so far; the last three are known at the end."""
+        """The numbers so far; the last three are not known before the end."""
         story = self.story
         acknowledged = sum(len(stream.acknowledged) for stream in self.history.streams)
         counts = len(story.stored), len(story.rows), len(story.queue or ())
