@@ -23,7 +23,7 @@ from paho_client import V5
 
 PATIENCE = 300.0
 """Seconds for one more micro-batch, with a start of Java in them and much else to do for the machine."""
-LONGEST_LIFE = 1.5
+LONGEST_LIFE = 3.0
 """Something is killed within so many seconds of a micro-batch that was completed."""
 LONGEST_AWAY = 1.0
 """Seconds that the server is away, so that others come in vain."""
@@ -33,6 +33,9 @@ LONGEST_DRIVER_START = 8.0
 TOPICS = 8
 LEAD = 500
 """Messages that the publisher is ahead of the pipeline: it always has work, and never too much of it."""
+BURST = 100
+"""Messages besides, just before the server is killed, so that it has some in hand."""
+LONGEST_BURST = 0.1
 MOST_EXITS = 5
 """Ends of the driver's own, one after the other, that are too many."""
 
@@ -87,12 +90,17 @@ class PacedPublisher(PublishingClient):
     def __init__(self, port: int, history: History, news: News, streams: list[Stream], done: Checkpoint) -> None:
         super().__init__("publisher", V5, port, history, news, streams)
         self._done = done
-        self._look, self._allowed = 0.0, 0
+        self._look, self._allowed, self._besides = 0.0, 0, 0
+
+    def burst(self) -> None:
+        """Send some more, however far ahead it is."""
+        self._besides += BURST
+        self._look = 0.0
 
     def work(self) -> None:
         if time.monotonic() > self._look:
             self._look = time.monotonic() + 10 * MOMENT
-            self._allowed = sum(self._done.done().values()) + LEAD
+            self._allowed = sum(self._done.done().values()) + LEAD + self._besides
         if sum(stream.sent for stream in self._streams) < self._allowed:
             super().work()
 
@@ -195,6 +203,8 @@ class PipelineRun:
             self.kills[Victim.DRIVER] += 1
 
     def _kill_server(self) -> None:
+        self._publisher.burst()
+        time.sleep(self._random.uniform(0, LONGEST_BURST))
         self._server.kill()
         if self._random.random() < STARTS_KILLED:
             self._server.begin_to_start()
