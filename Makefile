@@ -47,7 +47,7 @@ node-red: $(READY_DEV) ## install Node-RED, which flows can be compared with (ma
 soak: $(READY_DEV) ## run the server under steady durable load; fails if memory or disk grow (SOAK_MINUTES=30)
 	$(BIN)/python -m heliograph.lab.soak --minutes $(SOAK_MINUTES)
 
-faults: $(READY_DEV) ## kill the server hundreds of times under load; nothing may be lost (ROUNDS=300, FAULTS="--load queues")
+faults: $(READY_DEV) ## kill the server hundreds of times under load; nothing may be lost (ROUNDS=300, FAULTS="--load queues"; --load pipelines kills Spark too)
 	PYTHONPATH=tests $(BIN)/python -m faults --rounds $(ROUNDS) $(FAULTS)
 
 clean: ## remove everything that the other targets made

@@ -1,4 +1,7 @@
-"""`make faults`: kill the server hundreds of times under load, and check the whole history at the end."""
+"""`make faults`: kill the server hundreds of times under load, and check the whole history at the end.
+
+With pipelines, Spark's processes are killed too; a round takes seconds, and the load has to be named.
+"""
 
 import argparse
 import sys
@@ -9,9 +12,19 @@ from typing import Protocol
 
 from faults.brokers import Heliograph, Mosquitto
 from faults.kill_run import Ending, KillRun, seed_from_environment
+from faults.pipelines.kill_run import PipelineRun
+from faults.pipelines.subjects import PIPELINES
 from faults.queues.kill_run import QueueRun
 from faults.rules import Violation
 
+LOADS = {
+    "topics": ("topics",),
+    "queues": ("queues",),
+    "both": ("topics", "queues"),
+    **{name: (name,) for name in PIPELINES},
+    "pipelines": tuple(PIPELINES),
+}
+"""What `--load` names, and the loads that it means, one after the other."""
 WORST = 30
 """Broken rules that are printed; more of them say nothing new."""
 
@@ -26,7 +39,7 @@ class Run(Protocol):
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="faults", description=__doc__)
-    parser.add_argument("--load", choices=("topics", "queues", "both"), default="both", help="over MQTT, AMQP or each")
+    parser.add_argument("--load", choices=LOADS, default="both", help="over MQTT, AMQP or each; or on Spark")
     parser.add_argument("--rounds", type=int, default=300)
     parser.add_argument("--seed", type=int, default=seed_from_environment())
     parser.add_argument("--broker", choices=("heliograph", "mosquitto"), default="heliograph", help="of load on topics")
@@ -34,8 +47,9 @@ def main() -> int:
     parser.add_argument("--ending", type=Ending, choices=list(Ending), default=Ending.KILL, help="of each round")
     parser.add_argument("--mosquitto-sub", action="store_true", help="with a mosquitto_sub among the subscribers")
     options = parser.parse_args()
-    loads = ("topics", "queues") if options.load == "both" else (options.load,)
-    return max([_try(load, options) for load in loads])
+    if options.ending is not Ending.KILL and PIPELINES.keys() & LOADS[options.load]:
+        parser.error(f"--ending is for topics and queues, found it with --load {options.load}")
+    return max([_try(load, options) for load in LOADS[options.load]])
 
 
 def _try(load: str, options: argparse.Namespace) -> int:
@@ -53,6 +67,8 @@ def _try(load: str, options: argparse.Namespace) -> int:
 
 
 def _run(load: str, folder: Path, options: argparse.Namespace) -> Run:
+    if load in PIPELINES:
+        return PipelineRun(folder, options.seed, PIPELINES[load])
     if load == "queues":
         return QueueRun(folder, options.seed, options.durability)
     broker = Mosquitto(folder) if options.broker == "mosquitto" else Heliograph(folder, options.durability)

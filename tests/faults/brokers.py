@@ -38,7 +38,7 @@ class Heliograph:
 [[listener]]
 port = {port}
 [http]
-port = 0
+port = {http_port}
 [storage]
 directory = "data"
 durability = "{durability}"
@@ -47,11 +47,13 @@ max_messages = 1000000
 connects_per_second = 100000
 """
 
-    def __init__(self, folder: Path, durability: str = "disk", more: str = "") -> None:
-        """`more` is configuration that a run needs besides."""
+    def __init__(self, folder: Path, durability: str = "disk", more: str = "", http_port: int = 0) -> None:
+        """`more` is configuration that a run needs besides; pages have another port each time unless one is named."""
         self.port = free_port()
         self._config = folder / "heliograph.toml"
-        write_config(self._config, self.CONFIG.format(port=self.port, durability=durability) + more)
+        write_config(
+            self._config, self.CONFIG.format(port=self.port, http_port=http_port, durability=durability) + more
+        )
         self._server: RunningServer | None = None
 
     def start(self) -> None:

@@ -209,3 +209,29 @@ def test_a_user_is_let_in_by_the_right_password_only(serve: Serve, tmp_path: Pat
     right = SinkOptions(server=server.url("amqp"), user="spark", password="right", queue="q")
     assert publish(right, rows(1), "secret") == 1
     drop_channel(right)
+
+
+def test_a_task_waits_for_a_server_whose_pages_say_where_it_listens(serve: Serve) -> None:
+    """Nobody answers for a while: neither AMQP nor the pages."""
+    storage = '[storage]\ndirectory = "data"\n'
+    first = serve(CONFIG + storage)
+    config = CONFIG.replace('"amqp"\nport = 0', f'"amqp"\nport = {first.port_of("amqp")}')
+    config = config.replace("[http]\nport = 0", f"[http]\nport = {first.port_of('http')}")
+    address = first.url("amqp")
+    options = SinkOptions(server=first.url("http"), queue="q")
+    with Desk(address) as desk:
+        desk.queue("q")
+    later = threading.Timer(1.0, lambda: serve(config + storage))
+
+    def batches() -> Batches:
+        for number, batch in enumerate(rows(3000)):
+            if number == 2:
+                first.kill()
+                later.start()
+            yield batch
+
+    publish(options, batches(), "waits")
+    later.join()
+    drop_channel(options)
+    with Desk(address) as desk:
+        assert desk.bodies("q") == numbers(3000)

@@ -184,6 +184,21 @@ def test_a_stream_that_begins_anew_is_told(spark: SparkSession, serve: Serve, tm
         start(other.read_stream(spark), availableNow=True).awaitTermination(60)
 
 
+def test_a_stream_that_begins_anew_is_read_from_its_beginning_if_messages_may_be_lost(
+    spark: SparkSession, serve: Serve, tmp_path: Path, start: Start, written: Callable[[], list[int]]
+) -> None:
+    plant = Plant(serve(CONFIG), tmp_path / "data")
+    plant.publish_numbers(0, 100)
+    start(plant.read_stream(spark), availableNow=True).awaitTermination(60)
+    other = Plant(serve(CONFIG.replace('"data"', '"other"')), tmp_path / "other")
+    other.publish_numbers(100, 110)
+    query = start(other.read_stream(spark, failOnDataLoss="false"))
+    query.processAllAvailable()
+    other.publish_numbers(110, 120)
+    query.processAllAvailable()
+    assert written() == list(range(120))
+
+
 def test_an_unknown_stream_is_told_with_those_there_are(spark: SparkSession, plant: Plant, start: Start) -> None:
     with pytest.raises(StreamingQueryException, match='unknown stream "plnt"; streams are: plant'):
         start(plant.read_stream(spark, stream="plnt")).processAllAvailable()

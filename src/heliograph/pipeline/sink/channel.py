@@ -4,10 +4,11 @@ import json
 import urllib.error
 import urllib.request
 from contextlib import suppress
+from http.client import HTTPException
 from urllib.parse import urlsplit
 
 from heliograph.client import Connection, Producer, Session, connect
-from heliograph.client.problems import MessagingProblem
+from heliograph.client.problems import ConnectionLost, MessagingProblem
 from heliograph.errors import Problem
 from heliograph.pipeline.sink.options import SinkOptions
 
@@ -85,5 +86,9 @@ def _listeners(server: str) -> list[dict[str, object]]:
         with urllib.request.urlopen(page, timeout=_TIMEOUT) as answer:  # noqa: S310 - the scheme was checked
             listeners: list[dict[str, object]] = json.load(answer)
             return listeners
-    except (OSError, ValueError, urllib.error.URLError) as error:
+    except urllib.error.HTTPError as error:
         raise Problem(f"cannot ask the server where it listens ({page}): {error}") from None
+    except (OSError, HTTPException) as error:  # the server is away, as if its AMQP listener had not answered
+        raise ConnectionLost(f"cannot ask the server where it listens ({page}): {error}") from None
+    except ValueError as error:
+        raise Problem(f"{page}: expected the listeners of a server, found something else: {error}") from None
