@@ -17,7 +17,7 @@ from heliograph.lab import wire
 from heliograph.lab.bytestream import Address
 from heliograph.lab.flows.folders import write_folder
 from heliograph.lab.link import Link
-from heliograph.lab.spark.rows import Effort, Row
+from heliograph.lab.spark.rows import Effort, Row, Run, run_of
 from heliograph.lab.spark.site import SparkSite
 
 RATE = 1000
@@ -149,13 +149,13 @@ def measure(site: SparkSite, effort: Effort) -> Iterator[Row]:
         publishing.attach(selector, devices.read)
         site.worker.ask("start", order)
         try:
-            since = _publish(selector, devices, alarm, effort)
+            since, run = _publish(site, selector, devices, alarm, effort)
         finally:
             batches = site.worker.ask("stop")["batches"]
     _check(devices, alarm)
     figures = percentiles([seconds for due, seconds in alarm.took.values() if due >= since])
     name = f"publish -> filter -> alert at {RATE}/s"
-    yield Row(name, len(reading(0, 0.0)), figures=figures, steps=steps_of(batches), most={MEDIAN: MOST_MEDIAN})
+    yield Row(name, len(reading(0, 0.0)), run, figures=figures, steps=steps_of(batches), most={MEDIAN: MOST_MEDIAN})
 
 
 @contextmanager
@@ -171,18 +171,27 @@ def _links(address: Address) -> Iterator[tuple[BaseSelector, Link, Link]]:
                 link.close()
 
 
-def _publish(selector: BaseSelector, devices: Devices, alarm: Alarm, effort: Effort) -> float:
-    """Publish until enough has been measured and all alerts are here; from when on it was measured."""
+def _publish(
+    site: SparkSite, selector: BaseSelector, devices: Devices, alarm: Alarm, effort: Effort
+) -> tuple[float, Run]:
+    """Publish until enough has been measured and all alerts are here; from when on it was measured, and the cost."""
     devices.begin(time.perf_counter() - DEVICES / RATE)
     devices.send(time.perf_counter())
     _await(selector, alarm, devices.sent)  # the first batch of a query takes seconds: few messages shall wait for it
     devices.begin(time.perf_counter())
-    since = time.perf_counter() + effort.warm_seconds
-    while (now := time.perf_counter()) < since + effort.alert_seconds:
+    _publish_until(time.perf_counter() + effort.warm_seconds, selector, devices)
+    since, before, sent = time.perf_counter(), site.counters(), devices.sent
+    _publish_until(since + effort.alert_seconds, selector, devices)
+    spent = site.counters().since(before)
+    run = run_of(devices.sent - sent, spent.seconds, spent)
+    _await(selector, alarm, devices.sent)
+    return since, run
+
+
+def _publish_until(end: float, selector: BaseSelector, devices: Devices) -> None:
+    while (now := time.perf_counter()) < end:
         devices.send(now)
         _turn(selector, TICK)
-    _await(selector, alarm, devices.sent)
-    return since
 
 
 def _await(selector: BaseSelector, alarm: Alarm, messages: int) -> None:

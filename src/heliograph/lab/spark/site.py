@@ -28,7 +28,24 @@ class Spent:
     spark: float
     server: float
     others: float
-    """Cores that somebody else's work took meanwhile, the load generator's included where there is one."""
+    """Cores that somebody else's work took meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """CPU seconds that have been used at one moment."""
+
+    at: float
+    spark: float
+    server: float
+    machine: float
+    """Of everything on this machine, but for the load generator."""
+
+    def since(self, before: "Counters") -> Spent:
+        """What was used from then to now."""
+        seconds, spark, server = self.at - before.at, self.spark - before.spark, self.server - before.server
+        others = max(0.0, self.machine - before.machine - spark - server) / seconds
+        return Spent(seconds, spark, server, others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +64,15 @@ class SparkSite:
 
     def ask(self, do: str, order: Mapping[str, object]) -> tuple[dict[str, Any], Spent]:
         """Have a job done, and see what it takes."""
-        before = self._counters()
+        before = self.counters()
         answer = self.worker.ask(do, order)
-        after = self._counters()
-        seconds, spark, server, machine = (now - then for now, then in zip(after, before, strict=True))
-        return answer, Spent(seconds, spark, server, max(0.0, machine - spark - server) / seconds)
+        return answer, self.counters().since(before)
 
-    def _counters(self) -> tuple[float, float, float, float]:
+    def counters(self) -> "Counters":
+        """What everybody has used so far."""
         now = before_start()
         spark, server = _cpu_seconds(self.worker.pid), _cpu_seconds(self.server_pid)
-        return now.wall, spark, server, now.machine_cpu - now.generator_cpu
+        return Counters(now.wall, spark, server, now.machine_cpu - now.generator_cpu)
 
     def stream(self, name: str, access: str) -> dict[str, object]:
         """A stream as a place to read from, over HTTP or straight from the files."""
