@@ -7,6 +7,16 @@ import pytest
 
 from certificates import Authority
 from running import Serve, servers
+from scheduling import SparkApart, spark_first
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    spark_first(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> SparkApart:
+    return SparkApart(config, log)
 
 
 @pytest.fixture

@@ -166,11 +166,12 @@ class StreamReader(StreamSource):
 def _stretches(entries: list[Entry]) -> Iterator[tuple[int, int, int]]:
     """Parts of the log to go through, in order: where they start and end, and the offset behind the last message.
 
-    Chunks that lie close to each other are one: they are read at once.
+    Chunks that lie close to each other, as those of several busy partitions do, are one: they are read at once.
     """
     _, next_, start, end, _ = entries[0]
     for entry in entries[1:]:
-        if not start <= entry.start <= end + _GAP:
+        gap = max(_GAP, entry.end - entry.start)
+        if not start <= entry.start <= end + gap:
             yield start, end, next_
             start = end = entry.start
         next_, end = entry.next, max(end, entry.end)

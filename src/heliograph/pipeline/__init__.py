@@ -21,7 +21,9 @@ def register(spark: "SparkSession") -> None:
     from heliograph.pipeline.session.settings import is_local
     from heliograph.pipeline.session.shipping import ship_packages
 
-    if not is_local(spark.conf.get("spark.master") or "local"):
+    if not is_local(str(spark.sparkContext.master)):
         ship_packages(spark)
     for source in SOURCES:
         spark.dataSource.register(source)
+    # Spark refuses to read from a source that takes filters, unless it is told so.
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")

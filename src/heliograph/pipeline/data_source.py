@@ -1,4 +1,4 @@
-"""What `format("heliograph")` means to Spark: reading is in `pipeline.source`, writing in `pipeline.sink`.
+"""What `format("heliograph")` means to Spark (reading is in `pipeline.source`, writing in `pipeline.sink`), and "mqtt".
 
 Each side is imported when it is asked for, because Spark makes this object anew in several processes, most of which
 need one side only.
@@ -13,7 +13,9 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-__all__ = ["SOURCES", "HeliographDataSource"]
+from heliograph.errors import Problem
+
+__all__ = ["SOURCES", "HeliographDataSource", "MqttDataSource"]
 
 
 class HeliographDataSource(DataSource):
@@ -49,4 +51,25 @@ class HeliographDataSource(DataSource):
         return writing.stream_writer(schema, overwrite, self.options)
 
 
-SOURCES: tuple[type[DataSource], ...] = (HeliographDataSource,)
+class MqttDataSource(DataSource):
+    """Messages of any MQTT broker as rows, by way of a durable spool."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "mqtt"
+
+    def schema(self) -> StructType:
+        from heliograph.pipeline.spool import reading
+
+        return reading.spool_schema(self.options)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        raise Problem('a broker can be followed, but not looked through; expected spark.readStream.format("mqtt")')
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        from heliograph.pipeline.spool import reading
+
+        return reading.spool_reader(schema, self.options)
+
+
+SOURCES: tuple[type[DataSource], ...] = (HeliographDataSource, MqttDataSource)

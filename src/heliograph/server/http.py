@@ -29,6 +29,7 @@ IDLE_TIMEOUT = 10.0
 MAX_REQUEST_HEAD = 16 * 1024
 MAX_REQUEST_BODY = 64 * 1024
 READ_SIZE = 16 * 1024
+WRITE_SIZE = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +128,7 @@ class HttpServer:
                 answer = refusal(HTTPStatus(error.error_status_hint), str(error), ("Connection", "close"))
                 wants_body = True
             async with asyncio.timeout(self._timeout):
-                writer.write(_encode(http, answer, wants_body))
-                await writer.drain()
+                await _write(writer, _encode(http, answer, wants_body))
             if http.our_state is not h11.DONE or http.their_state is not h11.DONE:
                 return
             http.start_next_cycle()
@@ -196,7 +196,16 @@ async def _next_request(http: h11.Connection, reader: asyncio.StreamReader) -> t
             return None, b""
 
 
-def _encode(http: h11.Connection, answer: Answer, wants_body: bool) -> bytes:
+async def _write(writer: asyncio.StreamWriter, pieces: list[bytes]) -> None:
+    """Write bit by bit: what a transport cannot send at once it copies, and meanwhile nobody else has a turn."""
+    for piece in pieces:
+        whole = memoryview(piece)
+        for at in range(0, len(whole), WRITE_SIZE):
+            writer.write(whole[at : at + WRITE_SIZE])
+            await writer.drain()
+
+
+def _encode(http: h11.Connection, answer: Answer, wants_body: bool) -> list[bytes]:
     response = h11.Response(
         status_code=answer.status,
         reason=answer.status.phrase.encode(),
@@ -212,4 +221,4 @@ def _encode(http: h11.Connection, answer: Answer, wants_body: bool) -> bytes:
     events: list[h11.Event] = [response, h11.EndOfMessage()]
     if wants_body:
         events.insert(1, h11.Data(data=answer.body))
-    return b"".join(http.send(event) or b"" for event in events)
+    return [piece for event in events for piece in http.send_with_data_passthrough(event) or ()]

@@ -121,11 +121,12 @@ def _records(reader: StreamReader, partition: int, offset: int, query: Query) ->
     size = MOST_BYTES if query.bytes is None else min(query.bytes, MOST_BYTES)
     end = None if query.limit is None else offset + query.limit
     pieces: list[bytes] = []
-    next_, left = offset, size
+    next_, found, seen = offset, 0, 0
     for block in reader.blocks(partition, offset, end, size):
-        pieces += block.records()
-        next_, left = block.next, left - block.used
-        if left <= 0:
+        records = block.records()
+        pieces += records
+        next_, found, seen = block.next, found + sum(map(len, records)), seen + block.used
+        if found >= size or seen >= 2 * size:  # between them may be much of others, and all of it takes time
             break
     headers = (
         ("Heliograph-Offset", str(offset)),

@@ -1,5 +1,6 @@
 """Which Java Spark runs on."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,18 @@ def test_a_java_that_does_not_fit_is_named(tmp_path: Path, monkeypatch: pytest.M
     old = java_home(tmp_path / "old", "11.0.2")
     with pytest.raises(Problem, match=f"found only Java 11 \\(JAVA_HOME: {old}\\)"):
         find_java({"JAVA_HOME": str(old), "PATH": str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    ("version", "left"),
+    [("17.0.15", "-cp jars/* --add-opens=java.base/sun.security.action=ALL-UNNAMED"), ("25.0.2", "-cp jars/*")],
+)
+def test_java_is_started_without_what_it_does_not_understand(tmp_path: Path, version: str, left: str) -> None:
+    home = java_home(tmp_path / "java", version)
+    (home / "bin" / "java").write_text('#!/bin/sh\necho "$@"\n')
+    variables = find_java({"JAVA_HOME": str(home), "PATH": ""}).environment
+    launcher = Path(variables["JAVA_HOME"]) / "bin" / "java"
+    arguments = ["-cp", "jars/*", "--add-modules=jdk.incubator.vector"]
+    arguments.append("--add-opens=java.base/sun.security.action=ALL-UNNAMED")
+    started = subprocess.run([launcher, *arguments], env=variables, capture_output=True, text=True, check=True)
+    assert started.stdout.strip() == left

@@ -4,10 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from heliograph.pipeline.session.java import find_java
 from heliograph.pipeline.session.machine import this_machine
+
+# Each of these may start a session of its own, which takes long on a busy machine.
+pytestmark = pytest.mark.timeout(240)
 
 ROWS_THROUGH_PYTHON = """
 import os
@@ -24,7 +28,7 @@ def run(environment: dict[str, str], java_options: str) -> subprocess.CompletedP
     """A program that sends rows through Python's workers and says which Java it ran on."""
     program = [sys.executable, "-c", ROWS_THROUGH_PYTHON % java_options]
     here = {"PYTHONPATH": str(Path(__file__).parents[3] / "src"), **environment}
-    return subprocess.run(program, env=here, capture_output=True, text=True, check=False, timeout=110)
+    return subprocess.run(program, env=here, capture_output=True, text=True, check=False, timeout=200)
 
 
 def test_rows_go_through_python_workers(spark: SparkSession) -> None:

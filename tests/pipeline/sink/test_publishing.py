@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -12,6 +13,7 @@ from heliograph.pipeline.sink.options import SinkOptions
 from heliograph.pipeline.sink.part import Part
 from heliograph.pipeline.sink.publishing import Publishing
 from heliograph.pipeline.sink.units import MOST_MESSAGES
+from heliograph.server.passwords import PasswordFile
 from pipeline.sink.desk import CONFIG, Desk
 from running import RunningServer, Serve
 
@@ -193,3 +195,17 @@ def test_a_task_outlives_a_server_that_is_killed(serve: Serve) -> None:
     drop_channel(options)
     with Desk(address) as desk:
         assert desk.bodies("q") == numbers(15_000)
+
+
+def test_a_user_is_let_in_by_the_right_password_only(serve: Serve, tmp_path: Path) -> None:
+    users = PasswordFile(tmp_path / "users")
+    users.set_password("spark", b"right")
+    users.save()
+    access = '[access]\npassword_file = "users"\n[[queue]]\nname = "q"\n'
+    server = serve(CONFIG.replace('protocol = "amqp"', 'protocol = "amqp"\nanonymous = false') + access)
+    wrong = SinkOptions(server=server.url("amqp"), user="spark", password="wrong", queue="q")
+    with pytest.raises(Problem, match="wrong user name or password"):
+        publish(wrong, rows(1), "secret")
+    right = SinkOptions(server=server.url("amqp"), user="spark", password="right", queue="q")
+    assert publish(right, rows(1), "secret") == 1
+    drop_channel(right)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -18,6 +19,7 @@ from heliograph.mqtt import encode_properties
 from heliograph.pipeline.source.columns import Columns
 from heliograph.pipeline.source.filters import Wanted
 from heliograph.pipeline.source.message_properties import message_properties
+from heliograph.pipeline.source.numbered_text import numbered
 from heliograph.pipeline.source.schema import arrow_schema, stream_schema
 from pipeline.source.records_of_messages import CURSOR, Run, log_of
 
@@ -91,7 +93,7 @@ def test_columns_say_what_messages_say_one_by_one(some: list[Run], start: int, d
     first = start + data.draw(st.integers(0, total - 1))
     end = data.draw(st.integers(first + 1, start + total))
     block = block_of(log_of(some, start), 0, CURSOR, first, end)
-    batch = columns().batch(block, first, end)
+    batch = columns().batch([block], first, end)
     assert batch is not None
     assert batch.schema == arrow_schema(stream_schema("binary"))
     batch.validate(full=True)
@@ -99,20 +101,46 @@ def test_columns_say_what_messages_say_one_by_one(some: list[Run], start: int, d
     assert batch["offset"].to_pylist() == list(range(first, end))
 
 
+@settings(deadline=None)
+@given(st.lists(st.lists(runs(), min_size=1, max_size=3), min_size=1, max_size=4))
+def test_several_blocks_are_the_same_as_one(several: list[list[Run]]) -> None:
+    runs_of_all = [run for some in several for run in some]
+    total = sum(len(run.payloads) for run in runs_of_all if CURSOR in run.cursors)
+    if not total:
+        return
+    blocks, offset = [], 0
+    for some in several:
+        data = log_of(some, offset)
+        found = block_of(data, 0, CURSOR, offset, total) if offset < total else Block(b"")
+        if len(found):
+            blocks.append(found)
+            offset = found.next
+    together = columns().batch([block_of(log_of(runs_of_all), 0, CURSOR, 0, total)], 0, total)
+    assert columns().batch(blocks, 0, total) == together
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 10**18 - 1), unique=True))
+def test_texts_are_numbered(numbers: list[int]) -> None:
+    found = numbered("plant/3/", np.array(sorted(numbers), np.int64))
+    found.validate(full=True)
+    assert found.to_pylist() == [f"plant/3/{number}" for number in sorted(numbers)]
+
+
 def test_topics_that_are_not_wanted_make_no_rows() -> None:
     block = block_of(log_of([Run("a", [b"1", b"2"]), Run("b", [b"3"]), Run("a/c", [b"4"])]), 0, CURSOR, 0, 4)
-    named = columns(Wanted(topics=frozenset({"b", "nobody"}))).batch(block, 0, 4)
+    named = columns(Wanted(topics=frozenset({"b", "nobody"}))).batch([block], 0, 4)
     assert named is not None
     assert [(row["offset"], row["payload"]) for row in rows_of(named)] == [(2, b"3")]
-    prefixed = columns(Wanted(prefixes=("a",))).batch(block, 0, 4)
+    prefixed = columns(Wanted(prefixes=("a",))).batch([block], 0, 4)
     assert prefixed is not None
     assert prefixed["offset"].to_pylist() == [0, 1, 3]
-    assert columns(Wanted(topics=frozenset({"b"}), prefixes=("a",))).batch(block, 0, 4) is None
+    assert columns(Wanted(topics=frozenset({"b"}), prefixes=("a",))).batch([block], 0, 4) is None
 
 
 def test_only_the_columns_that_are_asked_for_are_made() -> None:
     block = block_of(log_of([Run("a", [b"1", b"2"])]), 0, CURSOR, 0, 2)
-    batch = columns(names=["payload", "qos"]).batch(block, 0, 2)
+    batch = columns(names=["payload", "qos"]).batch([block], 0, 2)
     assert batch is not None
     assert batch.to_pydict() == {"payload": [b"1", b"2"], "qos": [1, 1]}
 
@@ -122,7 +150,7 @@ def test_a_message_of_amqp_has_its_own_identifier_and_the_queue_for_answers() ->
         {"user_property": [("amqp.message_id", "m-1"), ("amqp.reply_to", "queue://answers"), ("amqp.subject", "s")]}
     )[1:]
     block = block_of(log_of([Run("a", [b"1"], properties=properties), Run("a", [b"2"])]), 0, CURSOR, 0, 2)
-    batch = columns(names=["message_id", "reply_to", "properties"]).batch(block, 0, 2)
+    batch = columns(names=["message_id", "reply_to", "properties"]).batch([block], 0, 2)
     assert batch is not None
     assert batch.to_pydict() == {
         "message_id": ["m-1", "plant/3/1"],
@@ -136,12 +164,12 @@ def test_records_of_queues_are_not_taken_for_those_of_a_stream() -> None:
     body = encode_queue_messages(messages, Receivers((CURSOR,), (0,), (0,)))
     data = b"".join(frame(kinds.MESSAGES, (body, messages.data), 0, 1, 1)[0])
     with pytest.raises(Problem, match=r"MQTT packets \(form 1\) in a stream, found form 2"):
-        columns().batch(block_of(data, 0, CURSOR, 0, 1), 0, 1)
+        columns().batch([block_of(data, 0, CURSOR, 0, 1)], 0, 1)
 
 
 def test_whether_a_payload_is_text_is_a_column_for_those_who_ask() -> None:
     text = encode_properties({"payload_format_indicator": 1})[1:]
     block = block_of(log_of([Run("a", [b"1"], properties=text), Run("a", [b"2"])]), 0, CURSOR, 0, 2)
-    batch = Columns("plant", 3, pa.schema([("text", pa.bool_())]), EVERYTHING).batch(block, 0, 2)
+    batch = Columns("plant", 3, pa.schema([("text", pa.bool_())]), EVERYTHING).batch([block], 0, 2)
     assert batch is not None
     assert batch.to_pydict() == {"text": [True, None]}

@@ -49,7 +49,7 @@ def make_archive(archive: Path, report: Callable[[str], None]) -> None:
     if archive.exists():
         report(f"class archive: {archive} is up to date")
         return
-    report(f"class archive: making {archive}, once; this takes half a minute")
+    report(f"class archive: making {archive}, once; this takes about a minute")
     archive.parent.mkdir(parents=True, exist_ok=True)
     unfinished = archive.with_name(f"unfinished-{os.getpid()}-{archive.name}")
     try:

@@ -12,8 +12,12 @@ from heliograph.errors import Problem
 
 # What Spark 4.3 is made for: its launcher passes options that older versions refuse, and newer ones were never tried.
 OLDEST, NEWEST = 17, 25
-# Stands in for the `bin/java` of a run time and leaves out what not every run time understands.
+# Stands in for the `bin/java` of a run time, and leaves out arguments of Spark that not every run time understands.
 _LAUNCHER = Path(__file__).with_name("launcher")
+# Fatal where the module is missing, as in small run times, and a warning elsewhere. Spark has it for MLlib.
+_OMITTED = "--add-modules=jdk.incubator.vector"
+# This package is gone in Java 25, which warns about its name; before, it is there, and Spark may want it.
+_OMITTED_FROM_25 = "--add-opens=java.base/sun.security.action=ALL-UNNAMED"
 _VERSION = re.compile(r'^JAVA_VERSION="(?:1\.)?(\d+)', re.MULTILINE)
 
 
@@ -34,7 +38,12 @@ class Java:
     @property
     def environment(self) -> dict[str, str]:
         """What makes Spark's scripts start it."""
-        return {"JAVA_HOME": str(_LAUNCHER), "HELIOGRAPH_JAVA_HOME": str(self.home)}
+        omitted = [_OMITTED, _OMITTED_FROM_25] if self.version >= 25 else [_OMITTED]
+        return {
+            "JAVA_HOME": str(_LAUNCHER),
+            "HELIOGRAPH_JAVA_HOME": str(self.home),
+            "HELIOGRAPH_JAVA_OMITS": f" {' '.join(omitted)} ",
+        }
 
     def __str__(self) -> str:
         return f"Java {self.version} ({self.named_by}: {self.home})"

@@ -73,7 +73,9 @@ def _run(writer: DataStreamWriter, directory: Path) -> None:
 def main() -> None:
     """Practise, and wait until Java has written the archive."""
     archive = Path(sys.argv[1])
-    spark = build_session("practice", conf={"spark.driver.extraJavaOptions": " ".join(options_to_make(archive))})
+    options = {"spark.driver.extraJavaOptions": " ".join(options_to_make(archive))}
+    # An AOT cache also keeps what the better compiler learned; for the others that would be time lost.
+    spark = build_session("practice", conf=options, quick=archive.suffix != ".aot")
     with tempfile.TemporaryDirectory() as directory:
         practise(spark, Path(directory))
     gateway = spark.sparkContext._gateway

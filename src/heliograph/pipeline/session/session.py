@@ -17,6 +17,8 @@ from heliograph.pipeline.session.java import Java, find_java
 from heliograph.pipeline.session.machine import this_machine
 from heliograph.pipeline.session.settings import is_local, settings_of_session
 
+_QUICK_PYTHON = {"PYSPARK_PYTHON": str(Path(__file__).parent / "launcher/bin/python"), "HELIOGRAPH_PYTHON": sys.executable}
+"""Where Spark is the installed package, its workers can import that; see the launcher."""
 # For the small program that puts Spark's command line together before Spark itself starts.
 _LAUNCHER_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
@@ -69,7 +71,7 @@ def _variables(java: Java, settings: Mapping[str, str]) -> dict[str, str]:
     if python := settings.get("spark.pyspark.python"):
         variables["PYSPARK_PYTHON"] = python
     elif is_local(settings["spark.master"]):
-        variables["PYSPARK_PYTHON"] = sys.executable
+        variables |= {"PYSPARK_PYTHON": sys.executable} if "SPARK_HOME" in os.environ else _QUICK_PYTHON
     return variables
 
 

@@ -6,7 +6,7 @@ if what lies between two payloads is taken for a value too: payload, gap, payloa
 copies all payloads in one call, whatever lengths they have. Topics are found in the same way.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from heliograph.log.messages import PUBLISH_PACKETS
 from heliograph.log.stream_block import Block
 from heliograph.pipeline.source.filters import Wanted
 from heliograph.pipeline.source.message_properties import NO_PROPERTIES, MessageProperties, message_properties
+from heliograph.pipeline.source.numbered_text import numbered
 
 _HEADER = [
     ("crc", "<u4"),
@@ -64,9 +65,9 @@ class Columns:
         self._schema = schema
         self._wanted = wanted
 
-    def batch(self, block: Block, first: int, end: int) -> pa.RecordBatch | None:
-        """The messages of a block from offset `first` up to `end` as rows; None if none of them is wanted."""
-        rows = _Rows(block, first, end)
+    def batch(self, blocks: Sequence[Block], first: int, end: int) -> pa.RecordBatch | None:
+        """The messages of some blocks from offset `first` up to `end` as rows; None if none of them is wanted."""
+        rows = _Rows(*_joined(blocks), first, end)
         if self._wanted.by_topic:
             rows.keep(self._wanted.topics_mask(rows.record_topics()))
             if not rows.number:
@@ -83,16 +84,26 @@ class Columns:
         return _MAKERS[field.name](rows, field.type)
 
 
+def _joined(blocks: Sequence[Block]) -> tuple[bytes, Numbers, Numbers]:
+    """Blocks as one: the data, where each record starts in it, and the offset of its first message."""
+    starts = [np.frombuffer(block.starts, np.int64) for block in blocks]
+    firsts = [np.frombuffer(block.firsts, np.int64) for block in blocks]
+    if len(blocks) == 1:
+        return blocks[0].data, starts[0], firsts[0]
+    parts = [memoryview(block.data)[block.starts[0] : block.used] for block in blocks]
+    shifts = np.cumsum([0, *map(len, parts)])
+    moved = [at - at[0] + shift for at, shift in zip(starts, shifts, strict=False)]
+    return b"".join(parts), np.concatenate(moved), np.concatenate(firsts)
+
+
 class _Rows:
     """Where everything is in a block. What is said of a record holds for all of its messages."""
 
-    def __init__(self, block: Block, first: int, end: int) -> None:
-        if len(block.data) > _LARGEST:
-            raise Problem(f"expected records of less than {_LARGEST} bytes, found {len(block.data)} bytes at once")
-        self._data = pa.py_buffer(block.data)
-        starts: Numbers = np.frombuffer(block.starts, np.int64)
-        firsts: Numbers = np.frombuffer(block.firsts, np.int64)
-        raw = np.frombuffer(block.data, np.uint8)[starts[:, None] + _FRONT_PLACES]
+    def __init__(self, data: bytes, starts: Numbers, firsts: Numbers, first: int, end: int) -> None:
+        if len(data) > _LARGEST:
+            raise Problem(f"expected records of less than {_LARGEST} bytes, found {len(data)} bytes at once")
+        self._data = pa.py_buffer(data)
+        raw = np.frombuffer(data, np.uint8)[starts[:, None] + _FRONT_PLACES]
         heads: Any = raw.view(_FRONT)[:, 0]
         if (heads["form"] != PUBLISH_PACKETS).any():
             form = heads["form"].max()
@@ -189,7 +200,7 @@ class _Rows:
 
     def message_ids(self, prefix: str) -> pa.Array:
         """What a message calls itself, or else where it is."""
-        places = pc.binary_join_element_wise(prefix, pc.cast(pa.array(self.offset_numbers()), pa.string()), "")
+        places = numbered(prefix, self.offset_numbers())
         if len(self._properties()) == 1:
             return places
         return pc.coalesce(self.property_column("message_id", pa.string()), places)

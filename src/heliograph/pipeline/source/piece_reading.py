@@ -7,6 +7,7 @@ from contextlib import closing
 import pyarrow as pa
 
 from heliograph.log.remote_stream_reader import Unreachable
+from heliograph.log.stream_block import Block
 from heliograph.log.stream_span import OffsetAhead, OffsetGone, StreamSource
 from heliograph.pipeline.source.access import PATIENCE, open_stream, patiently, stream_name
 from heliograph.pipeline.source.columns import Columns
@@ -16,7 +17,9 @@ from heliograph.pipeline.source.offsets import Piece
 from heliograph.pipeline.source.options import SourceOptions
 
 _READ_SIZE = 4 << 20
-"""Bytes of the log that become one batch of rows."""
+"""Bytes of the log that are read at a time."""
+_ENOUGH = _READ_SIZE // 2
+"""A batch is worth its while from so many bytes on: each takes Spark and Arrow some time whatever its size."""
 _PAUSE = 0.25
 
 
@@ -36,9 +39,9 @@ def _read_piece(
     offset, give_up = piece.first, 0.0
     while offset < piece.end:
         try:
-            for block in reader.blocks(piece.partition, offset, piece.end, _READ_SIZE):
-                batch = columns.batch(block, offset, piece.end)
-                offset = block.next
+            for blocks in _gathered(reader.blocks(piece.partition, offset, piece.end, _READ_SIZE)):
+                batch = columns.batch(blocks, offset, piece.end)
+                offset = blocks[-1].next
                 give_up = 0.0
                 if batch is not None:
                     yield batch
@@ -57,3 +60,17 @@ def _read_piece(
             if options.fail_on_data_loss:
                 raise ahead(reader.name, piece.partition, lost.offset, lost.latest) from None
             return
+
+
+def _gathered(blocks: Iterator[Block]) -> Iterator[list[Block]]:
+    """Blocks in lists that are worth a batch: where a stream's messages are far from each other, blocks are small."""
+    some: list[Block] = []
+    size = 0
+    for block in blocks:
+        some.append(block)
+        size += block.used - block.starts[0]
+        if size >= _ENOUGH:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some

@@ -9,6 +9,7 @@ Theory of operation
    is needed, and nothing depends on `commit`, which Spark calls late or never.
 """
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -32,6 +33,9 @@ from heliograph.pipeline.source.options import SourceOptions, source_options
 from heliograph.pipeline.source.piece_reading import read_pieces
 from heliograph.pipeline.source.positions import LATEST
 from heliograph.pipeline.source.schema import arrow_schema, check_schema, stream_schema
+
+_IDLE = 0.02
+"""Seconds to wait where there is nothing new: Spark asks again at once, and the server has other things to do."""
 
 
 def source_schema(options: Mapping[str, str]) -> StructType:
@@ -153,8 +157,10 @@ class StreamMicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow
         first = readable_from(self._name, before, extents, fail=self._options.fail_on_data_loss)
         latest = {p: max(first[p], offset) for p, offset in self._ends(extents).items()}
         end = admitted(first, latest, limit.max_rows if isinstance(limit, ReadMaxRows) else None)
-        # What is the same must look the same: Spark compares the text.
-        return start if end == before else self._json(end)
+        if end == before:
+            time.sleep(_IDLE)
+            return start  # what is the same must look the same: Spark compares the text
+        return self._json(end)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         """Note where the stream ends now."""

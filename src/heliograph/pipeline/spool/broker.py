@@ -1,0 +1,197 @@
+"""The way to a broker: a socket, and being let in by the broker."""
+
+import select
+import socket
+import ssl
+import time
+from contextlib import suppress
+
+from heliograph.errors import Problem
+from heliograph.mqtt import (
+    ConnAck,
+    Connect,
+    Disconnect,
+    Packet,
+    PingReq,
+    Properties,
+    ProtocolError,
+    Reason,
+    SubAck,
+    Subscribe,
+    Subscription,
+    encode,
+)
+from heliograph.pipeline.spool.inbox import Inbox
+from heliograph.pipeline.spool.options import SpoolOptions
+
+KEEP_ALIVE = 30
+_TIMEOUT = 20.0
+_CHUNK = 256 << 10
+_FOR_EVER = 0xFFFFFFFF
+_LATER = frozenset({Reason.SERVER_UNAVAILABLE, Reason.SERVER_BUSY, Reason.SERVER_SHUTTING_DOWN})
+_V3_REASONS = {
+    1: Reason.UNSUPPORTED_PROTOCOL_VERSION,
+    2: Reason.CLIENT_IDENTIFIER_NOT_VALID,
+    3: Reason.SERVER_UNAVAILABLE,
+    4: Reason.BAD_USER_NAME_OR_PASSWORD,
+    5: Reason.NOT_AUTHORIZED,
+}
+
+
+class Lost(Problem):
+    """There is no connection; it makes sense to try again."""
+
+
+class Broker:
+    """A connection to a broker that has let us in. Bytes of messages go to its inbox."""
+
+    def __init__(self, options: SpoolOptions, client_id: str, version: int, held: frozenset[int]) -> None:
+        """Connect; `held` are packet identifiers of QoS 2 from the time before. Lost, or another Problem."""
+        self._options = options
+        self._version = version
+        self.inbox = Inbox(version, held)
+        self._socket = _open(options)
+        self._heard = self._spoke = time.monotonic()
+        try:
+            self.session_present = self._enter(client_id)
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def _enter(self, client_id: str) -> bool:
+        options = self._options
+        self.send(
+            encode(
+                Connect(
+                    client_id,
+                    self._version,
+                    clean_start=False,
+                    keep_alive=KEEP_ALIVE,
+                    username=options.user or None,
+                    password=options.password.encode() if options.user else None,
+                    properties=Properties(session_expiry_interval=_FOR_EVER) if self._version == 5 else Properties(),
+                ),
+                self._version,
+            )
+        )
+        answer = self._wait_for(ConnAck)
+        assert isinstance(answer, ConnAck)
+        reason = Reason(answer.reason) if self._version == 5 else _V3_REASONS.get(answer.reason, Reason.SUCCESS)
+        if reason >= Reason.UNSPECIFIED_ERROR:
+            raise _refusal(f"{options.server} does not let us in", reason)
+        return answer.session_present
+
+    def subscribe(self) -> None:
+        """Subscribe to what the options say."""
+        options = self._options
+        # What is retained comes with the first subscription only, not each time that we come back.
+        wanted = Subscription(options.topic, options.qos, retain_as_published=True, retain_handling=1)
+        self.send(encode(Subscribe(1, (wanted,)), self._version))
+        answer = self._wait_for(SubAck)
+        assert isinstance(answer, SubAck)
+        if answer.reasons[0] >= Reason.UNSPECIFIED_ERROR:
+            what = f'{options.server} does not allow a subscription to "{options.topic}"'
+            raise _refusal(what, Reason(answer.reasons[0]))
+
+    def _wait_for(self, kind: type[Packet]) -> Packet:
+        deadline = time.monotonic() + _TIMEOUT
+        while True:
+            for packet in self.inbox.others:
+                if isinstance(packet, kind):
+                    self.inbox.others.remove(packet)
+                    return packet
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise Lost(f"{self._options.server} did not answer for {_TIMEOUT:.0f} seconds")
+            self.receive(left)
+
+    def send(self, data: bytes) -> None:
+        """Send these bytes."""
+        try:
+            self._socket.settimeout(_TIMEOUT)
+            self._socket.sendall(data)
+        except OSError as error:
+            raise Lost(f"the connection to {self._options.server} was lost: {_text(error)}") from None
+        self._spoke = time.monotonic()
+
+    def receive(self, timeout: float) -> bool:
+        """Take what has come, or comes within `timeout` seconds; whether there was anything."""
+        if not self._can_be_read(timeout):
+            return False
+        try:
+            self._socket.settimeout(_TIMEOUT)
+            data = self._socket.recv(_CHUNK)
+        except OSError as error:
+            raise Lost(f"the connection to {self._options.server} was lost: {_text(error)}") from None
+        if not data:
+            raise Lost(f"{self._options.server} has closed the connection")
+        self._heard = time.monotonic()
+        try:
+            self.inbox.receive(data, time.time_ns() // 1000)
+        except ProtocolError as error:
+            raise Lost(f"{self._options.server} sent something that is not MQTT: {error}") from None
+        for packet in self.inbox.others:
+            if isinstance(packet, Disconnect):
+                raise _refusal(f"{self._options.server} has ended the connection", Reason(packet.reason))
+        return True
+
+    def _can_be_read(self, timeout: float) -> bool:
+        if isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
+            return True
+        return bool(select.select([self._socket], [], [], timeout)[0])
+
+    def keep_alive(self, *, reading: bool) -> None:
+        """Say that we are here, when it is time; Lost if the broker does not, while we are `reading`."""
+        now = time.monotonic()
+        if now - self._spoke > KEEP_ALIVE / 2:
+            self.send(encode(PingReq(), self._version))
+        if not reading:
+            self._heard = now
+        elif now - self._heard > 1.5 * KEEP_ALIVE:
+            raise Lost(f"{self._options.server} has been silent for {now - self._heard:.0f} seconds")
+        self.inbox.others.clear()
+
+    def close(self, *, orderly: bool = False) -> None:
+        """End the connection; the broker keeps the session."""
+        if orderly:
+            with suppress(Lost):
+                self.send(encode(Disconnect(), self._version))
+        self._socket.close()
+
+
+def _refusal(what: str, reason: Reason) -> Problem:
+    text = f"{what}: {reason.name.lower().replace('_', ' ')}"
+    return Lost(text) if reason in _LATER else Problem(text)
+
+
+def _open(options: SpoolOptions) -> socket.socket:
+    context = _context(options) if options.tls else None
+    try:
+        plain = socket.create_connection((options.host, options.port), _TIMEOUT)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    except OSError as error:
+        raise Lost(f"cannot connect to {options.server}: {_text(error)}") from None
+    if context is None:
+        return plain
+    try:
+        return context.wrap_socket(plain, server_hostname=options.host)
+    except ssl.SSLCertVerificationError as error:
+        plain.close()
+        raise Problem(f"the certificate of {options.server} is not accepted: {error.verify_message}") from None
+    except OSError as error:
+        plain.close()
+        raise Lost(f"no TLS connection to {options.server}: {_text(error)}") from None
+
+
+def _context(options: SpoolOptions) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=options.ca or None)
+        if options.cert:
+            context.load_cert_chain(options.cert, options.key or None)
+    except (OSError, ssl.SSLError) as error:
+        raise Problem(f"cannot use the certificate files {options.ca} {options.cert} {options.key}: {error}") from None
+    return context
+
+
+def _text(error: OSError) -> str:
+    return error.strerror or str(error)

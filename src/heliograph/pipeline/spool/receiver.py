@@ -1,0 +1,187 @@
+"""The thread between a broker and a spool: messages are written to a segment, and then they are acknowledged."""
+
+import json
+import logging
+import os
+import threading
+import time
+import uuid
+from pathlib import Path
+
+from heliograph.errors import Problem
+from heliograph.pipeline.spool.broker import Broker, Lost
+from heliograph.pipeline.spool.options import SpoolOptions
+from heliograph.pipeline.spool.segments import Spool
+
+LOG = logging.getLogger("heliograph.pipeline")
+_IDENTITY = "spool.json"
+_SEGMENT_SIZE = 4 << 20
+_GATHER = 0.02
+"""Seconds that messages of QoS 0 gather; nobody waits for their acknowledgement."""
+_LOOK = 0.1
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
+_UNLOCKING = 10.0
+"""Seconds that the process of a query that was stopped may take to end."""
+
+
+class Receiver:
+    """Receives for one query, until it is stopped."""
+
+    def __init__(self, options: SpoolOptions) -> None:
+        """Connect and subscribe; a `Problem` if that is not possible now."""
+        self._options = options
+        self.spool = _open_spool(Path(options.spool))
+        self._problem: Problem | None = None
+        self._stopping = threading.Event()
+        try:
+            self._identity = _Identity(Path(options.spool), options)
+            self._version = 5
+            self._broker: Broker | None = self._connect()
+        except BaseException:
+            self.spool.close()
+            raise
+        self._thread = threading.Thread(target=self._run, name="heliograph-spool", daemon=True)
+        self._thread.start()
+
+    def check(self) -> None:
+        """Raise what makes it impossible to go on."""
+        if self._problem is not None:
+            raise self._problem
+
+    def stop(self) -> None:
+        """End the connection. What was not acknowledged comes again with the next."""
+        self._stopping.set()
+        self._thread.join()
+        self.spool.close()
+
+    def _run(self) -> None:
+        pause = _FIRST_PAUSE
+        try:
+            while not self._stopping.is_set():
+                try:
+                    if self._broker is None:
+                        self._broker = self._connect()
+                    pause = _FIRST_PAUSE
+                    self._receive(self._broker)
+                    self._broker.close(orderly=True)
+                except Lost as problem:
+                    LOG.warning("%s; trying again", problem)
+                    if self._broker is not None:
+                        self._broker.close()
+                    self._broker = None
+                    self._stopping.wait(pause)
+                    pause = min(2 * pause, _LONGEST_PAUSE)
+        except Problem as problem:
+            self._problem = problem
+            if self._broker is not None:
+                self._broker.close()
+
+    def _connect(self) -> Broker:
+        try:
+            broker = self._enter(self._version)
+        except Problem as problem:
+            if self._version == 4 or "unsupported protocol version" not in str(problem):
+                raise
+            self._version = 4
+            broker = self._enter(4)
+        if not (broker.session_present and self._identity.subscribed):
+            try:
+                broker.subscribe()
+            except BaseException:
+                broker.close()
+                raise
+            self._identity.note_subscribed()
+        return broker
+
+    def _enter(self, version: int) -> Broker:
+        return Broker(self._options, self._identity.client_id, version, self.spool.held)
+
+    def _receive(self, broker: Broker) -> None:
+        """Take messages until it is time to stop."""
+        inbox, since = broker.inbox, time.monotonic()
+        while not self._stopping.is_set():
+            if self.spool.size >= self._options.max_spool_bytes:
+                # Not reading is what tells the broker to wait.
+                self.spool.roomier.clear()
+                if self.spool.size >= self._options.max_spool_bytes:
+                    self.spool.roomier.wait(_LOOK)
+                broker.keep_alive(reading=False)
+                continue
+            patience = _GATHER if inbox.has_gathered else _LOOK
+            there_is_more = broker.receive(0 if inbox.answers_wait else patience) and inbox.waiting < _SEGMENT_SIZE
+            now = time.monotonic()
+            if not inbox.has_gathered:
+                since = now
+            elif not there_is_more or now - since > _GATHER:
+                self._keep(broker)
+                since = time.monotonic()
+            broker.keep_alive(reading=True)
+        self._keep(broker)
+
+    def _keep(self, broker: Broker) -> None:
+        gathered = broker.inbox.take()
+        if gathered.changed:
+            self.spool.append(gathered.rows, gathered.held)
+        if gathered.answers:
+            broker.send(gathered.answers)
+
+
+def _open_spool(directory: Path) -> Spool:
+    deadline = time.monotonic() + _UNLOCKING
+    while True:
+        try:
+            return Spool(directory)
+        except Problem as problem:
+            if "in use by" not in str(problem) or time.monotonic() > deadline:
+                raise
+            time.sleep(_LOOK)
+
+
+def client_id_of(directory: Path) -> str:
+    """The name by which a broker knows a spool."""
+    known: dict[str, str] = json.loads((directory / _IDENTITY).read_text())
+    return known["client_id"]
+
+
+class _Identity:
+    """Who a spool is to its broker. That must never change: the broker keeps messages for it."""
+
+    def __init__(self, directory: Path, options: SpoolOptions) -> None:
+        self._file = directory / _IDENTITY
+        wanted = {"server": options.server, "topic": options.topic, "qos": options.qos}
+        if self._file.exists():
+            known = json.loads(self._file.read_text())
+            for name, value in wanted.items():
+                if known[name] != value:
+                    raise Problem(
+                        f'{directory} is the spool of {name} "{known[name]}", not of "{value}"; '
+                        "expected another directory as option spool"
+                    )
+            if options.client_id not in {"", known["client_id"]}:
+                raise Problem(
+                    f'{directory} is the spool of client_id "{known["client_id"]}", not "{options.client_id}"'
+                )
+        else:
+            client_id = options.client_id or f"heliograph-{uuid.uuid4().hex[:12]}"
+            known = {**wanted, "client_id": client_id, "subscribed": False}
+        self._known = known
+        self.client_id: str = known["client_id"]
+        self._write()
+
+    @property
+    def subscribed(self) -> bool:
+        """Whether the broker knows what we want, as long as it keeps our session."""
+        return bool(self._known["subscribed"])
+
+    def note_subscribed(self) -> None:
+        if not self.subscribed:
+            self._known["subscribed"] = True
+            self._write()
+
+    def _write(self) -> None:
+        beside = self._file.with_suffix(".unfinished")
+        with beside.open("w") as file:
+            json.dump(self._known, file)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.rename(self._file)
