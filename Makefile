@@ -14,7 +14,7 @@ TESTERS ?= 4
 
 SOAK_MINUTES ?= 30
 
-.PHONY: run test lint format bench bench-flows node-red soak faults clean help
+.PHONY: run test lint format bench bench-flows bench-spark node-red soak faults clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,6 +40,9 @@ bench: $(READY_DEV) ## measure this server beside its peers (BENCH="--quick" for
 
 bench-flows: $(READY_DEV) ## measure message flows beside published figures (BENCH="--quick" for a short look)
 	$(BIN)/python -m heliograph.lab.flows $(BENCH)
+
+bench-spark: $(READY_DEV) ## measure pipelines on Spark (BENCH="--quick" for a short look)
+	$(BIN)/python -m heliograph.lab.spark $(BENCH)
 
 node-red: $(READY_DEV) ## install Node-RED, which flows can be compared with (make bench-flows BENCH="--target node-red")
 	npm install --no-audit --no-fund --silent --no-package-lock --prefix $(VENV)/node-red node-red@4

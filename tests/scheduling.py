@@ -3,8 +3,8 @@
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
-SPARK = ("tests/pipeline/", "tests/faults/pipelines/", "tests/lab/spark/", "tests/examples/")
-"""Folders of tests with Spark."""
+SPARK = ("tests/pipeline/", "tests/faults/test_pipeline", "tests/lab/spark/")
+"""How the names of tests with Spark begin."""
 
 
 class SparkApart(LoadFileScheduling):

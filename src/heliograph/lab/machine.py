@@ -34,6 +34,20 @@ def on_core(core: int | None) -> Iterator[None]:
 
 
 @contextmanager
+def on_cores(most: int) -> Iterator[None]:
+    """Keep this process, and those that it starts meanwhile, to so many cores, if there are more."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(before)[:most])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@contextmanager
 def split_cores() -> Iterator[Cores]:
     """Keep generator and broker apart: pin this process to one core and name another one for the brokers."""
     mine = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []

@@ -6,7 +6,15 @@ from hypothesis import strategies as st
 
 from heliograph.errors import Problem
 from heliograph.pipeline.source.data_loss import DataLoss, readable_from
-from heliograph.pipeline.source.offsets import SMALLEST_PIECE, admitted, cut, offset_json, offsets_in
+from heliograph.pipeline.source.offsets import (
+    FEWEST_MESSAGES,
+    SMALLEST_PIECE,
+    admitted,
+    cut,
+    offset_json,
+    offsets_in,
+    shared_out,
+)
 
 RANGES = st.dictionaries(st.integers(0, 8), st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), max_size=6)
 
@@ -78,3 +86,19 @@ def test_a_stream_that_is_shorter_than_it_was_is_another_one() -> None:
 def test_a_stream_never_has_fewer_partitions_than_before() -> None:
     with pytest.raises(Problem, match="expected partitions 1 as before"):
         readable_from("plant", {0: 0, 1: 0}, [(0, 20)], fail=False)
+
+
+def test_small_pieces_of_many_partitions_are_one_task() -> None:
+    pieces = cut({}, dict.fromkeys(range(16), 60), 2)
+    assert shared_out(pieces) == [tuple(pieces)]
+
+
+def test_pieces_that_are_large_enough_have_a_task_of_their_own() -> None:
+    pieces = cut({}, {0: FEWEST_MESSAGES, 1: FEWEST_MESSAGES + 5}, 2)
+    assert shared_out(pieces) == [(piece,) for piece in pieces]
+
+
+def test_no_piece_gets_lost_when_they_are_shared_out() -> None:
+    pieces = cut({}, {p: 137 * p for p in range(40)}, 2)
+    assert [piece for share in shared_out(pieces) for piece in share] == pieces
+    assert shared_out([]) == []

@@ -17,7 +17,10 @@ from heliograph.pipeline.session.java import Java, find_java
 from heliograph.pipeline.session.machine import this_machine
 from heliograph.pipeline.session.settings import is_local, settings_of_session
 
-_QUICK_PYTHON = {"PYSPARK_PYTHON": str(Path(__file__).parent / "launcher/bin/python"), "HELIOGRAPH_PYTHON": sys.executable}
+_QUICK_PYTHON = {
+    "PYSPARK_PYTHON": str(Path(__file__).with_name("launcher") / "bin" / "python"),
+    "HELIOGRAPH_PYTHON": sys.executable,
+}
 """Where Spark is the installed package, its workers can import that; see the launcher."""
 # For the small program that puts Spark's command line together before Spark itself starts.
 _LAUNCHER_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"

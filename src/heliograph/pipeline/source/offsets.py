@@ -7,7 +7,7 @@ offset was made: a batch that is run again after a failure, perhaps on another m
 because a sink may know its rows by task and number.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -15,13 +15,16 @@ from heliograph.errors import Problem
 
 SMALLEST_PIECE = 4096
 """Messages that are not worth another task: to start one takes longer than to read them."""
+FEWEST_MESSAGES = 1000
+"""Messages that a task is to have, if the batch has as many: a task takes longer to start than to process fewer, even
+with a flow behind it."""
 
 Offsets = dict[int, int]
 """By partition."""
 
 
 class Piece(NamedTuple):
-    """What one task reads."""
+    """A range of one partition, which one task reads."""
 
     partition: int
     first: int
@@ -70,3 +73,16 @@ def cut(start: Mapping[int, int], end: Mapping[int, int], tasks: int) -> list[Pi
         edges = [lo + (hi - lo) * n // parts for n in range(parts + 1)]
         pieces += [Piece(p, a, b) for a, b in pairwise(edges)]
     return pieces
+
+
+def shared_out(pieces: Sequence[Piece]) -> list[tuple[Piece, ...]]:
+    """What each task reads: small pieces are put together, so that a small batch of many partitions is one task."""
+    shares: list[list[Piece]] = []
+    messages = FEWEST_MESSAGES
+    for piece in pieces:
+        if messages >= FEWEST_MESSAGES:
+            shares.append([])
+            messages = 0
+        shares[-1].append(piece)
+        messages += piece.end - piece.first
+    return [tuple(share) for share in shares]

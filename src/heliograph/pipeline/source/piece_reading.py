@@ -1,14 +1,14 @@
-"""What a task does: read its piece of a partition, from the log's blocks to Arrow, in one of Spark's workers."""
+"""What a task does: read its pieces of partitions, from the log's blocks to Arrow, in one of Spark's workers."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 
 import pyarrow as pa
 
 from heliograph.log.remote_stream_reader import Unreachable
 from heliograph.log.stream_block import Block
-from heliograph.log.stream_span import OffsetAhead, OffsetGone
+from heliograph.log.stream_span import OffsetAhead, OffsetGone, StreamSource
 from heliograph.pipeline.source.access import PATIENCE, open_stream, patiently, stream_name
 from heliograph.pipeline.source.columns import Columns
 from heliograph.pipeline.source.data_loss import ahead, gone
@@ -23,34 +23,43 @@ _ENOUGH = _READ_SIZE // 2
 _PAUSE = 0.25
 
 
-def read_piece(options: SourceOptions, schema: pa.Schema, wanted: Wanted, piece: Piece) -> Iterator[pa.RecordBatch]:
-    """All rows of a piece. A server that goes away meanwhile is waited for."""
-    columns = Columns(stream_name(options), piece.partition, schema, wanted)
+def read_pieces(
+    options: SourceOptions, schema: pa.Schema, wanted: Wanted, pieces: Iterable[Piece]
+) -> Iterator[pa.RecordBatch]:
+    """All rows of these pieces, one after the other. A server that goes away meanwhile is waited for."""
     with closing(patiently(lambda: open_stream(options))) as reader:
-        offset, give_up = piece.first, 0.0
-        while offset < piece.end:
-            try:
-                for blocks in _gathered(reader.blocks(piece.partition, offset, piece.end, _READ_SIZE)):
-                    batch = columns.batch(blocks, offset, piece.end)
-                    offset = blocks[-1].next
-                    give_up = 0.0
-                    if batch is not None:
-                        yield batch
-                if offset < piece.end:
-                    raise OffsetAhead(reader.name, piece.end, offset)
-            except OffsetGone as lost:
-                if options.fail_on_data_loss:
-                    raise gone(reader.name, piece.partition, lost.offset, lost.earliest) from None
-                offset = max(offset, lost.earliest)
-            except Unreachable:
-                give_up = give_up or time.monotonic() + PATIENCE
-                if time.monotonic() > give_up:
-                    raise
-                time.sleep(_PAUSE)
-            except OffsetAhead as lost:
-                if options.fail_on_data_loss:
-                    raise ahead(reader.name, piece.partition, lost.offset, lost.latest) from None
-                return
+        for piece in pieces:
+            columns = Columns(stream_name(options), piece.partition, schema, wanted)
+            yield from _read_piece(options, reader, columns, piece)
+
+
+def _read_piece(
+    options: SourceOptions, reader: StreamSource, columns: Columns, piece: Piece
+) -> Iterator[pa.RecordBatch]:
+    offset, give_up = piece.first, 0.0
+    while offset < piece.end:
+        try:
+            for blocks in _gathered(reader.blocks(piece.partition, offset, piece.end, _READ_SIZE)):
+                batch = columns.batch(blocks, offset, piece.end)
+                offset = blocks[-1].next
+                give_up = 0.0
+                if batch is not None:
+                    yield batch
+            if offset < piece.end:
+                raise OffsetAhead(reader.name, piece.end, offset)
+        except OffsetGone as lost:
+            if options.fail_on_data_loss:
+                raise gone(reader.name, piece.partition, lost.offset, lost.earliest) from None
+            offset = max(offset, lost.earliest)
+        except Unreachable:
+            give_up = give_up or time.monotonic() + PATIENCE
+            if time.monotonic() > give_up:
+                raise
+            time.sleep(_PAUSE)
+        except OffsetAhead as lost:
+            if options.fail_on_data_loss:
+                raise ahead(reader.name, piece.partition, lost.offset, lost.latest) from None
+            return
 
 
 def _gathered(blocks: Iterator[Block]) -> Iterator[list[Block]]:

@@ -3,8 +3,8 @@
 Theory of operation
 1. A batch, or a micro-batch, is a range of offsets in each partition of the stream. Its end is fixed on the driver
    before anything is read, so that whatever is run again reads the same messages.
-2. A range is cut into pieces, one for each task; tasks read the log themselves, from the server's pages or from its
-   files, and decode it where they run.
+2. A range is cut into pieces, which are shared out among tasks; tasks read the log themselves, from the server's pages
+   or from its files, and decode it where they run.
 3. Spark makes readers several times, in several processes, and throws most of them away. So nothing is opened before it
    is needed, and nothing depends on `commit`, which Spark calls late or never.
 """
@@ -28,9 +28,9 @@ from heliograph.log.stream_span import StreamSource
 from heliograph.pipeline.source.access import make_stream, open_stream, patiently, stream_name
 from heliograph.pipeline.source.data_loss import readable_from
 from heliograph.pipeline.source.filters import Wanted, take_filters
-from heliograph.pipeline.source.offsets import Offsets, Piece, admitted, cut, offset_json, offsets_in
+from heliograph.pipeline.source.offsets import Offsets, Piece, admitted, cut, offset_json, offsets_in, shared_out
 from heliograph.pipeline.source.options import SourceOptions, source_options
-from heliograph.pipeline.source.piece_reading import read_piece
+from heliograph.pipeline.source.piece_reading import read_pieces
 from heliograph.pipeline.source.positions import LATEST
 from heliograph.pipeline.source.schema import arrow_schema, check_schema, stream_schema
 
@@ -53,11 +53,15 @@ def stream_reader(schema: StructType, options: Mapping[str, str]) -> "StreamMicr
     return StreamMicroBatchReader(source_options(options, streaming=True), schema)
 
 
-class PiecePartition(InputPartition):
-    """A piece of a stream, for one task."""
+class SharePartition(InputPartition):
+    """Pieces of a stream, for one task."""
 
-    def __init__(self, piece: Piece) -> None:
-        super().__init__(piece)
+    def __init__(self, pieces: tuple[Piece, ...]) -> None:
+        super().__init__(pieces)
+
+
+def _shares(start: Offsets, end: Offsets, tasks: int) -> list[InputPartition]:
+    return [SharePartition(share) for share in shared_out(cut(start, end, tasks))]
 
 
 class StreamBatchReader(DataSourceReader):
@@ -79,7 +83,7 @@ class StreamBatchReader(DataSourceReader):
         make_stream(self._options)
         with open_stream(self._options) as reader:
             start, end = self._range(reader)
-        return [PiecePartition(piece) for piece in cut(start, end, self._options.tasks)]
+        return _shares(start, end, self._options.tasks)
 
     def _range(self, reader: StreamSource) -> tuple[Offsets, Offsets]:
         options, wanted = self._options, self._wanted
@@ -98,10 +102,10 @@ class StreamBatchReader(DataSourceReader):
         return readable_from(reader.name, start, extents, fail=options.fail_on_data_loss), end
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of one piece."""
+        """The rows of one share."""
         if partition.value is None:  # there was nothing to read, and Spark wants a task
             return iter(())
-        return read_piece(self._options, arrow_schema(self._schema), self._wanted, partition.value)
+        return read_pieces(self._options, arrow_schema(self._schema), self._wanted, partition.value)
 
 
 class StreamMicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -185,11 +189,11 @@ class StreamMicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow
         for partition, offset in last.items():
             if first.get(partition, 0) > offset:
                 first[partition] = 0  # the stream has begun anew, and failOnDataLoss allows that
-        return [PiecePartition(piece) for piece in cut(first, last, int(end["tasks"]))]
+        return _shares(first, last, int(end["tasks"]))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of one piece."""
-        return read_piece(self._options, arrow_schema(self._schema), Wanted(), partition.value)
+        """The rows of one share."""
+        return read_pieces(self._options, arrow_schema(self._schema), Wanted(), partition.value)
 
     def stop(self) -> None:
         """Let go of files and connections."""

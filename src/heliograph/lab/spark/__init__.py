@@ -1,0 +1,1 @@
+"""Measures pipelines on Spark: `python -m heliograph.lab.spark` (`make bench-spark`)."""

@@ -1,0 +1,214 @@
+"""From a publisher to an alert: MQTT, a stream, a flow with a filter on Spark, a topic, MQTT.
+
+An open loop: messages are due at fixed times, and how long an alert takes counts from when its message was due, so that
+a publisher that is late does not make anything look better.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from selectors import BaseSelector, DefaultSelector
+from statistics import median
+from typing import Any
+
+from heliograph.errors import Problem
+from heliograph.lab import wire
+from heliograph.lab.bytestream import Address
+from heliograph.lab.flows.folders import write_folder
+from heliograph.lab.link import Link
+from heliograph.lab.spark.rows import Effort, Row, Run, run_of
+from heliograph.lab.spark.site import SparkSite
+
+RATE = 1000
+"""Messages per second."""
+EVERY = 10
+"""One message of so many is an alert."""
+MEDIAN, MOST_MEDIAN = "50P ms", 300.0
+TOPIC, ALERTS = "telemetry", "alerts/hot"
+DEVICES = 100
+TICK = 0.002
+_PATIENCE = 120.0
+"""Seconds: the first batch of a query takes a while, and all processes may share two cores with others."""
+FLOW = {
+    "flow.yaml": """\
+flow: alerts
+nodes:
+  in: {type: TopicInput, topic: "telemetry/#", domain: JSON}
+  hot: {type: Filter, esql: hot.esql}
+  out: {type: QueueOutput, queue: UNUSED}
+connections:
+  - in.out -> hot
+  - hot.true -> out
+""",
+    "hot.esql": "RETURN Root.JSON.Data.temperature > 30;\n",
+}
+
+
+def reading(number: int, due: float) -> bytes:
+    """What a device publishes: every tenth is hot. `due` is when it was to be sent, on the performance counter."""
+    temperature = 35 if number % EVERY == 0 else 20
+    values = {"device": number % DEVICES, "number": number, "due": round(due * 1e6), "temperature": temperature}
+    return json.dumps(values).encode()
+
+
+class Devices:
+    """The publisher: messages at QoS 1, whatever becomes of them."""
+
+    def __init__(self, link: Link) -> None:
+        self.link = link
+        self.sent = 0
+        self.acknowledged = 0
+        self._bytes = 0
+        self._due = 0.0
+        self._shape = wire.Shape(qos=1)
+
+    def begin(self, now: float) -> None:
+        """From now on messages are due at the rate."""
+        self._due = now
+
+    def send(self, now: float) -> None:
+        """Send what is due by now."""
+        packets = []
+        while self._due <= now:
+            topic = f"{TOPIC}/{self.sent % DEVICES:03}"
+            packets.append(self._shape.publish(topic, reading(self.sent, self._due), self.sent % 60_000 + 1))
+            self.sent += 1
+            self._due += 1 / RATE
+        if packets:
+            self.link.write(b"".join(packets))
+
+    def read(self) -> None:
+        """Count acknowledgements, all of which have four bytes."""
+        self._bytes += len(self.link.receive())
+        self.acknowledged = self._bytes // 4
+
+
+class Alarm:
+    """The subscriber: notes how long alerts took."""
+
+    def __init__(self, link: Link) -> None:
+        self.link = link
+        self.took: dict[int, tuple[float, float]] = {}
+        """By number: when it was due, and seconds until it was here."""
+        self.duplicates = 0
+        self._kept = b""
+
+    def read(self) -> None:
+        """Take what has arrived."""
+        data = self._kept + bytes(self.link.receive())
+        now, end = time.perf_counter(), 0
+        for _, body, end in wire.packets(data):
+            self._take(json.loads(data[body + 2 + int.from_bytes(data[body : body + 2], "big") : end]), now)
+        self._kept = data[end:]
+
+    def _take(self, alert: Mapping[str, Any], now: float) -> None:
+        number, due = int(alert["number"]), int(alert["due"]) / 1e6
+        self.duplicates += number in self.took
+        self.took[number] = (due, now - due)
+
+
+def percentiles(took: Sequence[float]) -> dict[str, float]:
+    """Milliseconds."""
+    ordered = sorted(took)
+    if not ordered:
+        return {}
+    return {
+        MEDIAN: ordered[len(ordered) // 2] * 1e3,
+        "99P ms": ordered[len(ordered) * 99 // 100] * 1e3,
+        "max ms": ordered[-1] * 1e3,
+    }
+
+
+def steps_of(batches: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """The median of each step of the later half of all batches, in milliseconds; and of their rows."""
+    steady = batches[len(batches) // 2 :]
+    names = {name for batch in steady for name in batch["steps"]}
+    steps = {name: median(batch["steps"].get(name, 0) for batch in steady) for name in sorted(names)}
+    return {"batches": len(batches), "rows": median(batch["rows"] for batch in steady), **steps} if steady else {}
+
+
+def alerts_due(messages: int) -> int:
+    """How many alerts so many messages make."""
+    return -(-messages // EVERY)
+
+
+def measure(site: SparkSite, effort: Effort) -> Iterator[Row]:
+    """Percentiles over what was due after the warming up; in the end each alert has come once."""
+    folder = write_folder(site.folder / "alerts", FLOW)
+    order = {
+        "folder": str(folder),
+        "source": {"server": site.pages, "stream": TOPIC, "startingOffsets": "earliest"},
+        "routes": [f"out=topic:{ALERTS}"],
+        "checkpoint": str(site.folder / "alerts-checkpoint"),
+    }
+    with _links(site.mqtt) as (selector, publishing, subscribing):
+        subscribing.subscribe(ALERTS, 0)
+        alarm, devices = Alarm(subscribing), Devices(publishing)
+        subscribing.attach(selector, alarm.read)
+        publishing.attach(selector, devices.read)
+        site.worker.ask("start", order)
+        try:
+            since, run = _publish(site, selector, devices, alarm, effort)
+        finally:
+            batches = site.worker.ask("stop")["batches"]
+    _check(devices, alarm)
+    figures = percentiles([seconds for due, seconds in alarm.took.values() if due >= since])
+    name = f"publish -> filter -> alert at {RATE}/s"
+    yield Row(name, len(reading(0, 0.0)), run, figures=figures, steps=steps_of(batches), most={MEDIAN: MOST_MEDIAN})
+
+
+@contextmanager
+def _links(address: Address) -> Iterator[tuple[BaseSelector, Link, Link]]:
+    with DefaultSelector() as selector:
+        links = [Link(address, name) for name in ("devices", "alarm")]
+        try:
+            for link in links:
+                link.finish()
+            yield selector, links[0], links[1]
+        finally:
+            for link in links:
+                link.close()
+
+
+def _publish(
+    site: SparkSite, selector: BaseSelector, devices: Devices, alarm: Alarm, effort: Effort
+) -> tuple[float, Run]:
+    """Publish until enough has been measured and all alerts are here; from when on it was measured, and the cost."""
+    devices.begin(time.perf_counter() - DEVICES / RATE)
+    devices.send(time.perf_counter())
+    _await(selector, alarm, devices.sent)  # the first batch of a query takes seconds: few messages shall wait for it
+    devices.begin(time.perf_counter())
+    _publish_until(time.perf_counter() + effort.warm_seconds, selector, devices)
+    since, before, sent = time.perf_counter(), site.counters(), devices.sent
+    _publish_until(since + effort.alert_seconds, selector, devices)
+    spent = site.counters().since(before)
+    run = run_of(devices.sent - sent, spent.seconds, spent)
+    _await(selector, alarm, devices.sent)
+    return since, run
+
+
+def _publish_until(end: float, selector: BaseSelector, devices: Devices) -> None:
+    while (now := time.perf_counter()) < end:
+        devices.send(now)
+        _turn(selector, TICK)
+
+
+def _await(selector: BaseSelector, alarm: Alarm, messages: int) -> None:
+    """Wait until all alerts of so many messages are here, if they come at all."""
+    give_up = time.perf_counter() + _PATIENCE
+    while len(alarm.took) < alerts_due(messages) and time.perf_counter() < give_up:
+        _turn(selector, 0.1)
+
+
+def _turn(selector: BaseSelector, timeout: float) -> None:
+    for key, mask in selector.select(timeout):
+        key.data.ready(mask)
+
+
+def _check(devices: Devices, alarm: Alarm) -> None:
+    if devices.acknowledged != devices.sent:
+        raise Problem(f"{devices.sent} messages were published, {devices.acknowledged} acknowledged")
+    due, came = alerts_due(devices.sent), len(alarm.took)
+    if came != due or alarm.duplicates:
+        raise Problem(f"{due} alerts were due, {came} came, {alarm.duplicates} of them again")

@@ -1,0 +1,111 @@
+"""Streams read by Spark: to nowhere, beside a source that makes its rows up; to Parquet, beside Parquet to Parquet."""
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from heliograph.errors import Problem
+from heliograph.lab.spark.loading import MIXED_TOPICS, PUBLISHERS, Payload, await_messages, fill, text_payload
+from heliograph.lab.spark.rows import Effort, Row, Run, best, run_of
+from heliograph.lab.spark.site import CORES, SparkSite
+
+MOST_TIMES = 1.3
+"""How many times as long a stream may take as rows that are made up."""
+ACCESSES = ("http", "directory")
+_BASE = "="
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Messages of one kind in a stream."""
+
+    stream: str
+    size: int
+    count: int
+    topics: Sequence[str]
+    goal: float | None
+
+    @property
+    def title(self) -> str:
+        """What a row calls it."""
+        return f"{len(self.topics)} topics in turn" if len(self.topics) > PUBLISHERS else "stream"
+
+    @property
+    def payload(self) -> Payload:
+        return text_payload(self.size)
+
+
+def loads(effort: Effort) -> list[Load]:
+    """What is read."""
+    return [
+        Load("small", 100, effort.small, _topics("small", PUBLISHERS), MOST_TIMES),
+        Load("large", 4096, effort.large, _topics("large", PUBLISHERS), MOST_TIMES),
+        Load("mixed", 100, effort.small // 2, _topics("mixed", MIXED_TOPICS), None),
+    ]
+
+
+def _topics(stream: str, number: int) -> list[str]:
+    return [f"{stream}/{topic:03}" for topic in range(number)]
+
+
+def measure(site: SparkSite, effort: Effort) -> Iterator[Row]:
+    """All loads, one after the other."""
+    for load in loads(effort):
+        fill(site.mqtt, site.server_pid, load.topics, load.count, load.payload)
+        await_messages(site.data, load.stream, load.count)
+        yield from _to_nowhere(site, load, effort.rounds)
+        yield from _to_parquet(site, load, effort.rounds)
+
+
+def _to_nowhere(site: SparkSite, load: Load, rounds: int) -> Iterator[Row]:
+    options = {"rows": load.count, "size": load.size, "tasks": CORES}
+    contenders: dict[str, Mapping[str, object]] = {
+        _BASE: {"format": "made-up", "options": {name: str(value) for name, value in options.items()}},
+        **{access: site.stream(load.stream, access) for access in ACCESSES},
+    }
+    runs: dict[str, list[Run]] = {name: [] for name in contenders}
+    for number in range(rounds + 1):
+        for name, source in contenders.items():
+            answer, spent = site.ask("copy", {"from": source, "to": {"format": "noop"}})
+            if number:  # the first round was warming up
+                runs[name].append(run_of(load.count, answer["seconds"], spent))
+    base = best(runs[_BASE])
+    yield Row("= rows made up -> noop", load.size, base)
+    for access in ACCESSES:
+        yield Row(f"{load.title} by {access} -> noop", load.size, best(runs[access]), base, load.goal)
+
+
+def _to_parquet(site: SparkSite, load: Load, rounds: int) -> Iterator[Row]:
+    same = site.folder / "same-rows"
+    site.ask("copy", {"from": site.stream(load.stream, "http"), "to": _parquet(str(same))})
+    _check(site, str(same), load)
+    contenders: dict[str, Mapping[str, object]] = {
+        _BASE: _parquet(str(same)),
+        **{access: site.stream(load.stream, access) for access in ACCESSES},
+    }
+    runs: dict[str, list[Run]] = {name: [] for name in contenders}
+    for number in range(rounds):
+        for name, source in contenders.items():
+            written = site.folder / "written"
+            answer, spent = site.ask("copy", {"from": source, "to": _parquet(str(written))})
+            runs[name].append(run_of(load.count, answer["seconds"], spent))
+            if number == 0:
+                _check(site, str(written), load)
+            shutil.rmtree(written)
+    shutil.rmtree(same)
+    base = best(runs[_BASE])
+    yield Row("= Parquet -> Parquet", load.size, base)
+    for access in ACCESSES:
+        yield Row(f"{load.title} by {access} -> Parquet", load.size, best(runs[access]), base)
+
+
+def _parquet(path: str) -> dict[str, object]:
+    return {"format": "parquet", "options": {"path": path}}
+
+
+def _check(site: SparkSite, path: str, load: Load) -> None:
+    """Each message is there, once and whole."""
+    found = site.worker.ask("count", {"from": _parquet(path)})
+    expected = {"rows": load.count, "different": load.count, "bytes": load.count * load.size}
+    if found != expected:
+        raise Problem(f"{load.stream} to Parquet: expected {expected}, found {found}")

@@ -1,0 +1,69 @@
+"""Our server with the streams and the queue that the cases need: MQTT, AMQP and pages."""
+
+import sys
+
+from heliograph.lab.bytestream import HOST
+from heliograph.lab.targets import Heliograph, Setup
+
+STREAMS = ("small", "large", "mixed", "orders", "telemetry", "out")
+"""Each keeps the topics below its name."""
+QUEUE = "BENCH.SINK"
+_CONFIG = """
+[storage]
+directory = "{data}"
+[log]
+level = "warning"
+[[listener]]
+host = "{host}"
+port = {port}
+[[listener]]
+protocol = "amqp"
+host = "{host}"
+port = {amqp}
+[http]
+host = "{host}"
+port = {http}
+[limits]
+inflight = 65535
+max_messages = 20000000
+max_bytes = 17179869184
+buffered_bytes = 17179869184
+[[queue]]
+name = "{queue}"
+max_depth = 100000000
+"""
+_STREAM = """
+[[stream]]
+name = "{name}"
+filter = "{name}/#"
+partitions = 2
+retention_bytes = 0
+"""
+
+
+class SparkServer(Heliograph):
+    """One that stores on the disk before it acknowledges, as it does unless told otherwise."""
+
+    def __init__(self) -> None:
+        self.amqp_port = 0
+        self.http_port = 0
+
+    def command(self, setup: Setup) -> list[str]:
+        """With its configuration, which is written here."""
+        self.amqp_port, self.http_port = setup.spare_ports[:2]
+        config = setup.directory / "heliograph.toml"
+        text = _CONFIG.format(
+            data=setup.data, host=HOST, port=setup.port, amqp=self.amqp_port, http=self.http_port, queue=QUEUE
+        )
+        config.write_text(text + "".join(_STREAM.format(name=name) for name in STREAMS), "utf-8")
+        return [sys.executable, "-m", "heliograph.cli.main", "serve", "--config", str(config)]
+
+    @property
+    def pages(self) -> str:
+        """What the option `server` of `format("heliograph")` gets."""
+        return f"http://{HOST}:{self.http_port}"
+
+    @property
+    def amqp(self) -> str:
+        """For clients."""
+        return f"amqp://{HOST}:{self.amqp_port}"
