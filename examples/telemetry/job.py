@@ -3,7 +3,7 @@
 Two queries read the stream, each at its own pace and with its own checkpoint, so both go on where they were, whatever
 is stopped or killed. Run by the server (heliograph.toml), or by hand:
 
-helio pipeline run --job examples/telemetry/job.py --source stream:telemetry --set readings=readings
+helio pipeline run --job examples/telemetry/job.py --source stream:telemetry
 """
 
 import sqlite3
@@ -18,6 +18,7 @@ from heliograph.pipeline.running import JobSettings
 
 FLOW = Path(__file__).parent / "flow"
 READING = "device string, site string, time timestamp, temperature double, hottest double"
+WINDOW = "5 seconds"
 LOOKUPS = 1000
 """Devices that each of Spark's processes remembers."""
 
@@ -42,7 +43,7 @@ def make_database(folder: Path) -> Path:
 
 def keep(spark: SparkSession, settings: JobSettings, database: Path) -> StreamingQuery:
     """Every reading once in Parquet, in a folder for each day; what cannot be read beside it, with the reason."""
-    folder = Path(settings.parameters["readings"])
+    folder = settings.pipeline.folder / "readings"
     routes = Routes.parse(
         {
             "readings": f"parquet:{folder}?format=json&schema={READING}&partition=day",
@@ -69,7 +70,7 @@ def alert(outputs: DataFrame, settings: JobSettings) -> StreamingQuery:
     windows = (
         readings.select("r.*")
         .withWatermark("time", "1 second")  # how much later than others a reading may come
-        .groupBy("device", "site", "hottest", f.window("time", f"{settings.parameters['limit_seconds']} seconds"))
+        .groupBy("device", "site", "hottest", f.window("time", WINDOW))
         .agg(f.round(f.avg("temperature"), 1).alias("temperature"), f.count("*").alias("readings"))
     )
     too_hot = windows.where("temperature > hottest").select(
