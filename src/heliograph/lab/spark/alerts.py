@@ -155,7 +155,7 @@ def measure(site: SparkSite, effort: Effort) -> Iterator[Row]:
     _check(devices, alarm)
     figures = percentiles([seconds for due, seconds in alarm.took.values() if due >= since])
     name = f"publish -> filter -> alert at {RATE}/s"
-    yield Row(name, len(reading(0, 0.0)), run, figures=figures, steps=steps_of(batches), most={MEDIAN: MOST_MEDIAN})
+    yield Row(name, len(reading(0, since)), run, figures=figures, steps=steps_of(batches), most={MEDIAN: MOST_MEDIAN})
 
 
 @contextmanager
