@@ -119,11 +119,6 @@ def test_what_is_available_now_ends_where_it_is_told_to_end(
     assert written() == list(range(7))
 
 
-def test_a_query_that_runs_for_ever_has_no_end(spark: SparkSession, plant: Plant, start: Start) -> None:
-    with pytest.raises(StreamingQueryException, match="ends only with trigger"):
-        start(plant.read_stream(spark, endingOffsets="7")).awaitTermination(60)
-
-
 SHORT = CONFIG.replace("partitions = 2", "retention_age = 0.5")
 
 

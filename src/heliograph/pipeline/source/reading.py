@@ -147,11 +147,6 @@ class StreamMicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Where the next micro-batch ends."""
-        if self._target is None and self._options.end != LATEST:
-            raise Problem(
-                "endingOffsets: a streaming query ends only with trigger(availableNow=True); expected that, or no "
-                "endingOffsets"
-            )
         extents = self._extents()
         before = offsets_in(start, self._name)
         first = readable_from(self._name, before, extents, fail=self._options.fail_on_data_loss)
