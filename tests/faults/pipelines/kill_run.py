@@ -120,7 +120,9 @@ class PipelineRun:
         self._subject = make(folder)
         self._checkpoint = Checkpoint(self._subject.checkpoint)
         self._driver = Driver(self._subject.command(f"http://127.0.0.1:{http_port}"), folder, self._random)
-        self.history = History(streams=[Stream("publisher", f"{STREAM}/{number}", 1) for number in range(TOPICS)])
+        self.history = History(
+            streams=[Stream(f"publisher-{number}", f"{STREAM}/{number}", 1) for number in range(TOPICS)]
+        )
         self._publisher = PacedPublisher(
             self._server.port, self.history, News(), self.history.streams, self._checkpoint
         )
