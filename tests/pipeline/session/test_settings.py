@@ -21,7 +21,7 @@ def settings(
 
 def test_a_session_is_local_and_uses_the_machine() -> None:
     told = settings()
-    assert told["spark.master"] == "local[4]"
+    assert told["spark.master"] == "local[4,4]"
     assert told["spark.sql.shuffle.partitions"] == "4"
     assert told["spark.driver.memory"] == "2048m"
     assert told["spark.driver.host"] == "127.0.0.1"

@@ -22,7 +22,9 @@ _ANYWHERE = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
 }
-_MASTERS = "local, local[N], spark://HOST:PORT, k8s://URL, yarn"
+_ATTEMPTS = 4
+"""How often a task is tried here, as on a cluster. Left alone, Spark would end a query when a worker is lost."""
+_MASTERS = "local, local[N], local[N,ATTEMPTS], spark://HOST:PORT, k8s://URL, yarn"
 
 
 def is_local(master: str) -> bool:
@@ -35,7 +37,7 @@ def settings_of_session(
 ) -> dict[str, str]:
     """All settings of a session; `conf` has the last word, but options for Java are added to ours."""
     _check_conf(conf)
-    master = conf.get("spark.master") or master or f"local[{machine.cores}]"
+    master = conf.get("spark.master") or master or f"local[{machine.cores},{_ATTEMPTS}]"
     _check_master(master)
     # What Java's own log says would be of archives that it goes without.
     java = ["-Xlog:disable", f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}", *archive, *(_QUICK if quick else ())]
