@@ -14,7 +14,7 @@ TESTERS ?= 4
 
 SOAK_MINUTES ?= 30
 
-.PHONY: run test lint format bench bench-flows bench-spark node-red soak faults clean help
+.PHONY: run test test-spark lint format bench bench-flows bench-spark node-red soak faults clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -22,8 +22,11 @@ help: ## list the targets
 run: $(READY_SPARK) ## set up, then run the telemetry example: server, devices, Spark (CONFIG=file.toml: your own server instead)
 	@$(if $(CONFIG),$(BIN)/helio serve --config $(CONFIG),$(BIN)/python examples/telemetry/run.py)
 
-test: lint node-clients ## set up, then lint, types and all tests
-	$(BIN)/python -m pytest -n $(TESTERS)
+test: lint node-clients ## set up, then lint, types and all tests but those of test-spark
+	$(BIN)/python -m pytest -n $(TESTERS) -m "not spark"
+
+test-spark: $(READY_DEV) ## the tests that start Spark, again and again: they take minutes together
+	$(BIN)/python -m pytest -m spark tests/pipeline tests/lab/spark tests/faults
 
 lint: $(READY_DEV) ## ruff, mypy strict, import rules
 	$(BIN)/ruff check src tests

@@ -7,11 +7,13 @@ import pytest
 
 from certificates import Authority
 from running import Serve, servers
-from scheduling import SparkApart, spark_first
+from scheduling import SparkApart, longest_first, mark_spark
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    spark_first(items)
+    mark_spark(items)
+    longest_first(items)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -11,7 +11,7 @@ from heliograph.pipeline.source.data_loss import DataLoss
 from heliograph.pipeline.source.filters import Wanted
 from heliograph.pipeline.source.offsets import Piece
 from heliograph.pipeline.source.options import source_options
-from heliograph.pipeline.source.piece_reading import read_piece
+from heliograph.pipeline.source.piece_reading import read_pieces
 from heliograph.pipeline.source.schema import arrow_schema, stream_schema
 from pipeline.source.plants import CONFIG, Plant, wait_until
 from running import RunningServer, Serve
@@ -23,7 +23,7 @@ SHORT = CONFIG.replace("partitions = 2", "retention_age = 0.5")
 def offsets(plant: Plant, first: int, end: int, **options: str) -> list[int]:
     """The offsets of the rows of a piece."""
     checked = source_options({"server": plant.url, "stream": "plant", **options}, streaming=True)
-    batches = read_piece(checked, arrow_schema(stream_schema("binary")), Wanted(), Piece(0, first, end))
+    batches = read_pieces(checked, arrow_schema(stream_schema("binary")), Wanted(), [Piece(0, first, end)])
     return [offset for batch in batches for offset in batch.column("offset").to_pylist()]
 
 
