@@ -158,9 +158,8 @@ class PipelineRun:
     def figures(self, rounds: int) -> Figures:
         """The numbers so far; the last three are not known before the end."""
         story = self.story
-        acknowledged = sum(len(stream.acknowledged) for stream in self.history.streams)
         counts = len(story.stored), len(story.rows), len(story.queue or ())
-        return Figures(self.seed, rounds, self.kills.copy(), self._exits, self._batches, acknowledged, *counts)
+        return Figures(self.seed, rounds, self.kills.copy(), self._exits, self._batches, self._acknowledged, *counts)
 
     def _victims(self) -> Iterator[Victim]:
         while True:
@@ -220,14 +219,22 @@ class PipelineRun:
         """All is sent and acknowledged, and the pipeline has come to the end of the stream; then look."""
         self._publisher.only(0)
         self._expect("the publisher finishes", self._publisher.is_done)
-        with StreamReader(self._data, STREAM) as reader:
-            ends = {partition: latest for partition, (_, latest) in enumerate(reader.extents())}
-        self._expect("the pipeline comes to the end", lambda: self._checkpoint.done() == ends)
+        self._expect("the pipeline comes to the end", self._at_the_end)
         self._batches = self._checkpoint.batches
         self._driver.kill()
         self.story.stored = stored(self._data, STREAM)
         self.story.rows = self._subject.rows()
         self.story.queue = self._subject.queue(self._amqp)
+
+    def _at_the_end(self) -> bool:
+        """Whether all there is has been done. Readers see messages a moment after they were acknowledged."""
+        with StreamReader(self._data, STREAM) as reader:
+            ends = {partition: latest for partition, (_, latest) in enumerate(reader.extents())}
+        return sum(ends.values()) >= self._acknowledged and self._checkpoint.done() == ends
+
+    @property
+    def _acknowledged(self) -> int:
+        return sum(len(stream.acknowledged) for stream in self.history.streams)
 
     def _expect(self, what: str, condition: Callable[[], bool]) -> None:
         """Wait for it. A driver that ends is started again, as whoever watches over it would do."""
