@@ -31,7 +31,7 @@ def reading(number: int, now: float) -> tuple[str, bytes]:
     device = f"press-{number % DEVICES + 1:02d}"
     heat = 30 if number % DEVICES % 3 == 0 and math.sin(now / 10 + number % DEVICES) > 0 else 0
     said = {
-        "device": device if number % 200 != 199 else "oven-99",
+        "device": device if number % 200 != 100 else "oven-99",
         "time": datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds"),
         "temperature": round(40 + heat + 5 * math.sin(number / 7), 2),
     }

@@ -180,10 +180,8 @@ def test_a_task_that_fails_on_its_way_publishes_nothing_twice(files: Files, desk
             yield batch.slice(batch.num_rows // 2)
 
     files.add(5000)
-    with pytest.raises(PySparkException, match="on purpose"):
-        files.run(fail_once)
-    assert desk.bodies(files.queue) == [], "what came before the failure is undone"
-    files.run(fail_once)
+    files.run(fail_once)  # Spark tries again by itself
+    assert tried.exists()
     assert in_order(desk.bodies(files.queue)) == list(range(5000))
 
 
