@@ -4,7 +4,6 @@ import json
 import os
 import resource
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -14,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+from forked_helio import start_helio
 
 SOURCE = Path(__file__).parents[1] / "src"
 PATIENCE = 20.0
@@ -87,12 +88,7 @@ class RunningServer:
         self.config = config
         self.settled = False
         """Whether the end of the process has been seen to; at the end of the test nobody need do it any more."""
-        self.process = subprocess.Popen(
-            helio("serve", "--config", str(config)),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment(**env),
-        )
+        self.process = start_helio(["serve", "--config", str(config)], environment(**env))
         self.banner, self.log = Lines(self.process.stdout), Lines(self.process.stderr)
         if announced:
             try:
