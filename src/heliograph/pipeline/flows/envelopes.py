@@ -4,9 +4,10 @@ The inline runner gets MQTT publications as the server converts them for queues 
 (docs/mapping.md). A flow on Spark gets them from a stream, as they were published, so that conversion is done here, for
 TopicInput and QueueInput alike: an input with a queue sees what it would see if the queue were bound to the topic.
 
-What a stream does not keep cannot come back: the types of an AMQP sender's properties, and how long a message was
-meant to live. A message without an identifier of its own has none here either; new identifiers are made from its place
-in the stream, so that a task that is repeated makes the same ones.
+What a stream does not keep cannot come back: the types of an AMQP sender's properties, and whether its address for
+replies said that it is a topic. How long a message lives is counted from its arrival, so that a task that is repeated,
+or that is done a month later, makes the same outputs. A message without an identifier of its own has none here either;
+new identifiers are made from its place in the stream, so that a task that is repeated makes the same ones.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -49,6 +50,7 @@ def envelopes_of(batch: pa.RecordBatch) -> list[Envelope]:
         _values(batch, "text"),
         _values(batch, "topic"),
         _values(batch, "qos"),
+        _values(batch, "expiry"),
         _values(batch, "content_type"),
         _values(batch, "correlation"),
         _values(batch, "reply_to"),
@@ -108,6 +110,7 @@ def _envelope(
     text: bool | None,
     topic: str | None,
     qos: int | None,
+    expiry: int | None,
     content_type: str | None,
     correlation: bytes | None,
     reply_to: str | None,
@@ -127,7 +130,7 @@ def _envelope(
         _reply_to(reply_to) if reply_to else "",
         bool(qos),
         _PRIORITY,
-        -1,
+        -1 if expiry is None else expiry // 100,
         REQUEST if reply_to else DATAGRAM,
         "",
         timestamp / 1_000_000 if timestamp else 0.0,
