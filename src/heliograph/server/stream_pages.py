@@ -20,6 +20,7 @@ from heliograph.log.stream_span import OffsetAhead, OffsetGone, StreamMessage
 from heliograph.mqtt.framing import encode_varint
 from heliograph.mqtt.packets import PacketType
 from heliograph.mqtt.properties import decode_properties
+from heliograph.server.config_rules import PLAIN_NAME
 from heliograph.server.http import Answer, refusal
 
 MOST_BYTES = 4 << 20
@@ -74,7 +75,7 @@ class StreamPages:
             return refusal(HTTPStatus.BAD_REQUEST, str(why), offset=why.offset, latest=why.latest)
 
     def _reader(self, name: str, *, checked: bool = True) -> StreamReader:
-        if name not in stream_names(self._directory):  # a name from outside must not become a path
+        if not PLAIN_NAME.fullmatch(name):  # a name from outside must not become a path
             raise unknown_stream(self._directory, name)
         return StreamReader(self._directory, name, checked=checked)
 
