@@ -6,6 +6,7 @@ from zlib import crc32
 import pytest
 
 from broker.clients import START, Scene
+from heliograph.broker import facts
 from heliograph.broker.broker import Broker
 from heliograph.broker.limits import Limits
 from heliograph.broker.store import Clock, Store
@@ -334,3 +335,30 @@ def test_the_index_is_renewed_when_most_of_it_is_gone(start, monkeypatch):
             assert [m.offset for m in reader.messages(0, earliest)] == list(range(earliest, n + 1))
         assert earliest > 300
         assert (scene.directory / "streams" / "all" / "0.index").stat().st_size < 2000
+
+
+def identity_of(scene):
+    with StreamReader(scene.directory, "all") as reader:
+        return reader.identity
+
+
+def test_a_stream_is_known_by_its_identity_for_as_long_as_its_log_is_there(tmp_path):
+    one, other = DurableScene(tmp_path / "one", ALL), DurableScene(tmp_path / "other", ALL)
+    there = identity_of(one)
+    assert there
+    assert there != identity_of(other)
+    one.restart(ALL)
+    one.restart()  # it is not configured any more, and keeps what it has
+    assert identity_of(one) == there
+
+
+def test_a_stream_of_an_older_log_gets_an_identity_that_stays(tmp_path):
+    scene = DurableScene(tmp_path, ALL)
+    stream = scene.store.streams.by_name["all"]
+    stream.identity = ""
+    scene.store._note(facts.STREAM, stream.fact())
+    scene.restart(ALL)
+    there = identity_of(scene)
+    assert there
+    scene.restart(ALL)
+    assert identity_of(scene) == there

@@ -1,5 +1,6 @@
 """`helio pipeline` where no Spark is needed: with pipelines that do not run, and what is said of mistakes."""
 
+import argparse
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from cli.queue_server import CONFIG, QueueServer, helio
+from heliograph.cli import pipeline_run
 from heliograph.log.stream_reader import StreamReader
 from plain_client import PlainClient
 from running import PATIENCE, environment, servers
@@ -138,6 +140,7 @@ def test_stopping_what_is_stopped_changes_nothing(server: QueueServer) -> None:
         (["flow", "--source", "stream:x", "--to", "latest"], "expected --from beside --to"),
         (["--config", "x.toml"], "expected the NAME of a pipeline beside --config, found none"),
         (["--config", "x.toml", "a", "--source", "stream:x"], "expected no other option for that, found --source"),
+        (["--config", "x.toml", "a", "--no-fail-on-data-loss"], "that, found --fail-on-data-loss"),
         (["--config", "x.toml", "a"], "x.toml: expected a readable file"),
     ],
 )
@@ -145,6 +148,14 @@ def test_mistakes_in_what_to_run(words: list[str], told: str) -> None:
     status, _, error = helio("pipeline", "run", *words)
     assert status == 1
     assert told in error
+
+
+def test_messages_may_be_lost_if_the_command_line_says_so() -> None:
+    parser = argparse.ArgumentParser()
+    pipeline_run.add_arguments(parser)
+    words = ["flow", "--source", "stream:x"]
+    for more, may in (([], True), (["--fail-on-data-loss"], True), (["--no-fail-on-data-loss"], False)):
+        assert pipeline_run._given(parser.parse_args([*words, *more])).fail_on_data_loss is may
 
 
 def test_a_source_that_is_not_there_is_told_before_spark_is_started(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from heliograph.cli.pipeline_options import configured
 from heliograph.errors import Problem
 from heliograph.server.config import Config, load
 
@@ -46,6 +47,14 @@ def test_sinks_and_settings_are_tables_of_texts(file: Path) -> None:
     assert mistakes(file, GOOD + "sinks = { Out = 5 }") == [
         'pipeline[1].sinks: expected a table of strings, as in sinks = { name = "value" }, found a table'
     ]
+
+
+def test_messages_may_be_lost_if_it_is_said(file: Path) -> None:
+    (one,) = loaded(file, GOOD).pipelines
+    assert one.fail_on_data_loss
+    loaded(file, GOOD + "fail_on_data_loss = false")
+    pipeline, _ = configured(file, "orders", None)
+    assert pipeline.source_options["failOnDataLoss"] == "false"
 
 
 def test_a_pipeline_needs_a_name_something_to_run_and_a_source(file: Path) -> None:

@@ -5,6 +5,7 @@ they were stored, once, together with those for subscriptions. All messages of a
 order there. Readers find them by the index, which is brought up to date here.
 """
 
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -48,7 +49,13 @@ class Stream:
     """One stream."""
 
     def __init__(
-        self, options: StreamOptions, cursors: list[Cursor], *, configured: bool = False, made: bool = False
+        self,
+        options: StreamOptions,
+        cursors: list[Cursor],
+        *,
+        configured: bool = False,
+        made: bool = False,
+        identity: str = "",
     ) -> None:
         self.options = options
         self.cursors = cursors
@@ -57,6 +64,8 @@ class Stream:
         """Whether it is in the configuration."""
         self.made = made
         """Whether somebody made it while the server ran. What is in the configuration is not made any more."""
+        self.identity = identity
+        """By which readers know it from another of the same name, which has other messages at the same offsets."""
         self.writers: list[PartitionWriter] = []
 
     @property
@@ -82,6 +91,7 @@ class Stream:
             "retention_age": options.retention_age,
             "cursors": [cursor.number for cursor in self.cursors],
             "made": self.made,
+            "identity": self.identity,
         }
 
     def description(self) -> dict[str, Any]:
@@ -94,6 +104,7 @@ class Stream:
             "retention_age": self.options.retention_age,
             "configured": self.configured,
             "made": self.made,
+            "identity": self.identity,
         }
 
     def outdated(self, now: int) -> Iterator[tuple[Cursor, int, int]]:
@@ -112,6 +123,10 @@ class Stream:
                 size, end = size + chunk.size, chunk.next
             if end is not None:
                 yield cursor, end, size
+
+
+def _new_identity() -> str:
+    return secrets.token_hex(8)
 
 
 def options_of(fact: dict[str, Any]) -> StreamOptions:
@@ -137,7 +152,8 @@ class Streams:
         """Take up the streams that the log tells of; the numbers of their cursors."""
         for name, fact in facts.items():
             cursors = [self._ledger.cursors[number] for number in fact["cursors"]]
-            self.by_name[name] = Stream(options_of(fact), cursors, made=fact.get("made", False))
+            made, identity = fact.get("made", False), fact.get("identity", "")
+            self.by_name[name] = Stream(options_of(fact), cursors, made=made, identity=identity)
         return {cursor.number for stream in self.by_name.values() for cursor in stream.cursors}
 
     def configure(self, wanted: Sequence[StreamOptions]) -> list[Stream]:
@@ -149,9 +165,11 @@ class Streams:
                     f"stream {options.name}: it has {len(known.cursors)} partitions, and they cannot become fewer: "
                     f"expected at least as many, found partitions = {options.partitions}"
                 )
-        changed = []
+        changed = self._identified()
         for options in wanted:
-            stream = self.by_name.setdefault(options.name, Stream(options, [], configured=True))
+            stream = self.by_name.setdefault(
+                options.name, Stream(options, [], configured=True, identity=_new_identity())
+            )
             stream.configured = True
             if stream.made:
                 stream.made = False
@@ -183,10 +201,17 @@ class Streams:
                 f"expected at most {MOST_MADE - made}, found partitions = {options.partitions}"
             )
         if stream is None:
-            stream = self.by_name[options.name] = Stream(options, [])
+            stream = self.by_name[options.name] = Stream(options, [], identity=_new_identity())
             self._add_partitions(stream)
         stream.made = True
         return stream, True
+
+    def _identified(self) -> list[Stream]:
+        """Give an identity to streams of logs that were written when there was none; which these are."""
+        old = [stream for stream in self.by_name.values() if not stream.identity]
+        for stream in old:
+            stream.identity = _new_identity()
+        return old
 
     def _add_partitions(self, stream: Stream) -> None:
         while len(stream.cursors) < stream.options.partitions:

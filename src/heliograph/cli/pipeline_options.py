@@ -74,6 +74,7 @@ def _pipeline(one: PipelineConfig, config: Config, server: str | None) -> Pipeli
         parameters=parameters([f"{key}={value}" for key, value in one.set.items()]),
         input_node=one.input,
         starting=one.begin,
+        fail_on_data_loss=one.fail_on_data_loss,
         most_messages=one.most_messages,
         interval=one.interval,
         lookup_cache=one.lookup_cache,

@@ -39,6 +39,20 @@ EXAMPLES = """\
   helio pipeline run --config heliograph.toml telemetry
 """
 
+_OF_THE_FILE = (
+    "job",
+    "source",
+    "sink",
+    "name",
+    "env",
+    "set",
+    "input",
+    "begin",
+    "end",
+    "fail_on_data_loss",
+    "checkpoint",
+)
+"""What a configuration file says in place of the command line."""
 _QUIET = 10.0
 """Seconds between two lines where nobody looks at a terminal."""
 
@@ -82,6 +96,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--to", dest="end", default="", metavar="WHERE", help="end there: a run over a range")
     parser.add_argument("--once", action="store_true", help="end when all that is there has been done")
+    parser.add_argument(
+        "--fail-on-data-loss",
+        action=argparse.BooleanOptionalAction,
+        help="whether to fail if messages are gone before they were read; if not, what there is is read (default: yes)",
+    )
     parser.add_argument("--most-messages", type=int, default=0, metavar="N", help="messages in a batch at most")
     parser.add_argument("--interval", type=float, default=0.0, metavar="S", help="least seconds between two batches")
     parser.add_argument("--lookup-cache", type=int, default=0, metavar="N", help="answers of databases that are kept")
@@ -130,9 +149,10 @@ def _configured(args: argparse.Namespace) -> Pipeline:
     """The pipeline of a configuration file, which says all there is to say of it."""
     if not args.flow:
         raise Problem("expected the NAME of a pipeline beside --config, found none")
-    for option in ("job", "source", "sink", "name", "env", "set", "input", "begin", "end", "checkpoint"):
-        if getattr(args, option):
-            raise Problem(f"--config says what the pipeline is; expected no other option for that, found --{option}")
+    for option in _OF_THE_FILE:
+        if getattr(args, option) not in (None, "", []):
+            found = f"--{option.replace('_', '-')}"
+            raise Problem(f"--config says what the pipeline is; expected no other option for that, found {found}")
     pipeline, config = configured(args.config, args.flow, args.server)
     if args.supervised:
         logging.basicConfig(level=config.log.level.upper(), format="%(levelname)s %(message)s", stream=sys.stderr)
@@ -167,6 +187,7 @@ def _given(args: argparse.Namespace) -> Pipeline:
         input_node=args.input,
         starting=args.begin,
         ending=args.end,
+        fail_on_data_loss=args.fail_on_data_loss is not False,
         most_messages=args.most_messages,
         interval=args.interval,
         lookup_cache=args.lookup_cache,

@@ -30,7 +30,9 @@ def _members(group: Record) -> Iterator[Record]:
         yield Record(first + at, kind, body[at + HEADER_SIZE : at + length], offset, count, time, epoch, flags)
 
 
-def member_headers(data: bytes, start: int, end: int, position: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+def member_headers(
+    data: bytes | memoryview, start: int, end: int, position: int
+) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Where each record in a group starts, and what its header says.
 
     The group's body is the data from `start` to `end`, and lies at `position` of the log.

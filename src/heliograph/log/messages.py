@@ -132,7 +132,7 @@ def publisher_of(body: bytes) -> int:
     return int.from_bytes(body[24:28], "little")
 
 
-def offset_for(data: bytes, cursor: int, at: int = 0) -> int | None:
+def offset_for(data: bytes | memoryview, cursor: int, at: int = 0) -> int | None:
     """The offset of the first message in a cursor; None if the messages are not for it. The body starts at `at`."""
     (n,) = _RECEIVERS.unpack_from(data, at)
     columns_at = at + _HEAD.size

@@ -114,7 +114,7 @@ def read_record(data: bytes, at: int, position: int) -> Record:
     return Record(position, kind, covered[HEADER_SIZE - 4 :], offset, count, time, epoch, flags)
 
 
-def record_room(data: bytes, at: int) -> int:
+def record_room(data: bytes | memoryview, at: int) -> int:
     """How far it is to the next record, as the header at `data[at]` has it; 0 if there cannot be a record."""
     if len(data) - at < HEADER_SIZE:
         return 0

@@ -7,6 +7,7 @@ from google_crc32c import extend as extend_crc
 from google_crc32c import value as crc_of
 
 from heliograph.log.record import ALIGNMENT, HEADER_SIZE, RECORD_HEADER, Record, read_record, record_room
+from heliograph.log.room import Room
 from heliograph.log.segment import Segment
 
 BLOCK = 1 << 20
@@ -55,3 +56,18 @@ def load(descriptor: int, place: int, size: int, most: int) -> bytes:
     data = os.pread(descriptor, size, place)
     room = record_room(data, 0)
     return data if room <= len(data) else os.pread(descriptor, min(room, most), place)
+
+
+def load_into(room: Room, descriptor: int, place: int, size: int, most: int) -> memoryview:
+    """The same, in a room."""
+    data = _filled(room, descriptor, place, size)
+    record = record_room(data, 0)
+    if record <= len(data):
+        return data
+    room.give_back(len(data))
+    return _filled(room, descriptor, place, min(record, most))
+
+
+def _filled(room: Room, descriptor: int, place: int, size: int) -> memoryview:
+    memory = room.take(size)
+    return memory[: os.preadv(descriptor, [memory], place)]

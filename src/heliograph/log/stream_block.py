@@ -9,6 +9,7 @@ from array import array
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from google_crc32c import extend as extend_crc
 from google_crc32c import value as crc_of
 
 from heliograph.log import kinds
@@ -22,7 +23,13 @@ _FRONT = struct.Struct("<IIBxH4xI16x I32xIQ")
 """Of a record's header: check sum, length, kind, zero, count; of messages, how many receivers they have, and the first
 of them with its offset."""
 _FILL, _ALIGNED = ALIGNMENT - 1, -ALIGNMENT
-_NO_CHECK_SUM = bytes(4)
+_CRC_AND_LENGTH = struct.Struct("<II")
+"""How a record starts. The check sum of those in a group is 0."""
+_AT_ONCE = 64 << 10
+"""Bytes of which a check sum is made at a time. It takes a copy of them, which is to stay in the processor's cache."""
+
+
+Data = bytes | memoryview
 
 
 class Place(NamedTuple):
@@ -44,7 +51,7 @@ class Block:
 
     __slots__ = ("data", "firsts", "next", "starts", "used")
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: Data) -> None:
         self.data = data
         self.starts = array("q")
         """Where each record starts in the data: its header, then its body."""
@@ -65,47 +72,51 @@ class Block:
             _, length, _, _, _, _, count, _, time = RECORD_HEADER.unpack_from(self.data, start)
             yield Place(first, count, time, start + HEADER_SIZE, start + length)
 
-    def records(self) -> list[bytes]:
-        """The records themselves, whole, as slices of the data that are as long as possible."""
-        pieces: list[bytes] = []
+    def records(self) -> list[memoryview]:
+        """The records themselves, whole, as parts of the data that are as long as possible; nothing is copied."""
+        pieces: list[memoryview] = []
+        data, unpack, fill, aligned = self.data, _CRC_AND_LENGTH.unpack_from, _FILL, _ALIGNED
         start = end = 0
-        for place in self:
-            header_at = place.start - HEADER_SIZE
-            if self.data[header_at : header_at + 4] == _NO_CHECK_SUM:  # it is in a group, which has one for all
-                pieces += (self._padded(start, end), self._alone(place))
+        for at in self.starts:
+            crc, length = unpack(data, at)
+            if not crc:  # it is in a group, which has one for all
+                pieces += (*self._padded(start, end), memoryview(self._alone(at)))
                 start = end = 0
                 continue
-            if header_at != end:
-                pieces.append(self._padded(start, end))
-                start = header_at
-            end = (place.end + _FILL) & _ALIGNED
-        pieces.append(self._padded(start, end))
-        return pieces
+            if at != end:
+                pieces += self._padded(start, end)
+                start = at
+            end = (at + length + fill) & aligned
+        return pieces + self._padded(start, end)
 
-    def _padded(self, start: int, end: int) -> bytes:
-        piece = self.data[start:end]
-        return piece + bytes(end - start - len(piece))  # the data may end within the filling
+    def _padded(self, start: int, end: int) -> list[memoryview]:
+        if start == end:
+            return []
+        missing = end - len(self.data)  # the data may end within the filling
+        piece = memoryview(self.data)[start:end]
+        return [piece] if missing <= 0 else [piece, memoryview(bytes(missing))]
 
-    def _alone(self, place: Place) -> bytes:
+    def _alone(self, at: int) -> bytes:
         """A record of a group with its own check sum."""
-        _, _, kind, flags, _, epoch, _, offset, _ = RECORD_HEADER.unpack_from(self.data, place.start - HEADER_SIZE)
-        body = self.data[place.start : place.end]
-        return b"".join(frame(kind, (body,), offset, place.number, place.time, epoch, flags)[0])
+        _, length, kind, flags, _, epoch, count, offset, time = RECORD_HEADER.unpack_from(self.data, at)
+        body = bytes(self.data[at + HEADER_SIZE : at + length])
+        return b"".join(frame(kind, (body,), offset, count, time, epoch, flags)[0])
 
 
-def block_of(data: bytes, position: int, cursor: int, offset: int, stop: int) -> Block:
+def block_of(data: Data, position: int, cursor: int, offset: int, stop: int, *, checked: bool = True) -> Block:
     """The records in some bytes of the log that have messages of a cursor, from an offset on and up to `stop`.
 
     The data starts with a record, which is at `position` of the log; BadRecord if it is none. It may end anywhere: what
-    has not been looked at is for the next block. Only records that are wanted have to pass their check sum. Of two that
-    have the same message (one is a copy) the first counts.
+    has not been looked at is for the next block. Only records that are wanted have to pass their check sum, and not
+    even these, unless they are in a group, if they are not to be `checked`. Of two that have the same message (one is a
+    copy) the first counts.
 
     There may be as many records as messages: hence one call for all that is to be known of a record, and no object for
     any of them.
     """
     block = Block(data)
     add_start, add_first = block.starts.append, block.firsts.append
-    unpack, check, header, messages, group = _FRONT.unpack_from, crc_of, HEADER_SIZE, kinds.MESSAGES, kinds.GROUP
+    unpack, header, messages, group = _FRONT.unpack_from, HEADER_SIZE, kinds.MESSAGES, kinds.GROUP
     fill, aligned = _FILL, _ALIGNED
     at, size = 0, len(data)
     last_whole, last_start = size - _FRONT.size, size - header
@@ -113,7 +124,7 @@ def block_of(data: bytes, position: int, cursor: int, offset: int, stop: int) ->
         if at <= last_whole:
             crc, length, kind, zero, count, n, only, first = unpack(data, at)
         elif at <= last_start:
-            crc, length, kind, zero, count, n, only, first = unpack(data[at:] + bytes(_FRONT.size))
+            crc, length, kind, zero, count, n, only, first = unpack(bytes(data[at:]) + bytes(_FRONT.size))
         else:
             break
         end = at + length
@@ -124,20 +135,30 @@ def block_of(data: bytes, position: int, cursor: int, offset: int, stop: int) ->
                 found = offset_for(data, cursor, at + header)
                 only, first = (cursor, found) if found is not None else (-1, 0)
             if only == cursor and first <= offset < first + count:
-                if check(data[at + 4 : end]) != crc:
+                if checked and _check_sum(data, at + 4, end) != crc:
                     break
                 add_start(at)
                 add_first(first)
                 offset = first + count
         elif kind == group:
-            if check(data[at + 4 : end]) != crc:
+            if _check_sum(data, at + 4, end) != crc:
                 break
             offset = _add_members(block, at, end, position, cursor, offset, stop)
         at = (end + fill) & aligned
     if not at:
-        read_record(data, 0, position)  # says what is wrong with it
+        read_record(bytes(data), 0, position)  # says what is wrong with it
     block.used, block.next = at, offset
     return block
+
+
+def _check_sum(data: Data, start: int, end: int) -> int:
+    """That of a part of the data."""
+    if end - start <= _AT_ONCE:
+        return int(crc_of(bytes(data[start:end])))
+    crc: int = crc_of(bytes(data[start : start + _AT_ONCE]))
+    for at in range(start + _AT_ONCE, end, _AT_ONCE):
+        crc = extend_crc(crc, bytes(data[at : min(at + _AT_ONCE, end)]))
+    return crc
 
 
 def _add_members(block: Block, start: int, end: int, position: int, cursor: int, offset: int, stop: int) -> int:

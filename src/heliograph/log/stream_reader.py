@@ -18,11 +18,12 @@ from typing import Any
 
 from heliograph.log.record import BadRecord
 from heliograph.log.recovery import Damage, segment_end
-from heliograph.log.scan import load
+from heliograph.log.room import Room
+from heliograph.log.scan import load, load_into
 from heliograph.log.segment import Segment, read_segment, segment_path
-from heliograph.log.stream_block import BLOCK_SIZE, Block, block_of
+from heliograph.log.stream_block import BLOCK_SIZE, Block, Data, block_of
 from heliograph.log.stream_index import Entry, PartitionIndex, read_description
-from heliograph.log.stream_span import OffsetAhead, OffsetGone, StreamSource
+from heliograph.log.stream_span import OffsetAhead, OffsetGone, StreamSource, StreamState
 
 _PATIENCE = 5.0
 """Seconds for the index to follow after messages have moved."""
@@ -35,13 +36,17 @@ _GAP = 64 << 10
 class StreamReader(StreamSource):
     """Reads one stream. To be used in one thread at a time; cheap to make."""
 
-    def __init__(self, directory: Path | str, name: str) -> None:
-        """UnknownStream says which streams there are if the log has none of this name."""
+    def __init__(self, directory: Path | str, name: str, *, checked: bool = True) -> None:
+        """UnknownStream says which streams there are if the log has none of this name.
+
+        Whoever passes records on as they are can have them unchecked: those who get them look at their check sums.
+        """
         self._directory = Path(directory)
+        self._checked = checked
         self.name = name
         self._indexes: dict[int, PartitionIndex] = {}
         self._files = _Files(self._directory)
-        self.describe()
+        self.identity = str(self.describe().get("identity", ""))
 
     def describe(self) -> dict[str, Any]:
         """What the server says of the stream: name, filter, partitions, retention, whether it is configured."""
@@ -71,10 +76,11 @@ class StreamReader(StreamSource):
         """Bytes of the records with the partition's messages."""
         return self._index(partition).bytes
 
-    def extents(self) -> list[tuple[int, int]]:
-        """The earliest and the latest offset of each partition, as they are now."""
-        indexes = [self._index(partition) for partition in range(self.partitions)]
-        return [(index.first, index.next) for index in indexes]
+    def state(self) -> StreamState:
+        """What it is like now."""
+        told = self.describe()
+        indexes = [self._index(partition) for partition in range(told["partitions"])]
+        return StreamState(told.get("identity", ""), [(index.first, index.next) for index in indexes])
 
     def cursor(self, partition: int) -> int:
         """The number by which records name the partition."""
@@ -101,7 +107,9 @@ class StreamReader(StreamSource):
             index.refresh()
         return index
 
-    def blocks(self, partition: int, offset: int, end: int | None = None, size: int = BLOCK_SIZE) -> Iterator[Block]:
+    def blocks(
+        self, partition: int, offset: int, end: int | None = None, size: int = BLOCK_SIZE, room: Room | None = None
+    ) -> Iterator[Block]:
         """See StreamSource."""
         give_up = 0.0
         while True:
@@ -113,7 +121,7 @@ class StreamReader(StreamSource):
             before = offset
             entries = index.entries_from(offset)
             try:
-                for block in self._blocks_in(entries, index.cursor, offset, stop, max(size, _LEAST_READ)):
+                for block in self._blocks_in(entries, index.cursor, offset, stop, max(size, _LEAST_READ), room):
                     yield block
                     offset = block.next
             except FileNotFoundError:
@@ -140,12 +148,15 @@ class StreamReader(StreamSource):
         if offset > index.next:
             raise OffsetAhead(what, offset, index.next)
 
-    def _blocks_in(self, entries: list[Entry], cursor: int, offset: int, stop: int, size: int) -> Iterator[Block]:
+    def _blocks_in(
+        self, entries: list[Entry], cursor: int, offset: int, stop: int, size: int, room: Room | None
+    ) -> Iterator[Block]:
         """Go through chunks, up to the first one in which a message is not where it should be."""
         for start, end, next_ in _stretches(entries):
             for segment, position, part_end in self._files.parts(start, end):
                 while position < part_end and offset < stop:
-                    block = self._block_at(segment, position, part_end, cursor, offset, stop, size)
+                    data = self._data_at(segment, position, part_end, size, room)
+                    block = self._block_of(data, segment, position, cursor, offset, stop)
                     position += block.used
                     if len(block):
                         offset = block.next
@@ -153,12 +164,15 @@ class StreamReader(StreamSource):
             if offset < next_:
                 return
 
-    def _block_at(
-        self, segment: Segment, position: int, end: int, cursor: int, offset: int, stop: int, size: int
-    ) -> Block:
-        data = load(self._files.descriptor(segment), segment.place(position), min(size, end - position), end - position)
+    def _data_at(self, segment: Segment, position: int, end: int, size: int, room: Room | None) -> Data:
+        descriptor, place, most = self._files.descriptor(segment), segment.place(position), end - position
+        if room is None:
+            return load(descriptor, place, min(size, most), most)
+        return load_into(room, descriptor, place, min(size, most), most)
+
+    def _block_of(self, data: Data, segment: Segment, position: int, cursor: int, offset: int, stop: int) -> Block:
         try:
-            return block_of(data, position, cursor, offset, stop)
+            return block_of(data, position, cursor, offset, stop, checked=self._checked)
         except BadRecord as bad:
             raise Damage.in_segment(segment, bad) from None
 

@@ -6,6 +6,7 @@ from typing import NamedTuple, Self
 
 from heliograph.errors import Problem
 from heliograph.log.messages import Messages, decode_messages
+from heliograph.log.room import Room
 from heliograph.log.stream_block import BLOCK_SIZE, Block, Place
 
 LIMIT_BYTES = 1 << 20
@@ -107,13 +108,26 @@ class StreamSpan:
 
 def span_at(block: Block, place: Place) -> StreamSpan:
     """The messages of a record."""
-    return StreamSpan(place.first, place.time, decode_messages(block.data[place.start : place.end], place.number))
+    return StreamSpan(
+        place.first, place.time, decode_messages(bytes(block.data[place.start : place.end]), place.number)
+    )
+
+
+class StreamState(NamedTuple):
+    """What a stream is like at one moment."""
+
+    identity: str
+    """By which it is known from another one of its name; empty if the server is too old to tell."""
+    extents: list[tuple[int, int]]
+    """The earliest and the latest offset of each partition."""
 
 
 class StreamSource(ABC):
     """A stream as readers see it, wherever it is. Partitions are numbered from 0."""
 
     name: str
+    identity: str
+    """That of the stream when the reader was made; empty if it has none."""
 
     @property
     @abstractmethod
@@ -129,8 +143,12 @@ class StreamSource(ABC):
         """The offset that the next message gets: all before it are safe."""
 
     @abstractmethod
+    def state(self) -> StreamState:
+        """What it is like now."""
+
     def extents(self) -> list[tuple[int, int]]:
         """The earliest and the latest offset of each partition, as they are now."""
+        return self.state().extents
 
     @abstractmethod
     def offset_at(self, partition: int, time_ms: int) -> int:
@@ -147,11 +165,14 @@ class StreamSource(ABC):
         self.close()
 
     @abstractmethod
-    def blocks(self, partition: int, offset: int, end: int | None = None, size: int = BLOCK_SIZE) -> Iterator[Block]:
+    def blocks(
+        self, partition: int, offset: int, end: int | None = None, size: int = BLOCK_SIZE, room: Room | None = None
+    ) -> Iterator[Block]:
         """Messages from an offset on, in order and without a gap, up to `end` or what is the latest when it is reached.
 
         They come as the log has them, some `size` bytes of it at a time: this is the quickest way to read many. The
         first record may have messages before the offset too, the last some behind the end. Errors are those of `read`.
+        Blocks are put into a `room` if one is given, and hold until that is cleared.
         """
 
     def read(

@@ -237,6 +237,8 @@ class PipelineConfig:
     """The input node that messages go into, if the flow has several."""
     begin: Annotated[str, Key("from")] = ""
     """Where it begins when it is new: "latest" (the default), "earliest", a time, or offsets by partition."""
+    fail_on_data_loss: bool = True
+    """Whether it fails if messages are gone before it has read them; otherwise it goes on with what there is."""
     most_messages: int = 0
     """Messages in a batch at most; 0 is no limit."""
     interval: float = 0.0

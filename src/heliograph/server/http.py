@@ -5,14 +5,16 @@ import html
 import json
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import formatdate
 from http import HTTPStatus
+from typing import Any
 from urllib.parse import urlsplit
 
 import h11
 
+from heliograph.log.room import Room
 from heliograph.server.accepting import Acceptor, tcp_sockets
 
 log = logging.getLogger(__name__)
@@ -30,6 +32,8 @@ MAX_REQUEST_HEAD = 16 * 1024
 MAX_REQUEST_BODY = 64 * 1024
 READ_SIZE = 16 * 1024
 WRITE_SIZE = 256 * 1024
+ROOM = 5 << 20
+"""Bytes that a connection keeps for answers, if it has large ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,8 @@ class Answer:
 
     status: HTTPStatus
     content_type: str
-    body: bytes
+    body: bytes | Sequence[memoryview]
+    """In one piece, or in several that need not be put together."""
     headers: tuple[tuple[str, str], ...] = ()
 
 
@@ -48,8 +53,9 @@ def refusal(status: HTTPStatus, message: str, *headers: tuple[str, str], **more:
     return Answer(status, "application/json", body, headers)
 
 
-Folder = Callable[[str, str], Awaitable[Answer]]
-"""Answers for all paths below one: gets the path and the query, both as they are in the URL."""
+Folder = Callable[[str, str, Room], Awaitable[Answer]]
+"""Answers for all paths below one: gets the path and the query, both as they are in the URL, and room for the answer:
+it is there until the next request on the same connection."""
 
 
 Taker = Callable[[str, bytes], Awaitable[Answer]]
@@ -104,7 +110,7 @@ class HttpServer:
             sock.close()
             return
         try:
-            await self._converse(reader, writer)
+            await self._converse(reader, writer, sock)
             writer.close()
             async with asyncio.timeout(self._timeout):
                 await writer.wait_closed()
@@ -113,27 +119,30 @@ class HttpServer:
         finally:
             writer.transport.abort()  # does nothing where all went well
 
-    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sock: socket.socket) -> None:
         """Answer one request after the other for as long as both sides want to."""
         http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_REQUEST_HEAD)
+        room = Room(ROOM)
+        writer.transport.set_write_buffer_limits(0)  # what has been drained is gone: the room can be used again
         while True:
+            room.clear()
             try:
                 async with asyncio.timeout(self._timeout):
                     request, body = await _next_request(http, reader)
                 if request is None:
                     return
-                answer = await self._answer(request, body)
+                answer = await self._answer(request, body, room)
                 wants_body = request.method != b"HEAD"
             except h11.RemoteProtocolError as error:
                 answer = refusal(HTTPStatus(error.error_status_hint), str(error), ("Connection", "close"))
                 wants_body = True
             async with asyncio.timeout(self._timeout):
-                await _write(writer, _encode(http, answer, wants_body))
+                await _write(writer, sock, _encode(http, answer, wants_body))
             if http.our_state is not h11.DONE or http.their_state is not h11.DONE:
                 return
             http.start_next_cycle()
 
-    async def _answer(self, request: h11.Request, body: bytes) -> Answer:
+    async def _answer(self, request: h11.Request, body: bytes, room: Room) -> Answer:
         try:
             url = urlsplit(request.target.decode())
         except ValueError:
@@ -152,7 +161,7 @@ class HttpServer:
             if page is not None:
                 return Answer(HTTPStatus.OK, *page())
             if folder is not None:
-                return await folder(path, url.query)
+                return await folder(path, url.query, room)
             there = ", ".join([*self._pages, *self._folders])
             return refusal(HTTPStatus.NOT_FOUND, f"expected one of {there}, found {path}")
         except Unavailable as why:
@@ -196,23 +205,57 @@ async def _next_request(http: h11.Connection, reader: asyncio.StreamReader) -> t
             return None, b""
 
 
-async def _write(writer: asyncio.StreamWriter, pieces: list[bytes]) -> None:
-    """Write bit by bit: what a transport cannot send at once it copies, and meanwhile nobody else has a turn."""
+async def _write(writer: asyncio.StreamWriter, sock: socket.socket, pieces: list[bytes]) -> None:
+    """Write small pieces together, and large ones past the transport, which would copy what it cannot send at once."""
+    small: list[bytes] = []
     for piece in pieces:
-        whole = memoryview(piece)
-        for at in range(0, len(whole), WRITE_SIZE):
-            writer.write(whole[at : at + WRITE_SIZE])
-            await writer.drain()
+        if len(piece) <= WRITE_SIZE:
+            small.append(piece)
+            continue
+        writer.write(b"".join(small))
+        small.clear()
+        await writer.drain()
+        await _send(sock, memoryview(piece))
+    writer.write(b"".join(small))
+    await writer.drain()
+
+
+async def _send(sock: socket.socket, data: memoryview) -> None:
+    """Send bit by bit, for others want their turn, whenever there is room in the socket."""
+    loop, done, at = asyncio.get_running_loop(), asyncio.Event(), 0
+    failed: list[OSError] = []
+
+    def more() -> None:
+        nonlocal at
+        try:
+            at += own.send(data[at : at + WRITE_SIZE])
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            failed.append(error)
+        if failed or at == len(data):
+            done.set()
+
+    with sock.dup() as own:  # asyncio wants the transport's own for itself
+        loop.add_writer(own, more)
+        try:
+            await done.wait()
+        finally:
+            loop.remove_writer(own)
+    if failed:
+        raise ConnectionError(str(failed[0])) from failed[0]
 
 
 def _encode(http: h11.Connection, answer: Answer, wants_body: bool) -> list[bytes]:
+    # h11 looks at nothing but their length, so it need not be bytes.
+    parts: Sequence[Any] = [answer.body] if isinstance(answer.body, bytes) else answer.body
     response = h11.Response(
         status_code=answer.status,
         reason=answer.status.phrase.encode(),
         headers=[
             ("Date", formatdate(usegmt=True)),
             ("Content-Type", answer.content_type),
-            ("Content-Length", str(len(answer.body))),
+            ("Content-Length", str(sum(map(len, parts)))),
             ("Cache-Control", "no-store"),
             ("X-Content-Type-Options", "nosniff"),
             *answer.headers,
@@ -220,5 +263,5 @@ def _encode(http: h11.Connection, answer: Answer, wants_body: bool) -> list[byte
     )
     events: list[h11.Event] = [response, h11.EndOfMessage()]
     if wants_body:
-        events.insert(1, h11.Data(data=answer.body))
+        events[1:1] = [h11.Data(data=part) for part in parts]
     return [piece for event in events for piece in http.send_with_data_passthrough(event) or ()]

@@ -6,7 +6,7 @@ import pytest
 
 from heliograph.lab.spark import alerts, report
 from heliograph.lab.spark.loading import text_payload
-from heliograph.lab.spark.rows import QUICK, Row, Run, best, run_of, shortfalls
+from heliograph.lab.spark.rows import QUICK, Row, Run, best, middle, run_of, shortfalls
 from heliograph.lab.spark.site import Spent
 from heliograph.lab.spark.source_case import loads
 
@@ -22,6 +22,11 @@ def test_a_job_is_counted_by_row():
 
 def test_the_best_run_is_the_quickest():
     assert best([run(2.0), run(1.0), run(3.0)]).seconds == 1.0
+
+
+def test_the_run_in_the_middle_is_compared_where_contenders_take_turns() -> None:
+    assert middle([run(9.0), run(1.0), run(3.0)]).seconds == 3.0
+    assert middle([run(9.0), run(1.0)]).seconds == 9.0
 
 
 def test_a_row_says_how_many_times_as_long_it_takes():

@@ -22,6 +22,7 @@ SCHEMA = pa.schema(
         ("properties", pa.map_(pa.string(), pa.string())),
         ("message_id", pa.string()),
         ("text", pa.bool_()),
+        ("expiry", pa.int64()),
     ]
 )
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

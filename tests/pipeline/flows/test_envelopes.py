@@ -104,6 +104,11 @@ def test_answers_go_to_queues_that_say_so():
     assert [envelope.reply_to for envelope in envelopes_of(rows)] == ["ANSWERS", "topic://answers"]
 
 
+def test_a_message_lives_as_long_as_it_was_meant_to_when_it_came():
+    rows = stream_rows([{"payload": b"x", "expiry": 60_000}, b"x", {"payload": b"x", "expiry": 30}])
+    assert [envelope.expiry for envelope in envelopes_of(rows)] == [600, -1, 0]
+
+
 def test_parts_of_a_batch_have_their_own_properties():
     rows = stream_rows([{"payload": b"x", "properties": {"n": str(n), "m": "m"}} if n % 3 else b"y" for n in range(20)])
     whole = envelopes_of(rows)

@@ -13,6 +13,7 @@ from flow_process import write_flow
 from heliograph.client import Message, Topic, connect
 from heliograph.errors import Problem
 from heliograph.pipeline.flows import Routes, compare, start_flow
+from heliograph.pipeline.flows.starting import STATE, checkpoint_folder
 from pipeline.flows.stream_rows import NOON
 from running import servers
 
@@ -110,14 +111,14 @@ def taken(url):
 
 @pytest.fixture
 def run(spark, source, tmp_path):
-    def start(folder, *routes, **more):
+    def start(folder, *routes, checkpoint=str(tmp_path / "checkpoint"), **more):
         """What is there goes through the flow."""
         query = start_flow(
             spark,
             folder,
             source_options=source,
             routes=Routes.parse(routes),
-            checkpoint=str(tmp_path / "checkpoint"),
+            checkpoint=checkpoint,
             available_now=True,
             **more,
         )
@@ -198,7 +199,9 @@ def test_a_flow_in_one_partition_keeps_the_order_and_its_shared_variables(spark,
     END MODULE;
     """)
     source["maxMessagesPerTrigger"] = "70"
-    run(folder, f"out=parquet:{tmp_path / 'out'}")
+    run(folder, f"out=parquet:{tmp_path / 'out'}", checkpoint=f"file://{tmp_path / 'here'}")
+    assert (tmp_path / "here" / "commits").is_dir()
+    assert (tmp_path / "here" / "shared").is_dir()
     rows = spark.read.parquet(str(tmp_path / "out")).collect()
     counted = {(row["partition"], row["offset"]): json.loads(row["payload"])["counted"] for row in rows}
     assert sorted(counted.values()) == list(range(1, 201))
@@ -220,6 +223,23 @@ def test_a_route_that_cannot_be_is_told_before_anything_runs(flow, run):
         run(flow(), "big=parquet:out?format=json&schema=id wrong")
     with pytest.raises(Problem, match="route of big: expected a folder that the driver and all executors reach"):
         run(flow(), "big=parquet:s3://bucket/out")
+
+
+@pytest.mark.parametrize("checkpoint", ["/data/here", "file:///data/here", "file:/data/here"])
+def test_a_checkpoint_is_a_folder_or_the_url_of_one(checkpoint):
+    assert checkpoint_folder(checkpoint, STATE) == Path("/data/here")
+
+
+def test_a_relative_checkpoint_is_where_the_program_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert checkpoint_folder("here/x:y", STATE) == tmp_path / "here/x:y"
+
+
+def test_what_has_to_be_in_a_folder_is_told_if_the_checkpoint_is_elsewhere(flow, run):
+    with pytest.raises(Problem, match=r"file:///FOLDER, because databases of the flow are .*, found hdfs://a/b"):
+        run(flow(), checkpoint="hdfs://a/b")
+    with pytest.raises(Problem, match="because the flow's SHARED variables are kept in it, found s3a://a/b"):
+        run(flow(settings="spark: {single_partition: yes}"), checkpoint="s3a://a/b", state="/data")
 
 
 def test_two_versions_of_a_flow_are_compared_on_what_the_stream_has(spark, flow, source):

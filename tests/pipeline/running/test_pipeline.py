@@ -46,6 +46,11 @@ def test_its_options_are_those_of_the_source() -> None:
     }
 
 
+def test_messages_may_be_lost_only_if_it_is_said() -> None:
+    assert "failOnDataLoss" not in pipeline().source_options
+    assert pipeline(fail_on_data_loss=False).source_options["failOnDataLoss"] == "false"
+
+
 def test_who_it_is_goes_to_the_sink() -> None:
     assert pipeline().sink_options == {"server": "http://127.0.0.1:8080"}
     assert pipeline(user="u", password="p").sink_options["password"] == "p"

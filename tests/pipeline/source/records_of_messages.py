@@ -23,6 +23,8 @@ class Run(NamedTuple):
     properties: bytes = b""
     cursors: Sequence[int] = (CURSOR,)
     """Whom they are for."""
+    expires: int = 0
+    """Milliseconds since 1970."""
 
 
 def log_of(runs: Sequence[Run], first: int = 0) -> bytes:
@@ -53,7 +55,7 @@ def record_of(run: Run, offset: int) -> tuple[bytes, ...]:
         from_store=False,
         properties=run.properties,
         publisher=0,
-        expires=0,
+        expires=run.expires,
     )
     offsets = [offset if cursor == CURSOR else 1000 + offset for cursor in run.cursors]
     body = encode_messages(messages, Receivers(run.cursors, offsets, [0] * len(offsets)))

@@ -119,6 +119,36 @@ def test_several_blocks_are_the_same_as_one(several: list[list[Run]]) -> None:
     assert columns().batch(blocks, 0, total) == together
 
 
+def test_large_records_are_copied_one_by_one() -> None:
+    sizes = [(40_000, 3), (0, 2), (70_000, 1), (25_000, 4)]
+    some = [Run("a", [bytes([number]) * size] * count) for number, (size, count) in enumerate(sizes)]
+    block = block_of(log_of(some), 0, CURSOR, 0, 10)
+    for first, end in ((0, 10), (1, 9), (6, 7)):
+        part = block_of(log_of(some), 0, CURSOR, first, end)
+        batch = columns().batch([part], first, end)
+        assert batch is not None
+        batch.validate(full=True)
+        assert rows_of(batch) == one_by_one(block, first, end)
+
+
+def test_how_long_messages_live_is_told_on_request() -> None:
+    some = [Run("a", [b"1", b"2"], time=1000, expires=61_000), Run("a", [b"3"]), Run("a", [b"4"], time=9, expires=5)]
+    schema = pa.schema([("expiry", pa.int64())])
+    for part, expected in ((some, [60_000, 60_000, None, 0]), (some[1:2], [None])):
+        block = block_of(log_of(part), 0, CURSOR, 0, 4)
+        batch = Columns("plant", 3, schema, EVERYTHING).batch([block], 0, len(expected))
+        assert batch is not None
+        assert batch["expiry"].to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "told"), [("ANSWERS", "queue://ANSWERS"), ("queue://A", "queue://A"), ("x://y", "x://y")]
+)
+def test_where_to_reply_is_a_queue_if_it_is_no_topic(said: str, told: str) -> None:
+    properties = encode_properties({"user_property": [("amqp.reply_to", said)]})[1:]
+    assert message_properties(properties).reply_to == told
+
+
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 10**18 - 1), unique=True))
 def test_texts_are_numbered(numbers: list[int]) -> None:

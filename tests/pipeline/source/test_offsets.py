@@ -5,12 +5,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import Problem
-from heliograph.pipeline.source.data_loss import DataLoss, readable_from
+from heliograph.pipeline.source.data_loss import DataLoss, beginning_of, readable_from
 from heliograph.pipeline.source.offsets import (
     FEWEST_MESSAGES,
     SMALLEST_PIECE,
     admitted,
     cut,
+    identity_in,
+    is_another,
     offset_json,
     offsets_in,
     shared_out,
@@ -81,6 +83,23 @@ def test_a_stream_that_is_shorter_than_it_was_is_another_one() -> None:
     with pytest.raises(DataLoss, match=r"ends at 20: the server's data was thrown away.* new checkpointLocation"):
         readable_from("plant", {0: 50}, [(0, 20)], fail=True)
     assert readable_from("plant", {0: 50}, [(0, 20)], fail=False) == {0: 0}
+
+
+def test_a_stream_of_the_same_name_is_another_one_if_its_identity_is() -> None:
+    kept = offset_json("plant", {0: 5}, 2, "one")
+    assert identity_in(kept) == "one"
+    assert is_another("one", "two")
+    assert not is_another("one", "one")
+    with pytest.raises(DataLoss, match=r"is not the one that was read before: .*thrown away and made anew"):
+        beginning_of("plant", [(3, 20)], fail=True)
+    assert beginning_of("plant", [(3, 20), (0, 0)], fail=False) == {0: 3, 1: 0}
+
+
+def test_a_checkpoint_without_an_identity_fits_any_stream() -> None:
+    old = offset_json("plant", {0: 5}, 2)
+    assert old == {"stream": "plant", "partitions": {"0": 5}, "tasks": 2}
+    assert not is_another(identity_in(old), "two")
+    assert not is_another("one", "")  # a server that does not know of identities
 
 
 def test_a_stream_never_has_fewer_partitions_than_before() -> None:

@@ -1,4 +1,5 @@
-"""Streams read by Spark: to nowhere, beside a source that makes its rows up; to Parquet, beside Parquet to Parquet."""
+"""Streams read by Spark: to nowhere, beside a source that makes its rows up and the same rows in Parquet files; to
+Parquet, beside Parquet to Parquet."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,13 +7,17 @@ from dataclasses import dataclass
 
 from heliograph.errors import Problem
 from heliograph.lab.spark.loading import MIXED_TOPICS, PUBLISHERS, Payload, await_messages, fill, text_payload
-from heliograph.lab.spark.rows import Effort, Row, Run, best, run_of
+from heliograph.lab.spark.rows import Effort, Row, Run, middle, run_of
 from heliograph.lab.spark.site import CORES, SparkSite
 
 MOST_TIMES = 1.3
 """How many times as long a stream may take as rows that are made up."""
 ACCESSES = ("http", "directory")
-_BASE = "="
+_BASE, _FILES = "=", "Parquet"
+
+
+Place = Mapping[str, object]
+"""A format and its options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +58,19 @@ def measure(site: SparkSite, effort: Effort) -> Iterator[Row]:
     for load in loads(effort):
         fill(site.mqtt, site.server_pid, load.topics, load.count, load.payload)
         await_messages(site.data, load.stream, load.count)
-        yield from _to_nowhere(site, load, effort.rounds)
-        yield from _to_parquet(site, load, effort.rounds)
+        same = _parquet(str(site.folder / "same-rows"))
+        site.ask("copy", {"from": site.stream(load.stream, "http"), "to": same})
+        _check(site, same, load)
+        yield from _to_nowhere(site, load, effort.rounds, same)
+        yield from _to_parquet(site, load, effort.rounds, same)
+        shutil.rmtree(site.folder / "same-rows")
 
 
-def _to_nowhere(site: SparkSite, load: Load, rounds: int) -> Iterator[Row]:
+def _to_nowhere(site: SparkSite, load: Load, rounds: int, same: Place) -> Iterator[Row]:
     options = {"rows": load.count, "size": load.size, "tasks": CORES}
-    contenders: dict[str, Mapping[str, object]] = {
+    contenders: dict[str, Place] = {
         _BASE: {"format": "made-up", "options": {name: str(value) for name, value in options.items()}},
+        _FILES: same,
         **{access: site.stream(load.stream, access) for access in ACCESSES},
     }
     runs: dict[str, list[Run]] = {name: [] for name in contenders}
@@ -69,18 +79,16 @@ def _to_nowhere(site: SparkSite, load: Load, rounds: int) -> Iterator[Row]:
             answer, spent = site.ask("copy", {"from": source, "to": {"format": "noop"}})
             if number:  # the first round was warming up
                 runs[name].append(run_of(load.count, answer["seconds"], spent))
-    base = best(runs[_BASE])
+    base = middle(runs[_BASE])
     yield Row("= rows made up -> noop", load.size, base)
+    yield Row("Parquet -> noop", load.size, middle(runs[_FILES]), base)
     for access in ACCESSES:
-        yield Row(f"{load.title} by {access} -> noop", load.size, best(runs[access]), base, load.goal)
+        yield Row(f"{load.title} by {access} -> noop", load.size, middle(runs[access]), base, load.goal)
 
 
-def _to_parquet(site: SparkSite, load: Load, rounds: int) -> Iterator[Row]:
-    same = site.folder / "same-rows"
-    site.ask("copy", {"from": site.stream(load.stream, "http"), "to": _parquet(str(same))})
-    _check(site, str(same), load)
-    contenders: dict[str, Mapping[str, object]] = {
-        _BASE: _parquet(str(same)),
+def _to_parquet(site: SparkSite, load: Load, rounds: int, same: Place) -> Iterator[Row]:
+    contenders: dict[str, Place] = {
+        _BASE: same,
         **{access: site.stream(load.stream, access) for access in ACCESSES},
     }
     runs: dict[str, list[Run]] = {name: [] for name in contenders}
@@ -90,22 +98,21 @@ def _to_parquet(site: SparkSite, load: Load, rounds: int) -> Iterator[Row]:
             answer, spent = site.ask("copy", {"from": source, "to": _parquet(str(written))})
             runs[name].append(run_of(load.count, answer["seconds"], spent))
             if number == 0:
-                _check(site, str(written), load)
+                _check(site, _parquet(str(written)), load)
             shutil.rmtree(written)
-    shutil.rmtree(same)
-    base = best(runs[_BASE])
+    base = middle(runs[_BASE])
     yield Row("= Parquet -> Parquet", load.size, base)
     for access in ACCESSES:
-        yield Row(f"{load.title} by {access} -> Parquet", load.size, best(runs[access]), base)
+        yield Row(f"{load.title} by {access} -> Parquet", load.size, middle(runs[access]), base)
 
 
-def _parquet(path: str) -> dict[str, object]:
+def _parquet(path: str) -> Place:
     return {"format": "parquet", "options": {"path": path}}
 
 
-def _check(site: SparkSite, path: str, load: Load) -> None:
+def _check(site: SparkSite, place: Place, load: Load) -> None:
     """Each message is there, once and whole."""
-    found = site.worker.ask("count", {"from": _parquet(path)})
+    found = site.worker.ask("count", {"from": place})
     expected = {"rows": load.count, "different": load.count, "bytes": load.count * load.size}
     if found != expected:
         raise Problem(f"{load.stream} to Parquet: expected {expected}, found {found}")

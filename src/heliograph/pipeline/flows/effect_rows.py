@@ -150,7 +150,7 @@ def _maps(properties: Sequence[Mapping[str, Any]]) -> pa.Array:
     for one in properties:
         if one:
             names += one.keys()
-            texts += map(_text, one.values())
+            texts += [value if type(value) is str else _text(value) for value in one.values()]
         offsets.append(len(names))
     return pa.MapArray.from_arrays(
         pa.array(offsets, pa.int32()), pa.array(names, pa.string()), pa.array(texts, pa.string()), type=_MAP
@@ -158,7 +158,7 @@ def _maps(properties: Sequence[Mapping[str, Any]]) -> pa.Array:
 
 
 def _text(value: Any) -> str | None:
-    if value is None or type(value) is str:
+    if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -4,9 +4,10 @@ The inline runner gets MQTT publications as the server converts them for queues 
 (docs/mapping.md). A flow on Spark gets them from a stream, as they were published, so that conversion is done here, for
 TopicInput and QueueInput alike: an input with a queue sees what it would see if the queue were bound to the topic.
 
-What a stream does not keep cannot come back: the types of an AMQP sender's properties, and how long a message was
-meant to live. A message without an identifier of its own has none here either; new identifiers are made from its place
-in the stream, so that a task that is repeated makes the same ones.
+What a stream does not keep cannot come back: the types of an AMQP sender's properties, and whether its address for
+replies said that it is a topic. How long a message lives is counted from its arrival, so that a task that is repeated,
+or that is done a month later, makes the same outputs. A message without an identifier of its own has none here either;
+new identifiers are made from its place in the stream, so that a task that is repeated makes the same ones.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from heliograph.amqp.identifiers import identifier_in, identifier_of
 from heliograph.client.problems import MessageFormat
@@ -49,6 +51,7 @@ def envelopes_of(batch: pa.RecordBatch) -> list[Envelope]:
         _values(batch, "text"),
         _values(batch, "topic"),
         _values(batch, "qos"),
+        _values(batch, "expiry"),
         _values(batch, "content_type"),
         _values(batch, "correlation"),
         _values(batch, "reply_to"),
@@ -58,7 +61,12 @@ def envelopes_of(batch: pa.RecordBatch) -> list[Envelope]:
         places_of(batch),
         strict=True,
     )
-    return [_envelope(*row) for row in rows]
+    envelopes = [_envelope(*row) for row in rows]
+    if _has_fields(batch):
+        for envelope in envelopes:
+            if envelope.properties:
+                _take_properties(envelope)
+    return envelopes
 
 
 def places_of(batch: pa.RecordBatch) -> list[str]:
@@ -85,9 +93,11 @@ def properties_of(batch: pa.RecordBatch) -> Sequence[Mapping[str, str]]:
             found.append(_NOTHING)
             continue
         start, end = start - first, end - first
-        # The first of a name is the last that is put in.
-        pairs = zip(reversed(names[start:end]), reversed(texts[start:end]), strict=True)
-        found.append(dict(reversed(dict(pairs).items())))
+        one = dict(zip(names[start:end], texts[start:end], strict=True))
+        if len(one) < end - start:  # the first of a name is the last that is put in
+            pairs = zip(reversed(names[start:end]), reversed(texts[start:end]), strict=True)
+            one = dict(reversed(dict(pairs).items()))
+        found.append(one)
     return found
 
 
@@ -108,6 +118,7 @@ def _envelope(
     text: bool | None,
     topic: str | None,
     qos: int | None,
+    expiry: int | None,
     content_type: str | None,
     correlation: bytes | None,
     reply_to: str | None,
@@ -127,7 +138,7 @@ def _envelope(
         _reply_to(reply_to) if reply_to else "",
         bool(qos),
         _PRIORITY,
-        -1,
+        -1 if expiry is None else expiry // 100,
         REQUEST if reply_to else DATAGRAM,
         "",
         timestamp / 1_000_000 if timestamp else 0.0,
@@ -142,8 +153,6 @@ def _envelope(
     )
     if content_type == ENCODED:
         _take_encoded(envelope)
-    if properties:
-        _take_properties(envelope, properties)
     return envelope
 
 
@@ -166,8 +175,19 @@ def _take_encoded(envelope: Envelope) -> None:
     envelope.properties = properties
 
 
-def _take_properties(envelope: Envelope, properties: Mapping[str, str]) -> None:
+def _has_fields(batch: pa.RecordBatch) -> bool:
+    """Whether user properties of any row stand for fields: most have none, and need not be looked at one by one."""
+    if "properties" not in batch.schema.names:
+        return False
+    column = batch.column("properties")
+    first, last = column.offsets[0].as_py(), column.offsets[-1].as_py()
+    names = pc.unique(column.keys[first:last]).to_pylist()
+    return any(name.startswith(_OF_AMQP) or name in OURS for name in names)
+
+
+def _take_properties(envelope: Envelope) -> None:
     """Put user properties that stand for fields where they belong."""
+    properties = envelope.properties
     if any(name.startswith(_OF_AMQP) for name in properties):
         left = dict(envelope.properties)
         for name in [name for name in left if name in _FIELDS]:

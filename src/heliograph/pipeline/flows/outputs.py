@@ -31,6 +31,7 @@ _NEEDED = {
     "payload": "binary",
     "text": "boolean",
     "qos": "int",
+    "expiry": "bigint",
     "content_type": "string",
     "correlation": "binary",
     "reply_to": "string",

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 _OF_THE_SINK = ("user", "password", "ca", "cert", "key")
 """Options that only the sink knows: streams are read from the server's pages, which ask nobody who they are."""
 _OF_THE_SERVER = ("server", *_OF_THE_SINK)
+STATE, SHARED = "state", "shared"
+_NEEDS = {
+    STATE: "because databases of the flow are in it unless state says where",
+    SHARED: "because the flow's SHARED variables are kept in it",
+}
 
 
 def start_flow(
@@ -59,14 +64,13 @@ def start_flow(
     routes = _absolute(routes)
     schemas = _json_schemas(routes)
     _check_partitions(routes, schemas)
-    folder = Path(checkpoint.removeprefix("file://")).absolute()
     job = FlowJob.of(
         flow,
         entry,
-        str(Path(state).absolute()) if state else str(folder / "flow"),
+        str(Path(state).absolute()) if state else str(checkpoint_folder(checkpoint, STATE) / "flow"),
         lookup_cache=lookup_cache,
         sending=Sending(routes, _origins(flow), schemas),
-        shared=str(folder / "shared") if single_partition(flow.settings) else "",
+        shared=str(checkpoint_folder(checkpoint, SHARED) / "shared") if single_partition(flow.settings) else "",
     )
     spark.dataSource.register(FlowOutputs)
     for_source = {name: value for name, value in source_options.items() if name.lower() not in _OF_THE_SINK}
@@ -86,6 +90,16 @@ def start_flow(
     elif trigger:
         writer = writer.trigger(processingTime=trigger)
     return writer.start() if aggregation is None else aggregation.start(writer)
+
+
+def checkpoint_folder(checkpoint: str, need: str) -> Path:
+    """The folder that a checkpoint is, as a path or as a URL; a Problem says what `need` is if it is elsewhere."""
+    scheme, colon, path = checkpoint.partition(":")
+    if not colon or "/" in scheme:
+        return Path(checkpoint).absolute()
+    if scheme.lower() != "file" or not path.startswith("/"):
+        raise Problem(f"checkpoint: expected a folder, or file:///FOLDER, {_NEEDS[need]}, found {checkpoint}")
+    return Path("/" + path.lstrip("/"))
 
 
 def _origins(flow: FlowDefinition) -> dict[str, str]:

@@ -44,6 +44,8 @@ class Pipeline:
     """Where to begin when there is no checkpoint: earliest, latest, offsets by partition, or a time."""
     ending: str = ""
     """Where to end, for a run over a range; the same forms."""
+    fail_on_data_loss: bool = True
+    """Whether it fails if messages are gone before it has read them."""
     most_messages: int = 0
     """Messages in a batch at most; 0 is no limit."""
     interval: float = 0.0
@@ -98,6 +100,8 @@ class Pipeline:
             options["endingOffsets"] = self.ending
         if self.most_messages:
             options["maxMessagesPerTrigger"] = str(self.most_messages)
+        if not self.fail_on_data_loss:
+            options["failOnDataLoss"] = "false"
         return options
 
     @property

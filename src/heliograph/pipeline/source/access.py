@@ -87,7 +87,12 @@ def patiently(ask: Callable[[], _T]) -> _T:
     while True:
         try:
             return ask()
-        except Unreachable:
+        except Unreachable as problem:
             if time.monotonic() > give_up:
-                raise
+                raise stayed_away(problem) from None
         time.sleep(_PAUSE)
+
+
+def stayed_away(problem: Unreachable) -> Unreachable:
+    """What to say of a server that did not come back."""
+    return Unreachable(f"{problem}; it was waited for, {PATIENCE:g} seconds")

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from heliograph.errors import Problem
 from heliograph.log.messages import PUBLISH_PACKETS
-from heliograph.log.stream_block import Block
+from heliograph.log.stream_block import Block, Data
 from heliograph.pipeline.source.filters import Wanted
 from heliograph.pipeline.source.message_properties import NO_PROPERTIES, MessageProperties, message_properties
 from heliograph.pipeline.source.numbered_text import numbered
@@ -50,6 +50,7 @@ _FRONT_PLACES = np.arange(_FRONT.itemsize)
 _RECEIVER_SIZE = 14
 _QOS, _RETAIN = 3, 4
 _LARGEST = 2**31 - 1
+_LARGE_RECORD = 16 << 10
 _MICROSECONDS = 1000
 
 Numbers = npt.NDArray[np.int64]
@@ -84,7 +85,7 @@ class Columns:
         return _MAKERS[field.name](rows, field.type)
 
 
-def _joined(blocks: Sequence[Block]) -> tuple[bytes, Numbers, Numbers]:
+def _joined(blocks: Sequence[Block]) -> tuple[Data, Numbers, Numbers]:
     """Blocks as one: the data, where each record starts in it, and the offset of its first message."""
     starts = [np.frombuffer(block.starts, np.int64) for block in blocks]
     firsts = [np.frombuffer(block.firsts, np.int64) for block in blocks]
@@ -99,7 +100,7 @@ def _joined(blocks: Sequence[Block]) -> tuple[bytes, Numbers, Numbers]:
 class _Rows:
     """Where everything is in a block. What is said of a record holds for all of its messages."""
 
-    def __init__(self, data: bytes, starts: Numbers, firsts: Numbers, first: int, end: int) -> None:
+    def __init__(self, data: Data, starts: Numbers, firsts: Numbers, first: int, end: int) -> None:
         if len(data) > _LARGEST:
             raise Problem(f"expected records of less than {_LARGEST} bytes, found {len(data)} bytes at once")
         self._data = pa.py_buffer(data)
@@ -110,6 +111,7 @@ class _Rows:
             raise Problem(f"expected records of MQTT packets (form {PUBLISH_PACKETS}) in a stream, found form {form}")
         self._flags = heads["flags"]
         self._times = heads["time"].astype(np.int64)
+        self._expires = heads["expires"].astype(np.int64)
         self._first = np.maximum(firsts, first)
         self._counts = np.minimum(firsts + heads["count"], end) - self._first
         self._topic_at = starts + _FRONT.itemsize + _RECEIVER_SIZE * heads["receivers"].astype(np.int64)
@@ -137,6 +139,7 @@ class _Rows:
         for name in (
             "_flags",
             "_times",
+            "_expires",
             "_first",
             "_counts",
             "_topic_at",
@@ -161,10 +164,27 @@ class _Rows:
         return self._gather(self._topic_at, self._properties_at, kind, self._record)
 
     def payloads(self, kind: pa.DataType) -> pa.Array:
+        if len(self._data) >= _LARGE_RECORD * len(self._counts):
+            return self._payloads_by_record(kind)
         starts, sizes = self._each(self._data_at + self._head), self._each(self._stride - self._head)
         if self._within is not None:
             starts = starts + self._within * self._each(self._stride)
         return self._gather(starts, starts + sizes, kind, None)
+
+    def _payloads_by_record(self, kind: pa.DataType) -> pa.Array:
+        """The same if records are so large that a step in Python for each of them is nothing to the copy."""
+        sizes = self._stride - self._head
+        edges = np.zeros(self.number + 1, np.int32)
+        np.cumsum(self._each(sizes), out=edges[1:])
+        values = pa.allocate_buffer(int(edges[-1]))
+        source, target, at = np.frombuffer(self._data, np.uint8), np.frombuffer(values, np.uint8), 0
+        records = zip(*(each.tolist() for each in (self._data_at, self._counts, self._stride, self._head)), strict=True)
+        for start, count, stride, head in records:
+            packets = source[start : start + count * stride].reshape(count, stride)
+            end = at + count * (stride - head)
+            target[at:end].reshape(count, stride - head)[:] = packets[:, head:]
+            at = end
+        return pa.Array.from_buffers(kind, self.number, [None, pa.py_buffer(edges), values])
 
     def _gather(self, starts: Numbers, ends: Numbers, kind: pa.DataType, which: Numbers | None) -> pa.Array:
         """What lies between some places of the block, which are in order; `which` of them, if not each once."""
@@ -190,6 +210,14 @@ class _Rows:
 
     def retain(self, _kind: pa.DataType) -> pa.Array:
         return pa.array(self._each((self._flags & _RETAIN).astype(np.bool_)))
+
+    def expiry(self, kind: pa.DataType) -> pa.Array:
+        """Milliseconds that a message was worth delivering when it came; null if that is for ever."""
+        never = self._expires == 0
+        if never.all():
+            return pa.nulls(self.number, kind)
+        left = np.maximum(self._expires - self._times, 0)
+        return pa.array(self._each(left), kind, mask=self._each(never))
 
     def property_column(self, name: str, kind: pa.DataType) -> pa.Array:
         """One of the things that properties say, or null."""
@@ -233,6 +261,7 @@ _MAKERS: dict[str, Callable[[_Rows, pa.DataType], pa.Array]] = {
     "payload": _Rows.payloads,
     "qos": _Rows.qos,
     "retain": _Rows.retain,
+    "expiry": _Rows.expiry,
     "content_type": _property("content_type"),
     "correlation": _property("correlation"),
     "reply_to": _property("reply_to"),

@@ -30,6 +30,23 @@ def ahead(stream: str, partition: int, offset: int, latest: int) -> DataLoss:
     )
 
 
+def replaced(stream: str) -> DataLoss:
+    """The stream has the name of the one that was read, and is another."""
+    return DataLoss(
+        f'stream "{stream}" is not the one that was read before: it was thrown away and made anew, or this is another '
+        "server. Use a new checkpointLocation, or set failOnDataLoss to false to read it from its beginning"
+    )
+
+
+def beginning_of(stream: str, extents: list[tuple[int, int]], *, fail: bool) -> Offsets:
+    """Where each partition begins of a stream that is not the one that was read before."""
+    lost = replaced(stream)
+    if fail:
+        raise lost
+    log.warning("%s", lost)
+    return {partition: earliest for partition, (earliest, _) in enumerate(extents)}
+
+
 def readable_from(stream: str, start: Offsets, extents: list[tuple[int, int]], *, fail: bool) -> Offsets:
     """Where each partition can be read from: `start`, or the earliest offset if that is not there and it may be lost.
 

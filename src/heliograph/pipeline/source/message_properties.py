@@ -13,7 +13,8 @@ from heliograph.mqtt.properties import decode_properties
 
 _MESSAGE_ID = "amqp.message_id"
 _REPLY_TO = "amqp.reply_to"
-"""Where answers go if that is not a topic, as in queue://answers."""
+"""Where answers go if that is not a topic, as in queue://answers; without a prefix it is a queue, too."""
+_QUEUE = "queue://"
 
 
 class MessageProperties(NamedTuple):
@@ -41,6 +42,8 @@ def message_properties(encoded: bytes) -> MessageProperties:
     for name, value in found.get("user_property", ()):
         users.setdefault(name, value)
     message_id, reply_to = users.pop(_MESSAGE_ID, None), users.pop(_REPLY_TO, None)
+    if reply_to and "://" not in reply_to:
+        reply_to = _QUEUE + reply_to
     return MessageProperties(
         found.get("content_type"),
         found.get("correlation_data"),

@@ -1,10 +1,11 @@
 """Offsets as Spark keeps them in its checkpoint, and how what lies between two of them is shared out among tasks.
 
-{"stream": "plant", "partitions": {"0": 123, "1": 456}, "tasks": 2}
+{"stream": "plant", "identity": "91f0ab...", "partitions": {"0": 123, "1": 456}, "tasks": 2}
 
 `partitions` has the offset behind the last message of each partition. `tasks` is how many parts were wanted when the
 offset was made: a batch that is run again after a failure, perhaps on another machine, is cut as it was the first time,
-because a sink may know its rows by task and number.
+because a sink may know its rows by task and number. `identity` is that of the stream: one that was made anew under the
+same name has another. It is missing if the server, or the heliograph that wrote the checkpoint, did not know of it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,9 +32,20 @@ class Piece(NamedTuple):
     end: int
 
 
-def offset_json(stream: str, offsets: Mapping[int, int], tasks: int) -> dict[str, Any]:
+def offset_json(stream: str, offsets: Mapping[int, int], tasks: int, identity: str = "") -> dict[str, Any]:
     """What Spark keeps."""
-    return {"stream": stream, "partitions": {str(p): offsets[p] for p in sorted(offsets)}, "tasks": tasks}
+    partitions = {str(p): offsets[p] for p in sorted(offsets)}
+    return {"stream": stream, **({"identity": identity} if identity else {}), "partitions": partitions, "tasks": tasks}
+
+
+def identity_in(json: Mapping[str, Any]) -> str:
+    """The identity of the stream in what Spark has kept; empty if that is not known."""
+    return str(json.get("identity", ""))
+
+
+def is_another(before: str, now: str) -> bool:
+    """Whether these are identities of two streams. Where one is not known, it may be the same."""
+    return bool(before and now) and before != now
 
 
 def offsets_in(json: Mapping[str, Any], stream: str) -> Offsets:

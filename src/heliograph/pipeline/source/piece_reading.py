@@ -7,13 +7,14 @@ from contextlib import closing
 import pyarrow as pa
 
 from heliograph.log.remote_stream_reader import Unreachable
+from heliograph.log.room import Room
 from heliograph.log.stream_block import Block
 from heliograph.log.stream_span import OffsetAhead, OffsetGone, StreamSource
-from heliograph.pipeline.source.access import PATIENCE, open_stream, patiently, stream_name
+from heliograph.pipeline.source.access import PATIENCE, open_stream, patiently, stayed_away, stream_name
 from heliograph.pipeline.source.columns import Columns
-from heliograph.pipeline.source.data_loss import ahead, gone
+from heliograph.pipeline.source.data_loss import ahead, gone, replaced
 from heliograph.pipeline.source.filters import Wanted
-from heliograph.pipeline.source.offsets import Piece
+from heliograph.pipeline.source.offsets import Piece, is_another
 from heliograph.pipeline.source.options import SourceOptions
 
 _READ_SIZE = 4 << 20
@@ -24,23 +25,33 @@ _PAUSE = 0.25
 
 
 def read_pieces(
-    options: SourceOptions, schema: pa.Schema, wanted: Wanted, pieces: Iterable[Piece]
+    options: SourceOptions, schema: pa.Schema, wanted: Wanted, pieces: Iterable[Piece], identity: str = ""
 ) -> Iterator[pa.RecordBatch]:
-    """All rows of these pieces, one after the other. A server that goes away meanwhile is waited for."""
+    """All rows of these pieces, one after the other. A server that is away, now or later, is waited for.
+
+    `identity` is that of the stream that the pieces were cut from, if it is known. There are none of another one.
+    """
+    room = Room(2 * _READ_SIZE)
     with closing(patiently(lambda: open_stream(options))) as reader:
+        if is_another(identity, reader.identity):
+            if options.fail_on_data_loss:
+                raise replaced(reader.name)
+            return
         for piece in pieces:
             columns = Columns(stream_name(options), piece.partition, schema, wanted)
-            yield from _read_piece(options, reader, columns, piece)
+            yield from _read_piece(options, reader, columns, piece, room)
 
 
 def _read_piece(
-    options: SourceOptions, reader: StreamSource, columns: Columns, piece: Piece
+    options: SourceOptions, reader: StreamSource, columns: Columns, piece: Piece, room: Room
 ) -> Iterator[pa.RecordBatch]:
     offset, give_up = piece.first, 0.0
     while offset < piece.end:
         try:
-            for blocks in _gathered(reader.blocks(piece.partition, offset, piece.end, _READ_SIZE)):
+            room.clear()
+            for blocks in _gathered(reader.blocks(piece.partition, offset, piece.end, _READ_SIZE, room)):
                 batch = columns.batch(blocks, offset, piece.end)
+                room.clear()  # there is nothing of it in a batch
                 offset = blocks[-1].next
                 give_up = 0.0
                 if batch is not None:
@@ -51,10 +62,10 @@ def _read_piece(
             if options.fail_on_data_loss:
                 raise gone(reader.name, piece.partition, lost.offset, lost.earliest) from None
             offset = max(offset, lost.earliest)
-        except Unreachable:
+        except Unreachable as problem:
             give_up = give_up or time.monotonic() + PATIENCE
             if time.monotonic() > give_up:
-                raise
+                raise stayed_away(problem) from None
             time.sleep(_PAUSE)
         except OffsetAhead as lost:
             if options.fail_on_data_loss:

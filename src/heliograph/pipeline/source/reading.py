@@ -24,11 +24,21 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from heliograph.errors import Problem
-from heliograph.log.stream_span import StreamSource
+from heliograph.log.stream_span import StreamSource, StreamState
 from heliograph.pipeline.source.access import make_stream, open_stream, patiently, stream_name
-from heliograph.pipeline.source.data_loss import readable_from
+from heliograph.pipeline.source.data_loss import beginning_of, readable_from
 from heliograph.pipeline.source.filters import Wanted, take_filters
-from heliograph.pipeline.source.offsets import Offsets, Piece, admitted, cut, offset_json, offsets_in, shared_out
+from heliograph.pipeline.source.offsets import (
+    Offsets,
+    Piece,
+    admitted,
+    cut,
+    identity_in,
+    is_another,
+    offset_json,
+    offsets_in,
+    shared_out,
+)
 from heliograph.pipeline.source.options import SourceOptions, source_options
 from heliograph.pipeline.source.piece_reading import read_pieces
 from heliograph.pipeline.source.positions import LATEST
@@ -54,14 +64,15 @@ def stream_reader(schema: StructType, options: Mapping[str, str]) -> "StreamMicr
 
 
 class SharePartition(InputPartition):
-    """Pieces of a stream, for one task."""
+    """Pieces of a stream, for one task, and the identity of that stream."""
 
-    def __init__(self, pieces: tuple[Piece, ...]) -> None:
+    def __init__(self, pieces: tuple[Piece, ...], identity: str) -> None:
         super().__init__(pieces)
+        self.identity = identity
 
 
-def _shares(start: Offsets, end: Offsets, tasks: int) -> list[InputPartition]:
-    return [SharePartition(share) for share in shared_out(cut(start, end, tasks))]
+def _shares(start: Offsets, end: Offsets, tasks: int, identity: str) -> list[InputPartition]:
+    return [SharePartition(share, identity) for share in shared_out(cut(start, end, tasks))]
 
 
 class StreamBatchReader(DataSourceReader):
@@ -83,7 +94,7 @@ class StreamBatchReader(DataSourceReader):
         make_stream(self._options)
         with open_stream(self._options) as reader:
             start, end = self._range(reader)
-        return _shares(start, end, self._options.tasks)
+        return _shares(start, end, self._options.tasks, reader.identity)
 
     def _range(self, reader: StreamSource) -> tuple[Offsets, Offsets]:
         options, wanted = self._options, self._wanted
@@ -103,9 +114,10 @@ class StreamBatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one share."""
-        if partition.value is None:  # there was nothing to read, and Spark wants a task
+        if not isinstance(partition, SharePartition):  # there was nothing to read, and Spark wants a task
             return iter(())
-        return read_pieces(self._options, arrow_schema(self._schema), self._wanted, partition.value)
+        schema = arrow_schema(self._schema)
+        return read_pieces(self._options, schema, self._wanted, partition.value, partition.identity)
 
 
 class StreamMicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -117,7 +129,7 @@ class StreamMicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow
         self._schema = schema
         self._name = stream_name(options)
         self._opened: StreamSource | None = None
-        self._latest: list[tuple[int, int]] | None = None
+        self._latest: StreamState | None = None
         """What the stream was like when it was last looked at."""
         self._target: Offsets | None = None
         """Where a query ends that reads what is available now."""
@@ -131,15 +143,16 @@ class StreamMicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow
             self._opened = open_stream(self._options)
         return self._opened
 
-    def _extents(self) -> list[tuple[int, int]]:
-        """The first and the next offset of each partition. A server that was there may be away for a while."""
+    def _state(self) -> StreamState:
+        """What the stream is like. A server that was there may be away for a while."""
         reader = self._reader()
-        self._latest = patiently(reader.extents)
+        self._latest = patiently(reader.state)
         return self._latest
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Where a query begins that has no checkpoint yet."""
-        return self._json(self._options.start.resolve(self._reader()))
+        state = self._state()
+        return self._json(self._options.start.resolve(self._reader()), state.identity)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
         """What `maxMessagesPerTrigger` says."""
@@ -147,19 +160,23 @@ class StreamMicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Where the next micro-batch ends."""
-        extents = self._extents()
+        identity, extents = self._state()
         before = offsets_in(start, self._name)
-        first = readable_from(self._name, before, extents, fail=self._options.fail_on_data_loss)
+        fail = self._options.fail_on_data_loss
+        if is_another(identity_in(start), identity):
+            first = beginning_of(self._name, extents, fail=fail)
+        else:
+            first = readable_from(self._name, before, extents, fail=fail)
         latest = {p: max(first[p], offset) for p, offset in self._ends(extents).items()}
         end = admitted(first, latest, limit.max_rows if isinstance(limit, ReadMaxRows) else None)
-        if end == before:
+        if end == before and not is_another(identity_in(start), identity):
             time.sleep(_IDLE)
             return start  # what is the same must look the same: Spark compares the text
-        return self._json(end)
+        return self._json(end, identity)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         """Note where the stream ends now."""
-        self._target = self._ends(self._extents())
+        self._target = self._ends(self._state().extents)
 
     def _ends(self, extents: list[tuple[int, int]]) -> Offsets:
         """Up to where each partition may be read: where it ends now, or where the query is to end."""
@@ -176,24 +193,27 @@ class StreamMicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow
         """Where the stream ends, for the progress that Spark reports: what is behind a batch is the lag."""
         if self._latest is None:
             return None
-        return self._json({partition: latest for partition, (_, latest) in enumerate(self._latest)})
+        latest = {partition: latest for partition, (_, latest) in enumerate(self._latest.extents)}
+        return self._json(latest, self._latest.identity)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """Cut a micro-batch, in the same way each time."""
         first, last = offsets_in(start, self._name), offsets_in(end, self._name)
+        anew = is_another(identity_in(start), identity_in(end))
         for partition, offset in last.items():
-            if first.get(partition, 0) > offset:
+            if anew or first.get(partition, 0) > offset:
                 first[partition] = 0  # the stream has begun anew, and failOnDataLoss allows that
-        return _shares(first, last, int(end["tasks"]))
+        return _shares(first, last, int(end["tasks"]), identity_in(end))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one share."""
-        return read_pieces(self._options, arrow_schema(self._schema), Wanted(), partition.value)
+        assert isinstance(partition, SharePartition)
+        return read_pieces(self._options, arrow_schema(self._schema), Wanted(), partition.value, partition.identity)
 
     def stop(self) -> None:
         """Let go of files and connections."""
         if self._opened is not None:
             self._opened.close()
 
-    def _json(self, offsets: Offsets) -> dict[str, Any]:
-        return offset_json(self._name, offsets, self._options.tasks)
+    def _json(self, offsets: Offsets, identity: str) -> dict[str, Any]:
+        return offset_json(self._name, offsets, self._options.tasks, identity)

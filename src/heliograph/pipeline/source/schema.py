@@ -36,8 +36,9 @@ _SOMETIMES: dict[str, DataType] = {
     "reply_to": _TEXT,
     "properties": MapType(_TEXT, _TEXT),
 }
-_ON_REQUEST: dict[str, DataType] = {"text": BooleanType()}
-"""Columns that are there if a user's own schema has them: `text` is true if the sender said that it is text."""
+_ON_REQUEST: dict[str, DataType] = {"text": BooleanType(), "expiry": LongType()}
+"""Columns that are there if a user's own schema has them: `text` is true if the sender said that it is text, `expiry`
+is how many milliseconds the message was meant to live when it came."""
 
 
 def stream_schema(payload_format: str) -> StructType:

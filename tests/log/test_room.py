@@ -1,0 +1,28 @@
+"""Memory that is handed out again and again."""
+
+from heliograph.log.room import Room
+
+
+def test_parts_do_not_overlap_until_it_is_cleared() -> None:
+    room = Room(10)
+    first, second = room.take(4), room.take(6)
+    first[:], second[:] = b"aaaa", b"bbbbbb"
+    assert bytes(first) == b"aaaa"
+    room.clear()
+    room.take(10)[:] = b"c" * 10
+    assert bytes(first) + bytes(second) == b"c" * 10
+
+
+def test_what_has_no_room_is_elsewhere() -> None:
+    room = Room(4)
+    inside, outside = room.take(3), room.take(2)
+    inside[:], outside[:] = b"aaa", b"bb"
+    assert (bytes(inside), bytes(outside), len(room.take(1))) == (b"aaa", b"bb", 1)
+
+
+def test_what_was_not_needed_is_handed_out_again() -> None:
+    room = Room(4)
+    first = room.take(4)
+    room.give_back(4)
+    room.take(4)[:] = b"same"
+    assert bytes(first) == b"same"
