@@ -6,7 +6,7 @@ from heliograph.lab.spark.measuring import measure
 from heliograph.lab.spark.rows import Effort
 from heliograph.lab.spark.site import spark_site
 
-TINY = Effort(2000, 200, 100, 500, 100, rounds=1, warm_seconds=0.5, alert_seconds=1.0)
+TINY = Effort(2000, 200, 100, 100, 500, 100, rounds=1, warm_seconds=0.5, alert_seconds=1.0)
 
 
 @pytest.mark.timeout(400)  # fifteen seconds on a machine that does nothing else

@@ -68,5 +68,13 @@ class DeadLetter:
     """The input node."""
     transactional: bool = True
 
+    def __post_init__(self) -> None:
+        # An exception may quote half of a surrogate pair, which JSON can spell and no message can carry.
+        self.reason, self.exceptions = _writable(self.reason), _writable(self.exceptions)
+
+
+def _writable(text: str) -> str:
+    return text if text.isascii() else text.encode(errors="backslashreplace").decode()
+
 
 Effect = Put | Publish | WriteFile | Respond | DeadLetter

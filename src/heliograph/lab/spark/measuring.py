@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from heliograph.errors import Problem
 from heliograph.lab.bytestream import BrokerGone
-from heliograph.lab.spark import alerts, flow_case, sink_case, source_case
+from heliograph.lab.spark import alerts, flow_case, native_case, sink_case, source_case
 from heliograph.lab.spark.rows import Effort, Row
 from heliograph.lab.spark.site import SparkSite
 
-CASES = ("source", "flow", "alerts", "sink")
+CASES = ("source", "flow", "native", "alerts", "sink")
 
 
 def measure(site: SparkSite, effort: Effort, chosen: Sequence[str] = CASES) -> Iterator[Row]:
@@ -17,6 +17,7 @@ def measure(site: SparkSite, effort: Effort, chosen: Sequence[str] = CASES) -> I
     known: dict[str, Callable[[], Iterator[Row]]] = {
         "source": lambda: source_case.measure(site, effort),
         "flow": lambda: flow_case.measure(site, effort, 0),
+        "native": lambda: native_case.measure(site, effort),
         "alerts": lambda: alerts.measure(site, effort),
         "sink": lambda: sink_case.measure(site, effort, flow_outputs),
     }

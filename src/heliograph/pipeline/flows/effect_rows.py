@@ -47,7 +47,10 @@ _HEAD = (
     ("node", "string", pa.string()),
 )
 _COLUMNS = (*_PLACE, *_HEAD, *_READABLE)
-_FOR_THE_SINK = (("row", "bigint", pa.int64()), ("message", "binary", pa.binary()))
+ROW = "row"
+"""The column with the number of a message among those of its task. Messages that came in have it if some that the flow
+need not see were left out between them."""
+_FOR_THE_SINK = ((ROW, "bigint", pa.int64()), ("message", "binary", pa.binary()))
 
 SCHEMA = pa.schema([(name, kind) for name, _, kind in _COLUMNS])
 DDL = ", ".join(f"`{name}` {ddl}" for name, ddl, _ in _COLUMNS)
@@ -99,8 +102,10 @@ class EffectRows:
                 columns[name] = self._came.column(name).take(at).cast(kind)
         for (name, _, kind), column in zip(_READABLE, zip(*self._readable, strict=True), strict=False):
             columns[name] = _maps(column) if name == "properties" else pa.array(column, kind)
-        if "row" in schema.names:
-            columns["row"] = pa.array([first_row + row for row in places], pa.int64())
+        if ROW in schema.names:
+            numbered = ROW in self._came.schema.names
+            rows = self._came.column(ROW).take(at) if numbered else [first_row + row for row in places]
+            columns[ROW] = pa.array(rows, pa.int64())
             if self._messages:
                 columns["message"] = pa.array(self._messages, pa.binary())
         arrays = [columns[field.name] if field.name in columns else pa.nulls(len(self), field.type) for field in schema]

@@ -76,7 +76,7 @@ def start_flow(
     for_source = {name: value for name, value in source_options.items() if name.lower() not in _OF_THE_SINK}
     rows = spark.readStream.format("heliograph").schema(SOURCE_DDL).options(**for_source).load()
     plan = OutputsPlan(routes, schemas, _server(source_options))
-    outputs = messages_of(rows, flow).mapInArrow(job.__call__, SINK_DDL)
+    outputs = messages_of(rows, flow, entry).mapInArrow(job.__call__, SINK_DDL)
     aggregation = Aggregation.of(flow, job, source_options, plan)
     if aggregation is None:
         writer = outputs.writeStream.format(NAME).option("plan", plan.text())

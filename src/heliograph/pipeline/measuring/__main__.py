@@ -17,7 +17,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from heliograph.pipeline.measuring import copying, flows
+from heliograph.pipeline.measuring import copying, filters, flows
 from heliograph.pipeline.measuring.made_up import MadeUp
 from heliograph.pipeline.running.errors import sentence
 from heliograph.pipeline.session import build_session
@@ -38,6 +38,8 @@ class Jobs:
             "copy": lambda order: copying.copy(spark, order["from"], order["to"]),
             "count": lambda order: copying.count(spark, order["from"]),
             "flow": lambda order: flows.run(spark, order),
+            "messages": lambda order: filters.make_messages(spark, order),
+            "filter": lambda order: filters.run_filter(spark, order),
             "start": self._start,
             "stop": self._stop,
         }
