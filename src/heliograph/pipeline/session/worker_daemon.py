@@ -1,7 +1,7 @@
 """The process that Spark's Python workers on this machine are forked from, with what they need already imported.
 
 Spark's own (`pyspark.daemon`) imports nothing before it forks, and so each of a dozen processes of a small pipeline
-spends two seconds of processor time on the same modules. Nothing that starts threads may be imported here, which rules
+spends a second of processor time on the same modules. Nothing that starts threads may be imported here, which rules
 out Arrow and all that imports it: a thread would be gone, and its locks held for ever, in a forked process.
 """
 
