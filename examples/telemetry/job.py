@@ -24,11 +24,11 @@ LOOKUPS = 1000
 
 
 def build(spark: SparkSession, settings: JobSettings) -> list[StreamingQuery]:
-    """Start both queries."""
+    """Start both queries, the one that people wait for first."""
     database = make_database(settings.pipeline.folder / "databases")
     messages = spark.readStream.format("heliograph").options(**settings.source_options).load()
     outputs = flow_outputs(messages, FLOW, state=str(database), lookup_cache=LOOKUPS)
-    return [keep(spark, settings, database), alert(outputs, settings)]
+    return [alert(outputs, settings), keep(spark, settings, database)]
 
 
 def make_database(folder: Path) -> Path:

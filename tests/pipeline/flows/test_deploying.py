@@ -5,7 +5,7 @@ import pytest
 from flow_process import write_flow
 from heliograph.errors import Problem
 from heliograph.flow.definition.loading import load_flow
-from heliograph.pipeline.flows.deploying import check_deployable, written_sources
+from heliograph.pipeline.flows.deploying import check_deployable, sends_messages_only, written_sources
 from heliograph.pipeline.flows.routes import Routes
 
 IN, OUT = "in: {type: QueueInput, queue: IN}\n", "out: {type: QueueOutput, queue: OUT}\n"
@@ -143,3 +143,22 @@ def test_sources_that_a_flow_changes_are_known(tmp_path, statement, sources):
     nodes = IN + "m: {type: Database, esql: m.esql, module: M, data_source: DB}\n"
     folder = write_flow(tmp_path / "f", nodes, "in.out -> m", "data_sources: {DB: , OTHER: }", {"m.esql": esql})
     assert written_sources(load_flow(folder)) == sources
+
+
+FILE = "file: {type: FileOutput, directory: out, name: one.txt}\n"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "wires", "routes", "only"),
+    [
+        (IN + OUT, "in.out -> out", (), True),
+        (IN + OUT, "in.out -> out", ("out=topic:a", "dead_letters=queue:BAD"), True),
+        (IN + OUT, "in.out -> out", ("out=parquet:a",), False),
+        (IN + OUT, "in.out -> out", ("dead_letters=parquet:a",), False),
+        (IN + FILE, "in.out -> file", (), False),
+        (IN + FILE, "in.out -> file", ("file=topic:a",), True),
+    ],
+)
+def test_whether_all_that_comes_out_of_a_flow_are_messages(tmp_path, nodes, wires, routes, only):
+    definition = load_flow(write_flow(tmp_path / "tested", nodes, wires, "", {}))
+    assert sends_messages_only(definition, "in", Routes.parse(routes)) is only

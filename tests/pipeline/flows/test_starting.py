@@ -103,7 +103,7 @@ def taken(url):
             consumer = session.consumer(queue)
             found = []
             while (message := consumer.receive(0.5)) is not None:
-                found.append((type(message.body), message.body, message.properties["number"]))
+                found.append((type(message.body), message.body, message.properties.get("number")))
             return Counter(found)
 
     return take
@@ -125,6 +125,12 @@ def run(spark, source, tmp_path):
         query.awaitTermination()
 
     return start
+
+
+@pytest.fixture
+def empty_queues(taken):
+    for queue in QUEUES:
+        taken(queue)
 
 
 def bodies(counter):
@@ -266,3 +272,53 @@ def test_dates_are_those_of_messages(spark, flow, run, tmp_path):
     run(flow(), f"big=parquet:{tmp_path / 'big'}?partition=day")
     (day,) = [path.name for path in Path(tmp_path / "big").glob("day=*")]
     assert day > f"day={NOON:%Y-%m-%d}"
+
+
+def test_messages_are_published_once_even_if_the_batch_is_repeated(empty_queues, flow, run, taken, published, tmp_path):
+    run(flow())
+    for commit in (tmp_path / "checkpoint" / "commits").iterdir():
+        commit.unlink()  # as if the driver had died before it knew that the batch is done
+    run(flow())
+    good = [(number, body) for number, body in enumerate(published) if number % 10]
+    assert bodies(taken("BIG")) == sorted(body for number, body in good if number >= 100)
+    assert bodies(taken("SMALL")) == sorted(body for number, body in good if number < 100)
+    assert taken("SYSTEM.DEAD.LETTER.QUEUE").total() == len(published) - len(good)
+
+
+def test_all_messages_that_were_read_are_in_sparks_figures(spark, flow, source, published, tmp_path):
+    query = start_flow(
+        spark,
+        flow(),
+        source_options=source,
+        routes=Routes(),
+        checkpoint=str(tmp_path / "checkpoint"),
+        available_now=True,
+    )
+    query.awaitTermination()
+    assert sum(one["numInputRows"] for one in query.recentProgress) == len(published)
+
+
+def test_a_flow_in_one_partition_publishes_in_one_task(empty_queues, flow, run, source, taken):
+    folder = flow(
+        nodes="""
+        in: {type: QueueInput, queue: BOUND}
+        count: {type: Compute, esql: count.esql, module: Count}
+        out: {type: QueueOutput, queue: BIG}
+        """,
+        wires="in.out -> count\ncount.out -> out",
+        settings="spark: {single_partition: yes}",
+    )
+    (folder / "count.esql").write_text("""
+    CREATE COMPUTE MODULE Count
+      DECLARE Counted SHARED INTEGER 0;
+      CREATE FUNCTION Main() RETURNS BOOLEAN BEGIN
+        SET Counted = Counted + 1;
+        SET OutputRoot.JSON.Data.counted = Counted;
+        RETURN TRUE;
+      END;
+    END MODULE;
+    """)
+    source["maxMessagesPerTrigger"] = "70"
+    run(folder)
+    counted = [json.loads(body)["counted"] for body in bodies(taken("BIG"))]
+    assert sorted(counted) == list(range(1, 201))

@@ -130,6 +130,16 @@ def _routes(nodes: Mapping[str, NodeDefinition], routes: Routes) -> Iterator[str
             )
 
 
+def sends_messages_only(definition: FlowDefinition, entry: str, routes: Routes) -> bool:
+    """Whether all that comes out of a flow goes to the server."""
+    outputs = [node for node in reachable(definition, entry).values() if node.type in OUTPUTS]
+    to_server = all(
+        routes.of(node.name).to_server and (node.type != "FileOutput" or routes.of(node.name).kind != "flow")
+        for node in outputs
+    )
+    return to_server and routes.dead_letters.to_server
+
+
 def written_sources(definition: FlowDefinition) -> frozenset[str]:
     """The data sources that the flow may change: answers of these are never kept."""
     used = {str(node.properties.get("data_source") or "") for node in definition.nodes.values()}

@@ -57,6 +57,8 @@ DDL = ", ".join(f"`{name}` {ddl}" for name, ddl, _ in _COLUMNS)
 """The same for Spark."""
 SINK_SCHEMA = pa.schema([(name, kind) for name, _, kind in (*_COLUMNS, *_FOR_THE_SINK)])
 """With `row`, the number of the message that came in among those of its task, and `message`."""
+MESSAGES_SCHEMA = pa.schema([(name, kind) for name, _, kind in _FOR_THE_SINK])
+"""Only these two."""
 SINK_DDL = ", ".join(f"`{name}` {ddl}" for name, ddl, _ in (*_COLUMNS, *_FOR_THE_SINK))
 
 

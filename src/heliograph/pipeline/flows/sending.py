@@ -17,7 +17,14 @@ from heliograph.flow.engine.outcome import Outcome
 from heliograph.flow.envelope import Envelope
 from heliograph.flow.runner.conversion import payload_of
 from heliograph.flow.runner.outlet import place_of
-from heliograph.pipeline.flows.effect_rows import SCHEMA, SINK_SCHEMA, EffectRows, end_row, kind_and_destination
+from heliograph.pipeline.flows.effect_rows import (
+    MESSAGES_SCHEMA,
+    SCHEMA,
+    SINK_SCHEMA,
+    EffectRows,
+    end_row,
+    kind_and_destination,
+)
 from heliograph.pipeline.flows.json_columns import refused_payloads
 from heliograph.pipeline.flows.routes import Route, Routes
 
@@ -124,6 +131,27 @@ class Sending:
                 for number, why in refused_payloads([_body(effect) for _, effect in found], schema).items():
                     at, effect = found[number]
                     refused.setdefault(at, {})[node, place_of(effect)] = why
+
+
+class MessagesOnly(Sending):
+    """Effects all of which are messages for the server, as those take them who publish them at once."""
+
+    __slots__ = ()
+
+    def batches(self, came: pa.RecordBatch, prepared: Sequence[Prepared], first_row: int) -> list[pa.RecordBatch]:
+        """The messages of a batch, and the numbers of those that they came of."""
+        rows: list[int] = []
+        messages: list[bytes] = []
+        for row, effects in enumerate(prepared, first_row):
+            for effect, message in effects:
+                assert message is not None, f"{effect.node} sends messages"
+                rows.append(row)
+                messages.append(message)
+        return [pa.RecordBatch.from_arrays([rows, messages], schema=MESSAGES_SCHEMA)] if rows else []
+
+    def end(self) -> list[pa.RecordBatch]:
+        """They are taken in the same process, which knows when there are no more."""
+        return []
 
 
 def _envelope(effect: Any) -> Envelope:

@@ -10,21 +10,27 @@ import pyarrow as pa
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import FlowDefinition
 from heliograph.flow.definition.spark import single_partition
+from heliograph.pipeline.flows.aggregation.fan_in import fan_ins
 from heliograph.pipeline.flows.aggregation.starting import Aggregation
-from heliograph.pipeline.flows.deploying import check_deployable
+from heliograph.pipeline.flows.deploying import check_deployable, sends_messages_only
 from heliograph.pipeline.flows.effect_rows import SCHEMA, SINK_DDL
+from heliograph.pipeline.flows.flow_reading import NAME as READING
+from heliograph.pipeline.flows.flow_reading import FlowReading, reading_option
 from heliograph.pipeline.flows.outlets.data_source import NAME, FlowOutputs
 from heliograph.pipeline.flows.outlets.parquet import DAY
 from heliograph.pipeline.flows.outlets.plan import OutputsPlan
 from heliograph.pipeline.flows.outputs import SOURCE_DDL, Flow, definition_of, messages_of
 from heliograph.pipeline.flows.processing import FlowJob
+from heliograph.pipeline.flows.reaching import reachable
 from heliograph.pipeline.flows.routes import DEAD_LETTERS, Route, Routes
-from heliograph.pipeline.flows.sending import Sending
+from heliograph.pipeline.flows.sending import MessagesOnly, Sending
 from heliograph.pipeline.sink.options import SinkOptions, sink_options
+from heliograph.pipeline.source.options import source_options as checked_source
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 _OF_THE_SINK = ("user", "password", "ca", "cert", "key")
 """Options that only the sink knows: streams are read from the server's pages, which ask nobody who they are."""
@@ -64,24 +70,31 @@ def start_flow(
     routes = _absolute(routes)
     schemas = _json_schemas(routes)
     _check_partitions(routes, schemas)
+    messages_only = sends_messages_only(flow, entry, routes) and not fan_ins(flow, reachable(flow, entry).values())
+    sending = MessagesOnly if messages_only else Sending
     job = FlowJob.of(
         flow,
         entry,
         str(Path(state).absolute()) if state else str(checkpoint_folder(checkpoint, STATE) / "flow"),
         lookup_cache=lookup_cache,
-        sending=Sending(routes, _origins(flow), schemas),
+        sending=sending(routes, _origins(flow), schemas),
         shared=str(checkpoint_folder(checkpoint, SHARED) / "shared") if single_partition(flow.settings) else "",
     )
-    spark.dataSource.register(FlowOutputs)
     for_source = {name: value for name, value in source_options.items() if name.lower() not in _OF_THE_SINK}
-    rows = spark.readStream.format("heliograph").schema(SOURCE_DDL).options(**for_source).load()
-    plan = OutputsPlan(routes, schemas, _server(source_options))
-    outputs = messages_of(rows, flow, entry).mapInArrow(job.__call__, SINK_DDL)
-    aggregation = Aggregation.of(flow, job, source_options, plan)
-    if aggregation is None:
-        writer = outputs.writeStream.format(NAME).option("plan", plan.text())
+    server = _server(source_options)
+    aggregation = None
+    if messages_only:
+        writer = _published(spark, flow, job, for_source, server)
     else:
-        writer = aggregation.write(outputs)
+        spark.dataSource.register(FlowOutputs)
+        rows = spark.readStream.format("heliograph").schema(SOURCE_DDL).options(**for_source).load()
+        plan = OutputsPlan(routes, schemas, server)
+        outputs = messages_of(rows, flow, entry).mapInArrow(job.__call__, SINK_DDL)
+        aggregation = Aggregation.of(flow, job, source_options, plan)
+        if aggregation is None:
+            writer = outputs.writeStream.format(NAME).option("plan", plan.text())
+        else:
+            writer = aggregation.write(outputs)
     writer = writer.option("checkpointLocation", checkpoint)
     if name:
         writer = writer.queryName(name)
@@ -100,6 +113,21 @@ def checkpoint_folder(checkpoint: str, need: str) -> Path:
     if scheme.lower() != "file" or not path.startswith("/"):
         raise Problem(f"checkpoint: expected a folder, or file:///FOLDER, {_NEEDS[need]}, found {checkpoint}")
     return Path("/" + path.lstrip("/"))
+
+
+def _published(
+    spark: "SparkSession", flow: FlowDefinition, job: FlowJob, source: Mapping[str, str], server: SinkOptions
+) -> "DataStreamWriter":
+    """A flow all of whose outputs are messages: tasks publish them while they read, and nothing is left to write."""
+    from pyspark.sql.types import StructType  # noqa: PLC0415 - as above
+
+    columns = StructType.fromDDL(SOURCE_DDL)
+    assert isinstance(columns, StructType)
+    spark.dataSource.register(FlowReading)
+    option = reading_option(
+        checked_source(source, streaming=True), columns, job, server, one_task=single_partition(flow.settings)
+    )
+    return spark.readStream.format(READING).option("reading", option).load().writeStream.format("noop")
 
 
 def _origins(flow: FlowDefinition) -> dict[str, str]:

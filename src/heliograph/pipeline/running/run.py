@@ -1,5 +1,6 @@
 """Runs one pipeline: starts its queries, watches them, starts them again if they fail, stops them in good order."""
 
+import importlib
 import logging
 import threading
 import time
@@ -83,6 +84,7 @@ class _Run:
             self._check()
             from heliograph.pipeline.session import build_session  # noqa: PLC0415 - importing Spark takes a second
 
+            _import_meanwhile("heliograph.pipeline.flows")
             spark = build_session(self._pipeline.name, master=self._pipeline.master or None, conf=self._pipeline.conf)
             try:
                 self._run(spark)
@@ -212,6 +214,16 @@ class _Run:
         self.status.state = state
         self._file.write(self.status)
         self._report(self.status)
+
+
+def _import_meanwhile(module: str) -> None:
+    """Import what will be needed while Java starts, which takes longer. What goes wrong is told when it is needed."""
+
+    def attempt() -> None:
+        with suppress(Exception):
+            importlib.import_module(module)
+
+    threading.Thread(target=attempt, name="importing", daemon=True).start()
 
 
 def _finish_batch(query: "StreamingQuery", give_up: float) -> None:

@@ -49,8 +49,21 @@ def build_session(
             spark = builder.getOrCreate()
         except PySparkRuntimeError as error:
             raise Problem(f"Spark did not start with {java}; what it said is above. {error}") from error
+    if is_local(settings["spark.master"]):
+        _leave_out_checksum_files(spark)
     register(spark)
     return spark
+
+
+def _leave_out_checksum_files(spark: SparkSession) -> None:
+    """Files of checkpoints without a file beside them for a checksum.
+
+    Hadoop starts a process (`chmod`) for each file that it makes on this machine, and a micro-batch has four of them.
+    """
+    context = spark.sparkContext
+    assert context._jvm is not None
+    files = context._jvm.org.apache.hadoop.fs.FileSystem.getLocal(context._jsc.hadoopConfiguration())
+    files.setWriteChecksum(False)
 
 
 def set_up(report: Callable[[str], None]) -> None:

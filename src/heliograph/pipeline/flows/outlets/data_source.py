@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark import TaskContext
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
@@ -23,9 +22,9 @@ from heliograph.pipeline.flows.json_columns import json_rows
 from heliograph.pipeline.flows.outlets.parquet import DAY, ParquetStage, Staged, commit_files, with_day
 from heliograph.pipeline.flows.outlets.plan import OutputsPlan
 from heliograph.pipeline.flows.outlets.tables import TableRows
+from heliograph.pipeline.flows.outlets.task import part_of_task
 from heliograph.pipeline.flows.routes import Route
 from heliograph.pipeline.sink.part import Part
-from heliograph.pipeline.sink.writing import BATCH, QUERY
 
 NAME = "heliograph-outputs"
 _FOR_THE_SINK = ["row", "message"]
@@ -94,7 +93,7 @@ def _write(plan: OutputsPlan, rows: Iterator[pa.RecordBatch]) -> Written:
     """Write what a task has. Messages are committed last: with them, the task is done."""
     from heliograph.pipeline.sink.encoded import EncodedPublishing  # noqa: PLC0415 - for executors only
 
-    part = _part()
+    part = part_of_task()
     writing = _Writing(plan, part)
     EncodedPublishing(part, plan.server).publish(writing.messages(rows))
     return Written(part.name, part.batch, tuple(writing.staged))
@@ -106,15 +105,6 @@ def _commit(plan: OutputsPlan, messages: list[WriterCommitMessage | None]) -> No
     if written:
         staged = [one for message in written for one in message.staged]
         commit_files(plan.folders(), written[0].query, written[0].batch, staged)
-
-
-def _part() -> Part:
-    task = TaskContext.get()
-    query = task.getLocalProperty(QUERY) if task is not None else None
-    batch = task.getLocalProperty(BATCH) if task is not None else None
-    if task is None or query is None or batch is None:
-        raise Problem(f"{NAME} is for streaming queries; for batches, write what flow_outputs gives")
-    return Part(query.replace("-", ""), int(batch), task.partitionId())
 
 
 class _Writing:

@@ -1,0 +1,101 @@
+"""`format("heliograph-flow")`: a stream that is read, sent through a flow and published, by one process for each task.
+
+What a small micro-batch takes is the ways between Spark and its Python processes, and each step of a query has its own:
+reading, the flow, writing, and two more on the driver for the sink. Where all that comes out of a flow are messages of
+the server, one process can do all of it, because nothing is left for the driver to commit: messages are published in
+units of work with a token that says how far a task has come (`pipeline.sink`); a task that is repeated begins there.
+Spark gets a row for each message that was read, so that its figures are right, and has nothing to write.
+"""
+
+import pickle
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
+
+from heliograph.pipeline.source.offsets import Piece
+from heliograph.pipeline.source.options import SourceOptions
+from heliograph.pipeline.source.reading import SharePartition, StreamMicroBatchReader
+
+if TYPE_CHECKING:
+    from heliograph.pipeline.flows.processing import FlowJob
+    from heliograph.pipeline.sink.options import SinkOptions
+
+NAME = "heliograph-flow"
+_DONE = "done"
+
+
+class FlowReading(DataSource):
+    """A stream with a flow behind it. `start_flow` uses it; its option is made there."""
+
+    @classmethod
+    def name(cls) -> str:
+        return NAME
+
+    def schema(self) -> str:
+        return f"{_DONE} boolean"
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        return FlowReader(*pickle.loads(bytes.fromhex(self.options["reading"])))  # noqa: S301 - our own
+
+
+def reading_option(
+    source: SourceOptions, columns: StructType, job: "FlowJob", server: "SinkOptions", *, one_task: bool
+) -> str:
+    """The option of a query: a stream with these columns, a flow, and where its messages go."""
+    # Most processes of Spark that get this have no use for the flow, whose modules take a second to import.
+    return pickle.dumps((source, columns, pickle.dumps((job, server)), one_task)).hex()
+
+
+class FlowReader(StreamMicroBatchReader):
+    """Micro-batches of a stream, whose tasks publish what the flow makes of them."""
+
+    def __init__(self, options: SourceOptions, columns: StructType, flow: bytes, one_task: bool) -> None:
+        super().__init__(options, columns)
+        self._flow = flow
+        self._one_task = one_task
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        """As of any stream; or all of it for one task, partition by partition of the stream, each in its order."""
+        shares = super().partitions(start, end)
+        if not self._one_task or not shares:
+            return shares
+        pieces: tuple[Piece, ...] = tuple(piece for share in shares for piece in share.value)
+        return [SharePartition(pieces)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Do all that a task has to do; then there is a row for each message."""
+        from heliograph.pipeline.flows.outlets.task import part_of_task  # noqa: PLC0415 - for executors only
+        from heliograph.pipeline.sink.encoded import EncodedPublishing  # noqa: PLC0415
+
+        job, server = _unpickled(self._flow)
+        came = _Counted(super().read(partition))
+        EncodedPublishing(part_of_task(), server).publish(job(came))
+        if came.rows:
+            yield pa.RecordBatch.from_arrays([pa.nulls(came.rows, pa.bool_())], names=[_DONE])
+
+
+class _Counted:
+    """Batches, and how many rows they had."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+        self._batches = batches
+        self.rows = 0
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        batch = next(self._batches)
+        self.rows += batch.num_rows
+        return batch
+
+
+@lru_cache(maxsize=4)
+def _unpickled(flow: bytes) -> "tuple[FlowJob, SinkOptions]":
+    """Once for a process, not for each micro-batch."""
+    job, server = pickle.loads(flow)  # noqa: S301 - our own
+    return job, server
