@@ -4,11 +4,13 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 import pytest
 
-from heliograph.server.http import MAX_REQUEST_HEAD, HttpServer, Page
+from heliograph.log.room import Room
+from heliograph.server.http import MAX_REQUEST_HEAD, WRITE_SIZE, Answer, Folder, HttpServer, Page
 
 PAGES: dict[str, Page] = {
     "/metrics": lambda: ("text/plain", b"helio_connections 3\n"),
@@ -46,11 +48,17 @@ class Client:
             return True
 
 
-def talk(scenario: Callable[[Client], Awaitable[Any]], pages: dict[str, Page] = PAGES, *, timeout: float = 5.0) -> Any:
+def talk(
+    scenario: Callable[[Client], Awaitable[Any]],
+    pages: dict[str, Page] = PAGES,
+    *,
+    timeout: float = 5.0,
+    folders: dict[str, Folder] | None = None,
+) -> Any:
     """Start a server, connect to it, and run a scenario on the connection."""
 
     async def run() -> Any:
-        server = HttpServer(pages, timeout)
+        server = HttpServer(pages, timeout, folders)
         await server.start("127.0.0.1", 0)
         client = Client(*await asyncio.open_connection(*server.addresses[0]))
         try:
@@ -102,6 +110,26 @@ def test_requests_may_be_sent_ahead_of_their_answers() -> None:
         return [(await client.response()).status for _ in range(3)]
 
     assert talk(scenario) == [200, 404, 200]
+
+
+def test_large_answers_come_whole_from_memory_that_is_used_again() -> None:
+    async def folder(path: str, _: str, room: Room) -> Answer:
+        sizes = (3, WRITE_SIZE + 5, 7, 4 * WRITE_SIZE, 0, 2)
+        pieces = [room.take(size) for size in sizes]
+        for number, piece in enumerate(pieces):
+            piece[:] = (path[-1].encode() + bytes([number])) * (len(piece) // 2) + b"." * (len(piece) % 2)
+        return Answer(HTTPStatus.OK, "x/y", pieces)
+
+    async def scenario(client: Client) -> list[bytes]:
+        for word in "ab":  # both at once: the second must not be written over the first
+            client.send(f"GET /big/{word} HTTP/1.1\nHost: x")
+        return [(await client.response()).body for _ in "ab"]
+
+    for word, body in zip("ab", talk(scenario, folders={"/big": folder}), strict=True):
+        assert len(body) == 5 * WRITE_SIZE + 17
+        assert set(body) == {ord(word), 0, 1, 2, 3, 5, ord(".")}
+        assert body.startswith(word.encode() + b"\0.")
+        assert body.endswith(word.encode() + b"\5")
 
 
 def test_head_is_get_without_the_body() -> None:

@@ -3,6 +3,7 @@
 It happens to a query that was killed in a micro-batch and is started again much later.
 """
 
+import socket
 import threading
 from pathlib import Path
 
@@ -135,3 +136,13 @@ def test_an_answer_that_nobody_wants_any_more_is_not_taken_for_another(server: R
         assert first.next < 400
         assert reader.latest(0) == 400
         assert next(reader.blocks(0, 100, 101)).firsts[0] <= 100
+
+
+def test_a_connection_that_is_lost_between_two_blocks_is_made_again(server: RunningServer, tmp_path: Path) -> None:
+    plant = Plant(server, tmp_path / "data")
+    plant.publish_numbers(20, 400)
+    with RemoteStreamReader(plant.url, "plant") as reader:
+        blocks = reader.blocks(0, 0, 400, 4096, Room(1 << 20))
+        assert next(blocks).next < 400
+        reader._connection.sock.shutdown(socket.SHUT_RDWR)
+        assert [block.next for block in blocks][-1] == 400
