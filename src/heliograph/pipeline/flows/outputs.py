@@ -65,7 +65,7 @@ def flow_outputs(
 
 
 def messages_of(df: "DataFrame", definition: FlowDefinition, entry: str) -> "DataFrame":
-    """The columns that a flow looks at, and what Spark knows of its verdict; in one partition if the flow wants that."""
+    """The columns that a flow looks at, and what Spark has decided; in one partition if the flow wants that."""
     if "payload" not in df.columns:
         raise Problem(f"a flow needs a column payload; there are: {', '.join(df.columns)}")
     chosen = df.select(*(df[name].cast(kind).alias(name) for name, kind in _NEEDED.items() if name in df.columns))
