@@ -29,6 +29,10 @@ port = 0
 name = "orders"
 filter = "orders/#"
 partitions = 2
+[[stream]]
+name = "readings"
+filter = "readings/#"
+partitions = 2
 [[queue]]
 name = "BOUND"
 topics = ["orders/#"]
@@ -182,6 +186,43 @@ def test_every_output_goes_where_its_route_says_and_once_even_if_the_batch_is_re
     assert sorted(small) == sorted(body for number, body in good if number < 100)
     assert bodies(taken("FAILED")) == sorted(body for number, body in enumerate(published) if not number % 10)
     assert not taken("BIG")
+
+
+def test_what_spark_drops_by_itself_changes_nothing_of_what_is_sent_once(
+    spark, flow, source, taken, url, tmp_path, caplog
+):
+    folder = flow(
+        nodes="""
+            in: {type: TopicInput, topic: unused, domain: JSON}
+            check: {type: Filter, esql: hot.esql}
+            big: {type: QueueOutput, queue: BIG}""",
+        wires="""
+            in.out -> check
+            check.true -> big""",
+    )
+    condition = "Body.Data.temperature > 40"
+    (folder / "hot.esql").write_text(
+        CHECK.format(limit=0).replace("CAST(Body.Order.Amount AS INTEGER) >= 0", condition)
+    )
+    sent = [f'{{"temperature": {number}}}' if number % 7 else f"bad {number}" for number in range(60)]
+    with connect(url) as connection, connection.session() as session:
+        for number, body in enumerate(sent):
+            session.producer(Topic(f"readings/{number % 2}")).send(Message(body, properties={"number": number}))
+    caplog.set_level("INFO", "heliograph.pipeline")
+    for _ in range(2):
+        start_flow(
+            spark,
+            folder,
+            source_options={**source, "stream": "readings"},
+            routes=Routes.parse(("dead_letters=queue:FAILED",)),
+            checkpoint=str(tmp_path / "checkpoint"),
+            available_now=True,
+        ).awaitTermination()
+        for commit in (tmp_path / "checkpoint" / "commits").iterdir():
+            commit.unlink()  # as if the driver had died before it knew that the batch is done
+    assert "filter 'check' runs natively" in caplog.text
+    assert bodies(taken("BIG")) == sorted(body for n, body in enumerate(sent) if n % 7 and n > 40)
+    assert bodies(taken("FAILED")) == sorted(body for n, body in enumerate(sent) if not n % 7)
 
 
 def test_a_flow_in_one_partition_keeps_the_order_and_its_shared_variables(spark, flow, run, source, taken, tmp_path):

@@ -48,8 +48,8 @@ _HEAD = (
 )
 _COLUMNS = (*_PLACE, *_HEAD, *_READABLE)
 ROW = "row"
-"""The column with the number of a message among those of its task. Messages that came in have it if some that the flow
-need not see were left out between them."""
+"""The column with the number of a message among those of its task. Messages that came in have it if some between them
+were left out that the flow need not see."""
 _FOR_THE_SINK = ((ROW, "bigint", pa.int64()), ("message", "binary", pa.binary()))
 
 SCHEMA = pa.schema([(name, kind) for name, _, kind in _COLUMNS])

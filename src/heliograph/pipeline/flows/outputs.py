@@ -13,7 +13,7 @@ from heliograph.flow.engine.compiled import CompiledFlow
 from heliograph.flow.runner.settings import settings_of
 from heliograph.pipeline.flows.deploying import check_deployable
 from heliograph.pipeline.flows.effect_rows import DDL
-from heliograph.pipeline.flows.native.plan import undecided
+from heliograph.pipeline.flows.native.plan import decided
 from heliograph.pipeline.flows.processing import FlowJob
 from heliograph.pipeline.flows.routes import Routes
 
@@ -66,12 +66,12 @@ def flow_outputs(
 
 
 def messages_of(df: "DataFrame", definition: FlowDefinition, entry: str) -> "DataFrame":
-    """The messages that a flow has to see, with the columns that it looks at; in one partition if it wants that."""
+    """The columns that a flow looks at, and what Spark has decided; in one partition if the flow wants that."""
     if "payload" not in df.columns:
         raise Problem(f"a flow needs a column payload; there are: {', '.join(df.columns)}")
     chosen = df.select(*(df[name].cast(kind).alias(name) for name, kind in _NEEDED.items() if name in df.columns))
     # Without a shuffle: the parts of a stream come one after the other, each in its order.
-    return undecided(chosen.coalesce(1) if single_partition(definition.settings) else chosen, definition, entry)
+    return decided(chosen.coalesce(1) if single_partition(definition.settings) else chosen, definition, entry)
 
 
 def definition_of(flow: Flow) -> FlowDefinition:

@@ -38,6 +38,7 @@ from heliograph.pipeline.flows.aggregation.recording import RecordingStore
 from heliograph.pipeline.flows.deploying import written_sources
 from heliograph.pipeline.flows.envelopes import envelopes_of
 from heliograph.pipeline.flows.lookups import Lookups, RememberingDatabases
+from heliograph.pipeline.flows.native.marks import undropped
 from heliograph.pipeline.flows.sending import Prepared, Readable, Sending
 from heliograph.pipeline.flows.shared_state import load_shared, save_shared
 
@@ -89,10 +90,10 @@ class FlowJob:
         worker.begin(load_shared(Path(self.shared), batch_id) if batch_id >= 0 else {})
         row = 0
         for batch in batches:
-            for start in range(0, batch.num_rows, CHUNK):
-                piece = batch.slice(start, CHUNK)
-                yield from worker.process(piece, row, self.sending)
-                row += piece.num_rows
+            seen = undropped(batch, row)
+            for start in range(0, seen.num_rows, CHUNK):
+                yield from worker.process(seen.slice(start, CHUNK), row + start, self.sending)
+            row += batch.num_rows
         yield from self.sending.end()
         if batch_id >= 0:
             save_shared(Path(self.shared), batch_id, worker.shared_values())

@@ -8,7 +8,24 @@ from random import Random
 from typing import Any
 
 _NAMES = ("a", "b", "kind", "mode", "temperature", "Item", "site")
-_TEXTS = ("test", "test ", " test", "run", "alarm", "Alarm", "alarmé", "95", "95.5", "true", "", "?", "é", "\x7f", "😀")
+_TEXTS = (
+    "test",
+    "test ",
+    " test",
+    "run",
+    "alarm",
+    "alarm ",
+    "Alarm",
+    "alarmé",
+    "95",
+    "95.5",
+    "true",
+    "",
+    "?",
+    "é",
+    "\x7f",
+    "😀",
+)
 _SPELT = (*map(json.dumps, _TEXTS), *(json.dumps(text, ensure_ascii=False) for text in _TEXTS), '"\\u0000"')
 _NUMBERS = (
     *("0", "-0", "95", "96", "-1", "94.9", "95.0", "95.5", "95.50", "0.1", "-0.0", "100000", "9007199254740993"),

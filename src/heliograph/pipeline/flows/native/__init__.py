@@ -14,4 +14,5 @@ the other it goes through the flow in Python, as it would without this package, 
 | `filters` | Filter nodes as verdicts |
 | `dropping` | where messages end in the graph |
 | `plan` | all of it on a DataFrame |
+| `marks` | what Python does with messages that are decided |
 """

@@ -6,7 +6,7 @@ from typing import Any
 
 from heliograph.flow.esql import syntax
 from heliograph.flow.formats.json import DATA, ITEM
-from heliograph.pipeline.flows.native.documents import PAYLOAD, Document
+from heliograph.pipeline.flows.native.documents import Document
 from heliograph.pipeline.flows.native.operands import Kind, Operand, coalesced, compared, constant, only, text_literal
 from heliograph.pipeline.flows.native.verdicts import (
     FALSE,
@@ -113,7 +113,7 @@ class Conditions:
         return self._document.field(path)
 
     def _compared(self, left: syntax.Expression, operator: str, right: syntax.Expression) -> Verdict:
-        return compared(self.operand(left), operator, self.operand(right), PAYLOAD)
+        return compared(self.operand(left), operator, self.operand(right))
 
     def _in(self, node: syntax.In) -> Verdict:
         operand = self.operand(node.operand)
@@ -122,7 +122,7 @@ class Conditions:
             value = self.operand(choice)
             if value.constant is None:
                 raise NotNative("IN with a choice that is no constant")
-            same = compared(operand, "=", value, PAYLOAD)
+            same = compared(operand, "=", value)
             found = same if found is None else or_(found, same)
         assert found is not None
         return not_(found) if node.negated else found
@@ -132,12 +132,11 @@ class Conditions:
         if not isinstance(pattern, str) or "\\" in pattern or node.escape is not None:
             raise NotNative("a pattern that is no plain text")
         operand = self.operand(node.operand)
-        if not isinstance(node.operand, syntax.FieldReference) or Kind.TEXT not in operand.kinds:
-            raise NotNative("LIKE of something else than a field")
+        if Kind.TEXT not in operand.kinds:
+            raise NotNative("LIKE of something that is no text")
         when, text = operand.kinds[Kind.TEXT]
         # Blanks at the end count here, other than where texts are compared.
-        whole = text.removeprefix("rtrim(").removesuffix(")")
-        found = Verdict(f"({whole} LIKE {text_literal(pattern)})", either(when, operand.null))
+        found = Verdict(f"({text} LIKE {text_literal(pattern)})", either(when, operand.null))
         return not_(found) if node.negated else found
 
     def _is(self, node: syntax.Is) -> Verdict:

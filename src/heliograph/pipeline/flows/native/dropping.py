@@ -18,13 +18,13 @@ class Dropped:
 
     when: str
     """For certain; may be NULL."""
-    signs: str = TRUE
-    """A hint which messages are worth a closer look."""
+    seldom: bool = False
+    """Whether these are few of all, as far as one can expect."""
     filters: tuple[str, ...] = field(default=())
     """The Filter nodes that decide it."""
 
 
-_EVERY, _NONE = Dropped(TRUE), Dropped(FALSE, FALSE)
+_EVERY, _NONE = Dropped(TRUE), Dropped(FALSE)
 
 
 def dropped(definition: FlowDefinition, entry: str, document: Document) -> Dropped:
@@ -64,16 +64,14 @@ class _Graph:
             verdict = filter_verdict(self._definition, self._definition.nodes[name], self._document)
         except NotNative:
             return _NONE
-        when, signs = FALSE, FALSE
+        when, seldom = FALSE, True
         names: tuple[str, ...] = (name,)
         for outcome, each in ways:
             when = either(when, both(verdict.is_(outcome), each.when))
-            if outcome is not None:
-                seen = verdict.signs_of_true if outcome else verdict.signs_of_false
-                signs = either(signs, both(seen, each.signs)) if each.when != FALSE else signs
+            if outcome is not None and each.when != FALSE:
+                seldom &= each.seldom or (verdict.seldom_true if outcome else verdict.seldom_false)
             names += each.filters
-        # If only UNKNOWN is dropped, nothing in the payload shows it.
-        return Dropped(when, TRUE if signs == FALSE else signs, tuple(dict.fromkeys(names)))
+        return Dropped(when, seldom, tuple(dict.fromkeys(names)))
 
 
 def _all(several: list[Dropped]) -> Dropped:
@@ -81,5 +79,5 @@ def _all(several: list[Dropped]) -> Dropped:
     found = _EVERY
     for each in several:
         names = tuple(dict.fromkeys((*found.filters, *each.filters)))
-        found = Dropped(both(found.when, each.when), both(found.signs, each.signs), names)
+        found = Dropped(both(found.when, each.when), found.seldom or each.seldom, names)
     return found if found.when != FALSE else _NONE

@@ -57,7 +57,7 @@ def constant(value: Any) -> Operand:
     if isinstance(value, bool):
         return Operand({Kind.BOOLEAN: (TRUE, TRUE if value else FALSE)}, constant=value)
     if isinstance(value, str):
-        return Operand({Kind.TEXT: (TRUE, text_literal(value.rstrip(" ")))}, constant=value)
+        return Operand({Kind.TEXT: (TRUE, text_literal(value))}, constant=value)
     if isinstance(value, int | float | Decimal):
         text = str(value)
         if len(text) <= LONGEST_NUMBER and _plain_number(text):
@@ -92,7 +92,7 @@ def only(operand: Operand, kind: Kind) -> Operand:
     return replace(operand, kinds={kind: operand.kinds[kind]} if kind in operand.kinds else {})
 
 
-def compared(left: Operand, operator: str, right: Operand, payload: str) -> Verdict:
+def compared(left: Operand, operator: str, right: Operand) -> Verdict:
     """`left operator right`; NULL if one of them is."""
     alike = FALSE
     values = []
@@ -101,6 +101,8 @@ def compared(left: Operand, operator: str, right: Operand, payload: str) -> Verd
             (left_is, one), (right_is, other) = left.kinds[kind], right.kinds[kind]
             when = both(left_is, right_is)
             alike = either(alike, when)
+            if kind is Kind.TEXT:
+                one, other = f"rtrim({one})", f"rtrim({other})"
             values.append((when, f"{one} {operator} {other}"))
     nothing = either(both(left.null, right.known), both(right.null, left.known))
     certain = either(alike, nothing)
@@ -108,15 +110,13 @@ def compared(left: Operand, operator: str, right: Operand, payload: str) -> Verd
         raise NotNative("a comparison of different types")
     arms = " ".join(f"WHEN {when} THEN {value}" for when, value in values)
     value = f"(CASE {arms} END)" if arms else "CAST(NULL AS BOOLEAN)"
-    signs = _signs(left, right, payload)
-    if operator == "=":
-        return Verdict(value, certain, signs_of_true=signs)
-    return Verdict(value, certain, signs_of_false=signs) if operator == "<>" else Verdict(value, certain)
+    seldom = _is_one_text(left, right)
+    return Verdict(value, certain, seldom and operator == "=", seldom and operator == "<>")
 
 
-def _signs(left: Operand, right: Operand, payload: str) -> str:
-    """A field that is equal to a text has it in the payload, unless that is what it is when it is not there."""
-    for field, text in ((left, right.constant), (right, left.constant)):
-        if isinstance(text, str) and field.constant is None and field.default != text:
-            return f"contains({payload}, {text_literal(chr(34) + text.rstrip(' '))})"
-    return TRUE
+def _is_one_text(left: Operand, right: Operand) -> bool:
+    """Whether it is a field that is compared with a text, which is not what the field is when it is not there."""
+    return any(
+        isinstance(text, str) and field.constant is None and field.default != text
+        for field, text in ((left, right.constant), (right, left.constant))
+    )

@@ -20,9 +20,9 @@ class Verdict:
     """A boolean that may be NULL."""
     certain: str = TRUE
     """A boolean that is never NULL."""
-    signs_of_true: str = TRUE
-    """Cheap to see in the payload, and hardly ever missing where the value is TRUE. A hint: nothing depends on it."""
-    signs_of_false: str = TRUE
+    seldom_true: bool = False
+    """Whether few messages are expected to make it TRUE: those, for one, in which a field has one text of many."""
+    seldom_false: bool = False
 
     def is_(self, outcome: bool | None) -> str:
         """Whether this is the value, for certain."""
@@ -49,8 +49,8 @@ def and_(left: Verdict, right: Verdict) -> Verdict:
     return Verdict(
         f"({left.value} AND {right.value})",
         both(left.certain, either(f"({left.value} IS FALSE)", right.certain) if right.certain != TRUE else TRUE),
-        both(left.signs_of_true, right.signs_of_true),
-        either(left.signs_of_false, right.signs_of_false),
+        left.seldom_true or right.seldom_true,
+        left.seldom_false and right.seldom_false,
     )
 
 
@@ -59,14 +59,14 @@ def or_(left: Verdict, right: Verdict) -> Verdict:
     return Verdict(
         f"({left.value} OR {right.value})",
         both(left.certain, either(f"({left.value} IS TRUE)", right.certain) if right.certain != TRUE else TRUE),
-        either(left.signs_of_true, right.signs_of_true),
-        both(left.signs_of_false, right.signs_of_false),
+        left.seldom_true and right.seldom_true,
+        left.seldom_false or right.seldom_false,
     )
 
 
 def not_(operand: Verdict) -> Verdict:
     """ESQL's NOT."""
-    return Verdict(f"(NOT {operand.value})", operand.certain, operand.signs_of_false, operand.signs_of_true)
+    return Verdict(f"(NOT {operand.value})", operand.certain, operand.seldom_false, operand.seldom_true)
 
 
 def is_value(operand: Verdict, outcome: bool | None) -> Verdict:
@@ -83,6 +83,6 @@ def chosen(condition: Verdict, then: Verdict, otherwise: Verdict) -> Verdict:
     return Verdict(
         f"(CASE WHEN {met} THEN {then.value} ELSE {otherwise.value} END)",
         both(condition.certain, certain),
-        either(then.signs_of_true, otherwise.signs_of_true),
-        either(then.signs_of_false, otherwise.signs_of_false),
+        then.seldom_true and otherwise.seldom_true,
+        then.seldom_false and otherwise.seldom_false,
     )
