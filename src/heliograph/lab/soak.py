@@ -23,7 +23,7 @@ from heliograph.lab.flatness import MB, Record, Sample, growths, middle_and_last
 from heliograph.lab.link import Link
 from heliograph.lab.load import QUIET_SECONDS, Load
 from heliograph.lab.publishers import Publisher
-from heliograph.lab.report import disk_line
+from heliograph.lab.bench_report import disk_line
 from heliograph.lab.ring import Ring
 from heliograph.lab.running import Broker, running
 from heliograph.lab.subscribers import Acknowledging, Subscriber

@@ -1,0 +1,58 @@
+"""A chart before it is drawn: series of points between two axes, and words for those who do not see it."""
+
+from dataclasses import dataclass
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What one side of a chart counts; `kind` is how its numbers are written."""
+
+    title: str
+    kind: str = "number"
+    logarithmic: bool = False
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points under one name. `colour` is its place in the palette; a dashed series was not measured here."""
+
+    name: str
+    points: tuple[Point, ...]
+    colour: int = 0
+    dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Lines over a numeric axis; with `steps` each point holds until the next one, as in a histogram."""
+
+    name: str
+    title: str
+    description: str
+    x: Axis
+    y: Axis
+    series: tuple[Series, ...]
+    steps: bool = False
+    markers: bool = True
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar of a group."""
+
+    series: str
+    value: float
+    colour: int
+
+
+@dataclass(frozen=True)
+class BarChart:
+    """Bars in groups, from left to right, groups below each other: for names instead of numbers on one axis."""
+
+    name: str
+    title: str
+    description: str
+    y: Axis
+    groups: tuple[tuple[str, tuple[Bar, ...]], ...]
