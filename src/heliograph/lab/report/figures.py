@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-NOTHING = "–"  # what stands where nothing was measured
+NOTHING = "\N{EN DASH}"  # what stands where nothing was measured
 
 
 def short(value: float) -> str:
@@ -61,7 +61,7 @@ def percent(value: float) -> str:
 
 def ratio(value: float) -> str:
     """How many times as much."""
-    return f"{plain(value)} ×"
+    return f"{plain(value)} \N{MULTIPLICATION SIGN}"
 
 
 KINDS: dict[str, Callable[[float], str]] = {

@@ -26,10 +26,14 @@ class Series:
 
 @dataclass(frozen=True)
 class Chart:
-    """Lines over a numeric axis; with `steps` each point holds until the next one, as in a histogram."""
+    """Lines over a numeric axis; with `steps` each point holds until the next one, as in a histogram.
+
+    `title` says all of it; `caption` leaves out what the heading above it says already.
+    """
 
     name: str
     title: str
+    caption: str
     description: str
     x: Axis
     y: Axis
@@ -49,10 +53,15 @@ class Bar:
 
 @dataclass(frozen=True)
 class BarChart:
-    """Bars in groups, from left to right, groups below each other: for names instead of numbers on one axis."""
+    """Bars in groups, from left to right, groups below each other: for names instead of numbers on one axis.
+
+    `most` is where the axis ends, the same for charts that are read together.
+    """
 
     name: str
     title: str
+    caption: str
     description: str
     y: Axis
     groups: tuple[tuple[str, tuple[Bar, ...]], ...]
+    most: float

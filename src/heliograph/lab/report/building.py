@@ -1,0 +1,56 @@
+"""Puts a report together from results."""
+
+from heliograph.lab.report.cases import Case, cases
+from heliograph.lab.report.document import Report
+from heliograph.lab.report.parts.comparison import comparison
+from heliograph.lab.report.parts.costs import bottlenecks, costs
+from heliograph.lab.report.parts.details import details
+from heliograph.lab.report.parts.health import health, outliers
+from heliograph.lab.report.parts.latencies import latencies
+from heliograph.lab.report.parts.limitations import limitations
+from heliograph.lab.report.parts.nodes import nodes
+from heliograph.lab.report.parts.repeating import repeating
+from heliograph.lab.report.parts.responders import responders
+from heliograph.lab.report.parts.score_card import TYPES, score_card
+from heliograph.lab.report.parts.summary import summary
+from heliograph.lab.report.parts.systems import configuration, systems
+from heliograph.lab.report.results import Results
+
+
+def build_report(results: Results) -> Report:
+    """The report of these results."""
+    found = sorted(cases(results), key=_place)
+    sections = (
+        summary(results, found),
+        score_card(results, found),
+        responders(results, found),
+        nodes(results, found),
+        comparison(results, found),
+        details(results, found, _colours(found)),
+        latencies(results, found),
+        costs(results, found),
+        bottlenecks(results, found),
+        outliers(results, found),
+        health(results, found),
+        systems(found),
+        configuration(found),
+        repeating(results, found),
+        limitations(found),
+    )
+    return Report("Lab report", _subtitle(results, found), sections)
+
+
+def _place(case: Case) -> tuple[int, str, str, float]:
+    """Scenarios in the order of the types of a score card; targets of one scenario stay in theirs."""
+    run = case.run
+    return TYPES.index(run.type) if run.type in TYPES else len(TYPES), run.scenario, run.variant, run.scale
+
+
+def _colours(found: list[Case]) -> dict[str, int]:
+    """A colour for each target, the same in all charts."""
+    return {target: number for number, target in enumerate(dict.fromkeys(case.run.target for case in found))}
+
+
+def _subtitle(results: Results, found: list[Case]) -> str:
+    named = [f"{run.target} {run.target_version}".strip() for run in (case.run for case in found)]
+    return f"{', '.join(dict.fromkeys(named))} · {results.runs[-1].started:%d %B %Y}"

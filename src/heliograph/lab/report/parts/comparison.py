@@ -1,0 +1,75 @@
+"""Targets beside each other: pairs of interleaved runs, with an interval that says how sure the ratio is."""
+
+from collections.abc import Sequence
+
+from heliograph.lab.report.cases import Case
+from heliograph.lab.report.document import Section
+from heliograph.lab.report.results import Results
+from heliograph.lab.report.table import Column, Row, Table
+
+METRICS = {
+    "sent_rate": "messages sent/s",
+    "received_rate": "messages received/s",
+    "sustained_rate": "sustained messages/s",
+    "round_trips": "round trips/s",
+    "avg_ms": "latency AVG, ms",
+    "p50_ms": "latency 50P, ms",
+    "p99_ms": "latency 99P, ms",
+    "max_ms": "latency MAX, ms",
+    "server_cpu_ms_per_message": "CPU ms/message",
+    "server_cpu_cores": "CPU cores",
+    "rss_bytes": "memory, bytes",
+    "messages_per_watt": "messages/W",
+}
+
+_COLUMNS = (
+    Column("name", "Name", detail="metric"),
+    Column("a", "A"),
+    Column("a_median", "A, median", "rate"),
+    Column("b", "B"),
+    Column("b_median", "B, median", "rate"),
+    Column("ratio", "Ratio", "ratio"),
+    Column("low", "from", "ratio"),
+    Column("high", "to", "ratio"),
+    Column("verdict", "Verdict"),
+)
+_NOTE = (
+    "Runs of A and B took turns, so that both met the same disturbances. The ratio lies between from and to with 95 % "
+    "confidence; where that includes 1, no difference is shown."
+)
+
+
+def comparison(results: Results, cases: Sequence[Case]) -> Section:
+    """The table of all pairs of targets or versions."""
+    rows = newest_pairs(results)
+    targets = {case.run.target for case in cases}
+    why = (
+        f"All runs are on {next(iter(targets))}: there is nothing to compare it with."
+        if len(targets) == 1
+        else "No pairs of targets were compared: that takes interleaved runs of the same scenario."
+    )
+    table = Table("pairs", "Comparison of targets", _COLUMNS, tuple(map(_named, rows)), why, note=_NOTE)
+    return Section("comparison", "Comparison of targets", tables=(table,))
+
+
+def _named(pair: Row) -> Row:
+    """The pair with a verdict that names who is better."""
+    verdict = str(pair["verdict"])
+    for side in ("a", "b"):
+        verdict = verdict.replace(f"{side.upper()} better", f"{pair[side]} is better")
+    return {**pair, "verdict": verdict}
+
+
+def newest_pairs(results: Results) -> list[Row]:
+    """Pairs with names for people; of several experiments with the same pair the newest one."""
+    started = {run.experiment: run.started for run in results.runs}
+    first = min(started.values())
+    newest: dict[tuple[str, ...], Row] = {}
+    for pair in sorted(results.every("pairs"), key=lambda pair: started.get(pair.get("experiment", ""), first)):
+        key = tuple(str(pair.get(name)) for name in ("scenario", "variant", "a", "b", "metric"))
+        newest[key] = {
+            **pair,
+            "name": f"{pair.get('scenario')} {pair.get('variant') or ''}".strip(),
+            "metric": METRICS.get(str(pair.get("metric")), pair.get("metric")),
+        }
+    return list(newest.values())
