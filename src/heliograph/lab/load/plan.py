@@ -53,6 +53,17 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Member:
+    """A client with names of its own, as client lists have them."""
+
+    client_id: str
+    topics: tuple[str, ...] = ()
+    filters: tuple[str, ...] = ()
+    user: str = ""
+    password: str = ""
+
+
+@dataclass(frozen=True)
 class Group:
     """Clients that do the same.
 
@@ -105,6 +116,7 @@ class Group:
     password: str = ""
     client_id: str = "{group}-{client}"
     will: Will | None = None
+    members: tuple[Member, ...] = ()  # instead of patterns: the names of each client, all with `topics` topics
 
     @property
     def sends(self) -> bool:
@@ -164,13 +176,18 @@ def group_from(values: Mapping[str, Any]) -> Group:
     if isinstance(made.get("will"), Mapping):
         _check_names(Will, made["will"], f"will of {where}")
         made["will"] = Will(**made["will"])
-    made["steps"] = tuple(Step(**step) for step in made.get("steps", ()))
+    made["members"] = tuple(_member(member) for member in made.get("members", ()))
+    made["steps"] = tuple(step if isinstance(step, Step) else Step(**step) for step in made.get("steps", ()))
     filters = made.get("filters", ())
     made["filters"] = (filters,) if isinstance(filters, str) else tuple(filters)
     for name, kind in (("role", Role), ("protocol", Protocol), ("transport", Transport), ("pace", Pace)):
         if name in made and made[name] not in get_args(kind):
             raise Problem(f"{name} of {where} is {made[name]!r}; {_suggest(str(made[name]), get_args(kind))}")
     return Group(**made)
+
+
+def _member(value: Any) -> Member:
+    return value if isinstance(value, Member) else Member(**{name: _tuple(part) for name, part in value.items()})
 
 
 def _tuple(value: Any) -> Any:
