@@ -27,18 +27,16 @@ class RabbitMQ(Target):
 
     name = "rabbitmq"
     remedy = "apt install rabbitmq-server"
+    knows = frozenset({"amqp", "queues", "tls", "durable", "queue-managers"})
     peer_for = frozenset({"amqp"})
     stop_signal = signal.SIGKILL  # what it would tidy up is thrown away
 
     def __init__(self) -> None:
         self._script = next((script for script in _SCRIPTS if Path(script).exists()), None)
-
-    @property
-    def knows(self) -> frozenset[str]:  # type: ignore[override]
-        """AMQP, and what its plug-ins for MQTT bring where they are installed."""
-        found = {"amqp", "queues", "tls", "durable", "queue-managers"}
-        found |= {"mqtt", "mqtt31"} if self._has("rabbitmq_mqtt") else set()
-        return frozenset(found | ({"websocket"} if self._has("rabbitmq_web_mqtt") else set()))
+        if self._has("rabbitmq_mqtt"):
+            self.knows |= {"mqtt", "mqtt31"}
+        if self._has("rabbitmq_web_mqtt"):
+            self.knows |= {"websocket"}
 
     def _has(self, plugin: str) -> bool:
         return bool(self._plugins(plugin))
