@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from heliograph.lab import load
+from heliograph.lab import closed_loop
 from heliograph.lab.bytestream import Address
 from heliograph.lab.case import Case, Effort, Outcome, Site
 from heliograph.lab.meter import Meter
@@ -42,7 +42,7 @@ def accounts(outcome: Outcome) -> tuple[int, int, int]:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    monkeypatch.setattr(load, "SILENCE_SECONDS", 0.5)
+    monkeypatch.setattr(closed_loop, "SILENCE_SECONDS", 0.5)
 
 
 @pytest.mark.parametrize("case", SHAPES, ids=lambda case: case.name)

@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 
 from heliograph.lab.case import Outcome, Site
-from heliograph.lab.load import Load
+from heliograph.lab.closed_loop import Load
 from heliograph.lab.queue_ends import Getter, Putter, Responder
 from heliograph.lab.queue_flow import QueueCase, enter, figures
 from heliograph.lab.targets.layout import Layout
