@@ -68,9 +68,7 @@ def _read() -> Iterator[Scenario]:
 def _one(file: Traversable, document: str) -> Scenario:
     scenario = read_scenario(file.read_text("utf-8"), f"{document}/{file.name}", document)
     if file.name != f"{scenario.name}.yaml":
-        raise Problem(
-            f"{document}/{file.name}: its name is {scenario.name}, so the file has to be {scenario.name}.yaml"
-        )
+        raise Problem(f"{document}/{file.name}: its name is {scenario.name}, so the file has to be {scenario.name}.yaml")
     return scenario
 
 

@@ -11,7 +11,7 @@ from heliograph.lab.load.plan import Group
 from heliograph.lab.scenarios.arithmetic import is_expression, names_in
 from heliograph.lab.scenarios.parameters import Parameter
 from heliograph.lab.scenarios.scenario import OF_THE_RUN, Scenario, Variant
-from heliograph.lab.scenarios.terms import NEEDS, VALUES, Measure, PassRule, Score, Setup
+from heliograph.lab.scenarios.terms import NEEDS, VALUES, FlowLoad, Measure, PassRule, Score, Setup
 
 TYPES = ("Throughput", "Latency", "Connection rate", "Data-center efficiency", "Request/responder", "Message flow")
 
@@ -29,9 +29,7 @@ class _Reader:
 
     def __init__(self, text: str, file: str) -> None:
         self.mistakes: list[str] = []
-        self.document: Document = read_document(
-            text, file, lambda place, said: self.mistakes.append(f"{place}: {said}")
-        )
+        self.document: Document = read_document(text, file, lambda place, said: self.mistakes.append(f"{place}: {said}"))
 
     def tell(self, path: tuple[str | int, ...], text: str) -> None:
         self.mistakes.append(f"{self.document.place(*path)}: {text}")
@@ -122,7 +120,9 @@ def _parameters(reader: _Reader, value: Mapping[str, Any]) -> dict[str, Paramete
     return parameters
 
 
-def _variants(reader: _Reader, written: Any, parameters: Mapping[str, Parameter]) -> tuple[tuple[Variant, ...], str]:
+def _variants(
+    reader: _Reader, written: Any, parameters: Mapping[str, Parameter]
+) -> tuple[tuple[Variant, ...], str]:
     variants: list[Variant] = []
     default = ""
     for at, one in enumerate(written):
