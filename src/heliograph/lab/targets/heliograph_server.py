@@ -1,11 +1,12 @@
 """Our own server as a system under test."""
 
+import json
 import sys
 
 from heliograph import __version__
 from heliograph.lab.bytestream import HOST, Address
 from heliograph.lab.targets.heliograph_statistics import HeliographStatistics
-from heliograph.lab.targets.layout import Door
+from heliograph.lab.targets.layout import Door, Layout
 from heliograph.lab.targets.statistics import Statistics
 from heliograph.lab.targets.target import Listener, Setup, Target
 
@@ -15,7 +16,19 @@ class Heliograph(Target):
 
     name = "heliograph"
     knows = frozenset(
-        {"mqtt", "mqtt31", "mqtt5", "qos2", "tls", "websocket", "durable", "shared", "amqp", "queues"}
+        {
+            "mqtt",
+            "mqtt31",
+            "mqtt5",
+            "qos2",
+            "tls",
+            "mqtt-tcp-and-tls",
+            "websocket",
+            "durable",
+            "shared",
+            "amqp",
+            "queues",
+        }
     ) | {
         "transactions",
         "selectors",
@@ -47,7 +60,7 @@ level = "warning"
 connections = 100000
 connects_per_second = 100000
 inflight = 65535
-{_LONG_QUEUES if setup.durable else "max_messages = 100000"}
+{_limits(setup)}
 """
         )
         return [sys.executable, "-m", "heliograph.cli.main", "serve", "--config", str(config)]
@@ -73,23 +86,39 @@ def _listener(listener: Listener, setup: Setup) -> str:
 
 
 def _queue_tables(setup: Setup) -> str:
-    managers, queues = setup.layout.managers, setup.layout.queues
-    if managers == 1:
-        return "".join(f'[[queue]]\nname = "{queue}"\nmax_depth = {_DEPTH}\n' for queue in queues)
+    layout = setup.layout
+    if layout.managers == 1:
+        return "".join("[[queue]]\n" + _queue(queue, layout) for queue in layout.queues)
     tables = ""
-    for number, port in zip(range(managers), setup.spare_ports, strict=False):
+    for number, port in zip(range(layout.managers), setup.spare_ports, strict=False):
         tables += f'[[queue_manager]]\nname = "QM{number}"\n'
         tables += f'[[queue_manager.listener]]\nprotocol = "amqp"\nhost = "{HOST}"\nport = {port}\n'
-        for queue in queues:
-            tables += f'[[queue_manager.queue]]\nname = "{queue}"\nmax_depth = {_DEPTH}\n'
+        tables += "".join("[[queue_manager.queue]]\n" + _queue(queue, layout) for queue in layout.queues)
     return tables
 
 
+def _queue(name: str, layout: Layout) -> str:
+    topics = f"topics = {json.dumps(found)}\n" if (found := layout.topics(name)) else ""
+    return f'name = "{name}"\nmax_depth = {_DEPTH}\n{topics}'
+
+
+def _limits(setup: Setup) -> str:
+    lines = []
+    if setup.max_messages is not None:
+        lines.append(f"max_messages = {setup.max_messages}")
+    elif setup.durable:
+        lines += _LONG_QUEUES
+    else:
+        lines.append("max_messages = 100000")
+    if setup.max_message_size is not None:
+        lines.append(f"packet_size = {setup.max_message_size + _FRAMING}")
+    return "\n".join(lines)
+
+
 _DEPTH = 100_000_000  # no limit that a load reaches
+_FRAMING = 65536  # room for topic and properties beside the message
 # Room for ten million messages that wait for one consumer.
-_LONG_QUEUES = """max_messages = 20000000
-max_bytes = 17179869184
-buffered_bytes = 17179869184"""
+_LONG_QUEUES = ["max_messages = 20000000", "max_bytes = 17179869184", "buffered_bytes = 17179869184"]
 
 
 class HeliographMemory(Heliograph):

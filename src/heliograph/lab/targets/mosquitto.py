@@ -24,7 +24,7 @@ class Mosquitto(Target):
 
     name = "mosquitto"
     remedy = "apt install mosquitto"
-    knows = frozenset({"mqtt", "mqtt31", "mqtt5", "qos2", "tls", "websocket", "durable", "shared"})
+    knows = frozenset({"mqtt", "mqtt31", "mqtt5", "qos2", "tls", "mqtt-tcp-and-tls", "websocket", "durable", "shared"})
     last_signal = signal.SIGTERM
     longest_queue = 1_000_000
 
@@ -49,7 +49,7 @@ class Mosquitto(Target):
         lines = [
             "allow_anonymous true",
             "max_inflight_messages 0",
-            "max_queued_messages 0",
+            f"max_queued_messages {setup.max_messages or 0}",
             "log_type none",
             *(["sys_interval 1"] if setup.pages else []),
         ]

@@ -45,10 +45,12 @@ class Nats(Target):
             f'jetstream {{ store_dir: "{setup.data}" }}',
             f'log_file: "{setup.directory}/nats.log"',
             "max_connections: 100000",
-            "max_payload: 8MB",
+            f"max_payload: {setup.max_message_size or 8 << 20}",
         ]
         if setup.pages:
             lines.append(f'http: "{HOST}:{setup.pages}"')
+        if all(listener.transport in {"ws", "wss"} for listener in setup.listeners):
+            lines.append(f'mqtt {{ listen: "{HOST}:{setup.spare_ports[1]}" }}')  # WebSocket goes through it
         for listener in setup.listeners:
             block = "websocket" if listener.transport in {"ws", "wss"} else "mqtt"
             options = [f'listen: "{HOST}:{listener.port}"']

@@ -34,7 +34,7 @@ class RabbitMQ(Target):
     def __init__(self) -> None:
         self._script = next((script for script in _SCRIPTS if Path(script).exists()), None)
         if self._has("rabbitmq_mqtt"):
-            self.knows |= {"mqtt", "mqtt31"}
+            self.knows |= {"mqtt", "mqtt31", "mqtt-tcp-and-tls"}
         if self._has("rabbitmq_web_mqtt"):
             self.knows |= {"websocket"}
 
@@ -135,6 +135,8 @@ def _listeners(setup: Setup) -> str:
         lines += [f"mqtt.vhost = {_hosts(setup)[0]}", f"mqtt.default_user = {_USER}", f"mqtt.default_pass = {_USER}"]
         if ("mqtt", "tcp") not in ways:
             lines.append("mqtt.listeners.tcp = none")
+    if setup.max_message_size is not None:
+        lines.append(f"max_message_size = {setup.max_message_size}")
     if setup.tls is not None:
         lines += [f"ssl_options.certfile = {setup.tls.cert}", f"ssl_options.keyfile = {setup.tls.key}"]
     return "\n".join(lines)
@@ -165,4 +167,21 @@ def _definitions(setup: Setup) -> dict[str, object]:
             for host in hosts
             for queue in setup.layout.queues
         ],
+        "bindings": [
+            {
+                "source": "amq.topic",
+                "vhost": host,
+                "destination": binding.queue,
+                "destination_type": "queue",
+                "routing_key": _routing_key(binding.topic),
+                "arguments": {},
+            }
+            for host in hosts
+            for binding in setup.layout.bindings
+        ],
     }
+
+
+def _routing_key(topic: str) -> str:
+    """How a topic filter is written there."""
+    return topic.replace("/", ".").replace("+", "*")

@@ -6,10 +6,9 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import psutil
 
@@ -22,6 +21,7 @@ from heliograph.lab.link import Link
 from heliograph.lab.machine import on_core
 from heliograph.lab.meter import Meter, before_start
 from heliograph.lab.targets.certificate import make_certificate
+from heliograph.lab.targets.demand import Demand, Way
 from heliograph.lab.targets.layout import Layout
 from heliograph.lab.targets.statistics import Statistics
 from heliograph.lab.targets.target import Listener, Setup, Target
@@ -146,29 +146,30 @@ def running(
 ) -> Iterator[Broker]:
     """Start this broker with one listener and an empty data folder, and stop it afterwards."""
     way = Way("amqp" if amqp else "mqtt", "tls" if tls else "tcp")
-    with serving(target, core, [way], durable=durable, layout=layout or Layout()) as broker:
+    wanted = Demand((way,), durable, layout or Layout())
+    with serving(target, core, wanted) as broker:
         yield broker
 
 
-class Way(NamedTuple):
-    """How clients come in."""
-
-    protocol: str
-    transport: str
-
-
 @contextmanager
-def serving(
-    target: Target, core: int | None, ways: Sequence[Way], *, durable: bool, layout: Layout, pages: bool = False
-) -> Iterator[Broker]:
-    """Start this broker with a listener for each way and an empty data folder, and stop it afterwards."""
+def serving(target: Target, core: int | None, wanted: Demand, *, pages: bool = False) -> Iterator[Broker]:
+    """Start this broker with an empty data folder, and stop it afterwards; with `pages` it can tell its statistics."""
     with tempfile.TemporaryDirectory(prefix="helio-bench-", dir=work_folder()) as name:
         directory = Path(name)
-        page, *ports = _free_ports(1 + len(ways) + layout.managers + 2)
+        ways, managers = wanted.ways, wanted.layout.managers
+        page, *ports = _free_ports(1 + len(ways) + managers + 2)
         listeners = tuple(Listener(port, *way) for port, way in zip(ports, ways, strict=False))
-        certificate = make_certificate(directory) if any(one.encrypted for one in listeners) else None
-        spare = tuple(ports[len(ways) :])
-        setup = Setup(directory, listeners, certificate, durable, layout, spare, page if pages else 0)
+        setup = Setup(
+            directory,
+            listeners,
+            make_certificate(directory) if any(one.encrypted for one in listeners) else None,
+            wanted.durable,
+            wanted.layout,
+            spare_ports=tuple(ports[len(ways) :]),
+            max_messages=wanted.max_messages,
+            max_message_size=wanted.max_message_size,
+            pages=page if pages else 0,
+        )
         setup.data.mkdir()
         broker = Broker(target, setup, core)
         try:

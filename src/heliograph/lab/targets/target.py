@@ -35,6 +35,8 @@ class Setup:
     durable: bool = False  # whether the load has sessions that outlive their connections
     layout: Layout = field(default_factory=Layout)
     spare_ports: tuple[int, ...] = ()  # free ones for whatever else it listens to
+    max_messages: int | None = None  # that may wait in one subscription; None: whatever suits a load
+    max_message_size: int | None = None  # bytes; None: its default
     pages: int = 0  # the port for its statistics, if somebody is going to ask for them
 
     @property
