@@ -1,6 +1,5 @@
 """All scenarios that there are: one YAML file for each, in a folder for each document."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -18,14 +17,14 @@ class Source:
 
     name: str
     title: str
-    date: str
+    date: str = ""
 
 
 SOURCES = (
     Source("messagesight", "IBM MessageSight Appliance v1.0 Performance Benchmarks", "April 2013"),
-    Source("messagesight-ve", "IBM MessageSight Virtual Edition performance benchmarks", ""),
+    Source("messagesight-ve", "IBM MessageSight Virtual Edition performance benchmarks"),
     Source("mq-appliance", "IBM MQ Appliance Performance Report, model M2003, version 1.0", "May 2023"),
-    Source("messagesight-bridge", "IBM MessageSight benchmark BRIDGE.SINGLEFWD", ""),
+    Source("messagesight-bridge", "IBM MessageSight benchmark BRIDGE.SINGLEFWD"),
     Source(
         "message-broker",
         "WebSphere Business Integration Message Broker for Solaris V5 performance report, version 3.0",
@@ -44,34 +43,32 @@ def catalogue(document: str = "") -> list[Scenario]:
 
 def load(name: str) -> Scenario:
     """The scenario of this name."""
-    for scenario in _all():
-        if scenario.name == name:
-            return scenario
-    names = [scenario.name for scenario in _all()]
+    for source in SOURCES:
+        for file in _files(source):
+            if file.name == f"{name}.yaml":
+                return _read(file, source.name)
+    names = [file.name.removesuffix(".yaml") for source in SOURCES for file in _files(source)]
     hint = suggestion(name, names) or "; `helio lab list` shows all"
     raise Problem(f"there is no scenario {name}{hint}")
 
 
 @cache
 def _all() -> tuple[Scenario, ...]:
-    return tuple(_read())
-
-
-def _read() -> Iterator[Scenario]:
-    folder = resources.files("heliograph.lab.scenarios")
+    scenarios: list[Scenario] = []
     for source in SOURCES:
-        files = [file for file in (folder / source.name).iterdir() if file.name.endswith(".yaml")]
-        scenarios = [_one(file, source.name) for file in files]
-        yield from sorted(scenarios, key=_in_order)
+        mine = [_read(file, source.name) for file in _files(source)]
+        scenarios += sorted(mine, key=lambda scenario: scenario.order)
+    return tuple(scenarios)
 
 
-def _one(file: Traversable, document: str) -> Scenario:
-    scenario = read_scenario(file.read_text("utf-8"), f"{document}/{file.name}", document)
+def _files(source: Source) -> list[Traversable]:
+    folder = resources.files("heliograph.lab.scenarios") / source.name
+    return [file for file in folder.iterdir() if file.name.endswith(".yaml")]
+
+
+def _read(file: Traversable, document: str) -> Scenario:
+    where = f"{document}/{file.name}"
+    scenario = read_scenario(file.read_text("utf-8"), where, document)
     if file.name != f"{scenario.name}.yaml":
-        raise Problem(f"{document}/{file.name}: its name is {scenario.name}, so the file has to be {scenario.name}.yaml")
+        raise Problem(f"{where}: its name is {scenario.name}, so the file has to be {scenario.name}.yaml")
     return scenario
-
-
-def _in_order(scenario: Scenario) -> tuple[list[int], str]:
-    """By section of the document, else by name."""
-    return [int(number) for number in scenario.section.split(".") if number.isdigit()], scenario.name

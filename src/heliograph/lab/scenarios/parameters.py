@@ -1,8 +1,8 @@
 """The parameters of a scenario, and what they are worth at a scale.
 
-A scaled parameter is multiplied by the scale and kept at its least value. Ratios are parameters of their own that are not
-scaled (consumers of one topic, messages a second of one client); what follows from others is arithmetic of them, so it
-fits them at every scale.
+A scaled parameter is multiplied by the scale and does not fall below its least value. Ratios are parameters of their
+own that are not scaled (consumers of one topic, messages a second of one client); what follows from others is
+arithmetic of them, so it fits them at every scale.
 """
 
 from collections.abc import Mapping
@@ -24,12 +24,15 @@ class Parameter:
     unit: str = ""
 
     def at_scale(self, value: Value, scale: float) -> Value:
-        """The value at this scale; counts stay whole, and none becomes nothing."""
+        """The value at this scale; counts stay whole, and none becomes nothing.
+
+        A value that is below the least at scale 1 stays what it is: the one client of a test with one client.
+        """
         if not self.scaled or isinstance(value, str | bool):
             return value
         if isinstance(value, int):
-            return max(int(value * scale + 0.5), int(self.least or 1))
-        return max(value * scale, self.least or 0.0)
+            return max(int(value * scale + 0.5), min(int(self.least or 1), value))
+        return max(value * scale, min(self.least or 0.0, value))
 
     def told(self, text: Value) -> Value:
         """What somebody has set it to, of the type that it has."""

@@ -6,22 +6,22 @@ from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.flow.definition.mistakes import known, suggestion
-from heliograph.flow.documents import Document, read_document
+from heliograph.flow.documents import Document, Place, read_document
 from heliograph.lab.load.plan import Group
-from heliograph.lab.scenarios.arithmetic import is_expression, names_in
+from heliograph.lab.scenarios.arithmetic import Value, is_expression, names_in
 from heliograph.lab.scenarios.parameters import Parameter
 from heliograph.lab.scenarios.scenario import OF_THE_RUN, Scenario, Variant
-from heliograph.lab.scenarios.terms import NEEDS, VALUES, FlowLoad, Measure, PassRule, Score, Setup
+from heliograph.lab.scenarios.terms import NEEDS, VALUES, Measure, PassRule, Score, Setup
 
 TYPES = ("Throughput", "Latency", "Connection rate", "Data-center efficiency", "Request/responder", "Message flow")
 
-_NEEDED = {"name", "type", "title", "description", "needs", "measure", "score"}
+_NEEDED = {"name", "order", "type", "title", "description", "needs", "measure", "score"}
 _KEYS = _NEEDED | {"section", "parameters", "variants", "groups", "flow", "search", "pass", "setup"}
 _OF_PARAMETERS = {"value", "scaled", "least", "unit"}
 _OF_GROUPS = {field.name for field in fields(Group)} | {"for_each"}
 _OF_QUEUES = {"name", "count", "topics"}
 _OF_FLOWS = ("size", "persistent", "storage", "fill")
-_USUAL_OF_FLOWS = {"storage": "", "fill": False}
+_USUAL_OF_FLOWS: dict[str, Value] = {"storage": "", "fill": False}
 
 
 class _Reader:
@@ -29,10 +29,13 @@ class _Reader:
 
     def __init__(self, text: str, file: str) -> None:
         self.mistakes: list[str] = []
-        self.document: Document = read_document(text, file, lambda place, said: self.mistakes.append(f"{place}: {said}"))
+        self.document: Document = read_document(text, file, self._tell_at)
+
+    def _tell_at(self, place: Place, text: str) -> None:
+        self.mistakes.append(f"{place}: {text}")
 
     def tell(self, path: tuple[str | int, ...], text: str) -> None:
-        self.mistakes.append(f"{self.document.place(*path)}: {text}")
+        self._tell_at(self.document.place(*path), text)
 
     def raise_mistakes(self) -> None:
         if self.mistakes:
@@ -89,6 +92,7 @@ def read_scenario(text: str, file: str, document: str) -> Scenario:
         passing=passing,
         score=score,
         search_parameter=value.get("search", {}).get("parameter", ""),
+        order=value["order"],
         section=str(value.get("section", "")),
         written_groups=tuple(value.get("groups", ())),
         written_setup=value.get("setup"),
@@ -120,9 +124,7 @@ def _parameters(reader: _Reader, value: Mapping[str, Any]) -> dict[str, Paramete
     return parameters
 
 
-def _variants(
-    reader: _Reader, written: Any, parameters: Mapping[str, Parameter]
-) -> tuple[tuple[Variant, ...], str]:
+def _variants(reader: _Reader, written: Any, parameters: Mapping[str, Parameter]) -> tuple[tuple[Variant, ...], str]:
     variants: list[Variant] = []
     default = ""
     for at, one in enumerate(written):
@@ -200,7 +202,7 @@ def _check_expressions(reader: _Reader, value: Mapping[str, Any], parameters: Ma
 
 def _names(kind: type) -> tuple[set[str], set[str]]:
     """All fields of a dataclass, and those that have to be given."""
-    every = fields(kind)  # type: ignore[arg-type]
+    every = fields(kind)
     needed = {field.name for field in every if field.default is MISSING and field.default_factory is MISSING}
     return {field.name for field in every}, needed
 

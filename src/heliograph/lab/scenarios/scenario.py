@@ -41,6 +41,8 @@ class Scenario:
     measure: Measure
     passing: PassRule
     score: Score
+    order: int
+    """Its place among those of its document."""
     search_parameter: str = ""
     """What a search for the peak raises; empty if there is nothing to search."""
     section: str = ""
@@ -73,7 +75,7 @@ class Scenario:
         return setup_of(self.written_setup or {}, self._values(scale, variant, overrides or {}).get)
 
     def flow(self, variant: str = "", overrides: Mapping[str, Value] | None = None) -> FlowLoad:
-        """The message flow that is measured; flows run one after the other as fast as they can, so there is no scale."""
+        """The message flow that is measured, with its messages; a scale only makes it shorter (`measure.at_scale`)."""
         if not self.is_flow:
             raise Problem(f"{self.name} measures clients of a broker, not a message flow")
         return flow_load(self.written_flow, self._values(1.0, variant, overrides or {}).get)
