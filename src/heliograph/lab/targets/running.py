@@ -17,6 +17,7 @@ from heliograph.lab.amqp_client import Client
 from heliograph.lab.bytestream import HOST, Address, BrokerGone
 from heliograph.lab.case import Restart
 from heliograph.lab.disk import work_folder
+from heliograph.lab.family import descendants
 from heliograph.lab.link import Link
 from heliograph.lab.machine import on_core
 from heliograph.lab.meter import Meter, before_start
@@ -59,9 +60,7 @@ class Broker:
 
     def pids(self) -> list[int]:
         """Of all its processes that run now."""
-        with suppress(psutil.NoSuchProcess):
-            return [self.pid, *(child.pid for child in psutil.Process(self.pid).children(recursive=True))]
-        return []
+        return [self.pid, *descendants(self.pid)]
 
     def statistics(self) -> Statistics | None:
         """Where its own figures can be read, if it was started with a port for them."""

@@ -25,7 +25,7 @@ class System:
     """One that runs now."""
 
     addresses: Mapping[str, Address]
-    """By door: `main`, one for each way (`mqtt-tcp`, `amqp-tls`), and `qm0`, `qm1`... for queue managers."""
+    """By door: `main`, one for each way (`mqtt-tcp`, `amqp-tls`), and `QM0`, `QM1`... for queue managers."""
     pids: Callable[[], list[int]] = _nothing
     """Of all its processes on this machine."""
     statistics: Statistics | None = None
@@ -104,7 +104,7 @@ def _addresses(broker: Broker) -> dict[str, Address]:
         found[door] = Address(listener.port, ca_file=ca_file, path=path, queue_prefix=queues, topic_prefix=topics)
     found["main"] = next(iter(found.values()))
     for number, way_in in enumerate(broker.doors):
-        found[f"qm{number}"] = _of_manager(way_in)
+        found[f"QM{number}"] = _of_manager(way_in)
     return found
 
 

@@ -1,8 +1,8 @@
 """Finds the highest rate that a system holds, by trying: steps first, then bisection, then a confirmation.
 
 The search knows nothing of systems or loads. It asks a function that tries a rate and says what came of it. Trials are
-noisy, so a failure counts when it happens twice, and a success when the confirmation, which takes the whole time, has it
-again.
+noisy, so a failure counts when it happens twice, and a success when the confirmation, which takes the whole time, has
+it again.
 """
 
 from collections.abc import Callable
