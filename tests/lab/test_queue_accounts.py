@@ -7,10 +7,10 @@ import pytest
 from heliograph.lab import closed_loop
 from heliograph.lab.bytestream import Address
 from heliograph.lab.case import Case, Effort, Outcome, Site
-from heliograph.lab.layout import Door
 from heliograph.lab.meter import Meter
 from heliograph.lab.queue_flow import PutGet, TopicFanOut
 from heliograph.lab.round_trips import RoundTrips
+from heliograph.lab.targets.layout import Door
 from lab.scripted_queues import Script, ScriptedQueues, faithful
 
 ONE_TO_ONE = PutGet(name="put-get", about="", window=40)

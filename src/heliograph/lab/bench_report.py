@@ -5,9 +5,10 @@ from dataclasses import asdict, dataclass
 from statistics import median_low
 
 from heliograph.lab.disk import IN_MEMORY
-from heliograph.lab.rabbitmq import RabbitMQ
 from heliograph.lab.rounds import Row
-from heliograph.lab.targets import Heliograph, HeliographMemory, Mosquitto
+from heliograph.lab.targets.heliograph_server import Heliograph, HeliographMemory
+from heliograph.lab.targets.mosquitto import Mosquitto
+from heliograph.lab.targets.rabbitmq import RabbitMQ
 
 OURS = Heliograph.name
 HASTY = HeliographMemory.name  # ours without waiting for the disk

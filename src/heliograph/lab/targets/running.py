@@ -1,4 +1,4 @@
-"""A broker process for one measurement: fresh, on a free port, on a core of its own where there are two."""
+"""A broker process for one measurement: fresh, on free ports, on a core of its own where there are two."""
 
 import os
 import signal
@@ -16,13 +16,16 @@ import heliograph
 from heliograph.lab.amqp_client import Client
 from heliograph.lab.bytestream import HOST, Address, BrokerGone
 from heliograph.lab.case import Restart
-from heliograph.lab.certificate import make_certificate
 from heliograph.lab.disk import work_folder
-from heliograph.lab.layout import Layout
+from heliograph.lab.family import descendants
 from heliograph.lab.link import Link
 from heliograph.lab.machine import on_core
 from heliograph.lab.meter import Meter, before_start
-from heliograph.lab.targets import Setup, Target
+from heliograph.lab.targets.certificate import make_certificate
+from heliograph.lab.targets.demand import Demand, Way
+from heliograph.lab.targets.layout import Layout
+from heliograph.lab.targets.statistics import Statistics
+from heliograph.lab.targets.target import Listener, Setup, Target
 
 START_SECONDS = 120.0  # a broker may have a million messages to recover before it listens
 STOP_SECONDS = 5.0
@@ -33,9 +36,11 @@ class Broker:
     """A broker with a directory and a port of its own, which can be ended and started again."""
 
     def __init__(self, target: Target, setup: Setup, core: int | None) -> None:
+        self.setup = setup
         self.data = setup.data
         self.doors = target.doors(setup)
-        self.address = Address(setup.port, setup.tls.client_context() if setup.tls else None)
+        first = setup.listeners[0]
+        self.address = Address(first.port, setup.certificate.client_context() if first.encrypted else None)
         self._target = target
         self._core = core
         self._log = setup.directory / "log"
@@ -52,6 +57,14 @@ class Broker:
     def meter(self) -> Meter:
         """For the process that runs now."""
         return Meter(self.pid)
+
+    def pids(self) -> list[int]:
+        """Of all its processes that run now."""
+        return [self.pid, *descendants(self.pid)]
+
+    def statistics(self) -> Statistics | None:
+        """Where its own figures can be read, if it was started with a port for them."""
+        return self._target.statistics(self.setup)
 
     def restart(self) -> Restart:
         """End it in the way that its kind calls for, start it again, and see how long that takes."""
@@ -101,7 +114,8 @@ class Broker:
 
     def _await_listeners(self, process: subprocess.Popen[bytes]) -> None:
         end = time.monotonic() + START_SECONDS
-        for port in {self.address.port, *[door.address.port for door in self.doors]}:
+        ports = [listener.port for listener in self.setup.listeners] + [door.address.port for door in self.doors]
+        for port in dict.fromkeys(ports):
             while not _listens(port):
                 if process.poll() is not None:
                     last = self._log.read_text(errors="replace").strip().rpartition("\n")[2]
@@ -129,13 +143,32 @@ def running(
     amqp: bool = False,
     layout: Layout | None = None,
 ) -> Iterator[Broker]:
-    """Start this broker with an empty data folder, and stop it afterwards."""
+    """Start this broker with one listener and an empty data folder, and stop it afterwards."""
+    way = Way("amqp" if amqp else "mqtt", "tls" if tls else "tcp")
+    wanted = Demand((way,), durable, layout or Layout())
+    with serving(target, core, wanted) as broker:
+        yield broker
+
+
+@contextmanager
+def serving(target: Target, core: int | None, wanted: Demand, *, pages: bool = False) -> Iterator[Broker]:
+    """Start this broker with an empty data folder, and stop it afterwards; with `pages` it can tell its statistics."""
     with tempfile.TemporaryDirectory(prefix="helio-bench-", dir=work_folder()) as name:
         directory = Path(name)
-        layout = layout or Layout()
-        port, *spare = _free_ports(layout.managers + 2)
-        certificate = make_certificate(directory) if tls else None
-        setup = Setup(directory, port, certificate, durable, amqp, layout, tuple(spare))
+        ways, managers = wanted.ways, wanted.layout.managers
+        page, *ports = _free_ports(1 + len(ways) + managers + 2)
+        listeners = tuple(Listener(port, *way) for port, way in zip(ports, ways, strict=False))
+        setup = Setup(
+            directory,
+            listeners,
+            make_certificate(directory) if any(one.encrypted for one in listeners) else None,
+            wanted.durable,
+            wanted.layout,
+            spare_ports=tuple(ports[len(ways) :]),
+            max_messages=wanted.max_messages,
+            max_message_size=wanted.max_message_size,
+            pages=page if pages else 0,
+        )
         setup.data.mkdir()
         broker = Broker(target, setup, core)
         try:

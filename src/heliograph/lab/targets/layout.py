@@ -6,11 +6,24 @@ from heliograph.lab.bytestream import Address
 
 
 @dataclass(frozen=True)
+class Binding:
+    """A queue that gets what is published on a topic."""
+
+    topic: str
+    queue: str
+
+
+@dataclass(frozen=True)
 class Layout:
     """So many queue managers, each with these queues."""
 
     managers: int = 1
     queues: tuple[str, ...] = ()
+    bindings: tuple[Binding, ...] = ()
+
+    def topics(self, queue: str) -> list[str]:
+        """Those whose messages go into this queue."""
+        return [binding.topic for binding in self.bindings if binding.queue == queue]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,98 @@
+"""A trial of a broker: start it, put the load on it, watch, judge, and keep what was measured."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+
+from heliograph.lab.load import run_load
+from heliograph.lab.load.plan import Plan
+from heliograph.lab.machine import on_cores_of
+from heliograph.lab.probes.probe import Sample
+from heliograph.lab.probes.watch import watching
+from heliograph.lab.raw.manifest import new_id
+from heliograph.lab.raw.writer import RunWriter
+from heliograph.lab.targets.system import System
+from heliograph.lab.trials.conditions import demand_of, machine_now, split_for
+from heliograph.lab.trials.experiment import Experiment
+from heliograph.lab.trials.instruments import instruments
+from heliograph.lab.trials.judgement import facts_of, judge
+from heliograph.lab.trials.recording import Recording
+from heliograph.lab.trials.trial import Result, Trial
+
+
+def run_broker_trial(trial: Trial, experiment: Experiment) -> Result:
+    """Run it; a `Problem` or `BrokerGone` if that was not possible."""
+    plan = trial.scenario.plan(trial.scale, trial.variant, trial.overrides)
+    setup = trial.scenario.setup(trial.scale, trial.variant, trial.overrides)
+    split = split_for(plan.processes)
+    machine = machine_now(split)
+    run = new_id(trial.scenario.name, trial.kind.name)
+    with (
+        trial.kind.running(demand_of(plan, setup), split.system) as system,
+        RunWriter(experiment.directory, run) as writer,
+    ):
+        started = datetime.now(UTC)
+        with watching(instruments(system)) as watch:
+            recording = Recording(plan, writer, watch, experiment.look_on)
+            control = experiment.make_control()
+            with on_cores_of(split.generator):
+                outcome = run_load(
+                    admitted(plan, system), system.addresses, on_interval=recording.interval, control=control
+                )
+        samples = watch.samples
+        facts = facts_of(plan, recording.intervals, outcome, samples, len(system.cores or ()) or split.available)
+        verdict = judge(trial.scenario.passing, facts, outcome.bottleneck)
+        writer.samples(samples)
+        if outcome.bottleneck:
+            writer.event(outcome.seconds, "generator", "bottleneck", outcome.bottleneck)
+        for name, totals in outcome.groups.items():
+            if totals.first_error:
+                writer.event(outcome.seconds, name, "error", totals.first_error)
+        writer.finish(
+            experiment.manifest(
+                trial,
+                run,
+                verdict,
+                started=recording.began or started,
+                seconds=outcome.seconds,
+                plan=plan.to_json(),
+                setup={"wanted": asdict(setup), "configuration": dict(system.configuration)},
+                machine=machine,
+                connections=sum(group.clients for group in plan.groups),
+            )
+        )
+    return Result(
+        trial,
+        run,
+        verdict,
+        outcome.seconds,
+        sent=recording.total("sent", [group.name for group in plan.groups if group.sends]),
+        received=recording.total("received", [group.name for group in plan.groups if group.role != "respond"]),
+        lost=facts.lost,
+        latencies=recording.latencies,
+        cpu_cores=cores_used(samples, outcome.seconds),
+    )
+
+
+def admitted(plan: Plan, system: System) -> Plan:
+    """The plan with the name and password that the system wants of clients that have none of their own."""
+    if not system.user:
+        return plan
+    return replace(
+        plan,
+        groups=tuple(
+            group if group.user else replace(group, user=system.user, password=system.password) for group in plan.groups
+        ),
+    )
+
+
+def cores_used(samples: Sequence[Sample], seconds: float) -> float | None:
+    """What the system used in the measured time, of all its processes together."""
+    used = 0.0
+    names = {one.name for one in samples if one.source == "server" and one.metric == "cpu_seconds"}
+    for name in names:
+        mine = [one for one in samples if one.name == name and one.source == "server" and one.metric == "cpu_seconds"]
+        inside = [one for one in mine if -0.5 <= one.at <= seconds + 0.5]
+        if len(inside) > 1:
+            used += (inside[-1].value - inside[0].value) / (inside[-1].at - inside[0].at)
+    return used if names else None
