@@ -1,4 +1,4 @@
-"""Write a report of what the lab measured: one HTML page that needs nothing else, and its tables as CSV, Markdown, JSON.
+"""Write a report of what the lab measured: one HTML page that needs nothing else, and CSV, Markdown and JSON files.
 
 New runs are scored first, with Spark; then DIR/report has the report, and DIR/scores the tables it is made from.
 """

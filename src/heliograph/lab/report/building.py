@@ -19,7 +19,7 @@ from heliograph.lab.report.results import Results
 
 def build_report(results: Results) -> Report:
     """The report of these results."""
-    found = sorted(cases(results), key=_place)
+    found = sorted(cases(results), key=lambda case: _place(results, case))
     sections = (
         summary(results, found),
         score_card(results, found),
@@ -32,7 +32,7 @@ def build_report(results: Results) -> Report:
         bottlenecks(results, found),
         outliers(results, found),
         health(results, found),
-        systems(found),
+        systems(results, found),
         configuration(found),
         repeating(results, found),
         limitations(found),
@@ -40,10 +40,11 @@ def build_report(results: Results) -> Report:
     return Report("Lab report", _subtitle(results, found), sections)
 
 
-def _place(case: Case) -> tuple[int, str, str, float]:
-    """Scenarios in the order of the types of a score card; targets of one scenario stay in theirs."""
+def _place(results: Results, case: Case) -> tuple[object, ...]:
+    """Scenarios by type, then as in the catalogue; targets of one scenario stay in their order."""
     run = case.run
-    return TYPES.index(run.type) if run.type in TYPES else len(TYPES), run.scenario, run.variant, run.scale
+    kind = TYPES.index(run.type) if run.type in TYPES else len(TYPES)
+    return kind, results.known.place(run.scenario, run.variant), run.scenario, run.variant, run.scale
 
 
 def _colours(found: list[Case]) -> dict[str, int]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import median_low
 
-from heliograph.lab.report.measures import Measures, single_requesters
+from heliograph.lab.report.measures import Measures
 from heliograph.lab.report.results import Results, Run
 
 _TRIALS = {"step", "bisect"}  # runs of a search on its way; what it found is a run that confirms
@@ -64,8 +64,7 @@ def _best(runs: list[Run]) -> list[Run]:
 def cases(results: Results) -> list[Case]:
     """What the report shows, in the order of the first runs; loads the scores of these runs."""
     groups = candidates(results.runs)
-    shown = [run for group in groups.values() for run in group]
-    results.load(run.run for run in [*shown, *single_requesters(results.runs)])
+    results.load(run.run for group in groups.values() for run in group)
     return [Case(_median(results, group), tuple(group), results) for group in groups.values()]
 
 

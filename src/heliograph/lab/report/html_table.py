@@ -22,7 +22,7 @@ def table_html(table: Table, *, hidden: bool = False, plain: bool = False) -> st
     columns = table.filled
     caption = f'<caption class="{"unseen" if hidden else "seen"}">{escape(table.title)}</caption>'
     heads = "".join(
-        f'<th role="columnheader" scope="col"{_right(column)}>{escape(column.heading)}</th>' for column in columns
+        f'<th role="columnheader" scope="col"{_right(column)}>{_breakable(column.heading)}</th>' for column in columns
     )
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in (table.omitted, table.note) if note)
     style = "plain" if plain else "cards"
@@ -32,6 +32,11 @@ def table_html(table: Table, *, hidden: bool = False, plain: bool = False) -> st
         f'<thead role="rowgroup"><tr role="row">{heads}</tr></thead>'
         f"{''.join(_bodies(table, columns))}</table></div>{notes}"
     )
+
+
+def _breakable(heading: str) -> str:
+    """A heading that may go on in the next line after a slash: columns of numbers are narrower than their names."""
+    return escape(heading).replace("/", "/<wbr>")
 
 
 def _bodies(table: Table, columns: tuple[Column, ...]) -> Iterable[str]:

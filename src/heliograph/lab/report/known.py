@@ -6,20 +6,25 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class About:
-    """A scenario in a few words. `score` names the figure that is its value, `direct` the scenario it is a share of."""
+    """A scenario in a few words.
+
+    `score` names the figure that is its value, `group` the clients that its latency is of (all if empty), `direct` the
+    scenario that does the same without a delay.
+    """
 
     title: str = ""
     score: str = ""
     unit: str = ""
+    group: str = ""
     direct: str = ""
 
 
 @dataclass(frozen=True)
 class Published:
-    """A figure of a document; None where the document has none."""
+    """A figure of a document; `metric` is the name of a score, None stands where the document says nothing."""
 
-    document: str
-    label: str = ""
+    source: str
+    metric: str
     value: float | None = None
     unit: str = ""
     avg_ms: float | None = None
@@ -27,10 +32,12 @@ class Published:
     p99_ms: float | None = None
     max_ms: float | None = None
     stdev_ms: float | None = None
+    high_water: float | None = None
     cpu_percent: float | None = None
     cpu_ms: float | None = None
     clients: float | None = None
     latency_ms: float | None = None
+    vs_direct: float | None = None
 
 
 @dataclass(frozen=True)
@@ -39,8 +46,12 @@ class Known:
 
     about: Callable[[str], About]
     figures: Callable[[str, str], Sequence[Published]]
+    document: Callable[[str], str]
+    """The full title of a document."""
+    place: Callable[[str, str], tuple[int, int, int]]
+    """Where a scenario and its variant stand in the catalogue: document, scenario, variant."""
 
-    def figure(self, scenario: str, variant: str, unit: str = "") -> Published | None:
-        """The published figure of a scenario, in this unit if there is one."""
-        found = self.figures(scenario, variant)
-        return next((figure for figure in found if figure.unit == unit), next(iter(found), None))
+    def figure(self, scenario: str, variant: str, metric: str) -> Published:
+        """What was published of this score; all None if nothing was."""
+        found = [figure for figure in self.figures(scenario, variant) if figure.metric == metric]
+        return found[0] if found else Published("", metric)

@@ -1,12 +1,12 @@
 """The figures of one run, from the tables of scores: what its scenario counts, its rates, latencies and costs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from heliograph.lab.report.results import Results, Run
 from heliograph.lab.report.table import Row
 
-_SENDERS, _RECEIVERS = {"publish", "both", "request"}, {"consume", "both"}
+_SENDERS, _RECEIVERS = {"publish", "both", "request", "flow"}, {"consume", "both", "flow"}
 _KINDS = ("message", "round_trip", "connect", "acknowledge", "commit", "subscribe")  # the first that was measured
 
 # What counts where a scenario is not in the catalogue of this version.
@@ -16,14 +16,8 @@ _BY_TYPE = {
     "Connection rate": ("connect_seconds", "s"),
     "Data-center efficiency": ("messages_per_watt", "msg/W"),
     "Request/responder": ("round_trips", "round trips/s"),
-    "Message flow": ("received_rate", "msg/s"),
+    "Message flow": ("flow_rate", "msg/s"),
 }
-
-
-def score_of(results: Results, run: Run) -> tuple[str, str]:
-    """What the value of a run is, and its unit."""
-    about = results.known.about(run.scenario)
-    return (about.score, about.unit) if about.score else _BY_TYPE.get(run.type, ("received_rate", "msg/s"))
 
 
 class Measures:
@@ -31,11 +25,18 @@ class Measures:
 
     def __init__(self, results: Results, run: Run) -> None:
         self.run = run
-        self.score, self.unit = score_of(results, run)
+        self.about = results.known.about(run.scenario)
+        usual = _BY_TYPE.get(run.type, ("received_rate", "msg/s"))
+        self.score, self.unit = (self.about.score, self.about.unit) if self.about.score else usual
         self.rates = results.of("rates", run.run)
         self.costs: Row = results.one("costs", run.run)
         self.bottleneck: Row = results.one("bottlenecks", run.run)
         self._percentiles = results.of("percentiles", run.run)
+
+    @property
+    def is_latency(self) -> bool:
+        """Whether the value is a time in itself, which stands in the columns of latencies."""
+        return self.score in {"latency", "round_trip_latency"}
 
     @property
     def value(self) -> float | None:
@@ -47,9 +48,11 @@ class Measures:
         special = {
             "sent_rate": self.sent_rate,
             "received_rate": self.received_rate,
+            "flow_rate": self.received_rate,
             "round_trips": self.round_trips,
             "clients": self.clients,
             "latency": self.latency.get("avg_ms"),
+            "round_trip_latency": self.latency.get("avg_ms"),
             "connect_seconds": self.connect_seconds,
         }
         return special[name] if name in special else self.costs.get(name)
@@ -77,7 +80,7 @@ class Measures:
     @property
     def connect_seconds(self) -> float | None:
         """How long it took until all clients were connected."""
-        return max((float(row["seconds"]) for row in self.rates if row.get("role") == "connect"), default=None)
+        return max((float(row["connect_seconds"]) for row in self.rates if row.get("connect_seconds")), default=None)
 
     @property
     def latency_kind(self) -> str:
@@ -87,10 +90,10 @@ class Measures:
 
     @property
     def latency(self) -> Row:
-        """The percentiles of the latency that counts: of clients that send to themselves, else of most messages."""
-        roles = {row.get("group"): row.get("role") for row in self.rates}
+        """The percentiles of the latency that counts: of the group that the scenario names, else of most messages."""
         rows = [row for row in self._percentiles if row.get("kind") == self.latency_kind]
-        return max(rows, key=lambda row: (roles.get(row.get("group")) == "both", row.get("count") or 0), default={})
+        named = self.about.group
+        return max(rows, key=lambda row: (row.get("group") == named, row.get("count") or 0), default={})
 
     @property
     def cpu_percent(self) -> float | None:
@@ -116,27 +119,22 @@ class Measures:
         return sum(values) if values else None
 
 
-def group_of(run: Run, roles: set[str]) -> Mapping[str, Any]:
-    """The first group of a run's load with one of these roles."""
-    return next((group for group in run.groups if group.get("role") in roles), {})
+def requesters(run: Run) -> int:
+    """How many clients of a run's load send requests."""
+    return sum(int(group.get("clients") or 0) for group in run.groups if group.get("role") == "request")
 
 
 def size_of(run: Run) -> int | None:
-    """The size of the messages in bytes: of the first payload of the load, or the parameter of this name."""
+    """The size of the messages in bytes, of the first payload or the flow; None if the load does not say."""
     for group in run.groups:
         payload = group.get("payload")
         if isinstance(payload, Mapping) and payload.get("sizes"):
             return int(payload["sizes"][0])
-    size = run.parameters.get("size")
+    size = run.plan.get("size", run.parameters.get("size"))
     return int(size) if isinstance(size, int | float) else None
 
 
 def is_persistent(run: Run) -> bool | None:
     """Whether messages were persistent; None if the load does not say."""
     known = [bool(group["persistent"]) for group in run.groups if "persistent" in group]
-    return any(known) if known else run.parameters.get("persistent")
-
-
-def single_requesters(runs: Sequence[Run]) -> list[Run]:
-    """Runs with one requester alone: what they wait is the latency of the table."""
-    return [run for run in runs if group_of(run, {"request"}).get("clients") == 1]
+    return any(known) if known else run.plan.get("persistent", run.parameters.get("persistent"))

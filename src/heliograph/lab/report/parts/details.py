@@ -75,7 +75,12 @@ def _charts(results: Results, name: str, label: str, cases: list[Case], colours:
             markers=False,
         ),
     )
-    yield from (chart for chart in made if any(len(series.points) > 1 for series in chart.series))
+    yield from (chart for chart in made if _shows_something(chart))
+
+
+def _shows_something(chart: Chart) -> bool:
+    """Whether there is a line that is not flat on the floor."""
+    return any(len(series.points) > 1 and any(y for _, y in series.points) for series in chart.series)
 
 
 def _series(

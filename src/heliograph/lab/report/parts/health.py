@@ -19,6 +19,7 @@ _HEALTH = (
     Column("reordered", "Out of order", "count"),
     Column("errors", "Errors", "count"),
     Column("high_water", "High-water mark", "count"),
+    Column("published_high_water", "Published high-water mark", "count"),
     Column("discarded", "Discarded", "count"),
 )
 _OUTLIERS = (
@@ -38,20 +39,22 @@ def health(results: Results, cases: Sequence[Case]) -> Section:
         "health",
         "Losses, high-water marks and discards",
         _HEALTH,
-        tuple(_row(case) for case in cases if case.measures.rates),
+        tuple(_row(results, case) for case in cases if case.measures.rates),
         results.absent("rates"),
         note="The high-water mark is the most messages that waited in one queue or subscription at any time.",
     )
     return Section("health", "Losses, high-water marks and discards", tables=(table,))
 
 
-def _row(case: Case) -> Row:
-    measures = case.measures
+def _row(results: Results, case: Case) -> Row:
+    run, measures = case.run, case.measures
+    figure = results.known.figure(run.scenario, run.variant, measures.score)
     return {
-        "name": case.run.label,
-        "target": case.run.target,
+        "name": run.label,
+        "target": run.target,
         **{count: measures.total(count) for count in _COUNTS},
         "high_water": measures.costs.get("high_water"),
+        "published_high_water": figure.high_water,
         "discarded": measures.costs.get("discarded"),
     }
 

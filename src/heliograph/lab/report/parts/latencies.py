@@ -44,4 +44,4 @@ def _published(results: Results, cases: Sequence[Case]) -> Iterable[Row]:
         for figure in results.known.figures(scenario, variant):
             if figure.avg_ms is not None:
                 had = {key: getattr(figure, key) for key in LATENCIES}
-                yield {"name": f"{scenario} {variant}".strip(), "target": figure.document, "kind": "published", **had}
+                yield {"name": f"{scenario} {variant}".strip(), "target": figure.source, "kind": "published", **had}

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from heliograph.lab.report.cases import Case
 from heliograph.lab.report.document import Section
-from heliograph.lab.report.known import Published
 from heliograph.lab.report.measures import is_persistent, size_of
 from heliograph.lab.report.results import Results
 from heliograph.lab.report.table import Column, Row, Table
@@ -25,7 +24,6 @@ _NOTE = (
     "CPU % is of all cores of the machine; CPU ms per message is what the system under test used, all its processes "
     "together."
 )
-_NOBODY = Published("")
 
 
 def nodes(results: Results, cases: Sequence[Case]) -> Section:
@@ -35,7 +33,7 @@ def nodes(results: Results, cases: Sequence[Case]) -> Section:
         "message_flows",
         "Message flows",
         _COLUMNS,
-        tuple(sorted(rows, key=lambda row: (row["test"], row["persistent"] or False, row["size"] or 0))),
+        tuple(rows),
         "No message flow is among the runs.",
         note=_NOTE,
     )
@@ -44,10 +42,10 @@ def nodes(results: Results, cases: Sequence[Case]) -> Section:
 
 def _row(results: Results, case: Case) -> Row:
     run, measures = case.run, case.measures
-    figure = results.known.figure(run.scenario, run.variant, "msg/s") or _NOBODY
+    figure = results.known.figure(run.scenario, run.variant, "flow_rate")
     return {
         "test": run.label,
-        "description": results.known.about(run.scenario).title,
+        "description": measures.about.title,
         "target": run.target,
         "persistent": is_persistent(run),
         "size": size_of(run),

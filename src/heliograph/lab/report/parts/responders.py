@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from heliograph.lab.report.cases import Case
 from heliograph.lab.report.document import Section
 from heliograph.lab.report.figures import octets
-from heliograph.lab.report.known import Published
-from heliograph.lab.report.measures import Measures, group_of, is_persistent, single_requesters, size_of
+from heliograph.lab.report.measures import is_persistent, requesters, size_of
 from heliograph.lab.report.results import Results, Run
 from heliograph.lab.report.table import Column, Row, Table
+from heliograph.lab.scenarios.terms import SINGLE_THREAD
 
 _COLUMNS = (
     Column("test", "Test", detail="load"),
@@ -22,19 +22,21 @@ _COLUMNS = (
     Column("published_cpu_percent", "Published CPU %", "number"),
     Column("published_clients", "Published clients", "count"),
     Column("published_latency_ms", "Published latency", "ms"),
+    Column("published_vs_direct", "Published vs direct", "percent"),
 )
 _NOTE = (
     "Max rate: round trips per second, each of two puts and two gets. CPU %: of the system under test, of all cores. "
     "Clients: requesters. Latency: the average round trip of a single requester, where such a run is among the results."
 )
 _DIRECT = " vs direct: the rate as a share of that of the same test without the extra distance or copy."
-_NOBODY = Published("")
 
 
 def responders(results: Results, cases: Sequence[Case]) -> Section:
     """The table of all cases that have requesters."""
-    asked = [case for case in cases if group_of(case.run, {"request"})]
-    rows = tuple(_row(results, case, asked) for case in asked)
+    asked = [case for case in cases if requesters(case.run)]
+    # A single requester is there for the latency of the whole case, and needs no line of its own beside that one.
+    whole = [case for case in asked if not _is_alone(case)]
+    rows = tuple(_row(results, case, asked) for case in whole or asked)
     table = Table(
         "request_responder",
         "Request/responder",
@@ -48,20 +50,21 @@ def responders(results: Results, cases: Sequence[Case]) -> Section:
 
 def _row(results: Results, case: Case, cases: Sequence[Case]) -> Row:
     run, measures = case.run, case.measures
-    figure = results.known.figure(run.scenario, run.variant, "round trips/s") or _NOBODY
+    figure = results.known.figure(run.scenario, run.variant, "round_trips")
     return {
         "test": run.label,
         "load": _load(run),
         "target": run.target,
         "rate": measures.round_trips,
         "cpu_percent": measures.cpu_percent,
-        "clients": group_of(run, {"request"}).get("clients"),
-        "latency_ms": _alone(results, run),
-        "vs_direct": _vs_direct(results, case, cases),
+        "clients": requesters(run),
+        "latency_ms": _alone(case, cases),
+        "vs_direct": _vs_direct(case, cases),
         "published_rate": figure.value,
         "published_cpu_percent": figure.cpu_percent,
         "published_clients": figure.clients,
         "published_latency_ms": figure.latency_ms,
+        "published_vs_direct": figure.vs_direct,
     }
 
 
@@ -70,24 +73,27 @@ def _load(run: Run) -> str:
     return f"{octets(size)} {kind}" if size else kind
 
 
-def _alone(results: Results, run: Run) -> float | None:
-    same = [
-        one
-        for one in single_requesters(results.runs)
-        if (one.scenario, one.target) == (run.scenario, run.target) and size_of(one) == size_of(run)
-    ]
-    return Measures(results, same[-1]).latency.get("avg_ms") if same else None
+def _is_alone(case: Case) -> bool:
+    return case.run.variant.endswith(SINGLE_THREAD)
 
 
-def _vs_direct(results: Results, case: Case, cases: Sequence[Case]) -> float | None:
-    """The rate in per cent of the scenario that is named as the direct one, with the same target, scale and size."""
-    direct = results.known.about(case.run.scenario).direct
+def _alike(one: Case, other: Case) -> bool:
+    return (one.run.target, one.run.scale) == (other.run.target, other.run.scale)
+
+
+def _alone(case: Case, cases: Sequence[Case]) -> float | None:
+    """The average round trip of the variant with a single requester."""
+    wanted = case.run.scenario, case.run.variant.removesuffix(SINGLE_THREAD) + SINGLE_THREAD
     for other in cases:
-        alike = (other.run.target, other.run.scale, size_of(other.run)) == (
-            case.run.target,
-            case.run.scale,
-            size_of(case.run),
-        )
-        if direct and other.run.scenario == direct and alike and other.measures.round_trips:
+        if (other.run.scenario, other.run.variant) == wanted and _alike(case, other):
+            return other.measures.latency.get("avg_ms")
+    return None
+
+
+def _vs_direct(case: Case, cases: Sequence[Case]) -> float | None:
+    """The rate in per cent of the scenario without the delay, with the same target, scale and size."""
+    for other in cases:
+        is_direct = other.run.scenario == case.measures.about.direct and not _is_alone(other)
+        if is_direct and _alike(case, other) and size_of(other.run) == size_of(case.run) and other.measures.round_trips:
             return 100 * (case.measures.round_trips or 0) / other.measures.round_trips
     return None

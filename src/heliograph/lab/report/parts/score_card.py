@@ -1,7 +1,6 @@
 """The score card: one line per scenario and target, with the published figure beside the measured one."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from heliograph.lab.report.cases import Case
 from heliograph.lab.report.document import Section
@@ -42,39 +41,31 @@ def score_card(results: Results, cases: Sequence[Case]) -> Section:
 
 def _row(results: Results, case: Case) -> Row:
     run, measures = case.run, case.measures
-    figure = results.known.figure(run.scenario, run.variant, measures.unit)
-    latency = measures.latency
-    is_latency = measures.score == "latency"
-    value = None if is_latency else measures.value
+    value = None if measures.is_latency else measures.value
     sent = measures.sent_rate
     differs = measures.score == "received_rate" and value and sent and abs(sent - value) > 0.2 * max(sent, value)
+    latency = measures.latency
+    figure = results.known.figure(run.scenario, run.variant, measures.score)
     return {
         "type": run.type or "Other",
         "name": run.label,
-        "description": results.known.about(run.scenario).title,
+        "description": measures.about.title,
         "target": run.target,
         "remark": _remark(case),
         "value": value,
-        "unit": "" if is_latency else measures.unit,
+        "unit": "" if measures.is_latency else measures.unit,
         "ingress": sent if differs else None,
         **{key: latency.get(key) for key in LATENCIES},
-        **_published(figure, is_latency),
+        "published": figure.value,
+        "published_unit": {"us": "\N{MICRO SIGN}s"}.get(figure.unit, figure.unit),
         "scale": run.scale,
     }
-
-
-def _published(figure: Any, is_latency: bool) -> Row:
-    if figure is None:
-        return {"published": None, "published_unit": ""}
-    if is_latency and figure.avg_ms is not None:
-        return {"published": figure.avg_ms * 1000, "published_unit": "µs AVG"}
-    return {"published": figure.value, "published_unit": figure.unit}
 
 
 def _remark(case: Case) -> str:
     """What a reader must know of this line before believing it."""
     words = []
-    if case.spread and case.measures.score != "latency":
+    if case.spread and not case.measures.is_latency:
         low, high = case.spread
         words.append(f"{len(case.repeats)} runs, {short(low)} to {short(high)}")
     if case.run.generator_bound:

@@ -7,10 +7,11 @@ from typing import Any
 from heliograph.lab.report.cases import Case
 from heliograph.lab.report.document import Section
 from heliograph.lab.report.figures import octets
-from heliograph.lab.report.results import Run
+from heliograph.lab.report.results import Results, Run
 from heliograph.lab.report.table import Column, Row, Table
 
 _FACTS = (Column("system", "System"), Column("fact", "Fact"), Column("value", "Value"))
+_DOCUMENTS = (Column("document", "Document"), Column("title", "Title"))
 _GROUPS = (
     Column("name", "Name", detail="group"),
     Column("role", "Role"),
@@ -26,7 +27,7 @@ _GROUPS = (
 _PARAMETERS = (Column("name", "Name"), Column("parameters", "Parameters"))
 
 
-def systems(cases: Sequence[Case]) -> Section:
+def systems(results: Results, cases: Sequence[Case]) -> Section:
     """The systems under test and the machines of their clients."""
     runs = [case.run for case in cases]
     return Section(
@@ -36,6 +37,7 @@ def systems(cases: Sequence[Case]) -> Section:
             Table("systems", "Systems under test", _FACTS, _unique(map(_target, runs)), "No run names its target."),
             Table("machines", "Machines", _FACTS, _unique(map(_machine, runs)), "No run describes its machine."),
             Table("clients", "Load generators", _FACTS, _unique(map(_client, runs)), "No run describes its load."),
+            Table("documents", "Published figures", _DOCUMENTS, _documents(results, runs), "No run names a document."),
         ),
     )
 
@@ -43,7 +45,7 @@ def systems(cases: Sequence[Case]) -> Section:
 def configuration(cases: Sequence[Case]) -> Section:
     """How targets were set up, and what load each scenario put on them."""
     runs = [case.run for case in cases]
-    setups = _unique(_facts(run.target, run.setup) for run in runs)
+    setups = _unique(_facts(run.target, _configured(run)) for run in runs)
     firsts: dict[str, Run] = {}
     for run in runs:
         firsts.setdefault(run.label, run)
@@ -58,6 +60,19 @@ def configuration(cases: Sequence[Case]) -> Section:
             Table("load", "Load", _GROUPS, tuple(groups), "No run describes its load.", most=60),
         ),
     )
+
+
+def _documents(results: Results, runs: Sequence[Run]) -> tuple[Row, ...]:
+    names = dict.fromkeys(run.document for run in runs if run.document)
+    return tuple({"document": name, "title": results.known.document(name)} for name in names)
+
+
+def _configured(run: Run) -> Mapping[str, Any]:
+    """What a target was set to; of a message flow only the names of its files, which are part of the project."""
+    if "flow" in run.setup:
+        return {f"flow of {run.scenario}": ", ".join(run.setup["flow"])}
+    found = run.setup.get("configuration", run.setup)
+    return found if isinstance(found, Mapping) else {"configuration": found}
 
 
 def _target(run: Run) -> list[Row]:
