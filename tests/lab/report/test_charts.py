@@ -1,15 +1,17 @@
 """Charts: scales with round ends, histograms that lose nothing, and words for those who do not see them."""
 
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.lab.report.charts.bars import draw_bars
-from heliograph.lab.report.charts.chart import Axis, Bar, BarChart, Chart, Series
+from heliograph.lab.report.charts.chart import Axis, Bar, BarChart, Chart, Interval, IntervalChart, Series
 from heliograph.lab.report.charts.data import chart_table
 from heliograph.lab.report.charts.drawing import HEIGHT, WIDTH, draw
+from heliograph.lab.report.charts.intervals import draw_intervals
 from heliograph.lab.report.charts.scale import scale_for
 from heliograph.lab.report.charts.thinning import shares, thinned
 
@@ -77,3 +79,29 @@ def test_bars_are_as_long_as_their_values() -> None:
     root = ET.fromstring(draw_bars(BarChart("b", "t", "t", "d", Axis("cores"), groups, most=2.0)))
     long, short = (float(rect.attrib["width"]) for rect in root.iter("rect"))
     assert long == pytest.approx(2 * short, rel=0.01)
+
+
+def test_intervals_are_on_the_side_of_one_that_they_belong_to() -> None:
+    intervals = (Interval("faster", 2.6, 2.4, 2.8, 0), Interval("alike", 1.0, 0.9, 1.1, 5))
+    root = ET.fromstring(
+        draw_intervals(IntervalChart("i", "t", "t", "d", Axis("a / b", "ratio", logarithmic=True), intervals, ()))
+    )
+    same = float(next(root.iter("line")).attrib["x1"])
+    faster, alike = ((float(rect.attrib["x"]), float(rect.attrib["width"])) for rect in root.iter("rect"))
+    assert faster[0] > same
+    assert alike[0] < same < alike[0] + alike[1]
+
+
+def test_numbers_below_an_axis_do_not_touch() -> None:
+    crowded = Chart(
+        "c", "t", "t", "d", Axis("latency", "ms", logarithmic=True), Axis("share", "percent"),
+        (Series("one", tuple((10**n, 1.0) for n in range(-3, 4))),),
+    )  # fmt: skip
+    root = ET.fromstring(draw(crowded))
+    feet = [
+        (float(text.attrib["x"]), len(text.text or ""))
+        for text in root.iter("text")
+        if text.attrib["class"] == "tick" and text.attrib["text-anchor"] == "middle"
+    ]
+    assert len(feet) >= 3
+    assert all(right - left >= 3 * (one + other) for (left, one), (right, other) in pairwise(feet))

@@ -69,7 +69,7 @@ CONTRAST = """
       return {
         paper,
         text: of('main p', 'color'), note: of('.note', 'color'), link: of('nav a', 'color'),
-        tick: of('svg .tick', 'fill'), first: of('svg .mark.s0', 'stroke'), second: of('svg .mark.s1', 'stroke'),
+        tick: of('svg .tick', 'fill'), first: of('svg .line.s0', 'stroke'), second: of('svg .line.s1', 'stroke'),
       };
     })()
 """

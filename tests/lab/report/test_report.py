@@ -168,8 +168,8 @@ def test_what_was_set_by_hand_is_part_of_the_command(tmp_path: Path) -> None:
 
 def test_limitations_are_facts_of_the_runs(said: dict[str, Any]) -> None:
     told = " ".join(said["limitations"]["points"])
-    assert "shared one machine with 2 cores" in told
-    assert "load average before the runs was 1.5 to 1.5: in 17 of 17 runs others were using the machine" in told
+    assert "on one machine with 2 cores" in told
+    assert "load average before the runs was 1.5: in 17 of 17 runs others were using the machine" in told
     assert "used 40 % to 42.9 % of the CPU" in told
     assert "In 1 of 17 results the load generator was the limit" in told
     assert "FANIN 400K producers on heliograph" in told

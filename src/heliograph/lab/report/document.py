@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from heliograph.lab.report.charts.chart import BarChart, Chart
+from heliograph.lab.report.charts.chart import AnyChart
 from heliograph.lab.report.table import Table
 
 
@@ -16,7 +16,7 @@ class Section:
     points: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
-    charts: tuple[Chart | BarChart, ...] = ()
+    charts: tuple[AnyChart, ...] = ()
     parts: tuple["Section", ...] = ()
 
     @property
@@ -25,7 +25,7 @@ class Section:
         return self.tables + tuple(table for part in self.parts for table in part.every_table)
 
     @property
-    def every_chart(self) -> tuple[Chart | BarChart, ...]:
+    def every_chart(self) -> tuple[AnyChart, ...]:
         """The charts of this section and of its parts."""
         return self.charts + tuple(chart for part in self.parts for chart in part.every_chart)
 
@@ -44,6 +44,6 @@ class Report:
         return tuple(table for section in self.sections for table in section.every_table)
 
     @property
-    def charts(self) -> tuple[Chart | BarChart, ...]:
+    def charts(self) -> tuple[AnyChart, ...]:
         """Every chart, in order."""
         return tuple(chart for section in self.sections for chart in section.every_chart)

@@ -4,6 +4,7 @@ Cards are no tables any more to a browser: the roles are written out, so that a 
 columns.
 """
 
+import re
 from collections.abc import Iterable
 from html import escape
 from itertools import chain, groupby, pairwise
@@ -36,7 +37,7 @@ def table_html(table: Table, *, hidden: bool = False, plain: bool = False) -> st
 
 def _breakable(heading: str) -> str:
     """A heading that may go on in the next line after a slash: columns of numbers are narrower than their names."""
-    return escape(heading).replace("/", "/<wbr>")
+    return re.sub(r"/(?=\w{2})", "/<wbr>", escape(heading))
 
 
 def _bodies(table: Table, columns: tuple[Column, ...]) -> Iterable[str]:

@@ -5,9 +5,10 @@ from html import escape
 from pathlib import Path
 
 from heliograph.lab.report.charts.bars import draw_bars
-from heliograph.lab.report.charts.chart import BarChart, Chart
+from heliograph.lab.report.charts.chart import AnyChart, BarChart, Chart, IntervalChart
 from heliograph.lab.report.charts.data import chart_table
 from heliograph.lab.report.charts.drawing import COLOURS, draw
+from heliograph.lab.report.charts.intervals import draw_intervals
 from heliograph.lab.report.document import Report, Section
 from heliograph.lab.report.html_table import table_html
 
@@ -73,24 +74,34 @@ def _links(sections: Iterable[Section]) -> str:
     return "".join(f'<li><a href="#{section.name}">{escape(section.title)}</a></li>' for section in sections)
 
 
-def _chart(chart: Chart | BarChart) -> str:
-    drawn = draw_bars(chart) if isinstance(chart, BarChart) else draw(chart)
+def _chart(chart: AnyChart) -> str:
     numbers = table_html(chart_table(chart), hidden=True, plain=True)
-    scale = "" if isinstance(chart, BarChart) else f'<p class="axis-name">{escape(chart.y.title)}</p>'
+    scale = f'<p class="axis-name">{escape(chart.y.title)}</p>' if isinstance(chart, Chart) else ""
     return (
         f'<figure class="chart" id="{chart.name}"><figcaption>{escape(chart.caption)}</figcaption>'
-        f"{_legend(chart)}{scale}{drawn}<details><summary>Numbers</summary>{numbers}</details></figure>\n"
+        f"{_legend(chart)}{scale}{_drawn(chart)}<details><summary>Numbers</summary>{numbers}</details></figure>\n"
     )
 
 
-def _legend(chart: Chart | BarChart) -> str:
-    if isinstance(chart, BarChart):
-        names = {bar.series: (bar.colour, False) for _, bars in chart.groups for bar in bars}
-    else:
-        names = {series.name: (series.colour, series.dashed) for series in chart.series}
+def _drawn(chart: AnyChart) -> str:
+    if isinstance(chart, IntervalChart):
+        return draw_intervals(chart)
+    return draw_bars(chart) if isinstance(chart, BarChart) else draw(chart)
+
+
+def _legend(chart: AnyChart) -> str:
     keys = "".join(
         f'<li><svg class="key" viewBox="0 0 18 10" aria-hidden="true"><line class="line s{colour % COLOURS}'
         f'{" dashed" if dashed else ""}" x1="0" x2="18" y1="5" y2="5"/></svg>{escape(name)}</li>'
-        for name, (colour, dashed) in names.items()
+        for name, (colour, dashed) in _names(chart).items()
     )
     return f'<ul class="legend">{keys}</ul>'
+
+
+def _names(chart: AnyChart) -> dict[str, tuple[int, bool]]:
+    """What the colours of a chart stand for, and whether lines of it are dashed."""
+    if isinstance(chart, IntervalChart):
+        return {name: (colour, False) for name, colour in chart.keys}
+    if isinstance(chart, BarChart):
+        return {bar.series: (bar.colour, False) for _, bars in chart.groups for bar in bars}
+    return {series.name: (series.colour, series.dashed) for series in chart.series}

@@ -65,3 +65,30 @@ class BarChart:
     y: Axis
     groups: tuple[tuple[str, tuple[Bar, ...]], ...]
     most: float
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A ratio, and how sure it is."""
+
+    name: str
+    ratio: float
+    low: float
+    high: float
+    colour: int
+
+
+@dataclass(frozen=True)
+class IntervalChart:
+    """Ratios below each other on one logarithmic axis, where 1 is a line of its own. `keys` tells what colours mean."""
+
+    name: str
+    title: str
+    caption: str
+    description: str
+    x: Axis
+    intervals: tuple[Interval, ...]
+    keys: tuple[tuple[str, int], ...]
+
+
+AnyChart = Chart | BarChart | IntervalChart

@@ -1,10 +1,11 @@
 """Draws lines and histograms in the size of a phone, where one unit is about a pixel; wide screens have columns."""
 
 import math
+from collections.abc import Iterable
 from html import escape
 from itertools import pairwise
 
-from heliograph.lab.report.charts.chart import Axis, BarChart, Chart, Point, Series
+from heliograph.lab.report.charts.chart import AnyChart, Axis, Chart, Point, Series
 from heliograph.lab.report.charts.scale import Scale, scale_for, span_for
 from heliograph.lab.report.charts.svg import element, words
 from heliograph.lab.report.figures import KINDS
@@ -12,6 +13,7 @@ from heliograph.lab.report.figures import KINDS
 WIDTH, HEIGHT = 360, 230
 LEFT, RIGHT, TOP, BOTTOM = 48, 12, 12, 40
 COLOURS = 6
+_LETTER = 6.2  # about the width of one
 _FEW = 40  # points up to which each one gets a mark
 
 
@@ -24,7 +26,7 @@ def draw(chart: Chart) -> str:
     return framed(chart, HEIGHT, _grid(chart.y, y), _feet(chart.x, x), *marks)
 
 
-def framed(chart: Chart | BarChart, height: float, *inside: str) -> str:
+def framed(chart: AnyChart, height: float, *inside: str) -> str:
     """An SVG element of this height with the chart's name and words."""
     title = element("title", escape(chart.title), id=f"{chart.name}-title")
     about = element("desc", escape(chart.description), id=f"{chart.name}-desc")
@@ -60,15 +62,26 @@ def _grid(axis: Axis, scale: Scale) -> str:
 
 def _feet(axis: Axis, scale: Scale) -> str:
     floor = HEIGHT - BOTTOM
-    parts = [element("line", class_="axis", x1=LEFT, x2=WIDTH - RIGHT, y1=floor, y2=floor)]
+    return "".join(
+        [
+            element("line", class_="axis", x1=LEFT, x2=WIDTH - RIGHT, y1=floor, y2=floor),
+            *feet(axis, scale, floor),
+            words(axis.title, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 5, class_="name", text_anchor="middle"),
+        ]
+    )
+
+
+def feet(axis: Axis, scale: Scale, floor: float) -> Iterable[str]:
+    """Ticks along the bottom, with numbers that neither touch each other nor leave the picture."""
+    free = 0.0
     for value in scale.ticks(6):
-        place = scale.place(value)
-        parts.append(element("line", class_="axis", x1=place, x2=place, y1=floor, y2=floor + 4))
-        # A label at the very edge would be cut off, so the last one ends there.
-        anchor = "end" if place > WIDTH - RIGHT - 12 else "middle"
-        parts.append(words(written(axis, value), place, floor + 16, class_="tick", text_anchor=anchor))
-    parts.append(words(axis.title, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 5, class_="name", text_anchor="middle"))
-    return "".join(parts)
+        place, text = scale.place(value), written(axis, value)
+        half = len(text) * _LETTER / 2
+        centre = min(max(place, half), WIDTH - half)
+        yield element("line", class_="axis", x1=place, x2=place, y1=floor, y2=floor + 4)
+        if centre - half >= free:
+            yield words(text, centre, floor + 16, class_="tick", text_anchor="middle")
+            free = centre + half + _LETTER
 
 
 def _series(chart: Chart, series: Series, x: Scale, y: Scale) -> str:

@@ -1,8 +1,9 @@
 """Targets beside each other: pairs of interleaved runs, with an interval that says how sure the ratio is."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from heliograph.lab.report.cases import Case
+from heliograph.lab.report.charts.chart import Axis, Interval, IntervalChart
 from heliograph.lab.report.document import Section
 from heliograph.lab.report.results import Results
 from heliograph.lab.report.table import Column, Row, Table
@@ -33,6 +34,9 @@ _COLUMNS = (
     Column("high", "to", "ratio"),
     Column("verdict", "Verdict"),
 )
+_COLOURS = {"A better": 0, "B better": 1}
+_SAME = ("no difference shown", 5)
+_MOST = 10  # ratios in one chart
 _NOTE = (
     "Runs of A and B took turns, so that both met the same disturbances. The ratio lies between from and to with 95 % "
     "confidence; where that includes 1, no difference is shown."
@@ -40,16 +44,41 @@ _NOTE = (
 
 
 def comparison(results: Results, cases: Sequence[Case]) -> Section:
-    """The table of all pairs of targets or versions."""
-    rows = newest_pairs(results)
+    """The table of all pairs of targets or versions, and a chart for each two of them."""
+    pairs = newest_pairs(results)
     targets = {case.run.target for case in cases}
     why = (
         f"All runs are on {next(iter(targets))}: there is nothing to compare it with."
         if len(targets) == 1
         else "No pairs of targets were compared: that takes interleaved runs of the same scenario."
     )
-    table = Table("pairs", "Comparison of targets", _COLUMNS, tuple(map(_named, rows)), why, note=_NOTE)
-    return Section("comparison", "Comparison of targets", tables=(table,))
+    table = Table("pairs", "Comparison of targets", _COLUMNS, tuple(map(_named, pairs)), why, note=_NOTE)
+    return Section("comparison", "Comparison of targets", tables=(table,), charts=tuple(_charts(pairs)))
+
+
+def _charts(pairs: Sequence[Row]) -> Iterable[IntervalChart]:
+    for number, (a, b) in enumerate(dict.fromkeys((str(pair["a"]), str(pair["b"])) for pair in pairs), 1):
+        mine = [pair for pair in pairs if (pair["a"], pair["b"]) == (a, b) and _is_drawn(pair)]
+        for start in range(0, len(mine), _MOST):
+            yield IntervalChart(
+                f"pairs-{number}-{start // _MOST + 1}",
+                f"{a} beside {b}",
+                f"{a} beside {b}",
+                f"The ratio of {a} to {b} in each figure, with the interval that it lies in; at 1 they are the same.",
+                Axis(f"{a} / {b}", "ratio", logarithmic=True),
+                tuple(map(_interval, mine[start : start + _MOST])),
+                (*((f"{name} is better", _COLOURS[key]) for name, key in ((a, "A better"), (b, "B better"))), _SAME),
+            )
+
+
+def _is_drawn(pair: Row) -> bool:
+    """A ratio of nothing, or to nothing, has no place on the axis."""
+    return all(isinstance(pair[key], int | float) and pair[key] > 0 for key in ("ratio", "low", "high"))
+
+
+def _interval(pair: Row) -> Interval:
+    colour = _COLOURS.get(str(pair["verdict"]), _SAME[1])
+    return Interval(f"{pair['name']}: {pair['metric']}", pair["ratio"], pair["low"], pair["high"], colour)
 
 
 def _named(pair: Row) -> Row:

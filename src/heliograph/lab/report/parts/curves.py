@@ -33,11 +33,12 @@ def _chart(name: str, run: Run, x_name: str, rows: list[Row], kind: str, colours
         return None
     what = "latency" if kind == "ms" else "fan-out curve" if x_name in _FAN_OUT else "throughput"
     over = x_name.replace("_", " ")
+    named = what if what == "fan-out curve" else f"{what} over {over}"
     heights = [y for one in series for _, y in one.points if y > 0]
     return Chart(
         f"{name}-{what}-{x_name}".replace(" ", "-").replace("_", "-"),
-        f"{run.label}: {what} over {over}",
-        f"{what.capitalize()} over {over}",
+        f"{run.label}: {named}",
+        named.capitalize(),
         f"How the {what} changes with {over}, a line for each target.",
         Axis(over, "rate", logarithmic=_is_wide(places)),
         Axis(

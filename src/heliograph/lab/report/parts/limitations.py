@@ -26,10 +26,11 @@ def _shared(cases: Sequence[Case]) -> Iterable[str]:
     here = [case.run for case in cases if not case.run.target.startswith("external")]
     if here:
         cores = sorted({run.cores for run in here})
-        count = " or ".join(map(str, cores))
+        count = f"{' or '.join(map(str, cores))} {'core' if cores == [1] else 'cores'}"
+        apart = all(run.machine.get("system_cores") and run.machine.get("generator_cores") for run in here)
         yield (
-            f"The system under test and the load generator shared one machine with {count} "
-            f"{'core' if cores == [1] else 'cores'}, and spoke over its loopback network: each took CPU from the other."
+            f"The system under test and the load generator were on one machine with {count} and spoke over its "
+            f"loopback network; {'each had cores of its own' if apart else 'each took CPU from the other'}."
         )
 
 
@@ -51,7 +52,7 @@ def _load_before(cases: Sequence[Case]) -> Iterable[str]:
         return
     low, high = min(load for load, _ in loads), max(load for load, _ in loads)
     busy = [run for load, run in loads if load > _BUSY * run.cores]
-    told = f"The load average before the runs was {plain(low)} to {plain(high)}"
+    told = f"The load average before the runs was {_range(low, high)}"
     if not busy:
         yield f"{told}: the machine had little else to do."
     else:
@@ -99,7 +100,7 @@ def _time(cases: Sequence[Case]) -> Iterable[str]:
     times = [case.run.seconds for case in cases]
     if times and min(times) < _SHORT:
         yield (
-            f"Runs were measured for {plain(min(times))} to {plain(max(times))} seconds: effects that take hours, such "
+            f"Runs were measured for {_range(min(times), max(times))} seconds: effects that take hours, such "
             "as growing logs, do not show."
         )
 
@@ -113,3 +114,7 @@ def _failed(cases: Sequence[Case]) -> Iterable[str]:
 def _energy(cases: Sequence[Case]) -> Iterable[str]:
     if all(case.measures.costs.get("watts") is None for case in cases):
         yield "No energy could be read on this machine, so there are no figures per watt."
+
+
+def _range(low: float, high: float) -> str:
+    return plain(low) if plain(low) == plain(high) else f"{plain(low)} to {plain(high)}"
