@@ -41,8 +41,9 @@ def catalogue(document: str = "") -> list[Scenario]:
     return [scenario for scenario in _all() if document in {"", scenario.document}]
 
 
+@cache
 def load(name: str) -> Scenario:
-    """The scenario of this name."""
+    """The scenario of this name; each file is read once, for a report asks for them again and again."""
     for source in SOURCES:
         for file in _files(source):
             if file.name == f"{name}.yaml":
