@@ -150,6 +150,17 @@ def test_high_water_marks_stand_beside_the_published_ones(said: dict[str, Any]) 
     assert [row[key] for key in ("high_water", "published_high_water", "discarded", "lost")] == [277, 277, 0, 0]
 
 
+def test_a_configuration_is_told_once_without_ports_and_folders(tmp_path: Path) -> None:
+    def made(number: int) -> Made:
+        text = f'port = {40000 + number}\ndirectory = "/var/tmp/lab-{number}/data"\nmax_messages = 1000000\n'
+        setup = json.dumps({"wanted": {}, "configuration": {"heliograph.toml": text}})
+        return Made("PERSISTENT" if number else "CONNBURST", "heliograph", 460, 1.0, other={"setup": setup})
+
+    (row,) = report_of(tmp_path, [made(0), made(1)])["configuration"]["tables"][0]["rows"]
+    assert row["content"] == 'port = PORT\ndirectory = ".../data"\nmax_messages = 1000000'
+    assert row["scenarios"] == "PERSISTENT, CONNBURST"
+
+
 def test_the_commands_repeat_the_runs(said: dict[str, Any], folder: Path) -> None:
     out = f"--out {folder.parent}"
     commands = said["repeat"]["commands"]

@@ -3,6 +3,7 @@
 from heliograph.lab.report.cases import Case, cases
 from heliograph.lab.report.document import Report
 from heliograph.lab.report.parts.comparison import comparison
+from heliograph.lab.report.parts.configuration import configuration
 from heliograph.lab.report.parts.costs import bottlenecks, costs
 from heliograph.lab.report.parts.details import details
 from heliograph.lab.report.parts.health import health, outliers
@@ -13,7 +14,7 @@ from heliograph.lab.report.parts.repeating import repeating
 from heliograph.lab.report.parts.responders import responders
 from heliograph.lab.report.parts.score_card import TYPES, score_card
 from heliograph.lab.report.parts.summary import summary
-from heliograph.lab.report.parts.systems import configuration, systems
+from heliograph.lab.report.parts.systems import systems
 from heliograph.lab.report.results import Results
 
 

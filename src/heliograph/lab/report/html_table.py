@@ -75,7 +75,11 @@ def _content(row: Row, column: Column) -> str:
 
 def _style(row: Row, column: Column) -> str:
     """A cell without a value is left out of a card."""
-    names = ["number"] * column.is_number + ["nothing"] * (text(row.get(column.key), column.kind) == NOTHING)
+    names = (
+        ["number"] * column.is_number
+        + ["lines"] * (column.kind == "lines")
+        + ["nothing"] * (text(row.get(column.key), column.kind) == NOTHING)
+    )
     return f' class="{" ".join(names)}"' if names else ""
 
 

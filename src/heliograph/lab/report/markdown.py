@@ -54,7 +54,7 @@ def _split(column: Column) -> tuple[Column, ...]:
 
 
 def _cell(row: Row, column: Column) -> str:
-    return text(row.get(column.key), column.kind).replace("|", "\\|").replace("\n", " ")
+    return text(row.get(column.key), column.kind).replace("|", "\\|").replace("\n", "<br>")
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Column:
-    """One column; `kind` is text or one of the kinds of numbers, `detail` a second key that is told below this one."""
+    """One column. `kind` is text, lines, or a kind of number; `detail` is a second key that is told below this one."""
 
     key: str
     title: str
