@@ -5,13 +5,14 @@ from dataclasses import replace
 
 from heliograph.lab.trials.broker_trial import run_broker_trial
 from heliograph.lab.trials.experiment import Experiment
-from heliograph.lab.trials.flow_trial import run_flow_trial
 from heliograph.lab.trials.trial import Result, Trial
 
 
 def run_trial(trial: Trial, experiment: Experiment) -> Result:
     """Run it once; a `Problem` or `BrokerGone` if that was not possible."""
     if trial.scenario.is_flow:
+        from heliograph.lab.trials.flow_trial import run_flow_trial  # noqa: PLC0415 - flows take a second to import
+
         return run_flow_trial(trial, experiment)
     return run_broker_trial(trial, experiment)
 
