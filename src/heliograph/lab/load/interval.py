@@ -41,6 +41,7 @@ class Totals:
     duplicates: int = 0
     reordered: int = 0
     acknowledged: int = 0
+    unsent: int = 0  # messages that were due and that broker or generator could not take in time
     errors: int = 0
     first_error: str = ""
     latencies: dict[str, Histogram] = field(default_factory=dict)  # of the measured seconds

@@ -14,7 +14,7 @@ from heliograph.lab.load.end import EndFailed
 # Linux looks for a free port the longer, the more ports of one address are taken; all of 127.0.0.0/8 is this machine.
 _PER_ADDRESS = 4000
 _BIND_ADDRESS_NO_PORT = 24  # the port is chosen when the other end is known, as it is without binding
-_dialled = count()
+_dialled = count(os.getpid() * _PER_ADDRESS)  # runs one after the other do not meet each other's old ports
 
 READ, WRITE = select.EPOLLIN, select.EPOLLOUT
 

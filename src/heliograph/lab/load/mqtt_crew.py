@@ -19,7 +19,8 @@ class MqttCrew(Crew):
     def __init__(self, plan: Plan, index: int, process: int, address: Address, poller: select.epoll) -> None:
         super().__init__(plan, index, process)
         self.version = VERSIONS[self.group.protocol]
-        self.stencil = Stencil(self.group, index, self.version, plan.seed)
+        if self.group.sends:
+            self.stencil = Stencil(self.group, index, self.version, plan.seed)
         self._address = address
         self._poller = poller
         secure = self.group.transport in {"tls", "wss"}

@@ -135,7 +135,8 @@ class Schedule:
             numbers -= one.count
             numbers *= 1 / one.rate
             numbers += one.start
-            return numbers.astype(np.int64)
+            simply: Times = numbers.astype(np.int64)
+            return simply
         if not self._segments:
             return np.full(count, NEVER, np.int64)
         which = np.maximum(np.searchsorted(self._counts, numbers, "right") - 1, 0)
@@ -147,4 +148,5 @@ class Schedule:
         passed[beyond <= 0] = 0
         due = start + passed
         due[beyond > length] = NEVER
-        return due.astype(np.int64)
+        times: Times = due.astype(np.int64)
+        return times

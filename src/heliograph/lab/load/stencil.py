@@ -120,10 +120,8 @@ class Stencil:
             return self._rows(images, client, count, due, now, ids)
         return self._one_by_one(images, client, count, due, now, ids)
 
-    def _one_by_one(
-        self, images: Images, client: int, count: int, due: Times, now: int, ids: Ids | None
-    ) -> bytes:
-        parts = []
+    def _one_by_one(self, images: Images, client: int, count: int, due: Times, now: int, ids: Ids | None) -> bytes:
+        parts: list[bytes] = []
         topics, pack = self._group.topics, header.HEADER.pack
         for place, due_ns in enumerate(due.tolist()):
             number = count + place
@@ -136,9 +134,7 @@ class Stencil:
             parts += prefix, pack(header.MAGIC, self._index, sender, number // topics, due_ns, now), image.tail
         return b"".join(parts)
 
-    def _rows(
-        self, images: Images, client: int, count: int, due: Times, now: int, ids: Ids | None
-    ) -> memoryview:
+    def _rows(self, images: Images, client: int, count: int, due: Times, now: int, ids: Ids | None) -> memoryview:
         size = len(due)
         topics = self._group.topics
         if self.cycle == 1:
