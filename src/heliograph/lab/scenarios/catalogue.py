@@ -41,6 +41,7 @@ def catalogue(document: str = "") -> list[Scenario]:
     return [scenario for scenario in _all() if document in {"", scenario.document}]
 
 
+@cache
 def load(name: str) -> Scenario:
     """The scenario of this name."""
     for source in SOURCES:

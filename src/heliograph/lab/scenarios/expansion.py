@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from heliograph.errors import Problem
+from heliograph.lab.load.naming import expand
 from heliograph.lab.load.plan import Group, Plan, group_from
 from heliograph.lab.scenarios.arithmetic import Lookup, Value, evaluate, is_expression
 from heliograph.lab.scenarios.terms import FlowLoad, Measure, QueueSetup, Setup
@@ -89,17 +90,12 @@ def door(protocol: str, transport: str) -> str:
 
 
 def _queues(values: Mapping[str, Any]) -> Iterator[QueueSetup]:
-    """`{partition}` is as in the destinations of a group."""
+    """`{partition}` is spelled as in the destinations of a group of as many clients."""
     count = values.get("count", 1)
+    like = Group("queues", "publish", clients=count, destinations=count)
     for number in range(count):
-        spelled = partition(number, count)
-        topics = tuple(topic.replace("{partition}", spelled) for topic in values.get("topics", ()))
-        yield QueueSetup(values["name"].replace("{partition}", spelled), topics)
-
-
-def partition(number: int, count: int) -> str:
-    """How a partition is spelled: with leading zeros, so that all have one length."""
-    return str(number).zfill(len(str(count - 1)))
+        topics = tuple(expand(topic, like, number) for topic in values.get("topics", ()))
+        yield QueueSetup(expand(values["name"], like, number), topics)
 
 
 def _number(overrides: Mapping[str, Value], name: str, usual: float) -> float:

@@ -38,6 +38,9 @@ NEEDS = {
 }
 """What a system under test may have to know."""
 
+SINGLE_THREAD = " single thread"
+"""How the names of variants end that have a single requester: their latency is what matters."""
+
 NOT_BUILT = frozenset({"ha", "dr", "bridge"})
 """What no system that the lab starts has, so far."""
 
