@@ -14,6 +14,7 @@ class Address:
     verify: bool = True  # whether the certificate has to be trusted, and be the host's
     path: str = "/mqtt"  # of WebSocket
     # For AMQP: how brokers write the address of a queue and of a topic.
+    hostname: str = ""  # what open asks for: a virtual host or queue manager
     queue_prefix: str = "queue://"
     topic_prefix: str = "topic://"
 
