@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _CREDIT = 1000  # messages that JMS clients usually have sent to them ahead
 _ACCEPTED = Accepted()
+_EMPTY = b"\x45"  # a list with nothing in it: what the state `accepted` consists of
 _EVERYTHING = 2**32
 
 
