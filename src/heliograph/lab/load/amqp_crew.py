@@ -23,7 +23,9 @@ class AmqpCrew(Crew):
         super().__init__(plan, index, process)
         group = self.group
         if group.transaction and group.role not in {"publish", "consume"}:
-            raise Problem(f"group {group.name!r}: role {group.role!r} has no transactions, only publish and consume have")
+            raise Problem(
+                f"group {group.name!r}: role {group.role!r} has no transactions, only publish and consume have"
+            )
         if group.transaction and not group.qos:
             raise Problem(f"group {group.name!r}: messages of transactions are acknowledged; that needs qos 1")
         self.address = address
@@ -35,8 +37,11 @@ class AmqpCrew(Crew):
 
     def make_end(self, client: int, began: int) -> AmqpEnd:
         """Begin to connect this client."""
-        kind = WebSocketLink if self.group.transport in {"ws", "wss"} else Link
-        return AmqpEnd(self, client, kind(self.address, self._tls, self._poller), began)
+        if self.group.transport in {"ws", "wss"}:
+            link: Link = WebSocketLink(self.address, self._tls, self._poller, "amqp")
+        else:
+            link = Link(self.address, self._tls, self._poller)
+        return AmqpEnd(self, client, link, began)
 
     def stencil(self, largest: int) -> AmqpStencil:
         """Makes messages for a broker that takes frames up to this length."""

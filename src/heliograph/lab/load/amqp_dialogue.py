@@ -1,7 +1,10 @@
-"""The conversation of one AMQP client with its broker, apart from messages: it connects, attaches links, hears of credit."""
+"""The conversation of one AMQP client with its broker, apart from messages: connection, links, credit."""
 
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from heliograph.amqp.composite import resolve
 from heliograph.amqp.decoding import decode
@@ -40,8 +43,18 @@ _GONE = (Close, Detach, EndOfSession)
 class AmqpDialogue(End):
     """A connection with one session, and the links that the client's role needs."""
 
-    __slots__ = ("_asked", "_attaching", "_handles", "_inlets", "_remote", "_links", "crew", "inlets", "largest", "outlet",
-                 "session", "units")  # fmt: skip
+    __slots__ = (
+        "_asked",
+        "_attaching",
+        "_handles",
+        "_links",
+        "_remote",
+        "inlets",
+        "largest",
+        "outlet",
+        "session",
+        "units",
+    )
 
     crew: "AmqpCrew"
 
@@ -86,6 +99,18 @@ class AmqpDialogue(End):
             raise EndFailed(f"the broker sent what AMQP does not allow: {problem}") from None
         self._respond(now)
         return at
+
+    @abstractmethod
+    def took(self, rows: NDArray[np.void], size: int, now: int) -> None:
+        """Messages of one group have arrived, together so many bytes long."""
+
+    @abstractmethod
+    def took_one(self, values: tuple[int, ...], size: int, now: int) -> bool:
+        """One message has arrived: the header of its payload; whether it is one of this load."""
+
+    @abstractmethod
+    def answer(self, message: memoryview, payload_at: int) -> None:
+        """Answer this request."""
 
     @abstractmethod
     def _take_dispositions(self, data: memoryview, at: int, stop: int, now: int) -> int:

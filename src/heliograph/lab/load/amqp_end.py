@@ -32,7 +32,7 @@ class AmqpEnd(AmqpDialogue):
 
     def __init__(self, crew: "AmqpCrew", client: int, link: "Link", began: int) -> None:
         super().__init__(crew, client, link, began)
-        self.count = crew.counts[crew.place(client)]  # messages that this client has sent, on earlier connections too
+        self.count = crew.counts[self.place]  # messages that this client has sent, on earlier connections too
         self._answered = self.count  # answers that have come
         self._forgiven = 0  # own messages that are not waited for any more
         self._stencil: AmqpStencil | None = None
@@ -134,8 +134,8 @@ class AmqpEnd(AmqpDialogue):
     def unanswered(self) -> int:
         """Own messages that have not come back, where that limits what is sent.
 
-        Where requesters have a reply queue in common and the broker does not select, anybody's answer counts: the number
-        of requests under way stays the same.
+        Where requesters have a reply queue in common and the broker does not select, anybody's answer counts: the
+        number of requests under way stays the same.
         """
         if self.crew.group.role == "request":
             return self.count - max(self._answered, self._forgiven)
@@ -162,7 +162,7 @@ class AmqpEnd(AmqpDialogue):
         number = outlet.begin(size, self._frames(stencil, size), now)
         frames = stencil.make(self._cycle, self.client, self.count, due, now, number, work)
         self.count += size
-        self.crew.counts[self.crew.place(self.client)] = self.count
+        self.crew.counts[self.place] = self.count
         meter = self.crew.meter
         meter.sent += size
         meter.bytes_sent += len(frames)

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 _LEAST = 256
 _NUMBERS = 2**32
+_NONE: NDArray[np.int64] = np.empty(0, np.int64)
 
 
 class AmqpFlight:
@@ -46,7 +47,9 @@ class AmqpFlight:
         """The first of so many numbers of deliveries that are sent now; not more than there is room for."""
         first = self.next
         start = first & self._mask
-        if start + count <= self._size:
+        if count == 1:
+            self._sent_at[start] = now
+        elif start + count <= self._size:
             self._sent_at[start : start + count] = now
         else:
             self._sent_at[np.arange(first, first + count) & self._mask] = now
@@ -55,14 +58,16 @@ class AmqpFlight:
         return first
 
     def end(self, first: int, last: int, now: int) -> NDArray[np.int64]:
-        """All of this range (numbers of the wire) are settled: how long each took. What was not under way is left out."""
+        """This range (numbers of the wire) is settled: how long each took. What was not under way is left out."""
         back = (self.next - first) % _NUMBERS
         start = self.next - back
         behind = min(start + (last - first) % _NUMBERS + 1, self.next)
         if back > self._size or start < 0:
-            return np.empty(0, np.int64)
+            return _NONE
         place = start & self._mask
         size = behind - start
+        if size == 1:
+            return self._end_one(place, now)
         if place + size <= self._size:
             sent = self._sent_at[place : place + size]
             if sent.all():
@@ -76,3 +81,11 @@ class AmqpFlight:
         self._sent_at[places] = 0
         self.count -= len(places)
         return took
+
+    def _end_one(self, place: int, now: int) -> NDArray[np.int64]:
+        sent = int(self._sent_at[place])
+        if not sent:
+            return _NONE
+        self._sent_at[place] = 0
+        self.count -= 1
+        return np.array([now - sent])

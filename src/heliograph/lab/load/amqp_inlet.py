@@ -6,17 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heliograph.amqp.decoding import decode
-from heliograph.amqp.frames import amqp_frame
-from heliograph.amqp.performatives import RECEIVER, Accepted, Disposition, TransactionalState
 from heliograph.lab.load import header
 from heliograph.lab.load.amqp_arrivals import Form, form_of, run_of
+from heliograph.lab.load.amqp_dispositions import accepting
 
 if TYPE_CHECKING:
-    from heliograph.lab.load.amqp_end import AmqpEnd
+    from heliograph.lab.load.amqp_dialogue import AmqpDialogue
 
 _CREDIT = 1000  # messages that JMS clients usually have sent to them ahead
-_ACCEPTED = Accepted()
-_EMPTY = b"\x45"  # a list with nothing in it: what the state `accepted` consists of
 _EVERYTHING = 2**32
 
 
@@ -39,7 +36,7 @@ class AmqpInlet:
         "unsettled",
     )
 
-    def __init__(self, end: "AmqpEnd", handle: int) -> None:
+    def __init__(self, end: "AmqpDialogue", handle: int) -> None:
         group = end.crew.group
         self.handle = handle
         self.unsettled = 0  # deliveries that have arrived and wait to be accepted
@@ -130,7 +127,6 @@ class AmqpInlet:
 
     def accept(self, most: int = _EVERYTHING, work: bytes | None = None) -> bytes:
         """Accepts the oldest of what has arrived, as part of a unit of work where one is named."""
-        state = _ACCEPTED if work is None else TransactionalState(work, _ACCEPTED)
         frames = []
         while self._ranges and most:
             first, behind = self._ranges.pop(0)
@@ -139,7 +135,7 @@ class AmqpInlet:
             self.unsettled -= upto - first
             if upto < behind:
                 self._ranges.insert(0, (upto, behind))
-            frames.append(amqp_frame(0, Disposition(RECEIVER, first, upto - 1, True, state).encoded()))
+            frames.append(accepting(first, upto - 1, work))
         return b"".join(frames)
 
     def renew(self) -> bytes:

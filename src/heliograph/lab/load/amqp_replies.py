@@ -8,9 +8,10 @@ from heliograph.amqp.message import Data, Message, decode_message, encode_messag
 from heliograph.lab.load import header
 from heliograph.lab.load.amqp_outlet import AmqpOutlet
 from heliograph.lab.load.amqp_stencil import Frames, frames_of
+from heliograph.lab.load.end import EndFailed
 
 if TYPE_CHECKING:
-    from heliograph.lab.load.amqp_end import AmqpEnd
+    from heliograph.lab.load.amqp_dialogue import AmqpDialogue
 
 _MOST_KNOWN = 20_000
 
@@ -29,7 +30,7 @@ class AmqpReplies:
     Requests of one requester differ in their payload only, so what is made of everything before it is kept.
     """
 
-    def __init__(self, end: "AmqpEnd") -> None:
+    def __init__(self, end: "AmqpDialogue") -> None:
         self._end = end
         self._known: dict[tuple[bytes, int], _Reply] = {}  # by what comes before the payload, and the payload's length
         self._outlets: dict[str, AmqpOutlet] = {}
@@ -53,7 +54,7 @@ class AmqpReplies:
         end = self._end
         asked = decode_message(request)
         if not asked.reply_to:
-            end.fail("a request says not where to answer")
+            raise EndFailed("a request does not say where to answer: it has no reply-to")
         outlet = self._outlets.get(str(asked.reply_to))
         if outlet is None:
             outlet = self._outlets[str(asked.reply_to)] = end.attach_reply(str(asked.reply_to))
@@ -66,7 +67,7 @@ class AmqpReplies:
 
     def send(self, now: int) -> bytes:
         """Frames of as many answers as may be sent now."""
-        made = []
+        made: list[bytes] = []
         meter = self._end.crew.meter
         while self.waiting:
             reply, start, rest = self.waiting[0]

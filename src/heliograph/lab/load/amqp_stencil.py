@@ -1,7 +1,7 @@
 """Transfer frames of one group: each message is a prefix, the 32 bytes of the payload's header, and a tail.
 
-What is constant is encoded once. When all messages have one length, a batch is a matrix: delivery numbers, unit of work,
-sequence numbers and times are written as columns, and the whole batch leaves with one system call.
+What is constant is encoded once. When all messages have one length, a batch is a matrix: delivery numbers, unit of
+work, sequence numbers and times are written as columns, and the whole batch leaves with one system call.
 """
 
 import math
@@ -161,7 +161,7 @@ class AmqpStencil:
     def _one_by_one(
         self, cycle: FrameCycle, client: int, count: int, due: Times, now: int, number: int, work: bytes | None
     ) -> bytes:
-        parts = []
+        parts: list[bytes] = []
         topics, pack = self._group.topics, header.HEADER.pack
         for place, due_ns in enumerate(due.tolist()):
             turn = count + place

@@ -76,9 +76,7 @@ def sending_to(place: str | None, group: Group, handle: int) -> Attach:
 def coordinating(handle: int) -> Attach:
     """The link that controls units of work."""
     mode = SenderSettleMode.UNSETTLED
-    return Attach(
-        "work", handle, SENDER, mode, source=Source("lab"), target=Coordinator(), initial_delivery_count=0
-    )
+    return Attach("work", handle, SENDER, mode, source=Source("lab"), target=Coordinator(), initial_delivery_count=0)
 
 
 def receiving(group: Group, client: int, address: Address, handle: int) -> list[Attach]:

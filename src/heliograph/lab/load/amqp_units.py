@@ -1,4 +1,4 @@
-"""A client's units of work: one after the other, the next asked for right behind the end of the last, as JMS clients do."""
+"""A client's units of work, one after the other: the next is asked for right behind the end of the last, as in JMS."""
 
 from typing import TYPE_CHECKING
 

@@ -39,7 +39,7 @@ class Coverage:
         return fresh
 
     def add_one(self, stream: int, number: int) -> bool:
-        """Message `number` of this stream has arrived: was it for the first time? Many at once are cheaper with `add`."""
+        """Message `number` of this stream has arrived: was it for the first time? For many, `add` is cheaper."""
         block = number >> self._bits
         if block in self._full:
             return False
