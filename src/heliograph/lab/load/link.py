@@ -91,7 +91,12 @@ class Link:
         view = inbox.start(kept)
         end = len(kept)
         while True:
-            got = self._read(view[end:])
+            try:
+                got = self._read(view[end:])
+            except EndFailed:
+                if end == len(kept):
+                    raise
+                return view[:end], True  # the broker may have said why it closes; that it did is found once more
             end += got
             # TLS hands out one record at a time, and what it holds back is not seen by epoll.
             if not self._tls or not got:
