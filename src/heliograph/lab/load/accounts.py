@@ -12,6 +12,8 @@ from heliograph.lab.load.worker import Finished
 BUSY = 0.9  # of a core: a process that uses more has nothing left for bad moments
 LATE_NS = 10_000_000  # lateness that one in a hundred messages may have for reasons of the generator's own
 
+WAITED = 0.1  # of the time: then it is worth saying that the machine was too busy
+
 _BEFORE = frozenset({"connect", "subscribe"})  # what happens before the measured time and counts all the same
 _COUNTERS = ("sent", "received", "acknowledged", "duplicates", "reordered", "errors")
 
@@ -51,7 +53,8 @@ class Accounts:
             )
         cpu = tuple(one.cpu_seconds for _, one in sorted(finished.items()))
         busy = tuple(one.cpu_seconds / max(one.seconds, 1e-9) for _, one in sorted(finished.items()))
-        return LoadOutcome(groups, cpu, busy, seconds, self._bottleneck(busy, finished))
+        waited = tuple(one.waited_seconds / max(one.seconds, 1e-9) for _, one in sorted(finished.items()))
+        return LoadOutcome(groups, cpu, busy, waited, seconds, self._bottleneck(busy, waited, finished))
 
     @staticmethod
     def _repeated(index: int, finished: Mapping[int, Finished]) -> int:
@@ -63,7 +66,9 @@ class Accounts:
                     parts[key].append(packed)
         return sum(repeated(several) for several in parts.values() if len(several) > 1)
 
-    def _bottleneck(self, busy: tuple[float, ...], finished: Mapping[int, Finished]) -> str | None:
+    def _bottleneck(
+        self, busy: tuple[float, ...], waited: tuple[float, ...], finished: Mapping[int, Finished]
+    ) -> str | None:
         found = [
             f"process {number} of the generator used {used:.0%} of a core"
             for number, used in enumerate(busy)
@@ -77,4 +82,6 @@ class Accounts:
                     f"one in a hundred messages of group {group.name!r} was sent {late / 1e6:.1f} ms late or more, "
                     "with the broker ready to take it"
                 )
+        if found and max(waited) > WAITED:
+            found.append(f"it waited {max(waited):.0%} of the time for a core that others used")
         return "; ".join(found) or None

@@ -81,8 +81,8 @@ class _Peer:
                 self._poller.modify(fd, select.EPOLLIN | select.EPOLLOUT)
 
     def _feed(self, fd: int) -> None:
+        data = self._rest.pop(fd, None)
         try:
-            data = self._rest.pop(fd, None)
             if data is None:
                 now = time.monotonic_ns()
                 due = np.full(self._stencil.batch, now)
@@ -91,8 +91,6 @@ class _Peer:
             sent = self._clients[fd].send(data)
             if sent < len(data):
                 self._rest[fd] = data[sent:]
-        except BlockingIOError:
-            self._rest[fd] = data
         except ConnectionError:
             self._poller.modify(fd, select.EPOLLIN)
 
@@ -122,11 +120,11 @@ class Figure:
     value: float
     unit: str
     goal: float
-    cores: float  # that the generator used
+    outcome: LoadOutcome
 
     def __str__(self) -> str:
         sign = "at most" if self.unit == "ms" else "at least"
-        used = f"{self.cores:.2f} cores"
+        used = f"used {self.outcome.busy[0]:.2f} cores, waited {self.outcome.waited[0]:.0%} of the time for one"
         return f"{self.name:<52} {self.value:>14,.2f} {self.unit:<6} {sign} {self.goal:>11,.0f}   {used}"
 
 
@@ -139,7 +137,7 @@ def sending(seconds: float, rate: float | None = None) -> Figure:
     outcome = _against(_plan(seconds, Group("senders", "publish", 1, destination="bench", rate=rate)))
     sent = outcome.groups["senders"].sent / (seconds + 0.5)
     how = "unpaced" if rate is None else f"paced at {rate / 1e6:g} M/s"
-    return Figure(f"sending, {how}", sent, "msg/s", GOAL_RATE, outcome.busy[0])
+    return Figure(f"sending, {how}", sent, "msg/s", GOAL_RATE, outcome)
 
 
 def paced(seconds: float) -> Figure:
@@ -153,7 +151,7 @@ def receiving(seconds: float) -> Figure:
     outcome = _against(_plan(seconds, Group("takers", "consume", 1, filters=("bench",)), silent), feeds=True)
     totals = outcome.groups["takers"]
     measured = totals.latencies["message"].count / seconds
-    return Figure("receiving and accounting", measured, "msg/s", GOAL_RATE, outcome.busy[0])
+    return Figure("receiving and accounting", measured, "msg/s", GOAL_RATE, outcome)
 
 
 def timing(seconds: float) -> Figure:
@@ -161,7 +159,7 @@ def timing(seconds: float) -> Figure:
     group = Group("devices", "publish", 10_000, destination="bench/{client}", rate=10_000.0)
     outcome = _against(_plan(seconds, group))
     late = outcome.groups["devices"].latencies["lateness"].percentile(99) / 1e6
-    return Figure("10,000 clients, 1 msg/s each: lateness, 99P", late, "ms", 5.0, outcome.busy[0])
+    return Figure("10,000 clients, 1 msg/s each: lateness, 99P", late, "ms", 5.0, outcome)
 
 
 GOAL_RATE = 2_000_000.0

@@ -76,7 +76,7 @@ class Crew(ABC):
 
     def gone(self, end: End) -> None:
         """The connection has ended."""
-        self.ends[self.place(end.client)] = None
+        self.ends[end.place] = None
         if end.ready:
             end.ready = False
             self.ready -= 1
@@ -159,7 +159,7 @@ class Crew(ABC):
 
     def revive(self, end: End) -> None:
         """This end may be able to send again."""
-        if self._schedule is None or self.place(end.client) in self._behind:
+        if self._schedule is None or end.place in self._behind:
             self._queue(end)
 
     def _queue(self, end: End) -> None:
@@ -205,33 +205,39 @@ class Crew(ABC):
         first, clients = self._dealt, len(self.clients)
         due = self._schedule.due(first, total - first)
         self._dealt = total
-        lateness = now - due
-        for offset in range(min(clients, total - first)):
-            place = (first + offset) % clients
-            if place in self._behind:
-                continue
-            self._send(place, due[offset::clients], now, lateness[offset::clients])
+        punctual = np.ones(len(due), np.bool_)
+        for offset in range(min(clients, len(due))):
+            sent = self._send((first + offset) % clients, due[offset::clients], now)
+            if sent is not None:
+                punctual[offset + sent * clients :: clients] = False
+        lateness = (now - due)[punctual]
+        self.own_lateness.record_all(lateness)
+        self.meter.recorder("lateness").record_all(lateness)
 
-    def _send(self, place: int, due: NDArray[np.int64], now: int, lateness: NDArray[np.int64]) -> None:
+    def _send(self, place: int, due: NDArray[np.int64], now: int) -> int | None:
+        """Let a client send what is due; how many it could send if not all."""
+        if place in self._behind:
+            return 0
         end, wanted = self.ends[place], len(due)
         room = end.room() if end is not None else 0
-        sent = min(room, wanted)
-        if sent and end is not None:
-            end.send(due[:sent], now)
-            self._next[place] += sent * len(self.clients)
-            self.own_lateness.record_all(lateness[:sent])
-            self.meter.recorder("lateness").record_all(lateness[:sent])
-        if sent < wanted:
-            self._behind.add(place)
-            if end is not None and end.room():  # it could not take all at once: a batch has its limit
-                self._queue(end)
+        if end is not None and room >= wanted:
+            end.send(due, now)
+            self._next[place] += wanted * len(self.clients)
+            return None
+        if end is not None and room:
+            end.send(due[:room], now)
+            self._next[place] += room * len(self.clients)
+        self._behind.add(place)
+        if end is not None and end.room():  # a batch has its limit
+            self._queue(end)
+        return room
 
     def _catch_up(self, total: int, now: int) -> None:
         """Let those that could not send everything go on."""
         assert self._schedule is not None
         clients = len(self.clients)
         for end in self._able_ends():
-            place = self.place(end.client)
+            place = end.place
             if place not in self._behind:
                 continue
             owed = -(-(total - self._next[place]) // clients)

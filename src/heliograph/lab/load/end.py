@@ -28,14 +28,15 @@ class End(ABC):
     do its work (connected and, where its role subscribes, subscribed: how long that took goes into
     `crew.meter.recorder("subscribe")`), and `crew.take` or `crew.take_one` for messages that arrive. It counts what it
     sends (`sent`, `bytes_sent`) and what the broker acknowledges in `crew.meter`, and keeps
-    `crew.counts[crew.place(client)]`. All calls come from one thread.
+    `crew.counts[self.place]`. All calls come from one thread.
     """
 
-    __slots__ = ("began", "client", "crew", "link", "queued", "ready")
+    __slots__ = ("began", "client", "crew", "link", "place", "queued", "ready")
 
     def __init__(self, crew: "Crew", client: int, link: "Link", began: int) -> None:
         self.crew = crew
         self.client = client  # its number in the whole group
+        self.place = crew.place(client)  # its number among those of this process
         self.link = link
         self.began = began  # when its connect was due, ns
         self.ready = False

@@ -54,5 +54,6 @@ class LoadOutcome:
     groups: dict[str, Totals]
     cpu_seconds: tuple[float, ...]  # of each process, in the measured time
     busy: tuple[float, ...]  # of each process: the part of a core that it used in the measured time
+    waited: tuple[float, ...]  # of each process: the part of that time in which it wanted a core and got none
     seconds: float  # that were measured
     bottleneck: str | None  # why the figures are the generator's own; None: they are the target's

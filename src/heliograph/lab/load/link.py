@@ -119,7 +119,10 @@ class Link:
         if self._pending:
             self._pending += data
             return
-        sent = self._send(data)
+        try:
+            sent = self.sock.send(data)
+        except OSError as failure:
+            sent = self._refused(failure)
         if sent < len(data):
             self._pending = bytes(memoryview(data)[sent:])
             self._poll(READ | WRITE)
@@ -127,17 +130,20 @@ class Link:
     def flush(self) -> None:
         """The socket can take more."""
         if self._pending:
-            self._pending = self._pending[self._send(self._pending) :]
+            try:
+                sent = self.sock.send(self._pending)
+            except OSError as failure:
+                sent = self._refused(failure)
+            self._pending = self._pending[sent:]
         if not self._pending:
             self._poll(READ)
 
-    def _send(self, data: bytes | memoryview) -> int:
-        try:
-            return self.sock.send(data)
-        except (BlockingIOError, ssl.SSLWantWriteError):
+    @staticmethod
+    def _refused(failure: OSError) -> int:
+        """How many bytes were taken: none, if this means that the socket is full."""
+        if isinstance(failure, BlockingIOError | ssl.SSLWantWriteError | ssl.SSLWantReadError):
             return 0
-        except OSError as failure:
-            raise EndFailed(f"the connection broke: {failure}") from None
+        raise EndFailed(f"the connection broke: {failure}") from None
 
     def _poll(self, events: int) -> None:
         if events != self.events:

@@ -11,7 +11,9 @@ import select
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +61,7 @@ class Finished:
     """What a process knows at its end."""
 
     cpu_seconds: float  # in the measured time
+    waited_seconds: float  # in the measured time: ready to run, but no core was free
     seconds: float
     own_lateness: dict[int, Histogram]  # by group: of messages that did not wait for the broker
     unsent: dict[int, int]
@@ -90,7 +93,7 @@ class Worker:
         self._start: Start | None = None
         self._second = 0  # that is being counted
         self._boundary = NEVER  # where it ends
-        self._cpu = (0.0, 0.0)
+        self._used: list[tuple[float, float]] = []  # CPU and waiting at the start and the end of the measured time
         self._pings = [NEVER] * len(self._crews)
         self._finish = False
 
@@ -246,10 +249,12 @@ class Worker:
         self._pipe.send(intervals)
         self._second = (now - self._start.measured) // _NS
         self._boundary = min(self._start.measured + (self._second + 1) * _NS, self._next_mark(now))
-        if now >= self._start.until and self._cpu[1] == 0.0:
-            self._cpu = (self._cpu[0], time.process_time())
-        elif self._start.measured <= now and self._cpu[0] == 0.0:
-            self._cpu = (time.process_time(), 0.0)
+        if now >= self._start.until and len(self._used) == 1:
+            self._used.append(_used())
+        elif now >= self._start.measured and not self._used:
+            self._used.append(_used())
+            for crew in self._crews:
+                crew.own_lateness.take()  # that of the warm-up does not count
 
     def _next_mark(self, now: int) -> int:
         """Start and end of the measured time are boundaries, too."""
@@ -283,9 +288,11 @@ class Worker:
             except EndFailed:
                 pass  # it is gone already
         crews = dict(enumerate(self._crews))
+        (cpu, waited), *_ = [(one - first, two - second) for (first, second), (one, two) in pairwise(self._used)]
         self._pipe.send(
             Finished(
-                self._cpu[1] - self._cpu[0],
+                cpu,
+                waited,
                 (self._start.until - self._start.measured) / _NS,
                 {index: crew.own_lateness.take() or Histogram() for index, crew in crews.items()},
                 {index: crew.unsent for index, crew in crews.items()},
@@ -293,6 +300,12 @@ class Worker:
                 shares,
             )
         )
+
+
+def _used() -> tuple[float, float]:
+    """CPU seconds of this process, and seconds that it could have used more but for others."""
+    waited = Path("/proc/self/schedstat").read_text().split()[1]
+    return time.process_time(), int(waited) / _NS
 
 
 def work(plan: Plan, addresses: Mapping[str, Address], process: int, pipe: Connection) -> None:
