@@ -61,8 +61,6 @@ class Expectation:
                 if plan.groups[receiving].role == "request":
                     # Replies come to whoever has asked, if anybody answers.
                     sizes = np.full((group.clients, group.topics), int(sending == receiving))
-                elif plan.groups[receiving].system != group.system:
-                    sizes = np.zeros((group.clients, group.topics), int)
                 else:
                     sizes = np.array([[audience.size(topic) for topic in of_client] for of_client in topics])
                 self._sizes[receiving][sending] = sizes.reshape(group.clients, group.topics)

@@ -79,7 +79,6 @@ class Group:
     protocol: Protocol = "mqtt311"
     transport: Transport = "tcp"
     door: str = "main"  # which of the target's addresses
-    system: str = ""  # where doors lead to several servers (queue managers): which; names are known on one of them only
 
     # Publishing
     destination: str = ""
