@@ -5,6 +5,7 @@ import pytest
 
 from heliograph.errors import Problem
 from heliograph.lab.flows.cases import Storage
+from heliograph.lab.load.address import Address
 from heliograph.lab.load.expectation import Expectation
 from heliograph.lab.load.naming import filters_of, topics_of
 from heliograph.lab.load.plan import Plan
@@ -49,6 +50,12 @@ FLOWS = [scenario for scenario in catalogue() if scenario.is_flow]
 
 def variants(scenario: Scenario) -> list[str]:
     return [variant.name for variant in scenario.variants] or [""]
+
+
+def addresses(plan: Plan) -> dict[str, Address]:
+    """Doors of queue managers lead to those, all others to one server."""
+    doors = {group.door for group in plan.groups}
+    return {door: Address(1, manager=door if door.startswith("QM") else "") for door in doors}
 
 
 @pytest.mark.parametrize("document", NAMES)
@@ -111,7 +118,7 @@ def test_every_message_is_for_somebody_and_everybody_gets_some(scenario: Scenari
         return  # nobody sends anything
     plan = scenario.plan(0.001)
     one_each = {at: np.ones(group.clients, int) for at, group in enumerate(plan.groups) if group.sends}
-    owed = {plan.groups[at].name: count for at, count in Expectation(plan).of(one_each).items()}
+    owed = {plan.groups[at].name: count for at, count in Expectation(plan, addresses(plan)).of(one_each).items()}
     assert all(owed.values())
     sent = sum(group.clients for group in plan.groups if group.sends)
     assert sum(owed[group.name] for group in plan.groups if group.role != "request" and group.receives) == (
@@ -123,7 +130,7 @@ def test_requests_to_a_queue_manager_are_for_its_own_responders() -> None:
     plan = load("C3").plan(0.001)
     names = [group.name for group in plan.groups]
     counts = {names.index("requesters-0"): np.full(10, 7), names.index("requesters-1"): np.full(10, 1)}
-    owed = Expectation(plan).of(counts)
+    owed = Expectation(plan, addresses(plan)).of(counts)
     assert owed[names.index("responders-0")] == 70
     assert owed[names.index("responders-1")] == 10
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from heliograph.lab.load.address import Address
 from heliograph.lab.load.naming import feeding, filters_of, share_of, topics_of
 from heliograph.lab.load.plan import Group, Plan
 from heliograph.mqtt import topic_matches
@@ -49,7 +50,8 @@ def _plain(name: str) -> str:
 class Expectation:
     """Works out, for any counts of messages sent, how many deliveries each receiving group should have got."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, addresses: Mapping[str, Address]) -> None:
+        managers = [addresses[group.door].manager for group in plan.groups]
         audiences = {index: Audience(group) for index, group in enumerate(plan.groups) if group.receives}
         self._topics = {index: group.topics for index, group in enumerate(plan.groups)}
         self._sizes: dict[int, dict[int, NDArray[np.int64]]] = {index: {} for index in audiences}
@@ -61,6 +63,8 @@ class Expectation:
                 if plan.groups[receiving].role == "request":
                     # Replies come to whoever has asked, if anybody answers.
                     sizes = np.full((group.clients, group.topics), int(sending == receiving))
+                elif managers[sending] != managers[receiving]:
+                    sizes = np.zeros((group.clients, group.topics), np.int64)
                 else:
                     sizes = np.array([[audience.size(topic) for topic in of_client] for of_client in topics])
                 self._sizes[receiving][sending] = sizes.reshape(group.clients, group.topics)

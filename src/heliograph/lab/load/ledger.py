@@ -88,15 +88,18 @@ class Receiver:
 
     def take_one(self, group: int, sender: int, number: int, faults: Faults) -> None:
         """One message has arrived."""
-        if self._share is None:
-            line = self._line(group, sender, sender)
-            at = sender - line.base
-            if line.next[at] == number:
-                line.next[at] = number + 1
-            else:
-                self._examine(line, sender, np.array([number]), faults)
+        line = self._line(group, sender, sender)
+        at = sender - line.base
+        if self._share is not None:
+            if not self._share.coverage(group).add_one(sender, number):
+                faults.duplicates += 1
+            elif number < line.next[at]:
+                faults.reordered += 1
+            line.next[at] = max(number + 1, line.next[at])
+        elif line.next[at] == number:
+            line.next[at] = number + 1
         else:
-            self._take_part(group, np.array([sender]), np.array([number]), faults)
+            self._examine(line, sender, np.array([number]), faults)
 
     def take(self, group: int, senders: Senders, numbers: Numbers, faults: Faults) -> None:
         """Messages of this group have arrived, in this order."""

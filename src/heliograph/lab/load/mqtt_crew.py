@@ -28,5 +28,8 @@ class MqttCrew(Crew):
 
     def make_end(self, client: int, began: int) -> MqttEnd:
         """Begin to connect this client."""
-        kind = WebSocketLink if self.group.transport in {"ws", "wss"} else Link
-        return MqttEnd(self, client, kind(self._address, self._tls, self._poller), began)
+        if self.group.transport in {"ws", "wss"}:
+            link: Link = WebSocketLink(self._address, self._tls, self._poller, "mqtt")
+        else:
+            link = Link(self._address, self._tls, self._poller)
+        return MqttEnd(self, client, link, began)

@@ -50,6 +50,7 @@ class _Run:
         self, plan: Plan, addresses: Mapping[str, Address], on_interval: Callable[[Interval], None], control: Control
     ) -> None:
         self._plan = plan
+        self._addresses = addresses
         self._on_interval = on_interval
         self._control = control
         self._accounts = Accounts(plan)
@@ -69,7 +70,7 @@ class _Run:
             self._processes.append(process)
 
     def run(self) -> LoadOutcome:
-        expectation = Expectation(self._plan)
+        expectation = Expectation(self._plan, self._addresses)
         self._await(lambda: self._ready == len(self._pipes), CONNECT_SECONDS, "the clients to connect and subscribe")
         sending = time.monotonic() + _LEAD
         self._started = sending + self._plan.warm_up
