@@ -1,9 +1,12 @@
 """The catalogue has every test of the five documents, and each of them can be planned at any scale."""
 
+import numpy as np
 import pytest
 
 from heliograph.errors import Problem
 from heliograph.lab.flows.cases import Storage
+from heliograph.lab.load.address import Address
+from heliograph.lab.load.expectation import Expectation
 from heliograph.lab.load.naming import filters_of, topics_of
 from heliograph.lab.load.plan import Plan
 from heliograph.lab.scenarios import Scenario, catalogue, load
@@ -49,6 +52,12 @@ def variants(scenario: Scenario) -> list[str]:
     return [variant.name for variant in scenario.variants] or [""]
 
 
+def addresses(plan: Plan) -> dict[str, Address]:
+    """Doors of queue managers lead to those, all others to one server."""
+    doors = {group.door for group in plan.groups}
+    return {door: Address(1, manager=door if door.startswith("QM") else "") for door in doors}
+
+
 @pytest.mark.parametrize("document", NAMES)
 def test_every_test_of_a_document_is_there_in_its_order(document: str) -> None:
     assert [scenario.name for scenario in catalogue(document)] == NAMES[document].split()
@@ -85,6 +94,7 @@ def test_a_load_can_be_planned_at_every_scale_and_survives_json(scenario: Scenar
     for variant in variants(scenario):
         for scale in (1.0, 0.001):
             plan = scenario.plan(scale, variant)
+            plan.check()
             assert Plan.from_json(plan.to_json()) == plan
             scenario.setup(scale, variant)
 
@@ -102,19 +112,39 @@ def test_a_thousandth_is_small_enough_for_two_cores(scenario: Scenario) -> None:
 
 
 @pytest.mark.parametrize("scenario", LOADS, ids=lambda scenario: scenario.name)
-def test_whoever_consumes_finds_what_is_produced(scenario: Scenario) -> None:
-    """Every filter is one that something is published to, or a queue that is set up."""
+def test_every_message_is_for_somebody_and_everybody_gets_some(scenario: Scenario) -> None:
+    """So that a message that is lost is missed: topics, filters, queues and what feeds them fit together."""
+    if scenario.name in {"CONNBURST", "CONNECTIONS.PER.GB"}:
+        return  # nobody sends anything
     plan = scenario.plan(0.001)
-    if scenario.name in {"BRIDGE.SINGLEFWD", "CONNECTIONS.PER.GB"}:
-        return  # topics that a bridge maps, and topics that nobody publishes to
-    queues = {f"queue://{queue.name}" for queue in scenario.setup(0.001).queues}
-    topics = {topic for group in plan.groups if group.sends for topic in topics_of(group, 0)}
-    topics |= {topic.removeprefix("topic://") for topic in topics} | queues
-    for group in plan.groups:
-        if group.receives:
-            for wanted in filters_of(group, 0):
-                prefix = wanted.removeprefix("topic://").rstrip("#+")
-                assert any(topic.startswith(prefix) for topic in topics), (group.name, wanted)
+    one_each = {at: np.ones(group.clients, int) for at, group in enumerate(plan.groups) if group.sends}
+    owed = {plan.groups[at].name: count for at, count in Expectation(plan, addresses(plan)).of(one_each).items()}
+    assert all(owed.values())
+    sent = sum(group.clients for group in plan.groups if group.sends)
+    assert sum(owed[group.name] for group in plan.groups if group.role != "request" and group.receives) == (
+        sent * int(scenario.values(0.001).get("fan_out", 1)) if scenario.name != "BROADCAST" else 512
+    )
+
+
+def test_requests_to_a_queue_manager_are_for_its_own_responders() -> None:
+    plan = load("C3").plan(0.001)
+    names = [group.name for group in plan.groups]
+    counts = {names.index("requesters-0"): np.full(10, 7), names.index("requesters-1"): np.full(10, 1)}
+    owed = Expectation(plan, addresses(plan)).of(counts)
+    assert owed[names.index("responders-0")] == 70
+    assert owed[names.index("responders-1")] == 10
+
+
+def test_queues_that_a_load_uses_are_set_up() -> None:
+    for scenario in LOADS:
+        for scale in (1.0, 0.001):
+            queues = {f"queue://{queue.name}" for queue in scenario.setup(scale).queues}
+            used = set()
+            for group in scenario.plan(scale).groups:
+                some = range(min(group.clients, 1000))
+                used |= {name for client in some for name in topics_of(group, client) if group.sends}
+                used |= {name for client in some for name in filters_of(group, client) if group.receives}
+            assert {name for name in used if name.startswith("queue://")} == queues, scenario.name
 
 
 def test_forwarding_rules_lead_from_every_topic_to_a_queue() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heliograph.lab.load.address import Address
-from heliograph.lab.load.naming import filters_of, share_of, topics_of
+from heliograph.lab.load.naming import feeding, filters_of, share_of, topics_of
 from heliograph.lab.load.plan import Group, Plan
 from heliograph.mqtt import topic_matches
 
@@ -20,9 +20,9 @@ class Audience:
         # Filters with wildcards by what stands before the first of them: most topics then meet a few candidates.
         self._wild: dict[tuple[str, ...], dict[str, set[int | str]]] = defaultdict(lambda: defaultdict(set))
         for client in range(group.clients):
-            for one in filters_of(group, client):
+            for one, fed_by in zip(filters_of(group, client), feeding(group, client), strict=True):
                 receiver = share_of(group, one) or client
-                name = _plain(one)
+                name = _plain(fed_by)
                 levels = name.split("/")
                 fixed = next((at for at, level in enumerate(levels) if level in {"+", "#"}), None)
                 if fixed is None:

@@ -43,6 +43,13 @@ def filters_of(group: Group, client: int) -> tuple[str, ...]:
     return tuple(expand(pattern, group, client) for pattern in group.filters)
 
 
+def feeding(group: Group, client: int) -> tuple[str, ...]:
+    """For each of its filters, what has to be published to for it to get something."""
+    if group.fed_by:
+        return tuple(expand(pattern, group, client) for pattern in group.fed_by)
+    return filters_of(group, client)
+
+
 def identity_of(group: Group, client: int) -> tuple[str, str, str]:
     """Client identifier, user and password."""
     if group.members:

@@ -103,6 +103,7 @@ class Group:
 
     # Consuming
     filters: tuple[str, ...] = ()
+    fed_by: tuple[str, ...] = ()  # for each filter, if rules or a bridge put messages there: from which topics
     shared: str = ""  # name of the shared subscription
     durable: bool = False  # session or subscription outlives the connection
     acknowledge_every: int = 1
@@ -131,6 +132,10 @@ class Group:
             raise Problem(f"{where} sends and has no destination")
         if self.role in {"consume", "respond"} and not self.filters and not self.members:
             raise Problem(f"{where} receives and has no filters")
+        if self.fed_by and len(self.fed_by) != len(self.filters):
+            raise Problem(
+                f"{where} has {len(self.filters)} filters, and says of {len(self.fed_by)} what they are fed by"
+            )
         if self.role == "request" and not self.reply:
             raise Problem(f"{where} makes requests and has no reply topic")
         if self.properties and self.protocol in {"mqtt31", "mqtt311"}:
@@ -213,8 +218,9 @@ def group_from(values: Mapping[str, Any]) -> Group:
         made["will"] = Will(**made["will"])
     made["members"] = tuple(_member(member) for member in made.get("members", ()))
     made["steps"] = tuple(step if isinstance(step, Step) else Step(**step) for step in made.get("steps", ()))
-    filters = made.get("filters", ())
-    made["filters"] = (filters,) if isinstance(filters, str) else tuple(filters)
+    for name in ("filters", "fed_by"):
+        patterns = made.get(name, ())
+        made[name] = (patterns,) if isinstance(patterns, str) else tuple(patterns)
     for name, kind in (("role", Role), ("protocol", Protocol), ("transport", Transport), ("pace", Pace)):
         if name in made and made[name] not in get_args(kind):
             raise Problem(f"{name} of {where} is {made[name]!r}; {_suggest(str(made[name]), get_args(kind))}")
