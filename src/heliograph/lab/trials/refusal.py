@@ -5,7 +5,6 @@ from heliograph.lab.targets.demand import needs_of
 from heliograph.lab.trials.trial import Trial
 
 _WORDS = NEEDS | {
-    "mqtt31": "MQTT 3.1",
     "qos2": "QoS 2",
     "selectors": "selectors",
     "mqtt-tcp-and-tls": "MQTT listeners with and without TLS at once",
