@@ -23,7 +23,7 @@ from heliograph.lab.raw.manifest import new_id
 from heliograph.lab.scenarios import Scenario, catalogue, load
 from heliograph.lab.trials.experiment import Experiment
 from heliograph.lab.trials.refusal import refusal
-from heliograph.lab.trials.running import interleaved, run_trial
+from heliograph.lab.trials.running import Runner, interleaved
 from heliograph.lab.trials.trial import Result, Trial
 
 EXAMPLES = """\
@@ -73,12 +73,15 @@ def run(args: argparse.Namespace) -> int:
     experiment = Experiment(new_id("run"), args.out, progress.look_on, console.make_control if console else Control)
     raise_file_limit()
     tally = _Tally()
-    for number, scenario in enumerate(scenarios, 1):
-        if console is not None and console.stopped:
-            break
-        trials = [Trial(scenario, kind, args.scale, args.variant, set_to, rack_units=args.rack_units) for kind in kinds]
-        place = f"[{number}/{len(scenarios)}] " if len(scenarios) > 1 else ""
-        _run_scenario(_possible(trials, tally), args.repeats, experiment, progress, place, tally)
+    with Runner(experiment) as runner:
+        for number, scenario in enumerate(scenarios, 1):
+            if console is not None and console.stopped:
+                break
+            trials = [
+                Trial(scenario, kind, args.scale, args.variant, set_to, rack_units=args.rack_units) for kind in kinds
+            ]
+            place = f"[{number}/{len(scenarios)}] " if len(scenarios) > 1 else ""
+            _run_scenario(_possible(trials, tally), args.repeats, runner, progress, place, tally)
     progress.clear()
     _print(tally, experiment)
     return 1 if tally.failed else 0
@@ -101,13 +104,13 @@ def _possible(trials: Sequence[Trial], tally: _Tally) -> list[Trial]:
 
 
 def _run_scenario(
-    trials: Sequence[Trial], repeats: int, experiment: Experiment, progress: Progress, place: str, tally: _Tally
+    trials: Sequence[Trial], repeats: int, runner: Runner, progress: Progress, place: str, tally: _Tally
 ) -> None:
     for trial in interleaved(trials, repeats):
         turn = f", round {trial.round + 1} of {repeats}" if repeats > 1 else ""
         progress.begin(f"{place}{trial.title}{turn}")
         try:
-            result = run_trial(trial, experiment)
+            result = runner.run(trial)
         except (Problem, BrokerGone, psutil.Error) as problem:
             tally.failed.append(f"{trial.title}: {problem}")
             progress.tell(f"{place}{trial.title}{turn}: {problem}")

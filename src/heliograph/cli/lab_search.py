@@ -19,6 +19,7 @@ from heliograph.lab.scenarios import load
 from heliograph.lab.trials.experiment import Experiment
 from heliograph.lab.trials.peak import find_peak, unit_of
 from heliograph.lab.trials.refusal import refusal
+from heliograph.lab.trials.running import Runner
 from heliograph.lab.trials.search import Found
 from heliograph.lab.trials.trial import Result, Trial
 
@@ -48,7 +49,8 @@ def run(args: argparse.Namespace) -> int:
             answers.append(f"{kind.name}: skipped: {why}")
             continue
         try:
-            found = _search(trial, experiment, progress)
+            with Runner(experiment) as runner:
+                found = _search(trial, runner, progress)
             answers.append(f"{kind.name}: {found.sentence(unit_of(trial))} ({len(found.attempts)} trials)")
         except (BrokerGone, psutil.Error) as error:
             status = 1
@@ -60,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     return status
 
 
-def _search(trial: Trial, experiment: Experiment, progress: Progress) -> Found:
+def _search(trial: Trial, runner: Runner, progress: Progress) -> Found:
     unit = unit_of(trial)
 
     def tell(value: float, result: Result) -> None:
@@ -69,7 +71,7 @@ def _search(trial: Trial, experiment: Experiment, progress: Progress) -> Found:
 
     progress.begin(trial.title)
     try:
-        return find_peak(trial, experiment, tell)
+        return find_peak(trial, runner, tell)
     except Problem:
         progress.clear()
         raise

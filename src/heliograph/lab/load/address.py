@@ -13,7 +13,9 @@ class Address:
     ca_file: str | None = None  # PEM file with what to trust; None: what the system trusts
     verify: bool = True  # whether the certificate has to be trusted, and be the host's
     path: str = "/mqtt"  # of WebSocket
-    # For AMQP: how brokers write the address of a queue and of a topic.
+    manager: str = ""  # the queue manager behind it: nothing that goes to one is seen by clients of another
+    # For AMQP: which host the client asks for, and how the broker writes the address of a queue and of a topic.
+    hostname: str = ""
     queue_prefix: str = "queue://"
     topic_prefix: str = "topic://"
 

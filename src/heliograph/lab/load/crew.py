@@ -3,7 +3,7 @@
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,7 @@ class Crew(ABC):
         self._behind: set[int] = set()  # places of clients that could not send all that was due
         self._able: deque[End] = deque()  # those that may be able to send what they could not
         self._until = NEVER
+        self._earlier: list[int] = []  # counts when `forgive` was last called
         # A closed loop without acknowledgements is closed by the messages that come back.
         self.answered_window = self.group.rate is None and self.group.role in {"both", "request"}
 
@@ -64,20 +65,22 @@ class Crew(ABC):
 
     def connected(self, end: End, now: int) -> None:
         """The broker has accepted the client."""
-        self.meter.connected += 1
         self.meter.recorder("connect").record(now - end.began)
 
     def is_ready(self, end: End) -> None:
         """The client can do its work."""
         end.ready = True
         self.ready += 1
+        self.meter.connected += 1
         self.revive(end)
 
     def gone(self, end: End) -> None:
         """The connection has ended."""
-        self.ends[self.place(end.client)] = None
-        self.ready -= end.ready
-        end.ready = False
+        self.ends[end.place] = None
+        if end.ready:
+            end.ready = False
+            self.ready -= 1
+            self.meter.connected -= 1
 
     def receiver(self, client: int) -> Receiver:
         """The accounts of this client, which go on when it connects again."""
@@ -140,7 +143,9 @@ class Crew(ABC):
         if not self.group.sends or not len(self.clients):
             return
         if self.group.rate is None and self.group.pace == "steady":
-            self._able.extend(end for end in self.ends if end is not None)
+            for end in self.ends:
+                if end is not None:
+                    self._queue(end)
             return
         seconds = (until - at) / 1e9
         share = len(self.clients) / self.group.clients
@@ -154,8 +159,20 @@ class Crew(ABC):
 
     def revive(self, end: End) -> None:
         """This end may be able to send again."""
-        if self._schedule is None or self.place(end.client) in self._behind:
+        if self._schedule is None or end.place in self._behind:
+            self._queue(end)
+
+    def _queue(self, end: End) -> None:
+        if not end.queued:
+            end.queued = True
             self._able.append(end)
+
+    def _able_ends(self) -> Iterator[End]:
+        """Those that may be able to send, once each; who is queued meanwhile waits for the next time."""
+        for _ in range(len(self._able)):
+            end = self._able.popleft()
+            end.queued = False
+            yield end
 
     def pump(self, now: int) -> int:
         """Send what is due; when to come again at the latest (ns)."""
@@ -164,7 +181,8 @@ class Crew(ABC):
         if self._schedule is None:
             return self._pump_closed(now)
         total = self._schedule.count(min(now, self._until))
-        self._catch_up(total, now)
+        if now < self._until:
+            self._catch_up(total, now)
         if total > self._dealt:
             self._deal(total, now)
         if now >= self._until:
@@ -174,12 +192,11 @@ class Crew(ABC):
     def _pump_closed(self, now: int) -> int:
         if now >= self._until:
             return NEVER
-        for _ in range(len(self._able)):
-            end = self._able.popleft()
-            if end.ready and (room := end.room()):
+        for end in self._able_ends():
+            if room := end.room():
                 end.send(np.full(room, now), now)
                 if end.room():
-                    self._able.append(end)
+                    self._queue(end)
         return now if self._able else NEVER
 
     def _deal(self, total: int, now: int) -> None:
@@ -188,34 +205,39 @@ class Crew(ABC):
         first, clients = self._dealt, len(self.clients)
         due = self._schedule.due(first, total - first)
         self._dealt = total
-        lateness = now - due
-        for offset in range(min(clients, total - first)):
-            place = (first + offset) % clients
-            if place in self._behind:
-                continue
-            self._send(place, due[offset::clients], now, lateness[offset::clients])
+        punctual = np.ones(len(due), np.bool_)
+        for offset in range(min(clients, len(due))):
+            sent = self._send((first + offset) % clients, due[offset::clients], now)
+            if sent is not None:
+                punctual[offset + sent * clients :: clients] = False
+        lateness = (now - due)[punctual]
+        self.own_lateness.record_all(lateness)
+        self.meter.recorder("lateness").record_all(lateness)
 
-    def _send(self, place: int, due: NDArray[np.int64], now: int, lateness: NDArray[np.int64]) -> None:
+    def _send(self, place: int, due: NDArray[np.int64], now: int) -> int | None:
+        """Let a client send what is due; how many it could send if not all."""
+        if place in self._behind:
+            return 0
         end, wanted = self.ends[place], len(due)
         room = end.room() if end is not None else 0
-        sent = min(room, wanted)
-        if sent and end is not None:
-            end.send(due[:sent], now)
-            self._next[place] += sent * len(self.clients)
-            self.own_lateness.record_all(lateness[:sent])
-            self.meter.recorder("lateness").record_all(lateness[:sent])
-        if sent < wanted:
-            self._behind.add(place)
-            if end is not None and end.room():  # it could not take all at once: a batch has its limit
-                self._able.append(end)
+        if end is not None and room >= wanted:
+            end.send(due, now)
+            self._next[place] += wanted * len(self.clients)
+            return None
+        if end is not None and room:
+            end.send(due[:room], now)
+            self._next[place] += room * len(self.clients)
+        self._behind.add(place)
+        if end is not None and end.room():  # a batch has its limit
+            self._queue(end)
+        return room
 
     def _catch_up(self, total: int, now: int) -> None:
         """Let those that could not send everything go on."""
         assert self._schedule is not None
         clients = len(self.clients)
-        for _ in range(len(self._able)):
-            end = self._able.popleft()
-            place = self.place(end.client)
+        for end in self._able_ends():
+            place = end.place
             if place not in self._behind:
                 continue
             owed = -(-(total - self._next[place]) // clients)
@@ -228,7 +250,7 @@ class Crew(ABC):
             if sent == owed:
                 self._behind.discard(place)
             elif end.room():
-                self._able.append(end)
+                self._queue(end)
 
     @property
     def unsent(self) -> int:
@@ -236,6 +258,19 @@ class Crew(ABC):
         clients = len(self.clients)
         return sum(-(-(self._dealt - self._next[place]) // clients) for place in self._behind)
 
+    def forgive(self) -> None:
+        """Let those that have waited in vain for their own messages send again."""
+        if self.answered_window:
+            for end, count, before in zip(self.ends, self.counts, self._earlier, strict=False):
+                if end is not None and end.ready and count == before:
+                    end.forgive()
+                    self._queue(end)
+            self._earlier = list(self.counts)
+
     def outstanding(self) -> int:
         """Messages that the broker has not acknowledged."""
         return sum(end.outstanding() for end in self.ends if end is not None)
+
+    def stop(self, now: int) -> None:
+        """Send nothing that is due later."""
+        self._until = min(self._until, now)

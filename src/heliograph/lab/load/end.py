@@ -5,7 +5,7 @@ templates), and an `End` for each client. The worker does the rest: sockets, TLS
 """
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,21 +24,23 @@ class EndFailed(Exception):
 class End(ABC):
     """One client on one connection.
 
-    `ready` is true once the client may do its work: connected and, where its role subscribes, subscribed. An end calls
-    `crew.connected(self, now)` and `crew.subscribed(self, now)` at these moments, and `crew.take(...)` for messages that
-    arrive; it counts what the broker acknowledged with `crew.meter`. All calls come from the worker's one thread.
+    An end calls `crew.connected(self, now)` when the broker has accepted it, `crew.is_ready(self)` when the client may
+    do its work (connected and, where its role subscribes, subscribed: how long that took goes into
+    `crew.meter.recorder("subscribe")`), and `crew.take` or `crew.take_one` for messages that arrive. It counts what it
+    sends (`sent`, `bytes_sent`) and what the broker acknowledges in `crew.meter`, and keeps
+    `crew.counts[self.place]`. All calls come from one thread.
     """
 
-    __slots__ = ("began", "client", "crew", "link", "ready")
-
-    window_only: ClassVar[bool] = False
+    __slots__ = ("began", "client", "crew", "link", "place", "queued", "ready")
 
     def __init__(self, crew: "Crew", client: int, link: "Link", began: int) -> None:
         self.crew = crew
         self.client = client  # its number in the whole group
+        self.place = crew.place(client)  # its number among those of this process
         self.link = link
         self.began = began  # when its connect was due, ns
         self.ready = False
+        self.queued = False  # the crew's: whether it is going to be asked for room
 
     @abstractmethod
     def opened(self, now: int) -> None:
@@ -71,5 +73,9 @@ class End(ABC):
     def say_goodbye(self) -> None:
         """Write what ends the conversation politely; the worker closes the link afterwards."""
 
+    def forgive(self) -> None:  # noqa: B027  (most have nothing to forgive)
+        """Nothing has come back for seconds: stop counting on it, where that keeps a closed loop from sending."""
+
+    @abstractmethod
     def ping(self) -> None:
         """Called every half of `keep_alive`, if that is not 0."""

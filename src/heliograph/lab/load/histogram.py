@@ -27,7 +27,8 @@ def _bounds() -> Values:
     slots = np.arange(_SLOTS, dtype=np.int64)
     shift = np.maximum(0, (slots >> 8) - 8)
     lowest = ((slots + _FIRST) << _SHIFT).view(np.float64).astype(np.int64)
-    return lowest + (np.int64(1) << shift) - 1
+    bounds: Values = lowest + (np.int64(1) << shift) - 1
+    return bounds
 
 
 _BOUNDS = _bounds()

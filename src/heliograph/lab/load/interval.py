@@ -41,6 +41,7 @@ class Totals:
     duplicates: int = 0
     reordered: int = 0
     acknowledged: int = 0
+    unsent: int = 0  # messages that were due and that broker or generator could not take in time
     errors: int = 0
     first_error: str = ""
     latencies: dict[str, Histogram] = field(default_factory=dict)  # of the measured seconds
@@ -53,5 +54,6 @@ class LoadOutcome:
     groups: dict[str, Totals]
     cpu_seconds: tuple[float, ...]  # of each process, in the measured time
     busy: tuple[float, ...]  # of each process: the part of a core that it used in the measured time
+    waited: tuple[float, ...]  # of each process: the part of that time in which it wanted a core and got none
     seconds: float  # that were measured
     bottleneck: str | None  # why the figures are the generator's own; None: they are the target's

@@ -142,7 +142,7 @@ class Receiver:
         after = int(highest[-1]) + 1
         line.next[at] = after
         line.troubled[sender] = coverage, after
-        faults.lost += after - expected - int(np.count_nonzero(fresh & (numbers >= expected)))
+        faults.lost += after - expected - int(np.count_nonzero(numbers > highest[:-1]))
         faults.duplicates += len(numbers) - int(np.count_nonzero(fresh))
         faults.reordered += int(np.count_nonzero(fresh & (numbers < highest[:-1])))
 

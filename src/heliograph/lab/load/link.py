@@ -14,7 +14,7 @@ from heliograph.lab.load.end import EndFailed
 # Linux looks for a free port the longer, the more ports of one address are taken; all of 127.0.0.0/8 is this machine.
 _PER_ADDRESS = 4000
 _BIND_ADDRESS_NO_PORT = 24  # the port is chosen when the other end is known, as it is without binding
-_dialled = count()
+_dialled = count(os.getpid() * _PER_ADDRESS)  # runs one after the other do not meet each other's old ports
 
 READ, WRITE = select.EPOLLIN, select.EPOLLOUT
 
@@ -91,7 +91,12 @@ class Link:
         view = inbox.start(kept)
         end = len(kept)
         while True:
-            got = self._read(view[end:])
+            try:
+                got = self._read(view[end:])
+            except EndFailed:
+                if end == len(kept):
+                    raise
+                return view[:end], True  # the broker may have said why it closes; that it did is found once more
             end += got
             # TLS hands out one record at a time, and what it holds back is not seen by epoll.
             if not self._tls or not got:
@@ -119,7 +124,10 @@ class Link:
         if self._pending:
             self._pending += data
             return
-        sent = self._send(data)
+        try:
+            sent = self.sock.send(data)
+        except OSError as failure:
+            sent = self._refused(failure)
         if sent < len(data):
             self._pending = bytes(memoryview(data)[sent:])
             self._poll(READ | WRITE)
@@ -127,17 +135,20 @@ class Link:
     def flush(self) -> None:
         """The socket can take more."""
         if self._pending:
-            self._pending = self._pending[self._send(self._pending) :]
+            try:
+                sent = self.sock.send(self._pending)
+            except OSError as failure:
+                sent = self._refused(failure)
+            self._pending = self._pending[sent:]
         if not self._pending:
             self._poll(READ)
 
-    def _send(self, data: bytes | memoryview) -> int:
-        try:
-            return self.sock.send(data)
-        except (BlockingIOError, ssl.SSLWantWriteError):
+    @staticmethod
+    def _refused(failure: OSError) -> int:
+        """How many bytes were taken: none, if this means that the socket is full."""
+        if isinstance(failure, BlockingIOError | ssl.SSLWantWriteError | ssl.SSLWantReadError):
             return 0
-        except OSError as failure:
-            raise EndFailed(f"the connection broke: {failure}") from None
+        raise EndFailed(f"the connection broke: {failure}") from None
 
     def _poll(self, events: int) -> None:
         if events != self.events:

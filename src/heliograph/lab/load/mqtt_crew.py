@@ -19,7 +19,8 @@ class MqttCrew(Crew):
     def __init__(self, plan: Plan, index: int, process: int, address: Address, poller: select.epoll) -> None:
         super().__init__(plan, index, process)
         self.version = VERSIONS[self.group.protocol]
-        self.stencil = Stencil(self.group, index, self.version, plan.seed)
+        if self.group.sends:
+            self.stencil = Stencil(self.group, index, self.version, plan.seed)
         self._address = address
         self._poller = poller
         secure = self.group.transport in {"tls", "wss"}
@@ -27,5 +28,8 @@ class MqttCrew(Crew):
 
     def make_end(self, client: int, began: int) -> MqttEnd:
         """Begin to connect this client."""
-        kind = WebSocketLink if self.group.transport in {"ws", "wss"} else Link
-        return MqttEnd(self, client, kind(self._address, self._tls, self._poller), began)
+        if self.group.transport in {"ws", "wss"}:
+            link: Link = WebSocketLink(self._address, self._tls, self._poller, "mqtt")
+        else:
+            link = Link(self._address, self._tls, self._poller)
+        return MqttEnd(self, client, link, began)

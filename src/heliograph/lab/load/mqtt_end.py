@@ -18,11 +18,11 @@ from heliograph.mqtt import (
     Disconnect,
     PacketType,
     PingReq,
+    ProtocolError,
     PubAck,
     PubComp,
     PubRec,
     PubRel,
-    ProtocolError,
     SubAck,
     decode,
     encode,
@@ -45,7 +45,7 @@ class MqttEnd(End):
 
     def __init__(self, crew: "MqttCrew", client: int, link: "Link", began: int) -> None:
         super().__init__(crew, client, link, began)
-        self.count = crew.counts[crew.place(client)]  # messages that this client has sent, on earlier connections too
+        self.count = crew.counts[self.place]  # messages that this client has sent, on earlier connections too
         self._asked = 0  # when it subscribed
         self._acks: list[bytes] = []
         self._forgiven = 0  # own messages that are not waited for any more
@@ -115,6 +115,8 @@ class MqttEnd(End):
             limit = packet.properties.get("receive_maximum", 65535)
             self._flight = Flight(min(crew.group.window, limit))
         crew.connected(self, now)
+        if crew.group.sends:
+            self._images = crew.stencil.images(self.client)
         if crew.group.receives:
             self._receiver = crew.receiver(self.client)
             self._asked = now
@@ -225,16 +227,14 @@ class MqttEnd(End):
 
     def send(self, due: Times, now: int) -> int:
         """Send in one batch."""
-        size = len(due)
-        if self._images is None:
-            self._images = self.crew.stencil.images(self.client)
+        size, crew = len(due), self.crew
+        assert self._images is not None
         ids = self._flight.begin(size, now) if self._flight is not None else None
-        packets = self.crew.stencil.make(self._images, self.client, self.count, due, now, ids)
+        packets = crew.stencil.make(self._images, self.client, self.count, due, now, ids)
         self.count += size
-        self.crew.counts[self.crew.place(self.client)] = self.count
-        meter = self.crew.meter
-        meter.sent += size
-        meter.bytes_sent += len(packets)
+        crew.counts[self.place] = self.count
+        crew.meter.sent += size
+        crew.meter.bytes_sent += len(packets)
         self.link.write(packets)
         return size
 

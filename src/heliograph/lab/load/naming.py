@@ -17,9 +17,8 @@ def expand(pattern: str, group: Group, client: int, topic: int = 0) -> str:
             topic=_padded(topic, group.topics),
         )
     except (KeyError, IndexError, ValueError) as problem:
-        raise Problem(
-            f"{pattern!r} of group {group.name!r}: {problem}; expected {{client}}, {{partition}}, {{topic}} or {{group}}"
-        ) from None
+        known = "{client}, {partition}, {topic} or {group}"
+        raise Problem(f"{pattern!r} of group {group.name!r}: {problem}; expected {known}") from None
 
 
 def _padded(number: int, of: int) -> str:
@@ -44,6 +43,13 @@ def filters_of(group: Group, client: int) -> tuple[str, ...]:
     return tuple(expand(pattern, group, client) for pattern in group.filters)
 
 
+def feeding(group: Group, client: int) -> tuple[str, ...]:
+    """For each of its filters, what has to be published to for it to get something."""
+    if group.fed_by:
+        return tuple(expand(pattern, group, client) for pattern in group.fed_by)
+    return filters_of(group, client)
+
+
 def identity_of(group: Group, client: int) -> tuple[str, str, str]:
     """Client identifier, user and password."""
     if group.members:
@@ -53,7 +59,7 @@ def identity_of(group: Group, client: int) -> tuple[str, str, str]:
 
 
 def share_of(group: Group, topic_filter: str) -> str | None:
-    """The name of what several clients have in common here: a shared subscription or a queue; None: each has its own."""
+    """What several clients have in common here, a shared subscription or a queue; None: each has its own."""
     if group.protocol == "amqp":
         if topic_filter.startswith("topic://"):
             return f"{group.shared}/{topic_filter}" if group.shared else None

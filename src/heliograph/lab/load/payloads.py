@@ -20,7 +20,9 @@ def tails_of(payload: Payload, seed: int) -> tuple[bytes, ...]:
         sizes = [draw.randint(low, high) for _ in range(_DRAWN) for low, high in payload.ranges]
     for size in sizes:
         if size < header.SIZE:
-            raise Problem(f"payloads have at least {header.SIZE} bytes, for their number and times; {size} were asked for")
+            raise Problem(
+                f"payloads have at least {header.SIZE} bytes, for their number and times; {size} were asked for"
+            )
     longest = draw.randbytes(max(sizes) - header.SIZE)
     return tuple(longest[: size - header.SIZE] for size in sizes)
 

@@ -103,6 +103,7 @@ class Group:
 
     # Consuming
     filters: tuple[str, ...] = ()
+    fed_by: tuple[str, ...] = ()  # for each filter, if rules or a bridge put messages there: from which topics
     shared: str = ""  # name of the shared subscription
     durable: bool = False  # session or subscription outlives the connection
     acknowledge_every: int = 1
@@ -117,6 +118,32 @@ class Group:
     client_id: str = "{group}-{client}"
     will: Will | None = None
     members: tuple[Member, ...] = ()  # instead of patterns: the names of each client, all with `topics` topics
+
+    def check(self) -> None:
+        """Problem, if this cannot be run."""
+        where = f"group {self.name!r}"
+        if self.clients < 1:
+            raise Problem(f"{where} has {self.clients} clients; at least one is needed")
+        if self.qos not in {0, 1, 2}:
+            raise Problem(f"QoS of {where} is {self.qos!r}; expected 0, 1 or 2")
+        if self.window < 1 or self.topics < 1 or self.destinations < 1:
+            raise Problem(f"window, topics and destinations of {where} are at least 1")
+        if self.sends and not self.destination and not self.members:
+            raise Problem(f"{where} sends and has no destination")
+        if self.role in {"consume", "respond"} and not self.filters and not self.members:
+            raise Problem(f"{where} receives and has no filters")
+        if self.fed_by and len(self.fed_by) != len(self.filters):
+            raise Problem(
+                f"{where} has {len(self.filters)} filters, and says of {len(self.fed_by)} what they are fed by"
+            )
+        if self.role == "request" and not self.reply:
+            raise Problem(f"{where} makes requests and has no reply topic")
+        if self.properties and self.protocol in {"mqtt31", "mqtt311"}:
+            raise Problem(f"{where} has user properties, which {self.protocol} does not know; use mqtt5")
+        if self.members and len(self.members) != self.clients:
+            raise Problem(f"{where} has {self.clients} clients and the names of {len(self.members)}")
+        if any(self.sends and len(member.topics) != self.topics for member in self.members):
+            raise Problem(f"each client of {where} needs {self.topics} topics")
 
     @property
     def sends(self) -> bool:
@@ -158,6 +185,19 @@ class Plan:
         groups = tuple(group_from(value) for value in values.get("groups", ()))
         return cls(**{**values, "groups": groups})
 
+    def check(self) -> None:
+        """Problem, if this cannot be run."""
+        if not self.groups:
+            raise Problem("a load needs at least one group")
+        if self.seconds <= 0 or self.warm_up < 0 or self.processes < 1:
+            raise Problem("a load lasts longer than 0 seconds, and has at least one process")
+        seen: set[str] = set()
+        for group in self.groups:
+            if group.name in seen:
+                raise Problem(f"two groups have the name {group.name!r}")
+            seen.add(group.name)
+            group.check()
+
 
 def group_from(values: Mapping[str, Any]) -> Group:
     """A group from what JSON or YAML made of it; what is left out has its default."""
@@ -178,8 +218,9 @@ def group_from(values: Mapping[str, Any]) -> Group:
         made["will"] = Will(**made["will"])
     made["members"] = tuple(_member(member) for member in made.get("members", ()))
     made["steps"] = tuple(step if isinstance(step, Step) else Step(**step) for step in made.get("steps", ()))
-    filters = made.get("filters", ())
-    made["filters"] = (filters,) if isinstance(filters, str) else tuple(filters)
+    for name in ("filters", "fed_by"):
+        patterns = made.get(name, ())
+        made[name] = (patterns,) if isinstance(patterns, str) else tuple(patterns)
     for name, kind in (("role", Role), ("protocol", Protocol), ("transport", Transport), ("pace", Pace)):
         if name in made and made[name] not in get_args(kind):
             raise Problem(f"{name} of {where} is {made[name]!r}; {_suggest(str(made[name]), get_args(kind))}")

@@ -107,7 +107,8 @@ class Schedule:
             if rate <= 0 and slope <= 0:
                 continue
             passed = ends - begins
-            length = math.inf if last else rate * passed + slope * passed * passed / 2
+            # Rounded, so that a hundred messages are a hundred, and not a trillionth more.
+            length = math.inf if last else round(rate * passed + slope * passed * passed / 2, 6)
             self._segments.append(_Segment(begins, count, rate, slope, length))
             count += length
         self._counts = np.array([segment.count for segment in self._segments])
@@ -125,7 +126,11 @@ class Schedule:
         """How many messages are due: their numbers are 0 to one less."""
         if not self._segments or now < self._segments[0].start:
             return 0
-        return max(0, math.floor(self._counted(now) - self._phase) + 1)
+        segment = next(one for one in reversed(self._segments) if one.start <= now)
+        counted = segment.counted(now)
+        # The message on the border between two segments is due when the second one starts.
+        over = counted >= segment.count + segment.length
+        return max(0, math.ceil(counted - self._phase) if over else math.floor(counted - self._phase) + 1)
 
     def due(self, first: int, count: int, step: int = 1) -> Times:
         """When messages `first`, `first` + `step`, ... are due; `count` of them. NEVER for those that are not."""
@@ -135,7 +140,8 @@ class Schedule:
             numbers -= one.count
             numbers *= 1 / one.rate
             numbers += one.start
-            return numbers.astype(np.int64)
+            simply: Times = np.minimum(numbers, NEVER).astype(np.int64)
+            return simply
         if not self._segments:
             return np.full(count, NEVER, np.int64)
         which = np.maximum(np.searchsorted(self._counts, numbers, "right") - 1, 0)
@@ -147,4 +153,5 @@ class Schedule:
         passed[beyond <= 0] = 0
         due = start + passed
         due[beyond > length] = NEVER
-        return due.astype(np.int64)
+        times: Times = np.minimum(due, NEVER).astype(np.int64)
+        return times

@@ -22,6 +22,7 @@ Bytes = NDArray[np.uint8]
 
 BATCH_BYTES = 192 * 1024  # of a batch: within a core's cache, and within what a socket takes
 _ROWS_FROM = 6  # messages; fewer are made faster one by one
+_pack = header.HEADER.pack
 _ASCENDING = np.arange(BATCH_BYTES // header.SIZE + 1, dtype=np.int64)
 
 
@@ -118,13 +119,15 @@ class Stencil:
         """
         if images.alike and len(due) >= _ROWS_FROM:
             return self._rows(images, client, count, due, now, ids)
+        if len(due) == 1 and ids is None and self.cycle == 1:
+            # What a device with a message now and then sends: no loop around one message.
+            image = images.parts[0]
+            return image.prefix + _pack(header.MAGIC, self._index, client, count, int(due[0]), now) + image.tail
         return self._one_by_one(images, client, count, due, now, ids)
 
-    def _one_by_one(
-        self, images: Images, client: int, count: int, due: Times, now: int, ids: Ids | None
-    ) -> bytes:
-        parts = []
-        topics, pack = self._group.topics, header.HEADER.pack
+    def _one_by_one(self, images: Images, client: int, count: int, due: Times, now: int, ids: Ids | None) -> bytes:
+        parts: list[bytes] = []
+        topics = self._group.topics
         for place, due_ns in enumerate(due.tolist()):
             number = count + place
             image = images.parts[number % self.cycle]
@@ -133,12 +136,10 @@ class Stencil:
                 at = self._id_at if images.alike else self._id_offset(image)
                 prefix = prefix[:at] + int(ids[place]).to_bytes(2) + prefix[at + 2 :]
             sender = client * topics + number % topics
-            parts += prefix, pack(header.MAGIC, self._index, sender, number // topics, due_ns, now), image.tail
+            parts += prefix, _pack(header.MAGIC, self._index, sender, number // topics, due_ns, now), image.tail
         return b"".join(parts)
 
-    def _rows(
-        self, images: Images, client: int, count: int, due: Times, now: int, ids: Ids | None
-    ) -> memoryview:
+    def _rows(self, images: Images, client: int, count: int, due: Times, now: int, ids: Ids | None) -> memoryview:
         size = len(due)
         topics = self._group.topics
         if self.cycle == 1:

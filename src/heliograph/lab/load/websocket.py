@@ -1,4 +1,4 @@
-"""MQTT in WebSocket frames, the client's side (RFC 6455)."""
+"""MQTT or AMQP in WebSocket frames, the client's side (RFC 6455)."""
 
 import base64
 import hashlib
@@ -21,10 +21,12 @@ _RAW = 64 * 1024
 class WebSocketLink(Link):
     """A link whose bytes travel in frames: what is written at once is one frame."""
 
-    __slots__ = ("_address", "_key", "_mask", "_raw", "_room")
+    __slots__ = ("_address", "_key", "_mask", "_protocol", "_raw", "_room")
 
-    def __init__(self, address: Address, tls: ssl.SSLContext | None, poller: select.epoll) -> None:
+    def __init__(self, address: Address, tls: ssl.SSLContext | None, poller: select.epoll, protocol: str) -> None:
+        """`protocol` is what goes through it, as WebSocket calls that."""
         self._address = address
+        self._protocol = protocol
         self._key = base64.b64encode(os.urandom(16))
         self._mask = os.urandom(4)
         self._raw = b""
@@ -35,7 +37,7 @@ class WebSocketLink(Link):
             request = (
                 f"GET {self._address.path} HTTP/1.1\r\nHost: {self._address.host}:{self._address.port}\r\n"
                 "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-                f"Sec-WebSocket-Protocol: mqtt\r\nSec-WebSocket-Key: {self._key.decode()}\r\n\r\n"
+                f"Sec-WebSocket-Protocol: {self._protocol}\r\nSec-WebSocket-Key: {self._key.decode()}\r\n\r\n"
             )
             super().write(request.encode())
             self._raw = b"\n"  # asked

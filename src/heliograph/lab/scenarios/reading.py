@@ -115,7 +115,7 @@ def _parameters(reader: _Reader, value: Mapping[str, Any]) -> dict[str, Paramete
         parameters[name] = Parameter(name=name, **one)
         if parameters[name].scaled and (is_expression(one["value"]) or not isinstance(one["value"], int | float)):
             reader.tell(path, f"{name} is scaled, so its value has to be a number, not {one['value']!r}")
-    if "flow" in value:
+    if "flow" in value and "groups" not in value:
         usual = {name: Parameter(name, default) for name, default in _USUAL_OF_FLOWS.items()}
         parameters = usual | parameters
         for name in _OF_FLOWS:

@@ -51,8 +51,8 @@ def needs_of(plan: Plan) -> frozenset[str]:
 
 def _needs(group: Group) -> set[str]:
     found = {"amqp"} if group.protocol == "amqp" else {"mqtt"}
-    if group.protocol in {"mqtt31", "mqtt5"}:
-        found.add(group.protocol)
+    if group.protocol == "mqtt5":
+        found.add("mqtt5")
     if group.protocol != "amqp" and group.qos == 2:
         found.add("qos2")
     if group.transport in {"tls", "wss"}:

@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 
-from heliograph.lab.bytestream import HOST
+from heliograph.lab.bytestream import HOST, Address
 from heliograph.lab.targets.statistics import Statistics
 from heliograph.lab.targets.sys_topics import SysTopics
 from heliograph.lab.targets.target import Listener, Setup, Target
@@ -65,9 +65,10 @@ class Mosquitto(Target):
 
     def statistics(self, setup: Setup) -> Statistics | None:
         """From $SYS, which it publishes to whoever subscribes; nobody asked for pages, nobody subscribes."""
-        if not setup.pages:
+        listener = next((one for one in setup.listeners if one.transport in {"tcp", "tls"}), None)
+        if not setup.pages or listener is None:
             return None
-        return SysTopics(next(one.port for one in setup.listeners if one.transport == "tcp"))
+        return SysTopics(Address(listener.port, setup.certificate.client_context() if listener.encrypted else None))
 
 
 def _listener(listener: Listener, setup: Setup) -> list[str]:

@@ -21,8 +21,8 @@ _METRICS = {
 class SysTopics:
     """A subscriber that remembers the last value of each topic."""
 
-    def __init__(self, port: int) -> None:
-        self._link = Link(Address(port), "lab-statistics")
+    def __init__(self, address: Address) -> None:
+        self._link = Link(address, "lab-statistics")
         self._link.finish()
         for topic in _METRICS:
             # Retained values may come before the answer to the subscription, so that is read with everything else.

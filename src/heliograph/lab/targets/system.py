@@ -94,22 +94,32 @@ def _some(cores: frozenset[int] | None, most: int | None) -> frozenset[int] | No
 
 def _addresses(broker: Broker) -> dict[str, Address]:
     setup = broker.setup
-    ca_file = str(setup.tls.cert) if setup.tls else None
-    prefixes = [(door.queue_prefix, door.topic_prefix) for door in broker.doors[:1]]
-    queues, topics = prefixes[0] if prefixes else ("queue://", "topic://")
+    first = broker.doors[0] if broker.doors else Door(broker.address)
     found = {}
     for listener in setup.listeners:
-        door = Way(listener.protocol, listener.transport).door
-        path = f"/{listener.protocol}"
-        found[door] = Address(listener.port, ca_file=ca_file, path=path, queue_prefix=queues, topic_prefix=topics)
+        found[Way(listener.protocol, listener.transport).door] = Address(
+            listener.port,
+            ca_file=str(setup.tls.cert) if setup.tls else None,
+            path=f"/{listener.protocol}",
+            hostname=first.hostname,
+            queue_prefix=first.queue_prefix,
+            topic_prefix=first.topic_prefix,
+        )
     found["main"] = next(iter(found.values()))
     for number, way_in in enumerate(broker.doors):
-        found[f"QM{number}"] = _of_manager(way_in)
+        found[f"QM{number}"] = _of_manager(number, way_in)
     return found
 
 
-def _of_manager(door: Door) -> Address:
-    return Address(door.address.port, queue_prefix=door.queue_prefix, topic_prefix=door.topic_prefix)
+def _of_manager(number: int, door: Door) -> Address:
+    return Address(
+        door.address.port,
+        path="/amqp",
+        manager=f"QM{number}",
+        hostname=door.hostname,
+        queue_prefix=door.queue_prefix,
+        topic_prefix=door.topic_prefix,
+    )
 
 
 def _credentials(doors: tuple[Door, ...]) -> tuple[str, str]:

@@ -5,13 +5,14 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 
 from heliograph.lab.load import run_load
+from heliograph.lab.load.interval import LoadOutcome
 from heliograph.lab.load.plan import Plan
 from heliograph.lab.machine import on_cores_of
 from heliograph.lab.probes.probe import Sample
 from heliograph.lab.probes.watch import watching
 from heliograph.lab.raw.manifest import new_id
 from heliograph.lab.raw.writer import RunWriter
-from heliograph.lab.targets.system import System
+from heliograph.lab.targets.system import Kind, System
 from heliograph.lab.trials.conditions import demand_of, machine_now, split_for
 from heliograph.lab.trials.experiment import Experiment
 from heliograph.lab.trials.instruments import instruments
@@ -22,7 +23,7 @@ from heliograph.lab.trials.trial import Result, Trial
 
 def run_broker_trial(trial: Trial, experiment: Experiment) -> Result:
     """Run it; a `Problem` or `BrokerGone` if that was not possible."""
-    plan = trial.scenario.plan(trial.scale, trial.variant, trial.overrides)
+    plan = spoken(trial.scenario.plan(trial.scale, trial.variant, trial.overrides), trial.kind)
     setup = trial.scenario.setup(trial.scale, trial.variant, trial.overrides)
     split = split_for(plan.processes)
     machine = machine_now(split)
@@ -39,7 +40,7 @@ def run_broker_trial(trial: Trial, experiment: Experiment) -> Result:
                 outcome = run_load(
                     admitted(plan, system), system.addresses, on_interval=recording.interval, control=control
                 )
-        samples = watch.samples
+        samples = [*watch.samples, *_waiting(outcome)]
         facts = facts_of(plan, recording.intervals, outcome, samples, len(system.cores or ()) or split.available)
         verdict = judge(trial.scenario.passing, facts, outcome.bottleneck)
         writer.samples(samples)
@@ -72,6 +73,22 @@ def run_broker_trial(trial: Trial, experiment: Experiment) -> Result:
         latencies=recording.latencies,
         cpu_cores=cores_used(samples, outcome.seconds),
     )
+
+
+def _waiting(outcome: LoadOutcome) -> list[Sample]:
+    """How long the generator's processes wanted a core that others had: what a busy machine does to figures."""
+    return [
+        Sample(outcome.seconds, "generator", f"process {number}", "waited_percent", 100 * share)
+        for number, share in enumerate(outcome.waited)
+    ]
+
+
+def spoken(plan: Plan, kind: Kind) -> Plan:
+    """The plan in a version of MQTT that the system knows: 3.1 and 3.1.1 differ in nothing that a load shows."""
+    if "mqtt31" in kind.knows:
+        return plan
+    groups = [replace(group, protocol="mqtt311") if group.protocol == "mqtt31" else group for group in plan.groups]
+    return replace(plan, groups=tuple(groups))
 
 
 def admitted(plan: Plan, system: System) -> Plan:

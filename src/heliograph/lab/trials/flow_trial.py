@@ -5,19 +5,20 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from contextlib import ExitStack
+from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
 from heliograph.errors import Problem
 from heliograph.lab.disk import work_folder
-from heliograph.lab.flows import in_memory, postgresql
-from heliograph.lab.flows.cases import FlowCase, Storage, cases
+from heliograph.lab.flows import postgresql
+from heliograph.lab.flows.cases import FlowCase, Storage, cases, in_groups
 from heliograph.lab.flows.end_to_end import Look, Workers, case_site, how_many, steady
 from heliograph.lab.flows.published import Published
 from heliograph.lab.load.interval import Interval
-from heliograph.lab.machine import Cores, split_cores
+from heliograph.lab.machine import split_cores
 from heliograph.lab.probes.probe import Sample
 from heliograph.lab.probes.watch import watching
 from heliograph.lab.raw.manifest import new_id
@@ -30,12 +31,36 @@ from heliograph.lab.trials.judgement import Verdict
 from heliograph.lab.trials.trial import Result, Trial
 
 GROUP = "flow"
-_TASTE_SECONDS = 0.05
-_UNKNOWN_US = 2000.0
-"""What a flow is taken to need that cannot run in memory."""
+_TASTE = 100
+"""Messages that go first, to see how long one takes."""
 
 
-def run_flow_trial(trial: Trial, experiment: Experiment) -> Result:
+class FlowBench:
+    """Runs trials of flows, in processes that are started once for all of them."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="helio-lab-", dir=work_folder()))
+        self.cores = self._stack.enter_context(split_cores())
+        self.workers = Workers(Path(folder), self.cores)
+
+    def close(self) -> None:
+        """End the processes."""
+        self.workers.close()
+        self._stack.close()
+
+    def looks(self, case: FlowCase, row: Published, seconds: float) -> Sequence[Look]:
+        """How far things were at each look, from where they were steady."""
+        try:
+            with case_site(case, self.workers, self.cores) as site:
+                taste = site.measure(row, _TASTE)  # tells how many messages take that long
+                return steady(site.looks(row, how_many(case, row, 1e6 / taste.rate, seconds)))
+        except BaseException:
+            self.workers.close()  # whatever they do now; the next flow gets new ones
+            raise
+
+
+def run_flow_trial(trial: Trial, experiment: Experiment, bench: FlowBench) -> Result:
     """Run it; a `Problem` if that was not possible, or if a message was lost, doubled or wrong."""
     load = trial.scenario.flow(trial.variant, trial.overrides)
     case = _case(load)
@@ -44,12 +69,8 @@ def run_flow_trial(trial: Trial, experiment: Experiment) -> Result:
     machine = machine_now(Split())
     row = Published(load.section, trial.scenario.name, load.persistent, load.size, 0, 0, 0)
     started = datetime.now(UTC)
-    with (
-        RunWriter(experiment.directory, run) as writer,
-        split_cores() as cores,
-        watching(machine_instruments()) as watch,
-    ):
-        looks = _looks(case, row, seconds, cores)
+    with RunWriter(experiment.directory, run) as writer, watching(machine_instruments()) as watch:
+        looks = bench.looks(case, row, seconds)
         watch.begin(looks[0].at - time.perf_counter() + time.monotonic())
         count, took = looks[-1].count - looks[0].count, looks[-1].at - looks[0].at
         for interval in _intervals(looks, load.size):
@@ -85,25 +106,13 @@ def _case(load: FlowLoad) -> FlowCase:
     found = [case for case in found if wanted is None or case.storage in {wanted, Storage.NONE}] or found
     if not found:
         raise Problem(f"there is no message flow of section {load.section}")
-    return replace(found[0], groups=os.cpu_count() or 1) if load.fill else found[0]
+    return in_groups(found[0], os.cpu_count() or 1) if load.fill else found[0]
 
 
 def missing_database(load: FlowLoad) -> str:
     """Why the flow cannot be run here: it needs a database that is not installed; empty if it can."""
     needs_one = _case(load).storage is Storage.POSTGRESQL
     return postgresql.MISSING if needs_one and not postgresql.is_installed() else ""
-
-
-def _looks(case: FlowCase, row: Published, seconds: float, cores: Cores) -> Sequence[Look]:
-    """How far things were at each look, from where they were steady."""
-    cost = in_memory.measure(case, row.size, _TASTE_SECONDS).flow if in_memory.can_run(case) else _UNKNOWN_US
-    with tempfile.TemporaryDirectory(prefix="helio-lab-", dir=work_folder()) as folder:
-        workers = Workers(Path(folder), cores)
-        try:
-            with case_site(case, workers, cores) as site:
-                return steady(site.looks(row, how_many(case, row, cost, seconds)))
-        finally:
-            workers.close()
 
 
 def _intervals(looks: Sequence[Look], size: int) -> Iterator[Interval]:

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from heliograph.errors import Problem
-from heliograph.lab.trials.experiment import Experiment
 from heliograph.lab.trials.judgement import Verdict
-from heliograph.lab.trials.running import run_trial
+from heliograph.lab.trials.running import Runner
 from heliograph.lab.trials.search import Found, Purpose, Search
 from heliograph.lab.trials.trial import Result, Trial
 
@@ -16,7 +15,7 @@ _SHORT = 5.0
 """Seconds of a trial that is not the confirmation, at most."""
 
 
-def find_peak(trial: Trial, experiment: Experiment, tell: Callable[[float, Result], None]) -> Found:
+def find_peak(trial: Trial, runner: Runner, tell: Callable[[float, Result], None]) -> Found:
     """Search; `tell` is called with each value that was tried and what came of it."""
     scenario = trial.scenario
     name = scenario.search_parameter
@@ -31,7 +30,7 @@ def find_peak(trial: Trial, experiment: Experiment, tell: Callable[[float, Resul
     def try_value(value: float, purpose: Purpose) -> Verdict:
         length = seconds if purpose == "confirm" else min(seconds, _SHORT)
         overrides = {**trial.overrides, name: int(value) if whole else value, "seconds": length}
-        result = run_trial(replace(trial, overrides=overrides, purpose=purpose), experiment)
+        result = runner.run(replace(trial, overrides=overrides, purpose=purpose))
         tell(value, result)
         return result.verdict
 

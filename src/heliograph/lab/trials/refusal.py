@@ -2,11 +2,9 @@
 
 from heliograph.lab.scenarios.terms import NEEDS
 from heliograph.lab.targets.demand import needs_of
-from heliograph.lab.trials.flow_trial import missing_database
 from heliograph.lab.trials.trial import Trial
 
 _WORDS = NEEDS | {
-    "mqtt31": "MQTT 3.1",
     "qos2": "QoS 2",
     "selectors": "selectors",
     "mqtt-tcp-and-tls": "MQTT listeners with and without TLS at once",
@@ -21,6 +19,8 @@ def refusal(trial: Trial) -> str:
     if why := scenario.refusal(kind.name, kind.knows):
         return why
     if scenario.is_flow:
+        from heliograph.lab.trials.flow_trial import missing_database  # noqa: PLC0415 - flows take a second to import
+
         return missing_database(scenario.flow(trial.variant, trial.overrides))
     lacking = sorted(needs_of(scenario.plan(trial.scale, trial.variant, trial.overrides)) - kind.knows)
     if lacking:

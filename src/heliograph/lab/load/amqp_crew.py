@@ -1,0 +1,66 @@
+"""The AMQP clients of one group in one process."""
+
+import select
+import ssl
+
+from heliograph.errors import Problem
+from heliograph.lab.load.address import Address
+from heliograph.lab.load.amqp_end import AmqpEnd
+from heliograph.lab.load.amqp_stencil import AmqpStencil
+from heliograph.lab.load.crew import Crew
+from heliograph.lab.load.link import Link
+from heliograph.lab.load.plan import Plan
+from heliograph.lab.load.websocket import WebSocketLink
+
+_SIGN_OF_LIFE = 10_000_000_000  # ns between two empty frames: brokers close connections that are silent for a minute
+SENDING = 0  # handle of the link for own messages
+
+
+class AmqpCrew(Crew):
+    """Makes AMQP ends, which share the stencil of their frames."""
+
+    def __init__(self, plan: Plan, index: int, process: int, address: Address, poller: select.epoll) -> None:
+        super().__init__(plan, index, process)
+        group = self.group
+        if group.transaction and group.role not in {"publish", "consume"}:
+            raise Problem(
+                f"group {group.name!r}: role {group.role!r} has no transactions, only publish and consume have"
+            )
+        if group.transaction and not group.qos:
+            raise Problem(f"group {group.name!r}: messages of transactions are acknowledged; that needs qos 1")
+        self.address = address
+        self._stencils: dict[int, AmqpStencil] = {}
+        self._poller = poller
+        secure = group.transport in {"tls", "wss"}
+        self._tls: ssl.SSLContext | None = address.tls_context() if secure else None
+        self._life = 0  # when signs of life were sent
+
+    def make_end(self, client: int, began: int) -> AmqpEnd:
+        """Begin to connect this client."""
+        if self.group.transport in {"ws", "wss"}:
+            link: Link = WebSocketLink(self.address, self._tls, self._poller, "amqp")
+        else:
+            link = Link(self.address, self._tls, self._poller)
+        return AmqpEnd(self, client, link, began)
+
+    def stencil(self, largest: int) -> AmqpStencil:
+        """Makes messages for a broker that takes frames up to this length."""
+        if largest not in self._stencils:
+            self._stencils[largest] = AmqpStencil(
+                self.group, self.index, self.plan.seed, self.address, SENDING, largest
+            )
+        return self._stencils[largest]
+
+    def pump(self, now: int) -> int:
+        """Send what is due. When all is sent, units of work that are not full are committed as they are."""
+        wake = super().pump(now)
+        if now - self._life > _SIGN_OF_LIFE:
+            self._life = now
+            for end in self.ends:
+                if end is not None and end.ready:
+                    end.ping()
+        if now >= self._until and self.group.transaction and self.group.sends:
+            for end in self.ends:
+                if isinstance(end, AmqpEnd):
+                    end.commit_rest(now)
+        return wake
