@@ -194,6 +194,17 @@ def test_the_summary_has_the_best_of_each_target(said: dict[str, Any]) -> None:
     )
 
 
+def test_what_the_generator_limited_is_a_headline_only_where_there_is_no_other(tmp_path: Path) -> None:
+    limit = {"passed": False, "generator_bound": True, "verdict": "the generator was the limit: 99 % of a core"}
+    bound = Made("FANOUT", "heliograph", 900, 1.0, "1:100", 100, other=limit)
+    own = Made("PERSISTENT", "heliograph", 460, 1.0)
+    summary = report_of(tmp_path / "both", [bound, own])["summary"]
+    assert summary["points"][0].endswith("heliograph 460 (PERSISTENT, scale 0.001).")
+    assert "1 of 2 results kept to the rule of their scenario; in 1 the load generator" in summary["paragraphs"][0]
+    summary = report_of(tmp_path / "one", [bound])["summary"]
+    assert "heliograph at least 90 K (FANOUT 1:100, scale 0.001, limited by the generator)" in summary["points"][0]
+
+
 # Formats
 
 

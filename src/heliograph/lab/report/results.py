@@ -29,6 +29,7 @@ SCORES = {
 }
 """The tables that are read, and what they hold."""
 
+_GENERATOR = "the generator was the limit"  # how a verdict begins that is not about the system
 _JSON = ("parameters", "plan", "setup", "machine", "versions")
 
 
@@ -70,6 +71,13 @@ class Run:
     def cores(self) -> int:
         """How many cores the machine has; 1 if nobody wrote it down."""
         return int(self.machine.get("cores") or self.machine.get("cpus") or 1)
+
+    @property
+    def broken(self) -> str:
+        """Which rules of its scenario the system broke; empty if the generator alone is to blame."""
+        if self.passed:
+            return ""
+        return self.verdict.partition(_GENERATOR)[0].rstrip("; ") if self.verdict else "no reason given"
 
     @property
     def label(self) -> str:

@@ -28,7 +28,7 @@ _GROUPS = (
 _NOTE = "Ports, and folders that were made for a run, differ each time: they are left out."
 _PORT = re.compile(r"(port *[=:]? *|listener +|127\.0\.0\.1:)\d{4,5}\b")
 _FOLDER = re.compile(r"(?<![\w.:/])/(?:[^\s\"'/]+/)+")
-_MOST_LINES = 40
+_MOST_LINES = 24
 _MOST_GROUPS = 60
 
 
@@ -83,7 +83,9 @@ def general(content: str) -> str:
 
 def _inline(parameters: Mapping[str, Any]) -> str:
     return ", ".join(
-        f"{key} = {value if isinstance(value, str) else json.dumps(value)}" for key, value in parameters.items()
+        f"{key} = {value if isinstance(value, str) else json.dumps(value)}"
+        for key, value in parameters.items()
+        if value not in {"", None}
     )
 
 

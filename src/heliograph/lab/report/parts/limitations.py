@@ -106,7 +106,7 @@ def _time(cases: Sequence[Case]) -> Iterable[str]:
 
 
 def _failed(cases: Sequence[Case]) -> Iterable[str]:
-    failed = [f"{case.label} ({case.run.verdict or 'no reason given'})" for case in cases if not case.run.passed]
+    failed = [f"{case.label} ({case.run.broken})" for case in cases if case.run.broken]
     if failed:
         yield f"{len(failed)} of {len(cases)} results did not keep to the rule of their scenario: {', '.join(failed)}."
 

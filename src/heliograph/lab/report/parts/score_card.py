@@ -53,7 +53,7 @@ def _row(results: Results, case: Case) -> Row:
         "target": run.target,
         "remark": _remark(case),
         "value": value,
-        "unit": "" if measures.is_latency else measures.unit,
+        "unit": measures.unit if value is not None else "",
         "ingress": sent if differs else None,
         **{key: latency.get(key) for key in LATENCIES},
         "published": figure.value,
@@ -70,6 +70,6 @@ def _remark(case: Case) -> str:
         words.append(f"{len(case.repeats)} runs, {short(low)} to {short(high)}")
     if case.run.generator_bound:
         words.append("limited by the generator")
-    if not case.run.passed:
-        words.append(f"not passed: {case.run.verdict or 'no reason given'}")
+    if case.run.broken:
+        words.append(f"not passed: {case.run.broken}")
     return "; ".join(words)

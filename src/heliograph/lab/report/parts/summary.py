@@ -26,22 +26,25 @@ def _done(results: Results, cases: Sequence[Case]) -> str:
     targets = list(dict.fromkeys(case.run.target for case in cases))
     first, last = results.runs[0].started, results.runs[-1].started
     when = f"on {first:%d %B %Y}" if first.date() == last.date() else f"from {first:%d %B %Y} to {last:%d %B %Y}"
-    passed = sum(case.run.passed for case in cases)
+    passed, bound = sum(case.run.passed for case in cases), sum(case.run.generator_bound for case in cases)
+    limited = f"; in {bound} the load generator was the limit" if bound else ""
     return (
         f"{_number(len(results.runs), 'run')} of {_number(len(scenarios), 'scenario')} on {_listed(targets)}, {when}. "
-        f"{passed} of {len(cases)} results kept to the rule of their scenario."
+        f"{passed} of {len(cases)} results kept to the rule of their scenario{limited}."
     )
 
 
 def _best(cases: Sequence[Case]) -> Iterable[str]:
-    """One sentence for each kind of figure, with the best result of every target."""
-    passed = [case for case in cases if case.run.passed]
+    """One sentence for each kind of figure, with the best result of every target.
+
+    What the generator limited is not the system's figure: it is told only where there is no other, as a bound.
+    """
     for kind in _KINDS:
         best: dict[str, tuple[float, Case]] = {}
-        for case in passed:
-            value = kind.value(case)
-            if value and (case.run.target not in best or kind.is_better(value, best[case.run.target][0])):
-                best[case.run.target] = (value, case)
+        for case in (case for case in cases if not case.run.broken):
+            value, target = kind.value(case), case.run.target
+            if value and (target not in best or kind.is_better(value, case, *best[target])):
+                best[target] = value, case
         if best:
             yield f"{kind.title}: {'; '.join(kind.told(value, case) for value, case in best.values())}."
 
@@ -56,11 +59,16 @@ class _Kind:
     least_is_best: bool = False
     more: Callable[[Case], str] = lambda case: ""
 
-    def is_better(self, value: float, than: float) -> bool:
+    def is_better(self, value: float, case: Case, than: float, other: Case) -> bool:
+        """Whether this result makes a better headline than the other one."""
+        if case.run.generator_bound != other.run.generator_bound:
+            return other.run.generator_bound
         return value < than if self.least_is_best else value > than
 
     def told(self, value: float, case: Case) -> str:
-        return f"{case.run.target} {self.written(value)}{self.more(case)} ({_where(case)})"
+        """The result in words."""
+        bound = ("at most " if self.least_is_best else "at least ") if case.run.generator_bound else ""
+        return f"{case.run.target} {bound}{self.written(value)}{self.more(case)} ({_where(case)})"
 
 
 def _delivered(case: Case) -> float | None:
