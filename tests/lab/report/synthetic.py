@@ -165,6 +165,11 @@ def _tables(made: list[Made]) -> dict[str, list[dict[str, Any]]]:
         "distributions": [row for one in made for row in _distributions(one)],
         "timeline": [row for one in made for row in _timeline(one)],
         "pairs": _pairs(),
+        "direct": [
+            {"run": one.id, "direct": "HA2", "rate": one.rate, "direct_rate": 5 * one.rate, "percent": 20.0}
+            for one in made
+            if one.scenario == "HA.DISTANCE"
+        ],
     }
 
 
@@ -219,7 +224,8 @@ def _curves() -> Iterator[dict[str, Any]]:
                 yield _point("FANOUT", target, "1:100", "fan_out", ratio, y_name, y)
         for clients in (1, 5, 10, 20, 40, 60, 80):
             rate = 5200 / slower * (1 - math.exp(-clients / 15))
-            yield _point("C1", target, "2KB", "clients", clients, "round_trips", rate)
+            for y_name, y in (("round_trips", rate), ("sent_rate", rate), ("avg_ms", clients / 5), ("p99_ms", clients)):
+                yield _point("C1", target, "2KB", "clients", clients, y_name, y)
 
 
 def _point(scenario: str, target: str, variant: str, x_name: str, x: float, y_name: str, y: float) -> dict[str, Any]:

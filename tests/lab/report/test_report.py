@@ -132,6 +132,18 @@ def test_flows_have_rate_cpu_and_cpu_time_per_message_by_size(said: dict[str, An
     assert [small[f"published_{key}"] for key in ("rate", "cpu_percent", "cpu_ms")] == [1095.67, 41, 1.5]
 
 
+def test_curves_have_a_line_for_each_target_and_each_kind_of_figure_a_chart(said: dict[str, Any]) -> None:
+    charts = {chart["name"]: chart for part in said["scenarios"]["parts"] for chart in part.get("charts", [])}
+    assert set(charts["c1-2kb-0-001-throughput-clients"]["rows"][0]) == {"x", "heliograph", "mosquitto"}
+    assert set(charts["c1-2kb-0-001-latency-clients"]["rows"][0]) == {
+        "x",
+        *(f"{target}, {name}" for target in ("heliograph", "mosquitto") for name in ("AVG", "99P")),
+    }
+    fan_out = charts["fanout-1-100-0-001-fan-out-curve-fan-out"]["rows"]
+    assert [row["x"] for row in fan_out] == [1, 10, 100, 1000]
+    assert fan_out[2]["heliograph, out"] == pytest.approx(100 * fan_out[2]["heliograph, in"])
+
+
 def test_pairs_have_an_interval_and_name_who_is_better(said: dict[str, Any]) -> None:
     rate, latency = rows(said["comparison"])
     assert [rate[key] for key in ("ratio", "low", "high", "verdict")] == [2.6, 2.4, 2.8, "heliograph is better"]

@@ -7,8 +7,6 @@ from heliograph.lab import published
 from heliograph.lab.report.known import About, Known, Published
 from heliograph.lab.scenarios import SOURCES, load
 
-_DIRECT = {"HA.DISTANCE": "HA2", "DR.DISTANCE": "DR2"}
-"""Tests with a delay between two machines, and the same without it."""
 _MILLISECONDS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 
 
@@ -18,7 +16,7 @@ def _about(scenario: str) -> About:
     except Problem:
         return About()
     score = found.score
-    return About(found.title, score.value, score.unit, score.group, _DIRECT.get(scenario, ""))
+    return About(found.title, score.value, score.unit, score.group)
 
 
 def _figures(scenario: str, variant: str) -> Sequence[Published]:

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 class About:
     """A scenario in a few words.
 
-    `score` names the figure that is its value, `group` the clients that its latency is of (all if empty), `direct` the
-    scenario that does the same without a delay.
+    `score` names the figure that is its value, `group` the clients that its latency is of (all if empty).
     """
 
     title: str = ""
     score: str = ""
     unit: str = ""
     group: str = ""
-    direct: str = ""
 
 
 @dataclass(frozen=True)

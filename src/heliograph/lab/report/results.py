@@ -26,6 +26,7 @@ SCORES = {
     "distributions": "distributions of latency",
     "timeline": "rates over time",
     "pairs": "comparisons of targets",
+    "direct": "shares of direct connections",
 }
 """The tables that are read, and what they hold."""
 

@@ -59,7 +59,7 @@ def _row(results: Results, case: Case, cases: Sequence[Case]) -> Row:
         "cpu_percent": measures.cpu_percent,
         "clients": requesters(run),
         "latency_ms": _alone(case, cases),
-        "vs_direct": _vs_direct(case, cases),
+        "vs_direct": results.one("direct", run.run).get("percent"),
         "published_rate": figure.value,
         "published_cpu_percent": figure.cpu_percent,
         "published_clients": figure.clients,
@@ -87,13 +87,4 @@ def _alone(case: Case, cases: Sequence[Case]) -> float | None:
     for other in cases:
         if (other.run.scenario, other.run.variant) == wanted and _alike(case, other):
             return other.measures.latency.get("avg_ms")
-    return None
-
-
-def _vs_direct(case: Case, cases: Sequence[Case]) -> float | None:
-    """The rate in per cent of the scenario without the delay, with the same target, scale and size."""
-    for other in cases:
-        is_direct = other.run.scenario == case.measures.about.direct and not _is_alone(other)
-        if is_direct and _alike(case, other) and size_of(other.run) == size_of(case.run) and other.measures.round_trips:
-            return 100 * (case.measures.round_trips or 0) / other.measures.round_trips
     return None
