@@ -9,6 +9,7 @@ from pathlib import Path
 from heliograph.cli.pipeline_options import add_spark
 from heliograph.errors import Problem
 from heliograph.lab.report import FORMATS, write_report
+from heliograph.pipeline.running.errors import is_sparks, sentence
 
 EXAMPLES = """\
   helio lab report
@@ -55,4 +56,9 @@ def score(args: argparse.Namespace) -> None:
     """Turn raw data of new runs into tables."""
     from heliograph.pipeline.measurements import score_runs  # noqa: PLC0415 - Spark is not needed to read a help text
 
-    score_runs(args.directory, master=args.master or None, conf=dict(args.conf))
+    try:
+        score_runs(args.directory, master=args.master or None, conf=dict(args.conf))
+    except Exception as error:
+        if is_sparks(error):
+            raise Problem(sentence(error)) from error
+        raise

@@ -13,6 +13,7 @@ METRICS = {
     "received_rate": "messages received/s",
     "sustained_rate": "sustained messages/s",
     "round_trips": "round trips/s",
+    "connect_seconds": "seconds to connect",
     "avg_ms": "latency AVG, ms",
     "p50_ms": "latency 50P, ms",
     "p99_ms": "latency 99P, ms",

@@ -35,18 +35,17 @@ def _done(results: Results, cases: Sequence[Case]) -> str:
 
 
 def _best(cases: Sequence[Case]) -> Iterable[str]:
-    """One sentence for each kind of figure, with the best result of every target.
+    """One sentence for each kind of figure: the best result, and what other targets did in the same scenario.
 
-    What the generator limited is not the system's figure: it is told only where there is no other, as a bound.
+    What the generator limited is not the system's figure: it is told as a bound, and only where there is no other.
     """
+    kept = [case for case in cases if not case.run.broken]
     for kind in _KINDS:
-        best: dict[str, tuple[float, Case]] = {}
-        for case in (case for case in cases if not case.run.broken):
-            value, target = kind.value(case), case.run.target
-            if value and (target not in best or kind.is_better(value, case, *best[target])):
-                best[target] = value, case
-        if best:
-            yield f"{kind.title}: {'; '.join(kind.told(value, case) for value, case in best.values())}."
+        found = [(case, value) for case in kept if (value := kind.value(case))]
+        if found:
+            best = max(found, key=lambda pair: (not pair[0].run.generator_bound, kind.rank(pair[1])))[0]
+            told = [kind.told(case, value) for case, value in found if case.subject == best.subject]
+            yield f"{kind.title} ({best.run.label}, scale {plain(best.run.scale)}): {'; '.join(told)}."
 
 
 @dataclass(frozen=True)
@@ -59,20 +58,24 @@ class _Kind:
     least_is_best: bool = False
     more: Callable[[Case], str] = lambda case: ""
 
-    def is_better(self, value: float, case: Case, than: float, other: Case) -> bool:
-        """Whether this result makes a better headline than the other one."""
-        if case.run.generator_bound != other.run.generator_bound:
-            return other.run.generator_bound
-        return value < than if self.least_is_best else value > than
+    def rank(self, value: float) -> float:
+        """The higher, the better."""
+        return -value if self.least_is_best else value
 
-    def told(self, value: float, case: Case) -> str:
-        """The result in words."""
-        bound = ("at most " if self.least_is_best else "at least ") if case.run.generator_bound else ""
-        return f"{case.run.target} {bound}{self.written(value)}{self.more(case)} ({_where(case)})"
+    def told(self, case: Case, value: float) -> str:
+        """The result of a target in words."""
+        limited = case.run.generator_bound
+        bound = ("at most " if self.least_is_best else "at least ") if limited else ""
+        said = " (limited by the generator)" if limited else ""
+        return f"{case.run.target} {bound}{self.written(value)}{self.more(case)}{said}"
 
 
 def _delivered(case: Case) -> float | None:
-    return case.measures.received_rate if case.run.type in {"Throughput", "Message flow"} else None
+    return case.measures.received_rate if case.run.type == "Throughput" else None
+
+
+def _flowed(case: Case) -> float | None:
+    return case.measures.received_rate if case.run.type == "Message flow" else None
 
 
 def _waited(case: Case) -> float | None:
@@ -93,6 +96,7 @@ _KINDS = (
     _Kind("Most messages delivered per second", _delivered),
     _Kind("Shortest latency on average", _waited, duration, least_is_best=True, more=_tail),
     _Kind("Most requests answered per second", lambda case: case.measures.round_trips),
+    _Kind("Most messages per second through a flow", _flowed),
     _Kind("Most connections accepted per second", _accepted),
     _Kind("Most messages per watt", lambda case: case.measures.costs.get("messages_per_watt")),
 )
@@ -110,11 +114,6 @@ def _compared(results: Results) -> Iterable[str]:
             f"Of {_number(len(verdicts), 'figure')} measured side by side, {a} is better in {better} and {b} in "
             f"{worse}; in {open_} no difference is shown."
         )
-
-
-def _where(case: Case) -> str:
-    said = ", limited by the generator" if case.run.generator_bound else ""
-    return f"{case.run.label}, scale {plain(case.run.scale)}{said}"
 
 
 def _number(count: int, what: str) -> str:
