@@ -202,8 +202,10 @@ def test_limitations_are_facts_of_the_runs(said: dict[str, Any]) -> None:
 def test_the_summary_has_the_best_result_and_what_others_did_in_the_same_scenario(said: dict[str, Any]) -> None:
     assert said["summary"]["points"][:2] == [
         "Most messages delivered per second (FANOUT 1:100, scale 0.001): heliograph 1.62 M; mosquitto 623 K.",
-        "Shortest latency on average (LATENCY 150K producers, scale 0.001): heliograph 84 µs, 99 % within 252 µs; "
-        "mosquitto 218 µs, 99 % within 655 µs.",
+        (
+            "Shortest latency on average (LATENCY 150K producers, scale 0.001): heliograph 84 µs, 99 % within 252 µs; "
+            "mosquitto 218 µs, 99 % within 655 µs."
+        ),
     ]
 
 
