@@ -38,6 +38,8 @@ _COLUMNS = (
 _COLOURS = {"A better": 0, "B better": 1}
 _SAME = ("no difference shown", 5)
 _MOST = 10  # ratios in one chart
+_MOST_ROWS = 60
+_DRAWN = {"received_rate", "round_trips", "p99_ms", "server_cpu_ms_per_message"}  # the others are in the table
 _NOTE = (
     "Runs of A and B took turns, so that both met the same disturbances. The ratio lies between from and to with 95 % "
     "confidence; where that includes 1, no difference is shown."
@@ -46,14 +48,17 @@ _NOTE = (
 
 def comparison(results: Results, cases: Sequence[Case]) -> Section:
     """The table of all pairs of targets or versions, and a chart for each two of them."""
-    pairs = newest_pairs(results)
+    # What differs comes first: with many scenarios and figures, that is what people look for.
+    pairs = sorted(newest_pairs(results), key=lambda pair: pair["verdict"] == _SAME[0])
     targets = {case.run.target for case in cases}
     why = (
         f"All runs are on {next(iter(targets))}: there is nothing to compare it with."
         if len(targets) == 1
         else "No pairs of targets were compared: that takes interleaved runs of the same scenario."
     )
-    table = Table("pairs", "Comparison of targets", _COLUMNS, tuple(map(_named, pairs)), why, note=_NOTE)
+    table = Table(
+        "pairs", "Comparison of targets", _COLUMNS, tuple(map(_named, pairs)), why, note=_NOTE, most=_MOST_ROWS
+    )
     return Section("comparison", "Comparison of targets", tables=(table,), charts=tuple(_charts(pairs)))
 
 
@@ -73,7 +78,9 @@ def _charts(pairs: Sequence[Row]) -> Iterable[IntervalChart]:
 
 
 def _is_drawn(pair: Row) -> bool:
-    """A ratio of nothing, or to nothing, has no place on the axis."""
+    """Only what matters most; a ratio of nothing, or without an interval, has no place on the axis."""
+    if pair["figure"] not in _DRAWN:
+        return False
     return all(isinstance(pair[key], int | float) and pair[key] > 0 for key in ("ratio", "low", "high"))
 
 
@@ -100,6 +107,7 @@ def newest_pairs(results: Results) -> list[Row]:
         newest[key] = {
             **pair,
             "name": f"{pair.get('scenario')} {pair.get('variant') or ''}".strip(),
+            "figure": pair.get("metric"),
             "metric": METRICS.get(str(pair.get("metric")), pair.get("metric")),
         }
     return list(newest.values())
