@@ -35,6 +35,7 @@ _TURN = 200_000
 _MUCH = 16 * 1024  # bytes read in a turn: there will soon be more
 _MOST_EVENTS = 64  # of one poll: so long senders have to wait for readers
 _NS = 1_000_000_000
+_OTHER_FILES = 64  # that a process has open besides its clients
 _PROGRESS = 50_000_000  # ns between reports while draining
 
 
@@ -98,8 +99,7 @@ class Worker:
 
     def run(self) -> None:
         """Until the other end of the pipe says that it is over."""
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, hard), hard))
+        _raise_limit(sum(len(crew.clients) for crew in self._crews))
         gc.disable()  # nothing here makes cycles, and a collection of ten thousand clients takes milliseconds
         now = time.monotonic_ns()
         for dialer in self._dialers:
@@ -289,6 +289,19 @@ class Worker:
                 shares,
             )
         )
+
+
+def _raise_limit(clients: int) -> None:
+    """Let this process have a file for each client."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = clients + _OTHER_FILES
+    if hard != resource.RLIM_INFINITY and needed > hard:
+        raise Problem(
+            f"{clients} clients in one process need {needed} open files, and the system allows {hard}; "
+            "use more processes, or raise the limit (ulimit -Hn)"
+        )
+    if soft != resource.RLIM_INFINITY and needed > soft:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
 def _used() -> tuple[float, float]:
