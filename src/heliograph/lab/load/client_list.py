@@ -28,12 +28,13 @@ _SECURE: dict[Transport, Transport] = {"tcp": "tls", "ws": "wss"}
 
 # What this generator acts on, and what it may leave aside because nothing that it measures depends on it.
 _KNOWN = frozenset(
-    "_id version dst dstPort useTLS username password cleanSession cleanStart sessionExpiryIntervalSecs "
-    "pingIntervalSecs lastWillMsg publishTopics subscriptions messageDirPath recvMaximum".split()
+    {"_id", "version", "dst", "dstPort", "useTLS", "username", "password", "cleanSession", "cleanStart"}
+    | {"pingIntervalSecs", "lastWillMsg", "publishTopics", "subscriptions", "recvMaximum"}
 )
 _ASIDE = frozenset(
-    "maxPktSizeBytes topicAliasMaxIn topicAliasMaxOut requestResponseInfo requestProblemInfo userProperties "
-    "connectionTimeoutSecs pingTimeoutSecs lingerTimeSecs lingerMsgsCount reconnectDelayUSecs".split()
+    {"maxPktSizeBytes", "topicAliasMaxIn", "topicAliasMaxOut", "requestResponseInfo", "requestProblemInfo"}
+    | {"connectionTimeoutSecs", "pingTimeoutSecs", "lingerTimeSecs", "lingerMsgsCount", "reconnectDelayUSecs"}
+    | {"sessionExpiryIntervalSecs", "userProperties"}
 )
 _COUNT = re.compile(r"\$\{COUNT:(\d+)-(\d+)\}")
 

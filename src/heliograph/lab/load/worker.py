@@ -94,7 +94,6 @@ class Worker:
         self._second = 0  # that is being counted
         self._boundary = NEVER  # where it ends
         self._used: list[tuple[float, float]] = []  # CPU and waiting at the start and the end of the measured time
-        self._pings = [NEVER] * len(self._crews)
         self._finish = False
 
     def run(self) -> None:
@@ -132,8 +131,7 @@ class Worker:
         for dialer in self._dialers:
             wake = min(wake, dialer.turn(began))
         for crew in self._crews:
-            wake = min(wake, max(crew.pump(began), began + _TURN))
-        self._ping(began)
+            wake = min(wake, max(min(crew.pump(began), crew.ping(began)), began + _TURN))
         read = 0
         for fd, mask in self._wait(wake):
             if fd == self._pipe.fileno():
@@ -224,17 +222,6 @@ class Worker:
             crew.start(start.sending, start.until)
             if dialer.bursts:
                 dialer.start(start.sending, start.until)
-        for index, crew in enumerate(self._crews):
-            if crew.group.keep_alive:
-                self._pings[index] = start.sending
-
-    def _ping(self, now: int) -> None:
-        for index, crew in enumerate(self._crews):
-            if now >= self._pings[index]:
-                self._pings[index] = now + crew.group.keep_alive * _NS // 2
-                for end in crew.ends:
-                    if end is not None and end.ready:
-                        end.ping()
 
     def _report(self, now: int) -> None:
         """A second is over: hand out what was counted in it."""
@@ -242,12 +229,14 @@ class Worker:
         intervals = []
         for index, crew in enumerate(self._crews):
             crew.collect()
-            crew.forgive()
+            crew.forgive(now)
             interval = crew.meter.take(self._second)
             self._arrived[index] += interval.received - interval.duplicates
             intervals.append(interval)
         self._pipe.send(intervals)
         self._second = (now - self._start.measured) // _NS
+        if now >= self._start.until:  # what comes after the end is not part of a last second that was cut short
+            self._second = max(self._second, -((self._start.measured - self._start.until) // _NS))
         self._boundary = min(self._start.measured + (self._second + 1) * _NS, self._next_mark(now))
         if now >= self._start.until and len(self._used) == 1:
             self._used.append(_used())
