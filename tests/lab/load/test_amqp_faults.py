@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliograph.lab.load import Address, Group, LoadOutcome, Plan, running, run_load
+from heliograph.lab.load import Address, Group, LoadOutcome, Plan, run_load, running
 from lab.scripted_queues import ScriptedQueues
 
 
