@@ -179,6 +179,11 @@ class Crew(ABC):
             end.queued = False
             yield end
 
+    @property
+    def eager(self) -> bool:
+        """Whether somebody can send who could not before."""
+        return bool(self._able)
+
     def pump(self, now: int) -> int:
         """Send what is due; when to come again at the latest (ns)."""
         if self._until == NEVER or not self.group.sends:

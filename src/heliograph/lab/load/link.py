@@ -168,7 +168,7 @@ class Link:
 
 def _dial(address: Address, tls: ssl.SSLContext | None) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    plain = socket.socket(family)
+    plain = socket.socket(family, socket.SOCK_STREAM)
     try:
         plain.setblocking(False)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
