@@ -48,7 +48,7 @@ class Link:
     def __init__(self, address: Address, tls: ssl.SSLContext | None, poller: select.epoll) -> None:
         self.up = False
         self._kept = b""
-        self._pending = b""
+        self._pending: bytes | memoryview = b""
         self._poller = poller
         self._tls = tls is not None
         self.sock = _dial(address, tls)
@@ -122,7 +122,7 @@ class Link:
     def write(self, data: bytes | memoryview) -> None:
         """Send now, or when the socket takes it; what cannot be sent now is copied."""
         if self._pending:
-            self._pending += data
+            self._pending = b"".join((self._pending, data))
             return
         sent = self._push(data)
         if sent < len(data):
@@ -132,7 +132,7 @@ class Link:
     def flush(self) -> None:
         """The socket can take more."""
         if self._pending:
-            self._pending = self._pending[self._push(self._pending) :]
+            self._pending = memoryview(self._pending)[self._push(self._pending) :]
         if not self._pending:
             self._poll(READ)
 
