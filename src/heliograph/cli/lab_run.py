@@ -14,6 +14,7 @@ import psutil
 from heliograph.cli.lab_options import add_load, add_target, overrides, targets
 from heliograph.cli.lab_progress import Console, Progress
 from heliograph.cli.lab_table import HEADINGS, row
+from heliograph.cli.stopping import ended_in_order
 from heliograph.cli.table import table
 from heliograph.errors import Problem
 from heliograph.lab.bytestream import BrokerGone
@@ -73,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     experiment = Experiment(new_id("run"), args.out, progress.look_on, console.make_control if console else Control)
     raise_file_limit()
     tally = _Tally()
-    with Runner(experiment) as runner:
+    with ended_in_order(), Runner(experiment) as runner:
         for number, scenario in enumerate(scenarios, 1):
             if console is not None and console.stopped:
                 break

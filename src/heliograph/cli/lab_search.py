@@ -11,6 +11,7 @@ import psutil
 
 from heliograph.cli.lab_options import add_load, add_target, overrides, targets
 from heliograph.cli.lab_progress import Progress
+from heliograph.cli.stopping import ended_in_order
 from heliograph.errors import Problem
 from heliograph.lab.bytestream import BrokerGone
 from heliograph.lab.machine import raise_file_limit
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
             answers.append(f"{kind.name}: skipped: {why}")
             continue
         try:
-            with Runner(experiment) as runner:
+            with ended_in_order(), Runner(experiment) as runner:
                 found = _search(trial, runner, progress)
             answers.append(f"{kind.name}: {found.sentence(unit_of(trial))} ({len(found.attempts)} trials)")
         except (BrokerGone, psutil.Error) as error:

@@ -2,16 +2,21 @@
 
 import json
 import re
+import subprocess
+import sys
+import time
 
+import psutil
 import pytest
 
 from heliograph.cli.main import main
+from heliograph.lab.family import descendants
 from heliograph.lab.raw.reader import read_table, runs
 from heliograph.lab.scenarios import load
 from heliograph.lab.targets.choosing import chosen
 from heliograph.lab.targets.heliograph_server import Heliograph
 from heliograph.lab.targets.mosquitto import Mosquitto
-from heliograph.lab.targets.running import running
+from heliograph.lab.targets.running import running, source_environment
 from heliograph.lab.trials.refusal import refusal
 from heliograph.lab.trials.running import interleaved
 from heliograph.lab.trials.trial import Trial
@@ -85,6 +90,22 @@ def test_a_message_flow_is_measured_into_the_same_tables(tmp_path):
     assert set(counters["group"].to_pylist()) == {"flow"}
     names = {(row["source"], row["name"]) for row in read_table(tmp_path, run, "samples").to_pylist()}
     assert {("server", "flow"), ("server", "server")} <= names
+
+
+def test_a_run_that_is_terminated_takes_its_server_along(tmp_path):
+    command = [sys.executable, "-m", "heliograph.cli.main", "lab", "run", "FANIN", "--scale", "0.0001"]
+    command += ["--seconds", "60", "--out", str(tmp_path)]
+    with subprocess.Popen(command, env=source_environment(), stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 60
+        while len(started := descendants(process.pid)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        processes = [psutil.Process(pid) for pid in started]
+        process.terminate()
+        assert process.wait(30) == 130
+    assert len(started) >= 2
+    _, left = psutil.wait_procs(processes, 10)  # Python's own watcher of shared memory sees it a moment later
+    assert not left
+    assert list((tmp_path / "runs").iterdir()) == []
 
 
 def test_what_is_not_built_is_skipped_with_the_reason(tmp_path, capsys):

@@ -13,6 +13,8 @@ SENT_SHARE = 0.97
 """Of the offered rate, that has to be sent in each third of the time."""
 ARRIVED_SHARE = 0.95
 """Of what the sent messages make, that has to arrive in each third: messages that are under way at the ends vary."""
+SLACK = 2
+"""Messages that may fall on the other side of a boundary between seconds: they are a share of nothing much."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ def _not_held(plan: Plan, intervals: Sequence[Interval], outcome: LoadOutcome) -
     for group in plan.groups:
         if group.rate and group.sends and group.pace == "steady":
             for third, (seconds, sent) in enumerate(_thirds(intervals, {group.name}, "sent", plan.seconds), 1):
-                if sent < SENT_SHARE * group.rate * seconds:
+                if sent + SLACK < SENT_SHARE * group.rate * seconds:
                     return f"{group.name} sent {sent / seconds:,.4g} of {group.rate:,.4g} msg/s ({_place(third)})"
     return _behind(plan, intervals, outcome)
 
@@ -140,7 +142,7 @@ def _behind(plan: Plan, intervals: Sequence[Interval], outcome: LoadOutcome) -> 
         return ""
     wanted = offered * expected / sent
     for third, (seconds, received) in enumerate(_thirds(intervals, receiving, "received", plan.seconds), 1):
-        if received < ARRIVED_SHARE * wanted * seconds:
+        if received + SLACK * expected / sent < ARRIVED_SHARE * wanted * seconds:
             return f"{received / seconds:,.4g} of {wanted:,.4g} msg/s arrived ({_place(third)})"
     return ""
 
