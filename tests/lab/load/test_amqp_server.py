@@ -8,10 +8,10 @@ import pytest
 
 from certificates import Authority
 from heliograph.errors import Problem
-from heliograph.lab.layout import Layout
 from heliograph.lab.load import Address, Group, LoadOutcome, Plan, Totals, group_from, run_load
-from heliograph.lab.rabbitmq import RabbitMQ
-from heliograph.lab.running import running
+from heliograph.lab.targets.layout import Layout
+from heliograph.lab.targets.rabbitmq import RabbitMQ
+from heliograph.lab.targets.running import running
 from heliograph.server.passwords import Cost, PasswordHash
 from running import RunningServer, servers
 
