@@ -23,6 +23,7 @@ from heliograph.lab.machine import raise_file_limit
 from heliograph.lab.raw.manifest import new_id
 from heliograph.lab.scenarios import Scenario, catalogue, load
 from heliograph.lab.trials.experiment import Experiment
+from heliograph.lab.trials.figures import figure
 from heliograph.lab.trials.refusal import refusal
 from heliograph.lab.trials.running import Runner, interleaved
 from heliograph.lab.trials.trial import Result, Trial
@@ -118,7 +119,7 @@ def _run_scenario(
             continue
         tally.results.setdefault((trial.scenario.name, trial.kind.name), []).append(result)
         ending = "passed" if result.verdict.passed else result.verdict.why
-        progress.tell(f"{place}{trial.title}{turn}: {result.received_rate:,.4g} msg/s out, {ending}")
+        progress.tell(f"{place}{trial.title}{turn}: {figure(result.received_rate)} msg/s out, {ending}")
 
 
 def _print(tally: _Tally, experiment: Experiment) -> None:

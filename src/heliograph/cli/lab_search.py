@@ -18,6 +18,7 @@ from heliograph.lab.machine import raise_file_limit
 from heliograph.lab.raw.manifest import new_id
 from heliograph.lab.scenarios import load
 from heliograph.lab.trials.experiment import Experiment
+from heliograph.lab.trials.figures import figure
 from heliograph.lab.trials.peak import find_peak, unit_of
 from heliograph.lab.trials.refusal import refusal
 from heliograph.lab.trials.running import Runner
@@ -68,7 +69,7 @@ def _search(trial: Trial, runner: Runner, progress: Progress) -> Found:
 
     def tell(value: float, result: Result) -> None:
         ending = "holds" if result.verdict.passed else result.verdict.why
-        progress.tell(f"{trial.kind.name}, {result.trial.purpose}: {value:,.4g} {unit}: {ending}")
+        progress.tell(f"{trial.kind.name}, {result.trial.purpose}: {figure(value)} {unit}: {ending}")
 
     progress.begin(trial.title)
     try:
