@@ -18,7 +18,6 @@ from heliograph.cli.stopping import ended_in_order
 from heliograph.cli.table import table
 from heliograph.errors import Problem
 from heliograph.lab.bytestream import BrokerGone
-from heliograph.lab.load import Control
 from heliograph.lab.machine import raise_file_limit
 from heliograph.lab.raw.manifest import new_id
 from heliograph.lab.scenarios import Scenario, catalogue, load
@@ -26,6 +25,7 @@ from heliograph.lab.trials.experiment import Experiment
 from heliograph.lab.trials.figures import figure
 from heliograph.lab.trials.refusal import refusal
 from heliograph.lab.trials.running import Runner, interleaved
+from heliograph.lab.trials.steering import Steering
 from heliograph.lab.trials.trial import Result, Trial
 
 EXAMPLES = """\
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     kinds, set_to = targets(args), overrides(args)
     progress = Progress(sys.stderr)
     console = Console(progress) if args.interactive else None
-    experiment = Experiment(new_id("run"), args.out, progress.look_on, console.make_control if console else Control)
+    experiment = Experiment(new_id("run"), args.out, progress.look_on, console.make_control if console else Steering)
     raise_file_limit()
     tally = _Tally()
     with ended_in_order(), Runner(experiment) as runner:

@@ -72,6 +72,11 @@ def test_the_rate_can_be_changed_while_a_load_runs(console):
     assert control.take(PLAN) == [2.5]
 
 
+def test_nothing_can_be_changed_before_a_load_runs(console):
+    with pytest.raises(Problem, match="no load runs yet"):
+        console.obey("rate=250")
+
+
 def test_a_load_can_be_stopped(console):
     control = console.make_control()
     console.obey("stop")

@@ -17,8 +17,11 @@ from heliograph.lab.targets.choosing import chosen
 from heliograph.lab.targets.heliograph_server import Heliograph
 from heliograph.lab.targets.mosquitto import Mosquitto
 from heliograph.lab.targets.running import running, source_environment
+from heliograph.lab.trials.broker_trial import run_broker_trial
+from heliograph.lab.trials.experiment import Experiment
 from heliograph.lab.trials.refusal import refusal
 from heliograph.lab.trials.running import interleaved
+from heliograph.lab.trials.steering import Steering
 from heliograph.lab.trials.trial import Trial
 
 needs_mosquitto = pytest.mark.skipif(
@@ -55,6 +58,30 @@ def test_a_run_leaves_everything_that_was_measured(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "FANIN" in shown
     assert manifest["experiment"] in shown
+
+
+def test_a_load_that_somebody_steers_says_so_and_is_not_held_to_its_plan(tmp_path):
+    class Hasty(Steering):
+        """Halves the rate at once, and ends after some seconds of thirty."""
+
+        def take(self, plan):
+            if not self.turns:
+                self.set_rate(factor=0.5)
+            elif len(self.turns) == 1 and time.monotonic() > self.turns[0].at + 2.5:
+                self.stop()
+            return super().take(plan)
+
+    experiment = Experiment("e", tmp_path, make_control=Hasty)
+    [kind] = kinds("heliograph")
+    result = run_broker_trial(Trial(load("FANIN"), kind, 0.0001, overrides={"seconds": 30, "warm_up": 0.2}), experiment)
+    assert 1 <= result.seconds < 10
+    assert "producers sent" not in result.verdict.why
+    assert read_table(tmp_path, result.run, "manifest")["note"].to_pylist() == ["the rate was changed while it ran"]
+    events = [row for row in read_table(tmp_path, result.run, "events").to_pylist() if row["source"] == "operator"]
+    assert [(row["kind"], row["text"]) for row in events] == [
+        ("rate", "0.5 times the planned rate"),
+        ("stop", "ended early"),
+    ]
 
 
 @needs_mosquitto

@@ -28,11 +28,14 @@ class Watch:
         """The measured time began at this moment of `time.monotonic`."""
         self._zero = at
 
+    def since(self, moment: float) -> float:
+        """Seconds from the beginning of the measured time to this moment of `time.monotonic`."""
+        return moment - self._zero
+
     @property
     def samples(self) -> list[Sample]:
         """What has been read so far."""
-        zero = self._zero
-        return [sample._replace(at=sample.at - zero) for sample in list(self._read)]
+        return [sample._replace(at=self.since(sample.at)) for sample in list(self._read)]
 
     def start(self) -> None:
         """Look now, and then every second."""

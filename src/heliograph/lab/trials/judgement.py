@@ -127,7 +127,7 @@ def _not_held(plan: Plan, intervals: Sequence[Interval], outcome: LoadOutcome) -
     """The first group that did not keep to its rate in some third of the time."""
     for group in plan.groups:
         if group.rate and group.sends and group.pace == "steady":
-            for third, (seconds, sent) in enumerate(_thirds(intervals, {group.name}, "sent", plan.seconds), 1):
+            for third, (seconds, sent) in enumerate(_thirds(intervals, {group.name}, "sent", outcome.seconds), 1):
                 if sent + SLACK < SENT_SHARE * group.rate * seconds:
                     return f"{group.name} sent {figure(sent / seconds)} of {figure(group.rate)} msg/s ({_place(third)})"
     return _behind(plan, intervals, outcome)
@@ -142,7 +142,7 @@ def _behind(plan: Plan, intervals: Sequence[Interval], outcome: LoadOutcome) -> 
     if not offered or not sent or not expected or not all(_is_steady(group) for group in plan.groups if group.sends):
         return ""
     wanted = offered * expected / sent
-    for third, (seconds, received) in enumerate(_thirds(intervals, receiving, "received", plan.seconds), 1):
+    for third, (seconds, received) in enumerate(_thirds(intervals, receiving, "received", outcome.seconds), 1):
         if received + SLACK * expected / sent < ARRIVED_SHARE * wanted * seconds:
             return f"{figure(received / seconds)} of {figure(wanted)} msg/s arrived ({_place(third)})"
     return ""
