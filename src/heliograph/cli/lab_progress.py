@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import TextIO
 
 from heliograph.errors import Problem
-from heliograph.lab.load import Control, Histogram, Interval
+from heliograph.lab.load import Histogram, Interval
+from heliograph.lab.trials.steering import Steering
 
 _HELP = "commands: rate=N (messages per second), stop, Enter for statistics"
 
@@ -86,14 +87,14 @@ class Console:
     def __init__(self, progress: Progress, lines: Iterable[str] = sys.stdin) -> None:
         self._progress = progress
         self._lines = lines
-        self._control: Control | None = None
+        self._control: Steering | None = None
         self.stopped = False
         """Whether somebody has had enough."""
         threading.Thread(target=self._listen, name="console", daemon=True).start()
 
-    def make_control(self) -> Control:
+    def make_control(self) -> Steering:
         """For the next run."""
-        self._control = Control()
+        self._control = Steering()
         return self._control
 
     def _listen(self) -> None:
@@ -111,8 +112,11 @@ class Console:
             self.stopped = True
             if self._control is not None:
                 self._control.stop()
-        elif command.startswith("rate=") and self._control is not None:
-            self._control.set_rate(_number(command.removeprefix("rate=")))
+        elif command.startswith("rate="):
+            rate = _number(command.removeprefix("rate="))
+            if self._control is None:
+                raise Problem("no load runs yet")
+            self._control.set_rate(rate)
         else:
             raise Problem(_HELP)
 

@@ -14,16 +14,18 @@ import psutil
 from heliograph.cli.lab_options import add_load, add_target, overrides, targets
 from heliograph.cli.lab_progress import Console, Progress
 from heliograph.cli.lab_table import HEADINGS, row
+from heliograph.cli.stopping import ended_in_order
 from heliograph.cli.table import table
 from heliograph.errors import Problem
 from heliograph.lab.bytestream import BrokerGone
-from heliograph.lab.load import Control
 from heliograph.lab.machine import raise_file_limit
 from heliograph.lab.raw.manifest import new_id
 from heliograph.lab.scenarios import Scenario, catalogue, load
 from heliograph.lab.trials.experiment import Experiment
+from heliograph.lab.trials.figures import figure
 from heliograph.lab.trials.refusal import refusal
 from heliograph.lab.trials.running import Runner, interleaved
+from heliograph.lab.trials.steering import Steering
 from heliograph.lab.trials.trial import Result, Trial
 
 EXAMPLES = """\
@@ -70,10 +72,10 @@ def run(args: argparse.Namespace) -> int:
     kinds, set_to = targets(args), overrides(args)
     progress = Progress(sys.stderr)
     console = Console(progress) if args.interactive else None
-    experiment = Experiment(new_id("run"), args.out, progress.look_on, console.make_control if console else Control)
+    experiment = Experiment(new_id("run"), args.out, progress.look_on, console.make_control if console else Steering)
     raise_file_limit()
     tally = _Tally()
-    with Runner(experiment) as runner:
+    with ended_in_order(), Runner(experiment) as runner:
         for number, scenario in enumerate(scenarios, 1):
             if console is not None and console.stopped:
                 break
@@ -117,7 +119,7 @@ def _run_scenario(
             continue
         tally.results.setdefault((trial.scenario.name, trial.kind.name), []).append(result)
         ending = "passed" if result.verdict.passed else result.verdict.why
-        progress.tell(f"{place}{trial.title}{turn}: {result.received_rate:,.4g} msg/s out, {ending}")
+        progress.tell(f"{place}{trial.title}{turn}: {figure(result.received_rate)} msg/s out, {ending}")
 
 
 def _print(tally: _Tally, experiment: Experiment) -> None:

@@ -11,12 +11,14 @@ import psutil
 
 from heliograph.cli.lab_options import add_load, add_target, overrides, targets
 from heliograph.cli.lab_progress import Progress
+from heliograph.cli.stopping import ended_in_order
 from heliograph.errors import Problem
 from heliograph.lab.bytestream import BrokerGone
 from heliograph.lab.machine import raise_file_limit
 from heliograph.lab.raw.manifest import new_id
 from heliograph.lab.scenarios import load
 from heliograph.lab.trials.experiment import Experiment
+from heliograph.lab.trials.figures import figure
 from heliograph.lab.trials.peak import find_peak, unit_of
 from heliograph.lab.trials.refusal import refusal
 from heliograph.lab.trials.running import Runner
@@ -49,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
             answers.append(f"{kind.name}: skipped: {why}")
             continue
         try:
-            with Runner(experiment) as runner:
+            with ended_in_order(), Runner(experiment) as runner:
                 found = _search(trial, runner, progress)
             answers.append(f"{kind.name}: {found.sentence(unit_of(trial))} ({len(found.attempts)} trials)")
         except (BrokerGone, psutil.Error) as error:
@@ -67,7 +69,7 @@ def _search(trial: Trial, runner: Runner, progress: Progress) -> Found:
 
     def tell(value: float, result: Result) -> None:
         ending = "holds" if result.verdict.passed else result.verdict.why
-        progress.tell(f"{trial.kind.name}, {result.trial.purpose}: {value:,.4g} {unit}: {ending}")
+        progress.tell(f"{trial.kind.name}, {result.trial.purpose}: {figure(value)} {unit}: {ending}")
 
     progress.begin(trial.title)
     try:

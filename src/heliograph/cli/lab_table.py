@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from statistics import median
 
+from heliograph.lab.load import Histogram
+from heliograph.lab.trials.figures import figure
 from heliograph.lab.trials.trial import Result
 
 HEADINGS = (
@@ -29,8 +31,8 @@ def row(results: Sequence[Result]) -> tuple[object, ...]:
         trial.scenario.name,
         trial.scenario.variant(trial.variant).name,
         trial.kind.name,
-        _figure(median(result.sent_rate for result in results)),
-        _figure(median(result.received_rate for result in results)),
+        figure(median(result.sent_rate for result in results)),
+        figure(median(result.received_rate for result in results)),
         _latency(results, lambda found: found.sum_ns / found.count),
         _latency(results, lambda found: found.percentile(50)),
         _latency(results, lambda found: found.percentile(99)),
@@ -41,17 +43,12 @@ def row(results: Sequence[Result]) -> tuple[object, ...]:
     )
 
 
-def _latency(results: Sequence[Result], figure: Callable[..., float]) -> str:
+def _latency(results: Sequence[Result], part: Callable[[Histogram], float]) -> str:
     found = [result.latency for result in results]
-    values = [figure(one) for one in found if one is not None and one.count]
-    return _figure(median(values) / 1e6) if values else "-"
+    values = [part(one) for one in found if one is not None and one.count]
+    return figure(median(values) / 1e6) if values else "-"
 
 
 def _cores(results: Sequence[Result]) -> str:
     values = [result.cpu_cores for result in results if result.cpu_cores is not None]
     return f"{median(values):.2f}" if values else "-"
-
-
-def _figure(value: float) -> str:
-    """Three digits that matter, none of them after the point for large numbers."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from typing import Self
@@ -14,15 +15,15 @@ from typing import Self
 from heliograph.lab.load import header
 from heliograph.mqtt import (
     ConnAck,
-    Publish,
+    Connect,
+    Packet,
     PubAck,
     PubComp,
+    Publish,
     PubRec,
     PubRel,
     SubAck,
     Subscribe,
-    Connect,
-    Packet,
     decode,
     encode,
     packet_bounds,
@@ -31,7 +32,7 @@ from heliograph.mqtt import (
 )
 
 Script = Callable[[int, int], list[int]]
-"""Given sender and sequence of a message: how many later ones of its sender each copy lets go first. No copies: lost."""
+"""Given sender and sequence of a message: how many later ones each copy of it lets go first; no copies: lost."""
 
 
 def faithful(_sender: int, _sequence: int) -> list[int]:
@@ -114,10 +115,8 @@ class ScriptedBroker:
 
     def _say(self, fd: int, packet: Packet) -> None:
         if fd in self._clients:
-            try:
+            with suppress(ConnectionError):  # who is gone is seen when it is read
                 self._clients[fd].sendall(encode(packet, self._versions[fd]))
-            except ConnectionError:
-                pass  # the client is gone; that is seen when it is read
 
     def _handle(self, fd: int, packet: Packet) -> None:
         if isinstance(packet, Connect):

@@ -8,10 +8,10 @@ import pytest
 
 from certificates import Authority
 from heliograph.errors import Problem
-from heliograph.lab.layout import Layout
 from heliograph.lab.load import Address, Group, LoadOutcome, Plan, Totals, group_from, run_load
-from heliograph.lab.rabbitmq import RabbitMQ
-from heliograph.lab.running import running
+from heliograph.lab.targets.layout import Layout
+from heliograph.lab.targets.rabbitmq import RabbitMQ
+from heliograph.lab.targets.running import running
 from heliograph.server.passwords import Cost, PasswordHash
 from running import RunningServer, servers
 
@@ -153,11 +153,13 @@ def test_they_come_over_tls_with_a_password_and_over_websocket(server: RunningSe
 
 def test_what_the_server_says_is_told(server: RunningServer, authority: Authority) -> None:
     with pytest.raises(Problem, match="SASL outcome AUTH"):
-        run(server, authority, put("stranger", "queue://a", user="worker", password="wrong", transport="tls", door="tls"))
+        run(
+            server,
+            authority,
+            put("stranger", "queue://a", user="worker", password="wrong", transport="tls", door="tls"),
+        )
     with pytest.raises(Problem, match="amqp:not-found"):
         run(server, authority, get("lost", "queue://nowhere"))
-    with pytest.raises(Problem, match="transactions are acknowledged"):
-        run(server, authority, put("loose", "queue://a", qos=0, transaction=5))
 
 
 @pytest.mark.skipif(RabbitMQ().version() is None, reason="needs rabbitmq-server")

@@ -107,8 +107,8 @@ def test_a_requester_measures_round_trips_and_misses_answers() -> None:
     outcome = run(ScriptedBroker(), ask, five, answer, answer5)
     for asking, answering in (("ask", "answer"), ("ask5", "answer5")):
         totals = outcome.groups[asking]
-        assert totals.sent > 100
+        assert totals.sent > 20
         # Two who answer may overtake each other.
         assert (totals.received, *faults(outcome, asking)[:2]) == (totals.sent, 0, 0)
-        assert totals.latencies["round_trip"].count > 100
+        assert totals.latencies["round_trip"].count > 20
         assert (outcome.groups[answering].received, outcome.groups[answering].lost) == (totals.sent, 0)

@@ -82,6 +82,8 @@ def test_the_machine_has_cores_memory_and_a_network():
 class Dear:
     """A probe that takes a while and counts how often it was asked."""
 
+    asks = False
+
     def __init__(self, seconds):
         self.seconds = seconds
         self.looks = 0
@@ -98,6 +100,19 @@ class Dear:
         self.closed = True
 
 
+class Slow(Dear):
+    """It waits for somebody else."""
+
+    asks = True
+
+    def __init__(self):
+        super().__init__(0.0)
+
+    def read(self):
+        time.sleep(0.02)
+        return super().read()
+
+
 def test_a_dear_probe_looks_less_often(monkeypatch):
     monkeypatch.setattr("heliograph.lab.probes.watch.SECONDS", 0.02)
     cheap, dear = Dear(0.0), Dear(0.01)  # which may look again in a second
@@ -107,6 +122,17 @@ def test_a_dear_probe_looks_less_often(monkeypatch):
             time.sleep(0.005)
     assert cheap.looks >= 10
     assert dear.looks <= 3  # at first, perhaps once more, and at the end
+
+
+def test_a_server_that_takes_its_time_to_answer_is_asked_less_often(monkeypatch):
+    """What its answer costs it cannot be seen from here, but it is no more than the time that it takes."""
+    monkeypatch.setattr("heliograph.lab.probes.watch.SECONDS", 0.02)
+    cheap, slow = Dear(0.0), Slow()
+    with watching([cheap, slow]):
+        deadline = time.monotonic() + 10
+        while cheap.looks < 10 and time.monotonic() < deadline:
+            time.sleep(0.005)
+    assert slow.looks <= 3
 
 
 def test_samples_are_timed_from_the_beginning_of_the_measured_time():

@@ -1,11 +1,12 @@
 """Raw data: what is written can be read back, as the schemas say, and only whole runs are to be seen."""
 
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pyarrow.parquet as pq
 import pytest
 
+from heliograph.cli.main import main
 from heliograph.errors import Problem
 from heliograph.lab.load import Histogram, Interval
 from heliograph.lab.probes.probe import Sample
@@ -107,6 +108,21 @@ def test_samples_of_another_instrument_take_the_place_of_earlier_ones(tmp_path):
     added = Sample(1.0, "power", "supplies", "watts", 300.0)
     add_samples(tmp_path, "r1", [added], instead_of="power")
     assert [row["value"] for row in read_table(tmp_path, "r1", "samples").to_pylist()] == [1.5, 300.0]
+
+
+def test_the_log_of_a_power_meter_is_added_to_runs_that_it_reaches_over(tmp_path, capsys):
+    write(tmp_path)
+    local = STARTED.astimezone()
+    lines = [f"{local:%m/%d/%Y},{local + timedelta(seconds=at):%H:%M:%S},{300 + at}" for at in range(-1, 4)]
+    log = tmp_path / "supply.csv"
+    log.write_text("\n".join(["Log Date,Log Time,Watts", *lines]))
+    assert main(["lab", "power", str(log), str(log), "--out", str(tmp_path)]) == 0
+    assert "r1: 603.0 W" in capsys.readouterr().out
+    rows = read_table(tmp_path, "r1", "samples").to_pylist()
+    assert [(row["source"], row["metric"], row["value"]) for row in rows] == [
+        ("power", "watts", 602.0),
+        ("power", "watts", 604.0),
+    ]
 
 
 def test_ids_of_runs_say_when_what_and_where_and_differ():

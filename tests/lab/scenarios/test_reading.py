@@ -72,6 +72,10 @@ def test_a_good_file_is_read() -> None:
         ("group: producers}", "group: consumers}", "25:44: consumers is not known here; there are producers"),
         ("search:", "flow: 10.1\nsearch:", "SMALL.yaml:1:1: a scenario has either groups or a flow"),
         ("needs: [mqtt]", "needs: [mqtt", "this is not YAML"),
+        ("[mqtt]", "mqtt", "SMALL.yaml:8:1: needs is a list, not 'mqtt'"),
+        ("title: A small one", "title: 5", "SMALL.yaml:4:1: title is a text, not 5"),
+        ("seconds: 10", "seconds: ten", "SMALL.yaml:22:11: seconds is a number, not 'ten'"),
+        ("lost: 0", "lost: none", "SMALL.yaml:24:8: lost is a number, true, false or null, not 'none'"),
         ("producers: {value", "seconds: {value", "SMALL.yaml:10:3: seconds can be set of every scenario"),
     ],
 )

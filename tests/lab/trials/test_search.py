@@ -67,7 +67,7 @@ def test_a_limit_of_the_generator_is_not_called_the_systems():
     found = Search(Simulated(1_000_000, generator=30_000), first=100).run()
     assert found.generator_bound
     assert 29_000 < found.rate <= 30_000
-    assert found.sentence("msg/s") == f"at least {found.rate:,.4g} msg/s; the generator was the limit"
+    assert found.sentence("msg/s") == f"at least {found.rate:,.0f} msg/s; the generator was the limit"
 
 
 def test_a_peak_below_what_the_generator_can_do_is_the_systems_own():

@@ -2,18 +2,26 @@
 
 import json
 import re
+import subprocess
+import sys
+import time
 
+import psutil
 import pytest
 
 from heliograph.cli.main import main
+from heliograph.lab.family import descendants
 from heliograph.lab.raw.reader import read_table, runs
 from heliograph.lab.scenarios import load
 from heliograph.lab.targets.choosing import chosen
 from heliograph.lab.targets.heliograph_server import Heliograph
 from heliograph.lab.targets.mosquitto import Mosquitto
-from heliograph.lab.targets.running import running
+from heliograph.lab.targets.running import running, source_environment
+from heliograph.lab.trials.broker_trial import run_broker_trial
+from heliograph.lab.trials.experiment import Experiment
 from heliograph.lab.trials.refusal import refusal
 from heliograph.lab.trials.running import interleaved
+from heliograph.lab.trials.steering import Steering
 from heliograph.lab.trials.trial import Trial
 
 needs_mosquitto = pytest.mark.skipif(
@@ -52,6 +60,30 @@ def test_a_run_leaves_everything_that_was_measured(tmp_path, capsys):
     assert manifest["experiment"] in shown
 
 
+def test_a_load_that_somebody_steers_says_so_and_is_not_held_to_its_plan(tmp_path):
+    class Hasty(Steering):
+        """Halves the rate at once, and ends after some seconds of thirty."""
+
+        def take(self, plan):
+            if not self.turns:
+                self.set_rate(factor=0.5)
+            elif len(self.turns) == 1 and time.monotonic() > self.turns[0].at + 2.5:
+                self.stop()
+            return super().take(plan)
+
+    experiment = Experiment("e", tmp_path, make_control=Hasty)
+    [kind] = kinds("heliograph")
+    result = run_broker_trial(Trial(load("FANIN"), kind, 0.0001, overrides={"seconds": 30, "warm_up": 0.2}), experiment)
+    assert 1 <= result.seconds < 10
+    assert "producers sent" not in result.verdict.why
+    assert read_table(tmp_path, result.run, "manifest")["note"].to_pylist() == ["the rate was changed while it ran"]
+    events = [row for row in read_table(tmp_path, result.run, "events").to_pylist() if row["source"] == "operator"]
+    assert [(row["kind"], row["text"]) for row in events] == [
+        ("rate", "0.5 times the planned rate"),
+        ("stop", "ended early"),
+    ]
+
+
 @needs_mosquitto
 def test_systems_that_are_compared_take_turns_and_both_are_kept(tmp_path, capsys):
     words = ["--target", "heliograph", "--target", "mosquitto", "--repeats", "2", "--out", str(tmp_path)]
@@ -85,6 +117,22 @@ def test_a_message_flow_is_measured_into_the_same_tables(tmp_path):
     assert set(counters["group"].to_pylist()) == {"flow"}
     names = {(row["source"], row["name"]) for row in read_table(tmp_path, run, "samples").to_pylist()}
     assert {("server", "flow"), ("server", "server")} <= names
+
+
+def test_a_run_that_is_terminated_takes_its_server_along(tmp_path):
+    command = [sys.executable, "-m", "heliograph.cli.main", "lab", "run", "FANIN", "--scale", "0.0001"]
+    command += ["--seconds", "60", "--out", str(tmp_path)]
+    with subprocess.Popen(command, env=source_environment(), stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 60
+        while len(started := descendants(process.pid)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        processes = [psutil.Process(pid) for pid in started]
+        process.terminate()
+        assert process.wait(30) == 130
+    assert len(started) >= 2
+    _, left = psutil.wait_procs(processes, 10)  # Python's own watcher of shared memory sees it a moment later
+    assert not left
+    assert list((tmp_path / "runs").iterdir()) == []
 
 
 def test_what_is_not_built_is_skipped_with_the_reason(tmp_path, capsys):

@@ -9,10 +9,11 @@ from heliograph.lab.load.interval import Interval, LoadOutcome, Totals
 from heliograph.lab.load.plan import Plan
 from heliograph.lab.load.worker import Finished
 
-BUSY = 0.9  # of a core: a process that uses more has nothing left for bad moments
+# Of the time: a process that computes or wants to for more than this has nothing left for bad moments, whether its own
+# work is too much for it or others keep the core from it.
+BUSY = 0.9
 LATE_NS = 10_000_000  # lateness that one in a hundred messages may have for reasons of the generator's own
 
-WAITED = 0.1  # of the time: then it is worth saying that the machine was too busy
 
 _BEFORE = frozenset({"connect", "subscribe"})  # what happens before the measured time and counts all the same
 _COUNTERS = ("sent", "received", "acknowledged", "duplicates", "reordered", "errors")
@@ -70,9 +71,9 @@ class Accounts:
         self, busy: tuple[float, ...], waited: tuple[float, ...], finished: Mapping[int, Finished]
     ) -> str | None:
         found = [
-            f"process {number} of the generator used {used:.0%} of a core"
-            for number, used in enumerate(busy)
-            if used > BUSY
+            f"process {number} of the generator used {used:.0%} of a core and waited {lacked:.0%} of the time for one"
+            for number, (used, lacked) in enumerate(zip(busy, waited, strict=True))
+            if used + lacked > BUSY
         ]
         for index, group in enumerate(self._plan.groups):
             lateness = sum((one.own_lateness[index] for one in finished.values()), Histogram())
@@ -82,6 +83,4 @@ class Accounts:
                     f"one in a hundred messages of group {group.name!r} was sent {late / 1e6:.1f} ms late or more, "
                     "with the broker ready to take it"
                 )
-        if found and max(waited) > WAITED:
-            found.append(f"it waited {max(waited):.0%} of the time for a core that others used")
         return "; ".join(found) or None

@@ -2,9 +2,11 @@
 
 import select
 import ssl
+from dataclasses import replace
 
 from heliograph.errors import Problem
 from heliograph.lab.load.address import Address
+from heliograph.lab.load.amqp_dialogue import SENDING
 from heliograph.lab.load.amqp_end import AmqpEnd
 from heliograph.lab.load.amqp_stencil import AmqpStencil
 from heliograph.lab.load.crew import Crew
@@ -12,8 +14,7 @@ from heliograph.lab.load.link import Link
 from heliograph.lab.load.plan import Plan
 from heliograph.lab.load.websocket import WebSocketLink
 
-_SIGN_OF_LIFE = 10_000_000_000  # ns between two empty frames: brokers close connections that are silent for a minute
-SENDING = 0  # handle of the link for own messages
+_KEEP_ALIVE = 20  # seconds, where the plan has nothing else: brokers close connections that are silent for a minute
 
 
 class AmqpCrew(Crew):
@@ -21,7 +22,7 @@ class AmqpCrew(Crew):
 
     def __init__(self, plan: Plan, index: int, process: int, address: Address, poller: select.epoll) -> None:
         super().__init__(plan, index, process)
-        group = self.group
+        group = self.group = replace(self.group, keep_alive=self.group.keep_alive or _KEEP_ALIVE)
         if group.transaction and group.role not in {"publish", "consume"}:
             raise Problem(
                 f"group {group.name!r}: role {group.role!r} has no transactions, only publish and consume have"
@@ -33,7 +34,6 @@ class AmqpCrew(Crew):
         self._poller = poller
         secure = group.transport in {"tls", "wss"}
         self._tls: ssl.SSLContext | None = address.tls_context() if secure else None
-        self._life = 0  # when signs of life were sent
 
     def make_end(self, client: int, began: int) -> AmqpEnd:
         """Begin to connect this client."""
@@ -54,11 +54,6 @@ class AmqpCrew(Crew):
     def pump(self, now: int) -> int:
         """Send what is due. When all is sent, units of work that are not full are committed as they are."""
         wake = super().pump(now)
-        if now - self._life > _SIGN_OF_LIFE:
-            self._life = now
-            for end in self.ends:
-                if end is not None and end.ready:
-                    end.ping()
         if now >= self._until and self.group.transaction and self.group.sends:
             for end in self.ends:
                 if isinstance(end, AmqpEnd):

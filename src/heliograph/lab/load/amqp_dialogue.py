@@ -23,7 +23,7 @@ from heliograph.amqp.performatives import (
     Transfer,
 )
 from heliograph.amqp.performatives import End as EndOfSession
-from heliograph.lab.load.amqp_inlet import AmqpInlet
+from heliograph.lab.load.amqp_inlet import HEAD, AmqpInlet
 from heliograph.lab.load.amqp_outlet import AmqpOutlet
 from heliograph.lab.load.amqp_session import AmqpSession
 from heliograph.lab.load.amqp_termini import FRAME, coordinating, hello, receiving, sending, sending_to
@@ -46,8 +46,11 @@ class AmqpDialogue(End):
     __slots__ = (
         "_asked",
         "_attaching",
+        "_beginning",
         "_handles",
+        "_large",
         "_links",
+        "_missing",
         "_remote",
         "inlets",
         "largest",
@@ -67,6 +70,9 @@ class AmqpDialogue(End):
         self.outlet: AmqpOutlet | None = None  # for own messages
         self.units: AmqpUnits | None = None
         self._asked = 0  # when it attached its links
+        self._beginning = b""  # of a large frame of which not all is here
+        self._large = 0  # its length
+        self._missing = 0  # bytes of it that are still to come
         self._handles = _OTHERS  # the next one
         self._attaching: dict[tuple[str, bool], Attach] = {}  # by name and role
         self._links: dict[int, AmqpInlet | AmqpOutlet | AmqpUnits] = {}  # by our handles
@@ -78,14 +84,19 @@ class AmqpDialogue(End):
 
     def feed(self, data: memoryview, now: int) -> int:
         """Take whole frames, transfers and dispositions in runs."""
-        at, size = 0, len(data)
+        size = len(data)
+        at = self._rest_of_frame(size, now) if self._missing else 0
         try:
             while size - at >= 8:
                 stop = at + int.from_bytes(data[at : at + 4])
                 if stop > size:
-                    if bytes(data[at : at + 8]) not in _HEADERS:
+                    if bytes(data[at : at + 8]) in _HEADERS:
+                        at += 8
+                    elif size - at >= HEAD and data[at + 10] == Transfer.CODE:
+                        self._begin_frame(data, at, stop)
+                        at = size
+                    else:
                         break
-                    at += 8
                 elif stop - at <= 8:  # a sign of life
                     at += 8
                 elif data[at + 10] == Transfer.CODE:
@@ -100,6 +111,20 @@ class AmqpDialogue(End):
         self._respond(now)
         return at
 
+    def _begin_frame(self, data: memoryview, at: int, stop: int) -> None:
+        """The beginning of a large message is all that is needed: keep that, and let the rest go by as it comes."""
+        self._beginning = bytes(data[at : at + HEAD])
+        self._large = stop - at
+        self._missing = stop - len(data)
+
+    def _rest_of_frame(self, size: int, now: int) -> int:
+        """So many bytes have come: how many of them belong to the large frame that is being received."""
+        used = min(size, self._missing)
+        self._missing -= used
+        if not self._missing:
+            self._take_transfers(memoryview(self._beginning), 0, self._large, now)
+        return used
+
     @abstractmethod
     def took(self, rows: NDArray[np.void], size: int, now: int) -> None:
         """Messages of one group have arrived, together so many bytes long."""
@@ -109,8 +134,8 @@ class AmqpDialogue(End):
         """One message has arrived: the header of its payload; whether it is one of this load."""
 
     @abstractmethod
-    def answer(self, message: memoryview, payload_at: int) -> None:
-        """Answer this request."""
+    def answer(self, head: bytes, mark: bytes) -> None:
+        """Answer a request: all that comes before its payload, and the header of that."""
 
     @abstractmethod
     def _take_dispositions(self, data: memoryview, at: int, stop: int, now: int) -> int:

@@ -57,10 +57,10 @@ class AmqpEnd(AmqpDialogue):
             self._answered += 1
         return self.crew.take_one(self._receiver, values, size, now)
 
-    def answer(self, message: memoryview, payload_at: int) -> None:
-        """Answer this request."""
+    def answer(self, head: bytes, mark: bytes) -> None:
+        """Answer a request: all that comes before its payload, and the header of that."""
         assert self._replies is not None
-        self._replies.add(message, payload_at)
+        self._replies.add(head, mark)
 
     def _respond(self, now: int) -> None:
         frames = self._replies.send(now) if self._replies is not None and self._replies.waiting else b""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from heliograph.amqp.decoding import decode
+from heliograph.amqp.transfer_decoding import decode_transfer
 from heliograph.lab.load import header
 from heliograph.lab.load.amqp_arrivals import Form, form_of, run_of
 from heliograph.lab.load.amqp_dispositions import accepting
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _CREDIT = 1000  # messages that JMS clients usually have sent to them ahead
 _EVERYTHING = 2**32
+HEAD = 4096  # bytes of a frame: in these is all that is looked at
 
 
 class AmqpInlet:
@@ -27,9 +28,10 @@ class AmqpInlet:
         "_first_count",
         "_form",
         "_granted",
+        "_head",
         "_number",
-        "_pieces",
         "_ranges",
+        "_responds",
         "_size",
         "_values",
         "handle",
@@ -48,8 +50,9 @@ class AmqpInlet:
         self._form: Form | None = None  # of the last whole message
         self._number = -1  # of the delivery that is arriving in pieces; -1: none
         self._values: tuple[int, ...] = ()  # the header of its payload
+        self._head = b""  # what comes before the payload
         self._size = 0
-        self._pieces: list[bytes] | None = [] if group.role == "respond" else None
+        self._responds = group.role == "respond"
 
     def open(self, delivery_count: int) -> bytes:
         """The first credit; the broker counts deliveries from this one on."""
@@ -58,61 +61,66 @@ class AmqpInlet:
         return self._end.session.credit(self.handle, delivery_count, self._credit)
 
     def take(self, data: memoryview, at: int, stop: int, now: int) -> int:
-        """Take the transfer from `at` to `stop`, and more behind it that are like it; where the last of them ends."""
+        """Take the transfer from `at` to `stop`, and more behind it that are like it; where the last of them ends.
+
+        Of a large frame there need not be more than `HEAD` bytes.
+        """
         if self._number >= 0:
             self._go_on(data, at, stop, now)
             return stop
         form = self._form
         if form is None or form.stride != stop - at or not form.fits(data, at):
             form = self._form = form_of(data, at, stop)
-        rows = run_of(data, at, form) if self._pieces is None else None
+        rows = run_of(data, at, form)
         if rows is not None:
-            return at + self._take_run(rows, form, now)
+            self._take_run(rows, form, now)
+            if self._responds:
+                self._answer_run(data, at, len(rows), form)
+            return at + len(rows) * form.stride
         number = form.number(data, at)
         self._end.session.frames_in += 1
-        values, size = self._header(data, at + form.payload_at, stop), form.stride
+        self._note(number, 1, settled=form.settled)
+        self._values, self._size = self._header(data, at + form.payload_at, stop), form.stride
+        if self._responds:
+            self._head = bytes(data[at + form.message_at : at + form.payload_at])
         if form.more:
             self._form = None
-            self._number, self._values, self._size = number, values, size
-            self._note(number, 1, settled=form.settled)
-            if self._pieces is not None:
-                self._pieces.append(bytes(data[at + form.message_at : stop]))
-            return stop
-        self._note(number, 1, settled=form.settled)
-        if self._end.took_one(values, size, now) and self._pieces is not None:
-            self._end.answer(data[at + form.message_at : stop], form.payload_at - form.message_at)
+            self._number = number
+        else:
+            self._complete(now)
         return stop
+
+    def _complete(self, now: int) -> None:
+        """A message that came by itself is there."""
+        if self._end.took_one(self._values, self._size, now) and self._responds:
+            self._end.answer(self._head, header.HEADER.pack(*self._values))
 
     @staticmethod
     def _header(data: memoryview, at: int, stop: int) -> tuple[int, ...]:
         """The header of the payload; zeros, which are nobody's, where there is no room for one."""
         return header.HEADER.unpack_from(data, at) if stop - at >= header.SIZE else (0,) * len(header.FIELDS)
 
-    def _take_run(self, rows: NDArray[np.void], form: Form, now: int) -> int:
+    def _take_run(self, rows: NDArray[np.void], form: Form, now: int) -> None:
         count = len(rows)
         self._end.session.frames_in += count
         self._note(int(rows["id"][0]), count, settled=form.settled)
-        size = count * form.stride
-        self._end.took(rows, size, now)
-        return size
+        self._end.took(rows, count * form.stride, now)
+
+    def _answer_run(self, data: memoryview, at: int, count: int, form: Form) -> None:
+        answer = self._end.answer
+        for place in range(at, at + count * form.stride, form.stride):
+            payload = place + form.payload_at
+            answer(bytes(data[place + form.message_at : payload]), bytes(data[payload : payload + header.SIZE]))
 
     def _go_on(self, data: memoryview, at: int, stop: int, now: int) -> None:
         """A further piece of a message."""
         self._end.session.frames_in += 1
-        performative, message_at = decode(bytes(data[at:stop]), 8)
         self._size += stop - at
-        if self._pieces is not None:
-            self._pieces.append(bytes(data[at + message_at : stop]))
-        fields = performative.value
-        if len(fields) > 5 and fields[5]:
-            return
-        self._number = -1
-        good = self._end.took_one(self._values, self._size, now)
-        if self._pieces is not None:
-            message = memoryview(b"".join(self._pieces))
-            self._pieces.clear()
-            if good:
-                self._end.answer(message, message.obj.index(header.HEADER.pack(*self._values)))  # type: ignore[attr-defined]
+        frame = bytes(data[at : min(stop, at + HEAD)])
+        found = decode_transfer(frame, 8, len(frame))
+        if found is None or not found[0].more:
+            self._number = -1
+            self._complete(now)
 
     def _note(self, first: int, count: int, *, settled: bool) -> None:
         self._counted += count

@@ -23,6 +23,11 @@ class AmqpOutlet:
         room = min(self.limit - self.sent, self._session.frames_left // frames)
         return room if self.settled else min(room, self._session.flight.room())
 
+    @property
+    def next(self) -> int:
+        """The number of the next delivery."""
+        return self._session.flight.next
+
     def begin(self, count: int, frames: int, now: int) -> int:
         """The number of the first of so many deliveries, which are sent now with so many frames in all."""
         session = self._session

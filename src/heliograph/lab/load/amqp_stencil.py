@@ -25,6 +25,7 @@ Bytes = NDArray[np.uint8]
 
 BATCH_BYTES = 192 * 1024  # of a batch: within a core's cache, and within what a socket takes
 _ROWS_FROM = 6  # messages; fewer are made faster one by one
+_LARGE = 8192  # bytes of a message: to copy all of it takes longer than to write a few columns
 _ASCENDING = np.arange(BATCH_BYTES // header.SIZE + 1, dtype=np.int64)
 # With all bytes of their fields, in whose place others are written; the performative comes first, so they are found.
 _NUMBER, _TAG, _WORK = b"\xf1\xf2\xf3\xf4", b"\xe1\xe2\xe3\xe4", b"\xd1"
@@ -45,6 +46,11 @@ class Frames:
     def stride(self) -> int:
         """Length of all frames together."""
         return len(self.prefix) + header.SIZE + len(self.tail)
+
+    def around(self) -> tuple[bytes, bytes, bytes]:
+        """The prefix without the number of the delivery, which stands in it twice."""
+        prefix, number, tag = self.prefix, self.number_at, self.tag_at
+        return prefix[:number], prefix[number + 4 : tag], prefix[tag + 4 :]
 
     def numbered(self, number: int, work: bytes | None = None) -> bytes:
         """The prefix of the delivery with this number."""
@@ -154,7 +160,7 @@ class AmqpStencil:
         `number` is the number of the first delivery, `work` the unit of work. What is returned is valid until the next
         call.
         """
-        if cycle.alike and len(due) >= _ROWS_FROM:
+        if cycle.alike and (len(due) >= _ROWS_FROM or cycle.parts[0].stride > _LARGE):
             return self._rows(cycle, client, count, due, now, number, work)
         return self._one_by_one(cycle, client, count, due, now, number, work)
 

@@ -28,12 +28,13 @@ _SECURE: dict[Transport, Transport] = {"tcp": "tls", "ws": "wss"}
 
 # What this generator acts on, and what it may leave aside because nothing that it measures depends on it.
 _KNOWN = frozenset(
-    "_id version dst dstPort useTLS username password cleanSession cleanStart sessionExpiryIntervalSecs "
-    "pingIntervalSecs lastWillMsg publishTopics subscriptions messageDirPath recvMaximum".split()
+    {"_id", "version", "dst", "dstPort", "useTLS", "username", "password", "cleanSession", "cleanStart"}
+    | {"pingIntervalSecs", "lastWillMsg", "publishTopics", "subscriptions", "recvMaximum"}
 )
 _ASIDE = frozenset(
-    "maxPktSizeBytes topicAliasMaxIn topicAliasMaxOut requestResponseInfo requestProblemInfo userProperties "
-    "connectionTimeoutSecs pingTimeoutSecs lingerTimeSecs lingerMsgsCount reconnectDelayUSecs".split()
+    {"maxPktSizeBytes", "topicAliasMaxIn", "topicAliasMaxOut", "requestResponseInfo", "requestProblemInfo"}
+    | {"connectionTimeoutSecs", "pingTimeoutSecs", "lingerTimeSecs", "lingerMsgsCount", "reconnectDelayUSecs"}
+    | {"sessionExpiryIntervalSecs", "userProperties"}
 )
 _COUNT = re.compile(r"\$\{COUNT:(\d+)-(\d+)\}")
 
@@ -66,7 +67,9 @@ def read_client_list(file: Path, *, rate: float | None = None, payload: Payload 
         addresses[group.door] = address
         alike.setdefault(group, []).append(member)
     groups = [
-        replace(group, name=f"list-{number}", clients=len(members), members=tuple(members), payload=payload or Payload())
+        replace(
+            group, name=f"list-{number}", clients=len(members), members=tuple(members), payload=payload or Payload()
+        )
         for number, (group, members) in enumerate(alike.items())
     ]
     publishers = sum(group.clients for group in groups if group.sends)

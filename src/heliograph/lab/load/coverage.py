@@ -38,6 +38,18 @@ class Coverage:
             fresh[here] = self._mark(block, streams[here], numbers[here])
         return fresh
 
+    def add_one(self, stream: int, number: int) -> bool:
+        """This message has arrived: was it for the first time?"""
+        block = number >> self._bits
+        if block in self._full:
+            return False
+        flags, place = self._block(block), (stream << self._bits) + number - (block << self._bits)
+        if flags[place]:
+            return False
+        flags[place] = True
+        self._count(block, 1)
+        return True
+
     def fill(self, start: int, end: int) -> None:
         """All numbers from `start` up to `end` (exclusive) of the only stream have arrived for the first time."""
         while start < end:

@@ -17,6 +17,8 @@ from heliograph.lab.load.naming import filters_of, share_of
 from heliograph.lab.load.plan import Group, Plan
 from heliograph.lab.load.schedule import NEVER, Schedule, pieces_of
 
+_PATIENCE = 5_000_000_000  # ns until a message that closes a loop is taken for lost
+
 
 class Crew(ABC):
     """Subclasses know a protocol: they make ends.
@@ -49,6 +51,9 @@ class Crew(ABC):
         self._behind: set[int] = set()  # places of clients that could not send all that was due
         self._able: deque[End] = deque()  # those that may be able to send what they could not
         self._until = NEVER
+        self._pinged = 0
+        self._ping_due = 0  # ns
+        self._forgiving = 0  # ns: when `forgive` looks again
         self._earlier: list[int] = []  # counts when `forgive` was last called
         # A closed loop without acknowledgements is closed by the messages that come back.
         self.answered_window = self.group.rate is None and self.group.role in {"both", "request"}
@@ -174,6 +179,11 @@ class Crew(ABC):
             end.queued = False
             yield end
 
+    @property
+    def eager(self) -> bool:
+        """Whether somebody can send who could not before."""
+        return bool(self._able)
+
     def pump(self, now: int) -> int:
         """Send what is due; when to come again at the latest (ns)."""
         if self._until == NEVER or not self.group.sends:
@@ -258,14 +268,32 @@ class Crew(ABC):
         clients = len(self.clients)
         return sum(-(-(self._dealt - self._next[place]) // clients) for place in self._behind)
 
-    def forgive(self) -> None:
+    def forgive(self, now: int) -> None:
         """Let those that have waited in vain for their own messages send again."""
-        if self.answered_window:
-            for end, count, before in zip(self.ends, self.counts, self._earlier, strict=False):
-                if end is not None and end.ready and count == before:
-                    end.forgive()
-                    self._queue(end)
-            self._earlier = list(self.counts)
+        if not self.answered_window or now < self._forgiving:
+            return
+        for end, count, before in zip(self.ends, self.counts, self._earlier, strict=False):
+            if end is not None and end.ready and count == before:
+                end.forgive()
+                self._queue(end)
+        self._earlier = list(self.counts)
+        self._forgiving = now + _PATIENCE
+
+    def ping(self, now: int) -> int:
+        """Let the clients whose turn it is tell the broker that they are there; when to come again (ns)."""
+        if not self.group.keep_alive or not self.ends:
+            return NEVER
+        # In turn, not all at once: ten thousand pings together would make messages late.
+        apart = max(1, self.group.keep_alive * 1_000_000_000 // 2 // len(self.ends))
+        if not self._ping_due:
+            self._ping_due = now + apart
+        while self._ping_due <= now:
+            end = self.ends[self._pinged % len(self.ends)]
+            if end is not None and end.ready:
+                end.ping()
+            self._pinged += 1
+            self._ping_due += apart
+        return self._ping_due
 
     def outstanding(self) -> int:
         """Messages that the broker has not acknowledged."""

@@ -88,15 +88,22 @@ class Receiver:
 
     def take_one(self, group: int, sender: int, number: int, faults: Faults) -> None:
         """One message has arrived."""
-        if self._share is None:
-            line = self._line(group, sender, sender)
-            at = sender - line.base
-            if line.next[at] == number:
-                line.next[at] = number + 1
-            else:
-                self._examine(line, sender, np.array([number]), faults)
+        line = self._line(group, sender, sender)
+        at = sender - line.base
+        expected = int(line.next[at])
+        if self._share is not None:
+            fresh = self._share.coverage(group).add_one(sender, number)
+        elif number == expected:
+            fresh = True
         else:
-            self._take_part(group, np.array([sender]), np.array([number]), faults)
+            coverage, known = line.troubled.get(sender) or (Coverage(), 0)
+            coverage.fill(known, expected)
+            fresh = coverage.add_one(0, number)
+            line.troubled[sender] = coverage, max(expected, number + 1)
+            faults.lost += max(0, number - expected)
+        faults.duplicates += not fresh
+        faults.reordered += fresh and number < expected
+        line.next[at] = max(expected, number + 1)
 
     def take(self, group: int, senders: Senders, numbers: Numbers, faults: Faults) -> None:
         """Messages of this group have arrived, in this order."""

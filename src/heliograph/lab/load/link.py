@@ -48,7 +48,7 @@ class Link:
     def __init__(self, address: Address, tls: ssl.SSLContext | None, poller: select.epoll) -> None:
         self.up = False
         self._kept = b""
-        self._pending = b""
+        self._pending: bytes | memoryview = b""
         self._poller = poller
         self._tls = tls is not None
         self.sock = _dial(address, tls)
@@ -122,12 +122,9 @@ class Link:
     def write(self, data: bytes | memoryview) -> None:
         """Send now, or when the socket takes it; what cannot be sent now is copied."""
         if self._pending:
-            self._pending += data
+            self._pending = b"".join((self._pending, data))
             return
-        try:
-            sent = self.sock.send(data)
-        except OSError as failure:
-            sent = self._refused(failure)
+        sent = self._push(data)
         if sent < len(data):
             self._pending = bytes(memoryview(data)[sent:])
             self._poll(READ | WRITE)
@@ -135,20 +132,22 @@ class Link:
     def flush(self) -> None:
         """The socket can take more."""
         if self._pending:
-            try:
-                sent = self.sock.send(self._pending)
-            except OSError as failure:
-                sent = self._refused(failure)
-            self._pending = self._pending[sent:]
+            self._pending = memoryview(self._pending)[self._push(self._pending) :]
         if not self._pending:
             self._poll(READ)
 
-    @staticmethod
-    def _refused(failure: OSError) -> int:
-        """How many bytes were taken: none, if this means that the socket is full."""
-        if isinstance(failure, BlockingIOError | ssl.SSLWantWriteError | ssl.SSLWantReadError):
-            return 0
-        raise EndFailed(f"the connection broke: {failure}") from None
+    def _push(self, data: bytes | memoryview) -> int:
+        """Send as much as the socket takes; how many bytes that was."""
+        sent = 0
+        try:
+            sent = self.sock.send(data)
+            while self._tls and sent < len(data):  # TLS takes no more than a record at a time
+                sent += self.sock.send(memoryview(data)[sent:])
+        except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
+            pass  # the socket is full
+        except OSError as failure:
+            raise EndFailed(f"the connection broke: {failure}") from None
+        return sent
 
     def _poll(self, events: int) -> None:
         if events != self.events:
@@ -169,7 +168,7 @@ class Link:
 
 def _dial(address: Address, tls: ssl.SSLContext | None) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    plain = socket.socket(family)
+    plain = socket.socket(family, socket.SOCK_STREAM)
     try:
         plain.setblocking(False)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -11,7 +11,6 @@ import select
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -29,12 +28,16 @@ from heliograph.lab.load.link import WRITE, Inbox
 from heliograph.lab.load.plan import Plan
 from heliograph.lab.load.schedule import NEVER
 
-# A loop that turns as fast as it can burns a core for batches of a few messages. Between two turns in which something
-# was done there is at least this time (ns); it is part of the lateness that is measured.
+# A loop that turns as fast as it can burns a core for batches of a few messages. So a group has at least this time (ns)
+# between two batches; it is part of the lateness that is measured.
 _TURN = 200_000
-_MUCH = 16 * 1024  # bytes read in a turn: there will soon be more
+# And where so many messages came in one turn that more are surely on their way, a nap as long as the work lets them
+# gather: half a core is then enough for any rate that a whole one can take. Below, every message is read at once.
+_MANY = 48
+_LONGEST_NAP = 500_000  # ns
 _MOST_EVENTS = 64  # of one poll: so long senders have to wait for readers
 _NS = 1_000_000_000
+_OTHER_FILES = 64  # that a process has open besides its clients
 _PROGRESS = 50_000_000  # ns between reports while draining
 
 
@@ -93,14 +96,13 @@ class Worker:
         self._start: Start | None = None
         self._second = 0  # that is being counted
         self._boundary = NEVER  # where it ends
-        self._used: list[tuple[float, float]] = []  # CPU and waiting at the start and the end of the measured time
-        self._pings = [NEVER] * len(self._crews)
+        self._pumps = [0] * len(self._crews)  # when each crew sends again (ns)
+        self._used: list[tuple[float, float, float]] = []  # CPU, waiting and clock at both ends of the measured time
         self._finish = False
 
     def run(self) -> None:
         """Until the other end of the pipe says that it is over."""
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, hard), hard))
+        _raise_limit(sum(len(crew.clients) for crew in self._crews))
         gc.disable()  # nothing here makes cycles, and a collection of ten thousand clients takes milliseconds
         now = time.monotonic_ns()
         for dialer in self._dialers:
@@ -131,18 +133,22 @@ class Worker:
         wake = self._boundary
         for dialer in self._dialers:
             wake = min(wake, dialer.turn(began))
-        for crew in self._crews:
-            wake = min(wake, max(crew.pump(began), began + _TURN))
-        self._ping(began)
-        read = 0
-        for fd, mask in self._wait(wake):
+        for index, crew in enumerate(self._crews):
+            if began >= self._pumps[index] or crew.eager:
+                self._pumps[index] = max(min(crew.pump(began), crew.ping(began)), began + _TURN)
+            wake = min(wake, self._pumps[index])
+        before = sum(crew.meter.received for crew in self._crews)
+        waiting = time.monotonic_ns()
+        events = self._wait(wake)
+        waited = time.monotonic_ns() - waiting
+        for fd, mask in events:
             if fd == self._pipe.fileno():
                 self._obey()
             else:
-                read += self._serve(fd, mask)
-        spare = _TURN - (time.monotonic_ns() - began)
-        if read > _MUCH and spare > 0:
-            time.sleep(spare / _NS)
+                self._serve(fd, mask)
+        if sum(crew.meter.received for crew in self._crews) - before >= _MANY:
+            worked = time.monotonic_ns() - began - waited
+            time.sleep(min(worked, _LONGEST_NAP) / _NS)
 
     def _wait(self, wake: int) -> list[tuple[int, int]]:
         wait = min(wake - time.monotonic_ns(), _NS // 20) / _NS
@@ -162,12 +168,11 @@ class Worker:
         end.crew.gone(end)
         end.link.close_softly()
 
-    def _serve(self, fd: int, mask: int) -> int:
-        """Let the end with this descriptor do what it can; how many bytes it has read."""
+    def _serve(self, fd: int, mask: int) -> None:
+        """Let the end with this descriptor do what it can."""
         found = self._links.get(fd)
         if found is None:  # closed since it was polled
-            return 0
-        read = 0
+            return
         end, dialer = found
         link = end.link
         was_ready = end.ready
@@ -175,14 +180,13 @@ class Worker:
             if not link.up:
                 if link.proceed():
                     end.opened(time.monotonic_ns())
-                return 0
+                return
             if mask & WRITE:
                 link.flush()
             if mask & ~WRITE:
                 more = True
                 while more:
                     data, more = link.receive(self._inbox)
-                    read += len(data)
                     link.keep(data[end.feed(data, time.monotonic_ns()) :])
             if end.ready:
                 end.crew.revive(end)
@@ -190,7 +194,6 @@ class Worker:
                     dialer.settled(end, time.monotonic_ns())
         except EndFailed as failure:
             self._fail(end, dialer, str(failure))
-        return read
 
     def _fail(self, end: End, dialer: Dialer, why: str) -> None:
         if not end.ready:
@@ -220,21 +223,11 @@ class Worker:
     def _begin(self, start: Start) -> None:
         self._second = math.floor((start.sending - start.measured) / _NS) - 1
         self._boundary = start.sending
+        self._pumps = [0] * len(self._crews)
         for crew, dialer in zip(self._crews, self._dialers, strict=True):
             crew.start(start.sending, start.until)
             if dialer.bursts:
                 dialer.start(start.sending, start.until)
-        for index, crew in enumerate(self._crews):
-            if crew.group.keep_alive:
-                self._pings[index] = start.sending
-
-    def _ping(self, now: int) -> None:
-        for index, crew in enumerate(self._crews):
-            if now >= self._pings[index]:
-                self._pings[index] = now + crew.group.keep_alive * _NS // 2
-                for end in crew.ends:
-                    if end is not None and end.ready:
-                        end.ping()
 
     def _report(self, now: int) -> None:
         """A second is over: hand out what was counted in it."""
@@ -242,12 +235,14 @@ class Worker:
         intervals = []
         for index, crew in enumerate(self._crews):
             crew.collect()
-            crew.forgive()
+            crew.forgive(now)
             interval = crew.meter.take(self._second)
             self._arrived[index] += interval.received - interval.duplicates
             intervals.append(interval)
         self._pipe.send(intervals)
         self._second = (now - self._start.measured) // _NS
+        if now >= self._start.until:  # what comes after the end is not part of a last second that was cut short
+            self._second = max(self._second, -((self._start.measured - self._start.until) // _NS))
         self._boundary = min(self._start.measured + (self._second + 1) * _NS, self._next_mark(now))
         if now >= self._start.until and len(self._used) == 1:
             self._used.append(_used())
@@ -288,12 +283,12 @@ class Worker:
             except EndFailed:
                 pass  # it is gone already
         crews = dict(enumerate(self._crews))
-        (cpu, waited), *_ = [(one - first, two - second) for (first, second), (one, two) in pairwise(self._used)]
+        cpu, waited, seconds = (end - start for start, end in zip(*self._used, strict=True))
         self._pipe.send(
             Finished(
                 cpu,
                 waited,
-                (self._start.until - self._start.measured) / _NS,
+                seconds,
                 {index: crew.own_lateness.take() or Histogram() for index, crew in crews.items()},
                 {index: crew.unsent for index, crew in crews.items()},
                 {index: crew.meter.first_error for index, crew in crews.items()},
@@ -302,10 +297,23 @@ class Worker:
         )
 
 
-def _used() -> tuple[float, float]:
-    """CPU seconds of this process, and seconds that it could have used more but for others."""
+def _raise_limit(clients: int) -> None:
+    """Let this process have a file for each client."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = clients + _OTHER_FILES
+    if hard != resource.RLIM_INFINITY and needed > hard:
+        raise Problem(
+            f"{clients} clients in one process need {needed} open files, and the system allows {hard}; "
+            "use more processes, or raise the limit (ulimit -Hn)"
+        )
+    if soft != resource.RLIM_INFINITY and needed > soft:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+
+
+def _used() -> tuple[float, float, float]:
+    """CPU seconds of this process, seconds that it could have used more but for others, and the time."""
     waited = Path("/proc/self/schedstat").read_text().split()[1]
-    return time.process_time(), int(waited) / _NS
+    return time.process_time(), int(waited) / _NS, time.monotonic()
 
 
 def work(plan: Plan, addresses: Mapping[str, Address], process: int, pipe: Connection) -> None:

@@ -16,6 +16,10 @@ class Value(NamedTuple):
 class Probe(Protocol):
     """Looks at something. The first look may be the start of a difference, and show less than later ones."""
 
+    @property
+    def asks(self) -> bool:
+        """Whether a look makes somebody else work: then its cost is the time that it takes, not our CPU time."""
+
     def read(self) -> Iterable[Value]:
         """What there is to see now."""
 

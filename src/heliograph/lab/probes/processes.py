@@ -18,6 +18,8 @@ _IO = {b"read_bytes": "read_bytes", b"write_bytes": "written_bytes"}
 class ProcessProbe:
     """Looks at processes that may come and go, each under its id."""
 
+    asks = False
+
     def __init__(self, source: str, pids: Callable[[], Iterable[int]]) -> None:
         """`pids` is asked at every look."""
         self._source = source

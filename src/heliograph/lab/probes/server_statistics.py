@@ -9,6 +9,8 @@ from heliograph.lab.targets.statistics import Statistics
 class StatisticsProbe:
     """Asks the server."""
 
+    asks = True
+
     def __init__(self, statistics: Statistics) -> None:
         self._statistics = statistics
 

@@ -28,11 +28,14 @@ class Watch:
         """The measured time began at this moment of `time.monotonic`."""
         self._zero = at
 
+    def since(self, moment: float) -> float:
+        """Seconds from the beginning of the measured time to this moment of `time.monotonic`."""
+        return moment - self._zero
+
     @property
     def samples(self) -> list[Sample]:
         """What has been read so far."""
-        zero = self._zero
-        return [sample._replace(at=sample.at - zero) for sample in list(self._read)]
+        return [sample._replace(at=self.since(sample.at)) for sample in list(self._read)]
 
     def start(self) -> None:
         """Look now, and then every second."""
@@ -71,9 +74,10 @@ class _Turn:
         return time.monotonic() >= self._due
 
     def take(self) -> tuple[float, list[tuple[str, str, str, float]]]:
-        start, cpu = time.monotonic(), time.thread_time()
+        clock = time.monotonic if self.probe.asks else time.thread_time
+        start, before = time.monotonic(), clock()
         values = [tuple(value) for value in self.probe.read()]
-        cost = time.thread_time() - cpu
+        cost = clock() - before
         self._due = start + max(0.0, cost / MOST_SHARE - SECONDS / 2)
         return time.monotonic(), values  # type: ignore[return-value]
 

@@ -17,6 +17,8 @@ TYPES = ("Throughput", "Latency", "Connection rate", "Data-center efficiency", "
 
 _NEEDED = {"name", "order", "type", "title", "description", "needs", "measure", "score"}
 _KEYS = _NEEDED | {"section", "parameters", "variants", "groups", "flow", "search", "pass", "setup"}
+_LISTS = ("needs", "variants", "groups")
+_TEXTS = ("name", "type", "title", "description")
 _OF_PARAMETERS = {"value", "scaled", "least", "unit"}
 _OF_GROUPS = {field.name for field in fields(Group)} | {"for_each"}
 _OF_QUEUES = {"name", "count", "topics"}
@@ -54,6 +56,12 @@ class _Reader:
         for name in sorted(set(needed) - set(value)):
             self.tell(path, f"{name} is missing")
 
+    def types(self, value: Mapping[str, Any], path: tuple[str | int, ...], what: str, *types: type) -> None:
+        """Every value is of one of these types."""
+        for name, one in value.items():
+            if not isinstance(one, types):
+                self.tell((*path, name), f"{name} is {what}, not {one!r}")
+
     def one_of(self, value: Any, path: tuple[str | int, ...], allowed: Iterable[str]) -> None:
         allowed = list(allowed)
         if value not in allowed:
@@ -67,6 +75,8 @@ def read_scenario(text: str, file: str, document: str) -> Scenario:
     reader.raise_mistakes()
     value = reader.document.value
     reader.keys(value, (), _KEYS, _NEEDED)
+    reader.types({name: value[name] for name in _LISTS if name in value}, (), "a list", list)
+    reader.types({name: value[name] for name in _TEXTS if name in value}, (), "a text", str)
     reader.raise_mistakes()
     parameters = _parameters(reader, value)
     variants, default = _variants(reader, value.get("variants", []), parameters)
@@ -74,9 +84,8 @@ def read_scenario(text: str, file: str, document: str) -> Scenario:
     _check_groups(reader, value)
     reader.raise_mistakes()
     _check_expressions(reader, value, parameters)
-    measure = _made(reader, Measure, value["measure"], ("measure",))
-    passing = _made(reader, PassRule, value.get("pass", {}), ("pass",))
-    score = _made(reader, Score, value["score"], ("score",), also=tuple(value["score"].get("also", ())))
+    reader.types(value["measure"], ("measure",), "a number", int, float)
+    reader.types(value.get("pass", {}), ("pass",), "a number, true, false or null", int, float, type(None))
     reader.raise_mistakes()
     return Scenario(
         name=value["name"],
@@ -88,9 +97,9 @@ def read_scenario(text: str, file: str, document: str) -> Scenario:
         parameters=parameters,
         variants=variants,
         default=default,
-        measure=measure,
-        passing=passing,
-        score=score,
+        measure=Measure(**value["measure"]),
+        passing=PassRule(**value.get("pass", {})),
+        score=Score(**{**value["score"], "also": tuple(value["score"].get("also", ()))}),
         search_parameter=value.get("search", {}).get("parameter", ""),
         order=value["order"],
         section=str(value.get("section", "")),
@@ -205,10 +214,3 @@ def _names(kind: type) -> tuple[set[str], set[str]]:
     every = fields(kind)
     needed = {field.name for field in every if field.default is MISSING and field.default_factory is MISSING}
     return {field.name for field in every}, needed
-
-
-def _made(reader: _Reader, kind: type, values: Mapping[str, Any], path: tuple[str, ...], **others: Any) -> Any:
-    wrong = [name for name in values if isinstance(values[name], list | Mapping) and name not in others]
-    for name in wrong:
-        reader.tell((*path, name), f"expected one value for {name}, found {values[name]!r}")
-    return kind(**{**values, **others})

@@ -122,7 +122,7 @@ def _listeners(setup: Setup) -> str:
         if key:
             lines.append(f"{key}.1 = {HOST}:{listener.port}")
         elif listener.transport == "ws":
-            lines += [f"web_mqtt.tcp.ip = {HOST}", f"web_mqtt.tcp.port = {listener.port}", "web_mqtt.ws_path = /mqtt"]
+            lines += [f"web_mqtt.tcp.ip = {HOST}", f"web_mqtt.tcp.port = {listener.port}"]
         else:
             tls = setup.certificate
             lines += [f"web_mqtt.ssl.ip = {HOST}", f"web_mqtt.ssl.port = {listener.port}"]
@@ -131,6 +131,10 @@ def _listeners(setup: Setup) -> str:
     ways = {(listener.protocol, listener.transport) for listener in setup.listeners}
     if ("amqp", "tcp") not in ways:
         lines.append("listeners.tcp = none")
+    if {("mqtt", "ws"), ("mqtt", "wss")} & ways:
+        lines.append("web_mqtt.ws_path = /mqtt")
+        if ("mqtt", "ws") not in ways:
+            lines.append("web_mqtt.tcp.listener = none")
     if any(protocol == "mqtt" for protocol, _ in ways):
         lines += [f"mqtt.vhost = {_hosts(setup)[0]}", f"mqtt.default_user = {_USER}", f"mqtt.default_pass = {_USER}"]
         if ("mqtt", "tcp") not in ways:

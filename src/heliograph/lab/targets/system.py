@@ -61,10 +61,11 @@ class Installed(Kind):
         self._target = target
         self.name, self.remedy = target.name, target.remedy
         self.knows = target.knows
+        self._version = target.version()  # brokers are started to tell it, so they are asked once
 
     def version(self) -> str | None:
         """Its version, None when it is not installed."""
-        return self._target.version()
+        return self._version
 
     @contextmanager
     def running(self, wanted: Demand, cores: frozenset[int] | None) -> Iterator[System]:

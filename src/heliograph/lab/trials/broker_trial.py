@@ -42,8 +42,11 @@ def run_broker_trial(trial: Trial, experiment: Experiment) -> Result:
                 )
         samples = [*watch.samples, *_waiting(outcome)]
         facts = facts_of(plan, recording.intervals, outcome, samples, len(system.cores or ()) or split.available)
-        verdict = judge(trial.scenario.passing, facts, outcome.bottleneck)
+        rule = trial.scenario.passing
+        verdict = judge(replace(rule, held=rule.held and not control.changed), facts, outcome.bottleneck)
         writer.samples(samples)
+        for turn in control.turns:
+            writer.event(watch.since(turn.at), "operator", turn.kind, turn.text)
         if outcome.bottleneck:
             writer.event(outcome.seconds, "generator", "bottleneck", outcome.bottleneck)
         for name, totals in outcome.groups.items():
@@ -60,6 +63,7 @@ def run_broker_trial(trial: Trial, experiment: Experiment) -> Result:
                 setup={"wanted": asdict(setup), "configuration": dict(system.configuration)},
                 machine=machine,
                 connections=sum(group.clients for group in plan.groups),
+                note="the rate was changed while it ran" if control.changed else "",
             )
         )
     return Result(

@@ -7,11 +7,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from heliograph.lab.load import Control
 from heliograph.lab.load.interval import Interval
 from heliograph.lab.raw.manifest import Manifest
 from heliograph.lab.trials.conditions import versions
 from heliograph.lab.trials.judgement import Verdict
+from heliograph.lab.trials.steering import Steering
 from heliograph.lab.trials.trial import Trial
 
 
@@ -26,7 +26,7 @@ class Experiment:
     id: str
     directory: Path
     look_on: Callable[[Interval], None] = _ignore
-    make_control: Callable[[], Control] = Control
+    make_control: Callable[[], Steering] = Steering
     """Asked once for each run: what changes the load while it runs."""
 
     def manifest(

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
@@ -68,10 +68,10 @@ def run_flow_trial(trial: Trial, experiment: Experiment, bench: FlowBench) -> Re
     run = new_id(trial.scenario.name, trial.kind.name)
     machine = machine_now(Split())
     row = Published(load.section, trial.scenario.name, load.persistent, load.size, 0, 0, 0)
-    started = datetime.now(UTC)
     with RunWriter(experiment.directory, run) as writer, watching(machine_instruments()) as watch:
         looks = bench.looks(case, row, seconds)
-        watch.begin(looks[0].at - time.perf_counter() + time.monotonic())
+        ago = time.perf_counter() - looks[0].at
+        watch.begin(time.monotonic() - ago)
         count, took = looks[-1].count - looks[0].count, looks[-1].at - looks[0].at
         for interval in _intervals(looks, load.size):
             writer.interval(interval, GROUP)
@@ -83,7 +83,7 @@ def run_flow_trial(trial: Trial, experiment: Experiment, bench: FlowBench) -> Re
                 trial,
                 run,
                 verdict,
-                started=started,
+                started=datetime.now(UTC) - timedelta(seconds=ago),
                 seconds=took,
                 plan=json.dumps(asdict(load)),
                 setup={"flow": dict(case.files), "messages": looks[-1].count},

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from heliograph.lab.trials.figures import figure
+
 Purpose = Literal["measure", "step", "bisect", "confirm"]
 
 STEP = 2.0
@@ -65,11 +67,11 @@ class Found:
         if self.rate is None:
             last = self.attempts[-1]
             if self.generator_bound:
-                return f"no figure: the generator was the limit even at {last.rate:,.4g} {unit}"
-            return f"not even {last.rate:,.4g} {unit} hold: {last.why}"
+                return f"no figure: the generator was the limit even at {figure(last.rate)} {unit}"
+            return f"not even {figure(last.rate)} {unit} hold: {last.why}"
         if self.generator_bound:
-            return f"at least {self.rate:,.4g} {unit}; the generator was the limit"
-        return f"{self.rate:,.4g} {unit}"
+            return f"at least {figure(self.rate)} {unit}; the generator was the limit"
+        return f"{figure(self.rate)} {unit}"
 
 
 class Search:
