@@ -80,7 +80,7 @@ class Dialer:
             self._waiting.clear()
         soonest = min(self._drops[0][0] if self._drops else NEVER, self._retries[0][0] if self._retries else NEVER)
         while self._waiting and self.opening < MOST_OPENING:
-            due = now if self._schedule is None else int(self._schedule.due(self._dialled, 1)[0])
+            due = now if self._schedule is None else self._schedule.when(self._dialled)
             if due > now:
                 return min(soonest, due)
             self._dialled += 1
