@@ -71,6 +71,19 @@ def test_measured_latencies_are_the_injected_ones() -> None:
         assert service.percentile(percent) == pytest.approx(60.1 * SECOND, rel=0.01)
 
 
+def test_a_real_delay_is_measured_within_a_hundredth() -> None:
+    outcome = run(
+        ScriptedBroker(delay=1.5), Group("echo", "both", 5, destination="t/{client}", rate=200.0), seconds=2.2
+    )
+    assert faults(outcome, "echo") == (0, 0, 0)
+    for kind in ("service", "message"):
+        latencies = outcome.groups["echo"].latencies[kind]
+        assert latencies.count > 50
+        assert latencies.min_ns >= 1.5 * SECOND
+        # What the machine adds when it is busy is a delay, too; a quarter of the messages is spared that.
+        assert latencies.percentile(25) == pytest.approx(1.5 * SECOND, rel=0.01), kind
+
+
 def test_the_rate_can_be_changed_and_the_load_stopped_while_it_runs() -> None:
     control, seen = Control(), list[Interval]()
 
@@ -97,6 +110,18 @@ def test_connection_bursts_connect_and_drop_again_and_again() -> None:
     connects = outcome.groups["bursts"].latencies["connect"]
     assert connects.count == pytest.approx(100, abs=10)
     assert outcome.groups["bursts"].errors == 0
+
+
+def test_a_client_that_loses_its_connection_comes_back_and_what_was_under_way_is_lost() -> None:
+    broker = ScriptedBroker(hang_up_at=50)
+    senders = Group("senders", "publish", 3, destination="t/{client}", rate=300.0)
+    outcome = run(broker, senders, Group("receivers", "consume", 1, filters=("t/+",)), seconds=1.0)
+    totals = outcome.groups["senders"]
+    assert totals.errors == 1
+    assert "connection" in totals.first_error
+    assert totals.latencies["connect"].count == 4
+    assert totals.sent > 200
+    assert faults(outcome, "receivers") == (totals.sent - broker.received.total(), 0, 0)
 
 
 def test_a_requester_measures_round_trips_and_misses_answers() -> None:
