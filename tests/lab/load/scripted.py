@@ -43,8 +43,12 @@ def faithful(_sender: int, _sequence: int) -> list[int]:
 class ScriptedBroker:
     """Forwards what is published to who has subscribed; members of a share take turns."""
 
-    def __init__(self, script: Script = faithful, *, age: int = 0, delay: float = 0.0) -> None:
-        """Messages are to look `age` ns older than they are; each is kept for `delay` seconds."""
+    def __init__(self, script: Script = faithful, *, age: int = 0, delay: float = 0.0, hang_up_at: int = 0) -> None:
+        """Messages are to look `age` ns older than they are; each is kept for `delay` seconds.
+
+        Whoever sends message number `hang_up_at` to this broker loses its connection.
+        """
+        self._hang_up_at = hang_up_at
         self._age = age
         self._delay = round(delay * 1e9)
         self.received: Counter[int] = Counter()  # messages by sender
@@ -101,9 +105,7 @@ class ScriptedBroker:
         except ConnectionError:
             data = b""
         if not data:
-            self._poller.unregister(fd)
-            self._clients.pop(fd).close()
-            self._filters = [one for one in self._filters if one[0] != fd]
+            self._hang_up(fd)
             return
         data = self._rest[fd] + data
         at = 0
@@ -111,7 +113,14 @@ class ScriptedBroker:
             packet = decode(data[at], data[bounds[0] : bounds[1]], self._versions.get(fd, 4))
             at = bounds[1]
             self._handle(fd, packet)
+            if fd not in self._clients:
+                return
         self._rest[fd] = data[at:]
+
+    def _hang_up(self, fd: int) -> None:
+        self._poller.unregister(fd)
+        self._clients.pop(fd).close()
+        self._filters = [one for one in self._filters if one[0] != fd]
 
     def _say(self, fd: int, packet: Packet) -> None:
         if fd in self._clients:
@@ -129,6 +138,8 @@ class ScriptedBroker:
             self._say(fd, SubAck(packet.packet_id, tuple(one.qos for one in packet.subscriptions)))
         elif isinstance(packet, Publish):
             self._publish(packet)
+            if self.received.total() == self._hang_up_at:
+                self._hang_up(fd)
             if packet.qos == 1:
                 self._say(fd, PubAck(packet.packet_id))
             elif packet.qos == 2:

@@ -99,6 +99,18 @@ def test_connection_bursts_connect_and_drop_again_and_again() -> None:
     assert outcome.groups["bursts"].errors == 0
 
 
+def test_a_client_that_loses_its_connection_comes_back_and_what_was_under_way_is_lost() -> None:
+    broker = ScriptedBroker(hang_up_at=50)
+    senders = Group("senders", "publish", 3, destination="t/{client}", rate=300.0)
+    outcome = run(broker, senders, Group("receivers", "consume", 1, filters=("t/+",)), seconds=1.0)
+    totals = outcome.groups["senders"]
+    assert totals.errors == 1
+    assert "connection" in totals.first_error
+    assert totals.latencies["connect"].count == 4
+    assert totals.sent > 200
+    assert faults(outcome, "receivers") == (totals.sent - broker.received.total(), 0, 0)
+
+
 def test_a_requester_measures_round_trips_and_misses_answers() -> None:
     ask = Group("ask", "request", 3, destination="ask", reply="answer/{client}", rate=300.0)
     five = Group("ask5", "request", 2, protocol="mqtt5", destination="ask5", reply="answer5/{client}", window=4)

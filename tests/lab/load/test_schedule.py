@@ -78,6 +78,9 @@ def test_count_and_due_agree(parts: list[tuple[float, float, float]], share: flo
     if count:
         assert one.due(count - 1, 1)[0] <= now + 1000
     assert one.due(count, 1)[0] >= now - 1000
+    assert np.allclose(
+        [one.when(number) for number in range(max(0, count - 50), max(0, count - 50) + 60)], due, rtol=1e-9
+    )
 
 
 def test_processes_take_turns() -> None:

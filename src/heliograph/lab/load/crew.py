@@ -197,7 +197,7 @@ class Crew(ABC):
             self._deal(total, now)
         if now >= self._until:
             return NEVER
-        return int(self._schedule.due(total, 1)[0])
+        return self._schedule.when(total)
 
     def _pump_closed(self, now: int) -> int:
         if now >= self._until:
@@ -215,12 +215,12 @@ class Crew(ABC):
         first, clients = self._dealt, len(self.clients)
         due = self._schedule.due(first, total - first)
         self._dealt = total
-        punctual = np.ones(len(due), np.bool_)
+        short: list[int] = []  # where those are in `due` that had to wait
         for offset in range(min(clients, len(due))):
             sent = self._send((first + offset) % clients, due[offset::clients], now)
             if sent is not None:
-                punctual[offset + sent * clients :: clients] = False
-        lateness = (now - due)[punctual]
+                short.extend(range(offset + sent * clients, len(due), clients))
+        lateness = now - (np.delete(due, short) if short else due)
         self.own_lateness.record_all(lateness)
         self.meter.recorder("lateness").record_all(lateness)
 

@@ -11,6 +11,7 @@ from heliograph.lab.load.schedule import NEVER, Piece, Schedule
 
 # More connections in the making than the broker's queue of new ones holds would wait for TCP to try again: a second.
 MOST_OPENING = 100
+ANSWER_SECONDS = 30  # that a broker may take until a client is connected and subscribed
 TRIES = 3  # of a client that cannot connect at first, before the load is given up
 _RETRY = 200_000_000  # ns until a client that has lost its connection tries again
 
@@ -18,13 +19,23 @@ _RETRY = 200_000_000  # ns until a client that has lost its connection tries aga
 class Dialer:
     """Who is to connect, and when."""
 
-    def __init__(self, crew: Crew, opened: Callable[[End], None], closed: Callable[[End], None]) -> None:
-        """`opened` is told of ends whose connection is being made, `closed` of those that are to be closed."""
+    def __init__(
+        self,
+        crew: Crew,
+        opened: Callable[[End], None],
+        closed: Callable[[End], None],
+        broken: Callable[[End, str], None],
+    ) -> None:
+        """`opened` is told of ends whose connection is being made, `closed` of those that are to be closed, and
+        `broken` of those that got no answer, with words for that.
+        """
         self.crew = crew
         self.bursts = crew.group.role == "connect"
         self.opening = 0
         self._opened = opened
         self._closed = closed
+        self._broken = broken
+        self._unanswered: deque[tuple[int, End]] = deque()  # when they are given up
         self._waiting: deque[int] = deque()
         self._schedule: Schedule | None = None
         self._started = False
@@ -59,13 +70,17 @@ class Dialer:
             _, _, end = heapq.heappop(self._drops)
             if end.ready:
                 self._drop(end)
+        while self._unanswered and (self._unanswered[0][0] <= now or self._unanswered[0][1].ready):
+            _, end = self._unanswered.popleft()
+            if self.crew.ends[end.place] is end and not end.ready:
+                self._broken(end, f"the broker did not answer for {ANSWER_SECONDS} s")
         while self._retries and self._retries[0][0] <= now:
             self._waiting.append(self._retries.popleft()[1])
         if self.bursts and now >= self._until:
             self._waiting.clear()
         soonest = min(self._drops[0][0] if self._drops else NEVER, self._retries[0][0] if self._retries else NEVER)
         while self._waiting and self.opening < MOST_OPENING:
-            due = now if self._schedule is None else int(self._schedule.due(self._dialled, 1)[0])
+            due = now if self._schedule is None else self._schedule.when(self._dialled)
             if due > now:
                 return min(soonest, due)
             self._dialled += 1
@@ -80,6 +95,7 @@ class Dialer:
             return
         self.crew.ends[self.crew.place(client)] = end
         self.opening += 1
+        self._unanswered.append((self.crew.clock() + ANSWER_SECONDS * 1_000_000_000, end))
         self._opened(end)
 
     def settled(self, end: End, now: int) -> None:

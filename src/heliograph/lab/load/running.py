@@ -24,7 +24,8 @@ _LEAD = 0.2  # seconds between the command to start and the start
 DRAIN_SECONDS = 30.0  # how long messages on their way may take to arrive once nothing more is sent
 SILENCE_SECONDS = 2.0  # how long none of them may arrive, before those that have not are given up
 QUIET_SECONDS = 0.2  # after the last expected message, how long to listen for ones that should not come
-CONNECT_SECONDS = 120.0  # how long nobody more may get connected, before the load is given up
+OWN_SECONDS = 60.0  # how long the generator's own processes may take to answer
+CONNECT_SECONDS = 60.0  # how long nobody more may get connected, before the load is given up
 
 
 def run_load(
@@ -56,7 +57,8 @@ class _Run:
         self._accounts = Accounts(plan)
         self._pipes: list[Connection] = []
         self._processes: list[BaseProcess] = []
-        self._ready = 0
+        self._ready = 0  # processes
+        self._connected: dict[int, int] = {}  # clients by process, while they connect
         self._progress: dict[int, Progress] = {}
         self._finished: dict[int, Finished] = {}
         self._started = self._until = 0.0
@@ -71,7 +73,7 @@ class _Run:
 
     def run(self) -> LoadOutcome:
         expectation = Expectation(self._plan, self._addresses)
-        self._await(lambda: self._ready == len(self._pipes), CONNECT_SECONDS, "the clients to connect and subscribe")
+        self._connect()
         sending = time.monotonic() + _LEAD
         self._started = sending + self._plan.warm_up
         self._until = self._started + self._plan.seconds
@@ -81,9 +83,23 @@ class _Run:
             self._command()
         self._drain(expectation)
         self._tell("finish")
-        self._await(lambda: len(self._finished) == len(self._pipes), CONNECT_SECONDS, "the generator's own end")
+        self._await(lambda: len(self._finished) == len(self._pipes), OWN_SECONDS, "the generator's own end")
         measured = max(0.0, self._until - self._started)
         return self._accounts.close(self._finished, expectation.of(self._counts()), measured)
+
+    def _connect(self) -> None:
+        """Wait until all clients are connected and subscribed, as long as there are more of them all the time."""
+        connected, give_up = -1, 0.0
+        while self._ready < len(self._pipes):
+            now, seen = time.monotonic(), sum(self._connected.values())
+            if seen > connected:
+                connected, give_up = seen, now + CONNECT_SECONDS
+            elif now > give_up:
+                clients = sum(group.clients for group in self._plan.groups if group.role != "connect")
+                raise Problem(
+                    f"{connected} of {clients} clients are ready; for {CONNECT_SECONDS:g} s there were no more"
+                )
+            self._listen(0.1)
 
     def _command(self) -> None:
         for command in self._control.take(self._plan):
@@ -94,7 +110,7 @@ class _Run:
     def _drain(self, expectation: Expectation) -> None:
         """Wait for what is under way, as long as something arrives."""
         self._progress.clear()
-        self._await(lambda: len(self._progress) == len(self._pipes), CONNECT_SECONDS, "the generator to stop sending")
+        self._await(lambda: len(self._progress) == len(self._pipes), OWN_SECONDS, "the generator to stop sending")
         give_up = time.monotonic() + DRAIN_SECONDS
         arrived, silent = -1, 0.0
         while (now := time.monotonic()) < give_up:
@@ -156,6 +172,8 @@ class _Run:
             self._progress[process] = message
         elif isinstance(message, Finished):
             self._finished[process] = message
+        elif isinstance(message, int):
+            self._connected[process] = message
         elif isinstance(message, Problem):
             raise message
         else:

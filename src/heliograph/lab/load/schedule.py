@@ -132,6 +132,19 @@ class Schedule:
         over = counted >= segment.count + segment.length
         return max(0, math.ceil(counted - self._phase) if over else math.floor(counted - self._phase) + 1)
 
+    def when(self, number: int) -> int:
+        """When this message is due; NEVER if it is not."""
+        wanted = number + self._phase
+        for segment in reversed(self._segments):
+            beyond = wanted - segment.count
+            if beyond >= 0:
+                if beyond > segment.length:
+                    return NEVER
+                root = math.sqrt(max(0.0, segment.rate**2 + 2 * segment.slope * beyond))
+                passed = 2 * beyond / (segment.rate + root) if beyond else 0.0
+                return int(min(segment.start + passed, NEVER))
+        return NEVER
+
     def due(self, first: int, count: int, step: int = 1) -> Times:
         """When messages `first`, `first` + `step`, ... are due; `count` of them. NEVER for those that are not."""
         numbers = np.arange(first, first + count * step, step) + self._phase

@@ -91,7 +91,7 @@ class Worker:
                 raise Problem(f"group {group.name!r} goes to door {group.door!r}; the target has: {known}")
             crew = make_crew(plan, index, process, addresses[group.door], self._poller)
             self._crews.append(crew)
-            self._dialers.append(Dialer(crew, self._opened, self._close))
+            self._dialers.append(Dialer(crew, self._opened, self._close, self._break))
         self._arrived = dict.fromkeys(range(len(self._crews)), 0)
         self._start: Start | None = None
         self._second = 0  # that is being counted
@@ -103,14 +103,19 @@ class Worker:
     def run(self) -> None:
         """Until the other end of the pipe says that it is over."""
         _raise_limit(sum(len(crew.clients) for crew in self._crews))
-        gc.disable()  # nothing here makes cycles, and a collection of ten thousand clients takes milliseconds
+        gc.disable()  # a collection of ten thousand clients takes milliseconds
         now = time.monotonic_ns()
         for dialer in self._dialers:
             if not dialer.bursts:
                 dialer.start(now)
+        report = now
         while not all(dialer.complete for dialer in self._dialers):
             self._turn()
-        gc.freeze()
+            if time.monotonic_ns() - report > _NS:
+                report = time.monotonic_ns()
+                self._pipe.send(sum(crew.ready for crew in self._crews))
+        gc.freeze()  # from now on only what is new is looked at
+        gc.enable()
         self._pipe.send("ready")
         while self._start is None:
             self._turn()
@@ -194,6 +199,9 @@ class Worker:
                     dialer.settled(end, time.monotonic_ns())
         except EndFailed as failure:
             self._fail(end, dialer, str(failure))
+
+    def _break(self, end: End, why: str) -> None:
+        self._fail(end, self._links[end.link.fd][1], why)
 
     def _fail(self, end: End, dialer: Dialer, why: str) -> None:
         if not end.ready:
