@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heliograph.lab.load.address import Address
-from heliograph.lab.load.naming import filters_of, share_of, topics_of
+from heliograph.lab.load.naming import expand, filters_of, share_of, topics_of
 from heliograph.lab.load.plan import Group, Plan
 from heliograph.mqtt import topic_matches
 
@@ -22,13 +22,18 @@ class Audience:
         for client in range(group.clients):
             for one in filters_of(group, client):
                 receiver = share_of(group, one) or client
-                name = _plain(one)
-                levels = name.split("/")
-                fixed = next((at for at, level in enumerate(levels) if level in {"+", "#"}), None)
-                if fixed is None:
-                    self._exact[name].add(receiver)
-                else:
-                    self._wild[tuple(levels[:fixed])][name].add(receiver)
+                self._add(one, receiver)
+                for topics in group.fed_by:
+                    self._add(expand(topics, group, client), receiver)
+
+    def _add(self, topic_filter: str, receiver: int | str) -> None:
+        name = _plain(topic_filter)
+        levels = name.split("/")
+        fixed = next((at for at, level in enumerate(levels) if level in {"+", "#"}), None)
+        if fixed is None:
+            self._exact[name].add(receiver)
+        else:
+            self._wild[tuple(levels[:fixed])][name].add(receiver)
 
     def size(self, topic: str) -> int:
         """How many times a message to this topic should be delivered to the group."""

@@ -103,6 +103,7 @@ class Group:
 
     # Consuming
     filters: tuple[str, ...] = ()
+    fed_by: tuple[str, ...] = ()  # where `filters` are queues that the broker fills from topics: these topics
     shared: str = ""  # name of the shared subscription
     durable: bool = False  # session or subscription outlives the connection
     acknowledge_every: int = 1
@@ -213,8 +214,9 @@ def group_from(values: Mapping[str, Any]) -> Group:
         made["will"] = Will(**made["will"])
     made["members"] = tuple(_member(member) for member in made.get("members", ()))
     made["steps"] = tuple(step if isinstance(step, Step) else Step(**step) for step in made.get("steps", ()))
-    filters = made.get("filters", ())
-    made["filters"] = (filters,) if isinstance(filters, str) else tuple(filters)
+    for name in ("filters", "fed_by"):
+        value = made.get(name, ())
+        made[name] = (value,) if isinstance(value, str) else tuple(value)
     for name, kind in (("role", Role), ("protocol", Protocol), ("transport", Transport), ("pace", Pace)):
         if name in made and made[name] not in get_args(kind):
             raise Problem(f"{name} of {where} is {made[name]!r}; {_suggest(str(made[name]), get_args(kind))}")
