@@ -55,8 +55,11 @@ def check(outcome: LoadOutcome, groups: list[Group]) -> None:
 
 
 def test_heliograph_in_every_version_and_over_every_transport(
-    serve: Serve, every_listener: str, authority: Authority
+    serve: Serve, every_listener: str, authority: Authority, tmp_path: Path
 ) -> None:
+    files = [tmp_path / "one", tmp_path / "other"]
+    for file in files:
+        file.write_text(file.name * 100)
     server = serve(every_listener)
     schemes = {"tcp": "mqtt", "tls": "mqtts", "ws": "ws", "wss": "wss"}
     addresses = {kind: Address(server.port_of(scheme), ca_file=str(authority.cert)) for kind, scheme in schemes.items()}
@@ -65,6 +68,7 @@ def test_heliograph_in_every_version_and_over_every_transport(
         groups += pair(f"over-{transport}", qos=1, transport=transport, payload=Payload(sizes=(32, 5000, 70000)))
     groups += pair("share", qos=1, consumers=3, shared="s", protocol="mqtt5", properties=3)
     groups += pair("durable", qos=2, durable=True, topics=3, payload=Payload(ranges=((40, 400),)))
+    groups += pair("files", payload=Payload(files=tuple(map(str, files))), retain=True)
     groups += pair("window", qos=1, rate=None, window=5, will=Will("gone/{client}", "x"))
     groups = [replace(group, door=group.transport) for group in groups]
     check(run_load(Plan(tuple(groups), 0.6), addresses), groups)

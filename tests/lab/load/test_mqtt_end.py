@@ -127,3 +127,18 @@ def test_a_window_closes_and_opens_with_acknowledgements_in_any_order() -> None:
     histogram = meter.recorder("acknowledge").take()
     assert histogram is not None
     assert (histogram.min_ns, histogram.max_ns) == (1000, 1000)
+
+
+def test_pings_are_spread_over_half_of_the_keep_alive() -> None:
+    group = Group("quiet", "publish", 10, destination="t", rate=1.0, keep_alive=20)
+    crew = MqttCrew(Plan((group,), 1.0), 0, 0, Address(1), select.epoll())
+    links = [Paper() for _ in range(10)]
+    for client, link in enumerate(links):
+        end = crew.ends[client] = MqttEnd(crew, client, link, NOW)
+        end.ready = True
+    second = 1_000_000_000
+    assert crew.ping(NOW) == NOW + second
+    crew.ping(NOW + 3 * second)
+    assert [len(packets(link.written)) for link in links] == [1, 1, 1, 0, 0, 0, 0, 0, 0, 0]
+    crew.ping(NOW + 12 * second)
+    assert [len(packets(link.written)) for link in links] == [2, 2, 1, 1, 1, 1, 1, 1, 1, 1]

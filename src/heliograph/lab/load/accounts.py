@@ -25,6 +25,7 @@ class Accounts:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._counters: dict[str, dict[str, int]] = {group.name: dict.fromkeys(_COUNTERS, 0) for group in plan.groups}
+        self._bursts = {group.name for group in plan.groups if group.role == "connect"}
         self._latencies: dict[str, dict[str, Histogram]] = {group.name: defaultdict(Histogram) for group in plan.groups}
 
     def add(self, interval: Interval) -> None:
@@ -34,7 +35,7 @@ class Accounts:
             counters[name] += getattr(interval, name)
         measured = 0 <= interval.second < self._plan.seconds
         for kind, histogram in interval.latencies.items():
-            if measured or kind in _BEFORE:
+            if measured or (kind in _BEFORE and interval.group not in self._bursts):
                 self._latencies[interval.group][kind] += histogram
 
     def close(self, finished: Mapping[int, Finished], expected: Mapping[int, int], seconds: float) -> LoadOutcome:
