@@ -71,6 +71,19 @@ def test_measured_latencies_are_the_injected_ones() -> None:
         assert service.percentile(percent) == pytest.approx(60.1 * SECOND, rel=0.01)
 
 
+def test_a_real_delay_is_measured_within_a_hundredth() -> None:
+    outcome = run(
+        ScriptedBroker(delay=1.5), Group("echo", "both", 5, destination="t/{client}", rate=200.0), seconds=2.2
+    )
+    assert faults(outcome, "echo") == (0, 0, 0)
+    for kind in ("service", "message"):
+        latencies = outcome.groups["echo"].latencies[kind]
+        assert latencies.count > 50
+        assert latencies.min_ns >= 1.5 * SECOND
+        # What the machine adds when it is busy is a delay, too; a quarter of the messages is spared that.
+        assert latencies.percentile(25) == pytest.approx(1.5 * SECOND, rel=0.01), kind
+
+
 def test_the_rate_can_be_changed_and_the_load_stopped_while_it_runs() -> None:
     control, seen = Control(), list[Interval]()
 

@@ -49,6 +49,7 @@ class Crew(ABC):
         self._dealt = 0  # messages of the schedule that have had their turn
         self._next: list[int] = []  # of each client: the number of its next message in the schedule
         self._behind: set[int] = set()  # places of clients that could not send all that was due
+        self._halfway: set[int] = set()  # of these, those that only have to wait for their next batch
         self._able: deque[End] = deque()  # those that may be able to send what they could not
         self._until = NEVER
         self._pinged = 0
@@ -211,55 +212,47 @@ class Crew(ABC):
 
     def _deal(self, total: int, now: int) -> None:
         """Let the clients send in turn whatever has become due since the last time."""
-        assert self._schedule is not None
         first, clients = self._dealt, len(self.clients)
-        due = self._schedule.due(first, total - first)
         self._dealt = total
-        short: list[int] = []  # where those are in `due` that had to wait
-        for offset in range(min(clients, len(due))):
-            sent = self._send((first + offset) % clients, due[offset::clients], now)
-            if sent is not None:
-                short.extend(range(offset + sent * clients, len(due), clients))
-        lateness = now - (np.delete(due, short) if short else due)
-        self.own_lateness.record_all(lateness)
-        self.meter.recorder("lateness").record_all(lateness)
-
-    def _send(self, place: int, due: NDArray[np.int64], now: int) -> int | None:
-        """Let a client send what is due; how many it could send if not all."""
-        if place in self._behind:
-            return 0
-        end, wanted = self.ends[place], len(due)
-        room = end.room() if end is not None else 0
-        if end is not None and room >= wanted:
-            end.send(due, now)
-            self._next[place] += wanted * len(self.clients)
-            return None
-        if end is not None and room:
-            end.send(due[:room], now)
-            self._next[place] += room * len(self.clients)
-        self._behind.add(place)
-        if end is not None and end.room():  # a batch has its limit
-            self._queue(end)
-        return room
+        if len(self._behind) == clients:
+            return
+        for offset in range(min(clients, total - first)):
+            place = (first + offset) % clients
+            if place not in self._behind:
+                self._advance(place, total, now, punctual=True)
 
     def _catch_up(self, total: int, now: int) -> None:
         """Let those that could not send everything go on."""
-        assert self._schedule is not None
-        clients = len(self.clients)
         for end in self._able_ends():
-            place = end.place
-            if place not in self._behind:
-                continue
-            owed = -(-(total - self._next[place]) // clients)
-            sent = min(end.room(), owed)
-            if sent:
+            if end.place in self._behind:
+                self._behind.discard(end.place)
+                self._advance(end.place, total, now, punctual=end.place in self._halfway)
+
+    def _advance(self, place: int, total: int, now: int, *, punctual: bool) -> None:
+        """Let a client send of its messages with numbers below `total` what it can; the rest leaves it behind.
+
+        `punctual`: if these are late, that is not because the client had to wait for the broker.
+        """
+        assert self._schedule is not None
+        end, clients = self.ends[place], len(self.clients)
+        wanted = -(-(total - self._next[place]) // clients)
+        sent = min(wanted, end.room()) if end is not None else 0
+        if sent and end is not None:
+            if sent == 1:
+                due = np.array([self._schedule.when(self._next[place])])
+            else:
                 due = self._schedule.due(self._next[place], sent, clients)
-                end.send(due, now)
-                self._next[place] += sent * clients
-                self.meter.recorder("lateness").record_all(now - due)
-            if sent == owed:
-                self._behind.discard(place)
-            elif end.room():
+            end.send(due, now)
+            self._next[place] += sent * clients
+            lateness = now - due
+            self.meter.recorder("lateness").record_all(lateness)
+            if punctual:
+                self.own_lateness.record_all(lateness)
+        self._halfway.discard(place)
+        if sent < wanted:
+            self._behind.add(place)
+            if end is not None and end.room():  # a batch has its limit, the broker did nothing
+                self._halfway.add(place)
                 self._queue(end)
 
     @property
