@@ -41,8 +41,8 @@ def faithful(_number: int, payload: bytes) -> list[bytes]:
 class ScriptedQueues:
     """Hands messages to the consumers of their address: of a queue to one, of a topic to all.
 
-    Messages of a unit of work are delivered with its commit. Numbers in `refuse` are rejected instead. Who sends a number
-    in `cut` loses its connection, and hears nothing of that message.
+    Messages of a unit of work are delivered with its commit. Numbers in `refuse` are rejected instead. Who sends one of
+    those in `cut` loses its connection, and hears nothing of that message.
     """
 
     def __init__(
