@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from heliograph.lab.bytestream import BrokerGone
 from heliograph.lab.case import FULL, Site
 from heliograph.lab.closed_loop import QUIET_SECONDS, Load
-from heliograph.lab.layout import Layout
 from heliograph.lab.machine import raise_file_limit, split_cores
 from heliograph.lab.queue_ends import Getter, Putter
 from heliograph.lab.queue_flow import enter

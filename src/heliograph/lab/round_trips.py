@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from heliograph.lab.case import Outcome, Site
 from heliograph.lab.closed_loop import Load
-from heliograph.lab.layout import Layout
 from heliograph.lab.queue_ends import Getter, Putter, Responder
 from heliograph.lab.queue_flow import QueueCase, enter, figures
 from heliograph.lab.targets.layout import Layout

@@ -70,3 +70,17 @@ def test_an_answer_that_is_lost_is_missed() -> None:
     asked, answered = outcome.groups["ask"], outcome.groups["answer"]
     assert answered.received == answered.sent == asked.sent > 20
     assert (asked.lost, asked.duplicates, asked.received) == (3, 0, asked.sent - 3)
+
+
+def test_a_client_that_loses_its_connection_comes_back_and_goes_on() -> None:
+    put = Group("put", "publish", 2, protocol="amqp", destination="topic://t", qos=1, rate=1000.0)
+    get = Group("get", "consume", 1, protocol="amqp", filters=("topic://t",), qos=1)
+    outcome = run(ScriptedQueues(cut=frozenset({20, 60})), put, get)
+    sent, received = outcome.groups["put"], outcome.groups["get"]
+    assert sent.errors >= 2
+    assert sent.latencies["connect"].count >= 4
+    assert sent.sent > 100
+    # The peer had taken what it did not answer any more; what was on its way to a closed socket is gone.
+    assert sent.sent - sent.acknowledged > 0
+    assert (received.received, received.duplicates) == (received.expected - received.lost, 0)
+    assert received.lost < sent.sent - sent.acknowledged

@@ -159,7 +159,7 @@ def test_what_the_server_says_is_told(server: RunningServer, authority: Authorit
             put("stranger", "queue://a", user="worker", password="wrong", transport="tls", door="tls"),
         )
     with pytest.raises(Problem, match="amqp:not-found"):
-        run(server, authority, get("lost", "queue://nowhere"))
+        run(server, authority, get("lost", "queue://nowhere", clients=1))
 
 
 @pytest.mark.skipif(RabbitMQ().version() is None, reason="needs rabbitmq-server")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.lab.load import Group, Member, Payload, Plan, Step, Will, group_from
+from heliograph.lab.load import Address, Group, Member, Payload, Plan, Step, Will, group_from
 from heliograph.lab.load.expectation import Expectation
 from heliograph.lab.load.plan import Plan as SamePlan
 
@@ -75,7 +75,7 @@ def test_groups_that_cannot_run_are_refused(change: dict[str, object], problem: 
 
 def expected(*groups: Group, sent: int) -> dict[int, int]:
     counts = {index: np.full(group.clients, sent) for index, group in enumerate(groups) if group.sends}
-    return Expectation(Plan(groups, 1.0)).of(counts)
+    return Expectation(Plan(groups, 1.0), {"main": Address(1)}).of(counts)
 
 
 def test_every_matching_client_is_to_get_a_message_once_and_a_share_once_together() -> None:

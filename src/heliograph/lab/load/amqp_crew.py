@@ -15,6 +15,7 @@ from heliograph.lab.load.plan import Plan
 from heliograph.lab.load.websocket import WebSocketLink
 
 _KEEP_ALIVE = 20  # seconds, where the plan has nothing else: brokers close connections that are silent for a minute
+_LOOK = 20_000_000  # ns between two looks whether nothing more is to be sent
 
 
 class AmqpCrew(Crew):
@@ -54,8 +55,10 @@ class AmqpCrew(Crew):
     def pump(self, now: int) -> int:
         """Send what is due. When all is sent, units of work that are not full are committed as they are."""
         wake = super().pump(now)
-        if now >= self._until and self.group.transaction and self.group.sends:
+        if not self.group.transaction or not self.group.sends:
+            return wake
+        if now >= self._until:
             for end in self.ends:
                 if isinstance(end, AmqpEnd):
                     end.commit_rest(now)
-        return wake
+        return min(wake, now + _LOOK)

@@ -81,12 +81,30 @@ def frames_of(message: bytes, payload_at: int, handle: int, largest: int, *, set
     return Frames(one[:at], one[at + header.SIZE :], len(made), one.index(_NUMBER), one.index(_TAG), work_at)
 
 
+class Sheet:
+    """The rows for messages of one form."""
+
+    def __init__(self, model: Frames, rows: int) -> None:
+        self.model = model
+        self.painted: FrameCycle | None = None  # what the first rows look like
+        self.rows = 0  # how many of them
+        self.paper: Bytes = np.zeros((rows, model.stride), np.uint8)
+        self.view = memoryview(self.paper.reshape(-1))  # type: ignore[arg-type]
+        columns = self.paper.reshape(-1).view(header.rows_dtype(len(model.prefix), model.stride))
+        self.sender, self.sequence = columns["sender"], columns["sequence"]
+        self.due, self.sent = columns["due"], columns["sent"]
+
+    def fits(self, frames: Frames) -> bool:
+        """Whether this message has the form of the rows."""
+        return frames.stride == self.model.stride and len(frames.prefix) == len(self.model.prefix)
+
+
 @dataclass(frozen=True, slots=True)
 class FrameCycle:
     """How the messages of one client look, in turn."""
 
     parts: tuple[Frames, ...]
-    alike: bool  # all have the length and the form of the group's other clients
+    sheet: Sheet | None  # None: they are not all of the form that those of the group's other clients have
     work: int  # length of the name of a unit of work
 
 
@@ -106,26 +124,15 @@ class AmqpStencil:
         longest = max(map(len, self._tails)) + header.SIZE
         self.batch = max(1, BATCH_BYTES // (longest + 64))
         self.frames = max(part.count for part in self._parts(0, 0))  # of a message, at most
-        self._model: Frames | None = None
-        self._painted: FrameCycle | None = None  # what the rows look like
+        self._sheets: dict[int, Sheet] = {}  # by length of the name of a unit of work
 
     def cycle_of(self, client: int, work: int = 0) -> FrameCycle:
         """How the messages of this client look; in units of work, whose names have this length."""
         parts = self._parts(client, work)
-        model = self._model
-        if model is None or model.work_at != parts[0].work_at:
-            model = self._model = parts[0]
-            self._lay_out(model)
-        alike = all(part.stride == model.stride and len(part.prefix) == len(model.prefix) for part in parts)
-        return FrameCycle(parts, alike, work)
-
-    def _lay_out(self, model: Frames) -> None:
-        self._painted = None
-        self._paper: Bytes = np.zeros((self.batch, model.stride), np.uint8)
-        self._view = memoryview(self._paper.reshape(-1))  # type: ignore[arg-type]
-        columns = self._paper.reshape(-1).view(header.rows_dtype(len(model.prefix), model.stride))
-        self._sender, self._sequence = columns["sender"], columns["sequence"]
-        self._due, self._sent = columns["due"], columns["sent"]
+        sheet = self._sheets.get(work)
+        if sheet is None:
+            sheet = self._sheets[work] = Sheet(parts[0], self.batch)
+        return FrameCycle(parts, sheet if all(map(sheet.fits, parts)) else None, work)
 
     def _parts(self, client: int, work: int) -> tuple[Frames, ...]:
         group = self._group
@@ -160,8 +167,8 @@ class AmqpStencil:
         `number` is the number of the first delivery, `work` the unit of work. What is returned is valid until the next
         call.
         """
-        if cycle.alike and (len(due) >= _ROWS_FROM or cycle.parts[0].stride > _LARGE):
-            return self._rows(cycle, client, count, due, now, number, work)
+        if cycle.sheet is not None and (len(due) >= _ROWS_FROM or cycle.parts[0].stride > _LARGE):
+            return self._rows(cycle.sheet, cycle, client, count, due, now, number, work)
         return self._one_by_one(cycle, client, count, due, now, number, work)
 
     def _one_by_one(
@@ -181,32 +188,41 @@ class AmqpStencil:
         return b"".join(parts)
 
     def _rows(
-        self, cycle: FrameCycle, client: int, count: int, due: Times, now: int, number: int, work: bytes | None
+        self,
+        sheet: Sheet,
+        cycle: FrameCycle,
+        client: int,
+        count: int,
+        due: Times,
+        now: int,
+        number: int,
+        work: bytes | None,
     ) -> memoryview:
         size = len(due)
         topics = self._group.topics
-        model = cycle.parts[0]
+        model, paper = sheet.model, sheet.paper
         if self.cycle == 1:
-            if self._painted is not cycle:
-                self._paper[:] = self._pattern(model)
-                self._sender[:] = client
-                self._painted = cycle
-            np.add(_ASCENDING[:size], count, out=self._sequence[:size])
+            if sheet.painted is not cycle:
+                sheet.painted, sheet.rows = cycle, 0
+            if sheet.rows < size:
+                paper[sheet.rows : size] = self._pattern(cycle.parts[0])
+                sheet.sender[sheet.rows : size] = client
+                sheet.rows = size
+            np.add(_ASCENDING[:size], count, out=sheet.sequence[:size])
         else:
-            self._painted = None
             patterns = np.stack([self._pattern(part) for part in cycle.parts])
             turns = _ASCENDING[:size] + count
-            self._paper[:size] = patterns[turns % self.cycle]
-            self._sender[:size] = client * topics + turns % topics
-            self._sequence[:size] = turns // topics
-        self._due[:size] = due
-        self._sent[:size] = now
+            paper[:size] = patterns[turns % self.cycle]
+            sheet.sender[:size] = client * topics + turns % topics
+            sheet.sequence[:size] = turns // topics
+        sheet.due[:size] = due
+        sheet.sent[:size] = now
         numbers = (_ASCENDING[:size] + number).astype(">u4").view(np.uint8).reshape(-1, 4)
-        self._paper[:size, model.number_at : model.number_at + 4] = numbers
-        self._paper[:size, model.tag_at : model.tag_at + 4] = numbers
+        paper[:size, model.number_at : model.number_at + 4] = numbers
+        paper[:size, model.tag_at : model.tag_at + 4] = numbers
         if work:
-            self._paper[:size, model.work_at : model.work_at + len(work)] = np.frombuffer(work, np.uint8)
-        return self._view[: size * model.stride]
+            paper[:size, model.work_at : model.work_at + len(work)] = np.frombuffer(work, np.uint8)
+        return sheet.view[: size * model.stride]
 
     def _pattern(self, frames: Frames) -> Bytes:
         mark = header.HEADER.pack(header.MAGIC, self._index, 0, 0, 0, 0)

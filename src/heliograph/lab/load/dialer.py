@@ -111,7 +111,7 @@ class Dialer:
         EndFailed if that happens so often while the load has not even begun that it makes no sense to go on.
         """
         self.crew.meter.failed(why)
-        if not self.complete and not self.bursts:
+        if not self.crew.epoch and not self.bursts:
             self._failures += 1
             if self._failures > TRIES * len(self.crew.clients):
                 raise EndFailed(why)

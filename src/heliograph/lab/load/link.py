@@ -6,6 +6,7 @@ import select
 import socket
 import ssl
 import sys
+from contextlib import suppress
 from itertools import count
 
 from heliograph.lab.load.address import Address
@@ -137,16 +138,15 @@ class Link:
             self._poll(READ)
 
     def _push(self, data: bytes | memoryview) -> int:
-        """Send as much as the socket takes; how many bytes that was."""
+        """Send as much as the socket takes; how many bytes that was.
+
+        Of a connection that is broken it takes nothing: whoever sends goes on, and who reads is told.
+        """
         sent = 0
-        try:
+        with suppress(OSError):  # the socket is full, or there is none any more
             sent = self.sock.send(data)
             while self._tls and sent < len(data):  # TLS takes no more than a record at a time
                 sent += self.sock.send(memoryview(data)[sent:])
-        except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
-            pass  # the socket is full
-        except OSError as failure:
-            raise EndFailed(f"the connection broke: {failure}") from None
         return sent
 
     def _poll(self, events: int) -> None:
