@@ -41,12 +41,16 @@ def faithful(_number: int, payload: bytes) -> list[bytes]:
 class ScriptedQueues:
     """Hands messages to the consumers of their address: of a queue to one, of a topic to all.
 
-    Messages of a unit of work are delivered with its commit. Numbers in `refuse` are rejected instead.
+    Messages of a unit of work are delivered with its commit. Numbers in `refuse` are rejected instead. Who sends one of
+    those in `cut` loses its connection, and hears nothing of that message.
     """
 
-    def __init__(self, script: Script = faithful, refuse: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self, script: Script = faithful, refuse: frozenset[int] = frozenset(), cut: frozenset[int] = frozenset()
+    ) -> None:
         self._script = script
         self._refuse = refuse
+        self._cut = cut
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._stop, self._stopped = socket.socketpair()
@@ -92,9 +96,7 @@ class ScriptedQueues:
         except ConnectionError:
             data = b""
         if not data:
-            self._selector.unregister(client)
-            del self._connections[client]
-            client.close()
+            self._forget(client)
             return
         events = connection.receive(data, 0.0)
         while events:
@@ -107,8 +109,17 @@ class ScriptedQueues:
                 self._attach(event.link)
             elif isinstance(event, Transfers):
                 self._take(event)
+                if any(number < self._seen for number in self._cut):
+                    self._cut = frozenset(number for number in self._cut if number >= self._seen)
+                    self._forget(client)
+                    return
             elif isinstance(event, Flowed):
                 self._deliver(event.link)
+
+    def _forget(self, client: socket.socket) -> None:
+        self._selector.unregister(client)
+        del self._connections[client]
+        client.close()
 
     def _write(self) -> None:
         for client, connection in self._connections.items():

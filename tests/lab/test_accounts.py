@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from heliograph.lab import load, wire
+from heliograph.lab import closed_loop, wire
 from heliograph.lab.bytestream import Address, BrokerGone
 from heliograph.lab.case import Case, Effort, Outcome, Site
 from heliograph.lab.flow import Flow
@@ -98,7 +98,7 @@ def test_packets_that_have_no_place_are_strange():
 
 
 def test_a_broker_that_goes_silent_is_not_waited_for_long(monkeypatch):
-    monkeypatch.setattr(load, "SILENCE_SECONDS", 0.05)
+    monkeypatch.setattr(closed_loop, "SILENCE_SECONDS", 0.05)
     outcome = measure(ONE_TO_ONE[0], lambda number, packet: [packet] if number < 100 else [])
     assert 30 < outcome.lost <= 40  # it sends a quarter of the window at a time
 

@@ -5,14 +5,14 @@ import json
 import pytest
 
 from heliograph.cli.main import main
-from heliograph.lab import report
+from heliograph.lab import bench_report as report
 from heliograph.lab.backlog import Backlog
 from heliograph.lab.case import Outcome
 from heliograph.lab.flow import Flow
 from heliograph.lab.idle import Idle
 from heliograph.lab.meter import Reading
 from heliograph.lab.rounds import Row, Run
-from heliograph.lab.targets import Mosquitto
+from heliograph.lab.targets.mosquitto import Mosquitto
 
 CASE = Flow(name="qos0", about="", goal=50)
 DURABLE = Flow(name="durable", about="", durable=True, qos=1, share=0.5)

@@ -15,8 +15,10 @@ from heliograph.lab.flow import Flow
 from heliograph.lab.link import Link
 from heliograph.lab.machine import Cores
 from heliograph.lab.recovery import Recovery
-from heliograph.lab.running import running
-from heliograph.lab.targets import Heliograph, HeliographMemory, Mosquitto, Setup
+from heliograph.lab.targets.heliograph_server import Heliograph, HeliographMemory
+from heliograph.lab.targets.mosquitto import Mosquitto
+from heliograph.lab.targets.running import running
+from heliograph.lab.targets.target import Listener, Setup
 
 EFFORT = Effort(0.1, 1, 120)
 
@@ -68,7 +70,7 @@ def test_a_short_run_has_fewer_messages_and_a_broker_may_have_a_bound():
 
 @pytest.mark.parametrize(("target", "durability"), [(Heliograph(), "disk"), (HeliographMemory(), "memory")])
 def test_ours_is_told_where_and_how_safely_to_store(target, durability, tmp_path):
-    target.command(Setup(tmp_path, 1, durable=True))
+    target.command(Setup(tmp_path, (Listener(1),), durable=True))
     config = (tmp_path / "heliograph.toml").read_text()
     assert f'directory = "{tmp_path}/data"' in config
     assert f'durability = "{durability}"' in config
@@ -77,7 +79,7 @@ def test_ours_is_told_where_and_how_safely_to_store(target, durability, tmp_path
 
 @pytest.mark.parametrize(("durable", "line"), [(True, "persistence true"), (False, "persistence false")])
 def test_mosquitto_stores_in_durable_cases_only(durable, line, tmp_path):
-    Mosquitto().command(Setup(tmp_path, 1, durable=durable))
+    Mosquitto().command(Setup(tmp_path, (Listener(1),), durable=durable))
     assert line in (tmp_path / "mosquitto.conf").read_text().splitlines()
 
 

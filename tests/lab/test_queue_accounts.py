@@ -4,13 +4,13 @@ import os
 
 import pytest
 
-from heliograph.lab import load
+from heliograph.lab import closed_loop
 from heliograph.lab.bytestream import Address
 from heliograph.lab.case import Case, Effort, Outcome, Site
-from heliograph.lab.layout import Door
 from heliograph.lab.meter import Meter
 from heliograph.lab.queue_flow import PutGet, TopicFanOut
 from heliograph.lab.round_trips import RoundTrips
+from heliograph.lab.targets.layout import Door
 from lab.scripted_queues import Script, ScriptedQueues, faithful
 
 ONE_TO_ONE = PutGet(name="put-get", about="", window=40)
@@ -42,7 +42,7 @@ def accounts(outcome: Outcome) -> tuple[int, int, int]:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    monkeypatch.setattr(load, "SILENCE_SECONDS", 0.5)
+    monkeypatch.setattr(closed_loop, "SILENCE_SECONDS", 0.5)
 
 
 @pytest.mark.parametrize("case", SHAPES, ids=lambda case: case.name)

@@ -7,11 +7,11 @@ import pytest
 
 from heliograph.cli.main import main
 from heliograph.lab import rounds
-from heliograph.lab.layout import Layout
 from heliograph.lab.queue_flow import PutGet
-from heliograph.lab.rabbitmq import RabbitMQ
-from heliograph.lab.running import running
-from heliograph.lab.targets import Setup
+from heliograph.lab.targets.layout import Layout
+from heliograph.lab.targets.rabbitmq import RabbitMQ
+from heliograph.lab.targets.running import running
+from heliograph.lab.targets.target import Listener, Setup
 
 needs_rabbitmq = pytest.mark.skipif(
     RabbitMQ().version() is None, reason="RabbitMQ is missing: install it (apt install rabbitmq-server)"
@@ -40,7 +40,7 @@ def test_everything_that_was_started_for_it_ends_with_it():
 
 
 def test_every_queue_manager_is_a_virtual_host_with_all_queues(tmp_path):
-    setup = Setup(tmp_path, 1, amqp=True, layout=Layout(2, ("a", "b")), spare_ports=(2, 3))
+    setup = Setup(tmp_path, (Listener(1, "amqp"),), layout=Layout(2, ("a", "b")), spare_ports=(2, 3))
     RabbitMQ().command(setup)
     defined = json.loads((tmp_path / "definitions.json").read_text())
     assert [(queue["vhost"], queue["name"], queue["durable"]) for queue in defined["queues"]] == [

@@ -4,9 +4,9 @@ import pytest
 
 from heliograph.lab.amqp_client import Client
 from heliograph.lab.bytestream import HOST
-from heliograph.lab.layout import Layout
-from heliograph.lab.running import running
-from heliograph.lab.targets import Heliograph
+from heliograph.lab.targets.heliograph_server import Heliograph
+from heliograph.lab.targets.layout import Layout
+from heliograph.lab.targets.running import running
 from heliograph.lab.transfers import MARK, Template, body
 
 proton_utils = pytest.importorskip("proton.utils", reason="python-qpid-proton is missing: install the 'dev' extra")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from heliograph.lab import soak
 from heliograph.lab.flatness import MB, Record, Sample, growths
-from heliograph.lab.targets import Heliograph, Setup
+from heliograph.lab.targets.heliograph_server import Heliograph
+from heliograph.lab.targets.target import Setup
 
 SHORT = soak.Plan(seconds=4.0, rate=400)
 

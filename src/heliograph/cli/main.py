@@ -22,11 +22,12 @@ COMMANDS = {
     "log": "look at the files of a log, and check them",
     "flow": "write, check, test and run message flows",
     "pipeline": "run flows and jobs on Spark, and see how they are doing",
+    "lab": "put load on any broker, measure, find its peak, report",
     "bench": "measure this server beside its peers",
 }
 
 # Sub-commands that need more than the core install, and the extra that brings it.
-EXTRAS = {"bench": "lab", "flow": "flow", "pipeline": "flow,spark"}
+EXTRAS = {"bench": "lab", "lab": "flow,lab", "flow": "flow", "pipeline": "flow,spark"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -31,3 +31,17 @@ def stopped_by_signals() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def ended_in_order() -> Iterator[None]:
+    """SIGTERM ends what runs here as Ctrl-C does, so that processes that it has started are ended, too."""
+
+    def handle(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from heliograph.lab import wire
 from heliograph.lab.bytestream import BrokerGone
 from heliograph.lab.case import Outcome, Site
+from heliograph.lab.closed_loop import QUIET_SECONDS, Load
 from heliograph.lab.link import Link
-from heliograph.lab.load import QUIET_SECONDS, Load
 from heliograph.lab.publishers import Publisher
 from heliograph.lab.ring import Ring
 from heliograph.lab.subscribers import Acknowledging, Gathering, Subscriber

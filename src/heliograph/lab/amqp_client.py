@@ -32,8 +32,8 @@ from heliograph.amqp.performatives import (
 from heliograph.amqp.values import Described, Symbol
 from heliograph.lab.bytestream import PATIENCE, BrokerGone, ByteStream
 from heliograph.lab.inlet import Inlet
-from heliograph.lab.layout import Door
 from heliograph.lab.outlet import Outlet
+from heliograph.lab.targets.layout import Door
 from heliograph.lab.transfers import COORDINATING, FRAME, RECEIVING, SENDING
 from heliograph.lab.units_of_work import UnitsOfWork
 

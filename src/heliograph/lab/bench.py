@@ -6,13 +6,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from heliograph.lab import report
+from heliograph.lab import bench_report as report
 from heliograph.lab.case import Case, Effort
 from heliograph.lab.disk import describe_disk
 from heliograph.lab.machine import describe, raise_file_limit, split_cores
-from heliograph.lab.peers import TARGETS
 from heliograph.lab.rounds import Row, measure
-from heliograph.lab.targets import Target
+from heliograph.lab.targets.peers import TARGETS
+from heliograph.lab.targets.target import Target
 
 
 def run_bench(cases: Sequence[Case], targets: Sequence[Target], effort: Effort, results: Path, markdown: bool) -> int:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from heliograph.lab.bytestream import Address, BrokerGone
-from heliograph.lab.layout import Door, Layout
 from heliograph.lab.meter import Meter, Reading
+from heliograph.lab.targets.layout import Door, Layout
 
 
 @dataclass(frozen=True)

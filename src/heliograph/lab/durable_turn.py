@@ -16,8 +16,9 @@ import heliograph
 from heliograph.lab import wire
 from heliograph.lab.link import Link
 from heliograph.lab.machine import split_cores
-from heliograph.lab.running import Broker, running
-from heliograph.lab.targets import Heliograph, Setup
+from heliograph.lab.targets.heliograph_server import Heliograph
+from heliograph.lab.targets.running import Broker, running
+from heliograph.lab.targets.target import Setup
 
 _TURNS = 300
 _ROUNDS = 40

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from heliograph.lab import wire
 from heliograph.lab.case import Case, Outcome, Site
+from heliograph.lab.closed_loop import WARM_UP, Load
 from heliograph.lab.link import Link
-from heliograph.lab.load import WARM_UP, Load
 from heliograph.lab.publishers import Publisher
 from heliograph.lab.ring import Ring
 from heliograph.lab.subscribers import Stream

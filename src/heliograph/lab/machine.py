@@ -22,11 +22,18 @@ class Cores:
 @contextmanager
 def on_core(core: int | None) -> Iterator[None]:
     """Keep this process, and those that it starts meanwhile, to one core."""
-    if core is None:
+    with on_cores_of(None if core is None else frozenset({core})):
+        yield
+
+
+@contextmanager
+def on_cores_of(some: frozenset[int] | None) -> Iterator[None]:
+    """Keep this thread, and what it starts meanwhile, to these cores."""
+    if some is None:
         yield
         return
     before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {core})
+    os.sched_setaffinity(0, some)
     try:
         yield
     finally:

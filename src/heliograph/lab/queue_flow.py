@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 
 from heliograph.lab.amqp_client import Client
 from heliograph.lab.case import Case, Outcome, Site
+from heliograph.lab.closed_loop import Load
 from heliograph.lab.commits import ConfirmedGetter, ConfirmedPutter, TransactedGetter, TransactedPutter
-from heliograph.lab.layout import Layout
-from heliograph.lab.load import Load
 from heliograph.lab.queue_ends import Getter, Putter
+from heliograph.lab.targets.layout import Layout
 from heliograph.lab.timing import milliseconds
 from heliograph.lab.transfers import Template, body
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from heliograph.lab.bytestream import BrokerGone
 from heliograph.lab.case import FULL, Site
-from heliograph.lab.layout import Layout
-from heliograph.lab.load import QUIET_SECONDS, Load
+from heliograph.lab.closed_loop import QUIET_SECONDS, Load
 from heliograph.lab.machine import raise_file_limit, split_cores
 from heliograph.lab.queue_ends import Getter, Putter
 from heliograph.lab.queue_flow import enter
 from heliograph.lab.rounds import choose_targets
-from heliograph.lab.running import Broker, running
+from heliograph.lab.targets.layout import Layout
+from heliograph.lab.targets.running import Broker, running
 from heliograph.lab.transfers import Template, body
 
 QUEUES = 10

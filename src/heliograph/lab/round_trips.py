@@ -4,10 +4,10 @@ import time
 from dataclasses import dataclass
 
 from heliograph.lab.case import Outcome, Site
-from heliograph.lab.layout import Layout
-from heliograph.lab.load import Load
+from heliograph.lab.closed_loop import Load
 from heliograph.lab.queue_ends import Getter, Putter, Responder
 from heliograph.lab.queue_flow import QueueCase, enter, figures
+from heliograph.lab.targets.layout import Layout
 from heliograph.lab.transfers import Template, body
 
 CREDIT = 1000  # as many messages as JMS clients usually have sent to them ahead

@@ -10,9 +10,9 @@ from heliograph.errors import Problem
 from heliograph.lab.bytestream import BrokerGone
 from heliograph.lab.case import Case, Effort, Outcome, Site
 from heliograph.lab.machine import Cores
-from heliograph.lab.peers import TARGETS
-from heliograph.lab.running import running
-from heliograph.lab.targets import Target
+from heliograph.lab.targets.peers import TARGETS
+from heliograph.lab.targets.running import running
+from heliograph.lab.targets.target import Target
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def missing(cases: Sequence[Case]) -> list[str]:
 
 
 def _remedy(target: Target) -> str:
-    return f" (apt install {target.package})" if target.package else ""
+    return f" ({target.remedy})" if target.remedy else ""
 
 
 def measure(
@@ -124,7 +124,8 @@ def measure(
 
 
 def _takes_part(target: Target, case: Case) -> bool:
-    return case.needs <= target.knows and (case.share is not None or not target.only_compared)
+    knows = target.knows - {"mqtt", "amqp"} | target.knows & target.peer_for
+    return case.needs <= knows and (case.share is not None or not target.only_compared)
 
 
 def _run(case: Case, target: Target, effort: Effort, cores: Cores, turn: int) -> Run:

@@ -16,18 +16,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heliograph.lab import wire
+from heliograph.lab.bench_report import disk_line
 from heliograph.lab.bytestream import BrokerGone
 from heliograph.lab.case import FULL, Site
+from heliograph.lab.closed_loop import QUIET_SECONDS, Load
 from heliograph.lab.disk import describe_disk, occupied
 from heliograph.lab.flatness import MB, Record, Sample, growths, middle_and_last
 from heliograph.lab.link import Link
-from heliograph.lab.load import QUIET_SECONDS, Load
 from heliograph.lab.publishers import Publisher
-from heliograph.lab.report import disk_line
 from heliograph.lab.ring import Ring
-from heliograph.lab.running import Broker, running
 from heliograph.lab.subscribers import Acknowledging, Subscriber
-from heliograph.lab.targets import Heliograph, Target
+from heliograph.lab.targets.heliograph_server import Heliograph
+from heliograph.lab.targets.running import Broker, running
+from heliograph.lab.targets.target import Target
 
 TICK = 0.05  # seconds between two batches
 PATIENCE = 2.0  # seconds of traffic that may be on its way before a publisher must wait for a stalled server

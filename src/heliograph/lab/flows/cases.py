@@ -4,7 +4,7 @@ The ESQL of the compute tests is the report's own (its chapter 9); what other te
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
 
@@ -20,6 +20,8 @@ TOPIC = "flows/prices"
 DATA_SOURCE, TABLE = "SHOP", "STOCK"
 ROWS = 1000
 """What the table has, with numbers from 0."""
+_COMMIT_COUNT = 10
+"""Of flows with several copies: a first one with large units of work would take all messages before others begin."""
 
 
 class Storage(Enum):
@@ -55,11 +57,20 @@ class FlowCase:
     @property
     def parallel(self) -> bool:
         """Whether it shows what more than one instance does."""
-        return self.section.startswith("10.11")
+        return self.section.startswith("10.11") or self.groups > 1
 
     def expected(self, size: int, number: int) -> bytes:
         """The body that has to come out."""
         return self.message(size, number).body if self.result is None else self.result(size, number)
+
+
+def in_groups(case: FlowCase, groups: int) -> FlowCase:
+    """The same flow in several execution groups, for those who want to fill a machine with it."""
+    if groups == 1:
+        return case
+    first, rest = case.files["flow.yaml"].split("\n", 1)
+    text = f"{first}\ncommit_count: {_COMMIT_COUNT}\nexecution_groups: {groups}\n{rest}"
+    return replace(case, files={**case.files, "flow.yaml": text}, groups=groups)
 
 
 def _flow(nodes: Mapping[str, str], connections: str, settings: str = "") -> str:
@@ -229,8 +240,7 @@ _VERY_COMPLEX = "10.3.4"
 
 
 def _very_complex(section: str, name: str, *, instances: int = 1, groups: int = 1) -> FlowCase:
-    # Small units of work, or the first instance would take all messages before the others have begun.
-    settings = f"commit_count: 10\nadditional_instances: {instances - 1}\nexecution_groups: {groups}\n"
+    settings = f"commit_count: {_COMMIT_COUNT}\nadditional_instances: {instances - 1}\nexecution_groups: {groups}\n"
     return FlowCase(
         section,
         name,

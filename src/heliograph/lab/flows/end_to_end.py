@@ -26,7 +26,7 @@ from heliograph.lab.flows.published import Published
 from heliograph.lab.flows.tables import make_table
 from heliograph.lab.machine import Cores
 from heliograph.lab.meter import before_start
-from heliograph.lab.running import running
+from heliograph.lab.targets.running import running
 
 MOST_MESSAGES = 50_000
 MOST_BYTES = 128 << 20
@@ -120,6 +120,10 @@ class CaseSite:
 
     def measure(self, row: Published, messages: int) -> EndToEnd:
         """Fill the queue, run the flow until all messages have come out, and see that they are right."""
+        return result_of(self.looks(row, messages), messages)
+
+    def looks(self, row: Published, messages: int) -> list[Look]:
+        """The same, and how far things were in between."""
         desk = Desk(self._server)
         try:
             self._fill(desk, row, messages)
@@ -128,7 +132,7 @@ class CaseSite:
             self._check(desk, row, messages)
         finally:
             desk.close()
-        return result_of(looks, messages)
+        return looks
 
     def _fill(self, desk: Desk, row: Published, messages: int) -> None:
         case = self._case
@@ -232,7 +236,7 @@ def _number(case: FlowCase, message: encoded.Read) -> int:
 
 def result_of(looks: Sequence[Look], messages: int) -> EndToEnd:
     """What the looks show."""
-    first, last = looks[1 if len(looks) > _STEADY else 0], looks[-1]
+    first, last = steady(looks)[0], looks[-1]
     count, seconds = last.count - first.count, last.at - first.at
     per_message = 1e3 / count
     cpu = last.cpu - first.cpu
@@ -244,6 +248,11 @@ def result_of(looks: Sequence[Look], messages: int) -> EndToEnd:
         seconds=seconds,
         others=max(0.0, last.machine_cpu - first.machine_cpu - cpu) / seconds,
     )
+
+
+def steady(looks: Sequence[Look]) -> Sequence[Look]:
+    """Those that count: where there are enough, not what came before the first message was out."""
+    return looks[1:] if len(looks) > _STEADY else looks
 
 
 @contextmanager

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from heliograph.lab.bytestream import HOST
 from heliograph.lab.flows.cases import INPUT, OUTPUT, REPLIES, REQUESTS, TOPIC, FlowCase
-from heliograph.lab.targets import Heliograph, Setup
+from heliograph.lab.targets.heliograph_server import Heliograph
+from heliograph.lab.targets.target import Setup
 
 DEAD_LETTERS = "SYSTEM.DEAD.LETTER.QUEUE"
 _DEPTH = 100_000_000

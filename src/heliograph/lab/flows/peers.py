@@ -18,7 +18,7 @@ from heliograph.lab.flows.flow_worker import FlowWorker
 from heliograph.lab.flows.folders import write_folder
 from heliograph.lab.flows.messages import Maker
 from heliograph.lab.machine import Cores
-from heliograph.lab.running import running
+from heliograph.lab.targets.running import running
 
 SOURCE, TARGET = "flows/in", "flows/out"
 OURS, PEER = "heliograph", "node-red"

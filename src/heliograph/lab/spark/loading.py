@@ -9,8 +9,8 @@ from heliograph.errors import Problem
 from heliograph.lab import wire
 from heliograph.lab.bytestream import Address
 from heliograph.lab.case import QUICK, Site
+from heliograph.lab.closed_loop import Load
 from heliograph.lab.flows.messages import simple_text
-from heliograph.lab.load import Load
 from heliograph.lab.meter import Meter
 from heliograph.lab.publishers import Publisher
 from heliograph.lab.ring import Ring

@@ -12,9 +12,9 @@ import psutil
 from heliograph.lab.bytestream import Address
 from heliograph.lab.disk import work_folder
 from heliograph.lab.meter import before_start
-from heliograph.lab.running import running
 from heliograph.lab.spark.spark_server import SparkServer
 from heliograph.lab.spark.worker import SparkWorker
+from heliograph.lab.targets.running import running
 
 CORES = 2
 MASTER = f"local[{CORES}]"

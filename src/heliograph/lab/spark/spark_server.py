@@ -3,7 +3,8 @@
 import sys
 
 from heliograph.lab.bytestream import HOST
-from heliograph.lab.targets import Heliograph, Setup
+from heliograph.lab.targets.heliograph_server import Heliograph
+from heliograph.lab.targets.target import Setup
 
 STREAMS = ("small", "large", "mixed", "orders", "telemetry", "out")
 """Each keeps the topics below its name."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.lab.running import source_environment
+from heliograph.lab.targets.running import source_environment
 
 _PATIENCE = 30.0
 

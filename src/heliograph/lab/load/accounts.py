@@ -1,0 +1,87 @@
+"""The accounts of a whole load: totals of its groups, and whether the generator itself was the limit."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from heliograph.lab.load.coverage import repeated
+from heliograph.lab.load.histogram import Histogram
+from heliograph.lab.load.interval import Interval, LoadOutcome, Totals
+from heliograph.lab.load.plan import Plan
+from heliograph.lab.load.worker import Finished
+
+# Of the time: a process that computes or wants to for more than this has nothing left for bad moments, whether its own
+# work is too much for it or others keep the core from it.
+BUSY = 0.9
+LATE_NS = 10_000_000  # lateness that one in a hundred messages may have for reasons of the generator's own
+
+
+_BEFORE = frozenset({"connect", "subscribe"})  # what happens before the measured time and counts all the same
+_COUNTERS = ("sent", "received", "acknowledged", "duplicates", "reordered", "errors")
+
+
+class Accounts:
+    """Gathers intervals, and closes when all processes have finished."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._counters: dict[str, dict[str, int]] = {group.name: dict.fromkeys(_COUNTERS, 0) for group in plan.groups}
+        self._bursts = {group.name for group in plan.groups if group.role == "connect"}
+        self._latencies: dict[str, dict[str, Histogram]] = {group.name: defaultdict(Histogram) for group in plan.groups}
+
+    def add(self, interval: Interval) -> None:
+        """Another second of one group in one process."""
+        counters = self._counters[interval.group]
+        for name in _COUNTERS:
+            counters[name] += getattr(interval, name)
+        measured = 0 <= interval.second < self._plan.seconds
+        for kind, histogram in interval.latencies.items():
+            if measured or (kind in _BEFORE and interval.group not in self._bursts):
+                self._latencies[interval.group][kind] += histogram
+
+    def close(self, finished: Mapping[int, Finished], expected: Mapping[int, int], seconds: float) -> LoadOutcome:
+        """What came out; `expected` deliveries are by receiving group."""
+        groups = {}
+        for index, group in enumerate(self._plan.groups):
+            counters = self._counters[group.name]
+            counters["duplicates"] += self._repeated(index, finished)
+            distinct = counters["received"] - counters["duplicates"]
+            groups[group.name] = Totals(
+                **counters,
+                expected=expected.get(index, 0),
+                lost=max(0, expected.get(index, 0) - distinct),
+                unsent=sum(one.unsent[index] for one in finished.values()),
+                first_error=next((one.first_errors[index] for one in finished.values() if one.first_errors[index]), ""),
+                latencies=dict(self._latencies[group.name]),
+            )
+        cpu = tuple(one.cpu_seconds for _, one in sorted(finished.items()))
+        busy = tuple(one.cpu_seconds / max(one.seconds, 1e-9) for _, one in sorted(finished.items()))
+        waited = tuple(one.waited_seconds / max(one.seconds, 1e-9) for _, one in sorted(finished.items()))
+        return LoadOutcome(groups, cpu, busy, waited, seconds, self._bottleneck(busy, waited, finished))
+
+    @staticmethod
+    def _repeated(index: int, finished: Mapping[int, Finished]) -> int:
+        """Deliveries of a share to members in different processes, which neither could know of."""
+        parts: dict[tuple[int, str, int], list[dict[int, bytes]]] = defaultdict(list)
+        for one in finished.values():
+            for key, packed in one.shares.items():
+                if key[0] == index:
+                    parts[key].append(packed)
+        return sum(repeated(several) for several in parts.values() if len(several) > 1)
+
+    def _bottleneck(
+        self, busy: tuple[float, ...], waited: tuple[float, ...], finished: Mapping[int, Finished]
+    ) -> str | None:
+        found = [
+            f"process {number} of the generator used {used:.0%} of a core and waited {lacked:.0%} of the time for one"
+            for number, (used, lacked) in enumerate(zip(busy, waited, strict=True))
+            if used + lacked > BUSY
+        ]
+        for index, group in enumerate(self._plan.groups):
+            lateness = sum((one.own_lateness[index] for one in finished.values()), Histogram())
+            late = lateness.percentile(99)
+            if late > LATE_NS:
+                found.append(
+                    f"one in a hundred messages of group {group.name!r} was sent {late / 1e6:.1f} ms late or more, "
+                    "with the broker ready to take it"
+                )
+        return "; ".join(found) or None

@@ -1,0 +1,64 @@
+"""The AMQP clients of one group in one process."""
+
+import select
+import ssl
+from dataclasses import replace
+
+from heliograph.errors import Problem
+from heliograph.lab.load.address import Address
+from heliograph.lab.load.amqp_dialogue import SENDING
+from heliograph.lab.load.amqp_end import AmqpEnd
+from heliograph.lab.load.amqp_stencil import AmqpStencil
+from heliograph.lab.load.crew import Crew
+from heliograph.lab.load.link import Link
+from heliograph.lab.load.plan import Plan
+from heliograph.lab.load.websocket import WebSocketLink
+
+_KEEP_ALIVE = 20  # seconds, where the plan has nothing else: brokers close connections that are silent for a minute
+_LOOK = 20_000_000  # ns between two looks whether nothing more is to be sent
+
+
+class AmqpCrew(Crew):
+    """Makes AMQP ends, which share the stencil of their frames."""
+
+    def __init__(self, plan: Plan, index: int, process: int, address: Address, poller: select.epoll) -> None:
+        super().__init__(plan, index, process)
+        group = self.group = replace(self.group, keep_alive=self.group.keep_alive or _KEEP_ALIVE)
+        if group.transaction and group.role not in {"publish", "consume"}:
+            raise Problem(
+                f"group {group.name!r}: role {group.role!r} has no transactions, only publish and consume have"
+            )
+        if group.transaction and not group.qos:
+            raise Problem(f"group {group.name!r}: messages of transactions are acknowledged; that needs qos 1")
+        self.address = address
+        self._stencils: dict[int, AmqpStencil] = {}
+        self._poller = poller
+        secure = group.transport in {"tls", "wss"}
+        self._tls: ssl.SSLContext | None = address.tls_context() if secure else None
+
+    def make_end(self, client: int, began: int) -> AmqpEnd:
+        """Begin to connect this client."""
+        if self.group.transport in {"ws", "wss"}:
+            link: Link = WebSocketLink(self.address, self._tls, self._poller, "amqp")
+        else:
+            link = Link(self.address, self._tls, self._poller)
+        return AmqpEnd(self, client, link, began)
+
+    def stencil(self, largest: int) -> AmqpStencil:
+        """Makes messages for a broker that takes frames up to this length."""
+        if largest not in self._stencils:
+            self._stencils[largest] = AmqpStencil(
+                self.group, self.index, self.plan.seed, self.address, SENDING, largest
+            )
+        return self._stencils[largest]
+
+    def pump(self, now: int) -> int:
+        """Send what is due. When all is sent, units of work that are not full are committed as they are."""
+        wake = super().pump(now)
+        if not self.group.transaction or not self.group.sends:
+            return wake
+        if now >= self._until:
+            for end in self.ends:
+                if isinstance(end, AmqpEnd):
+                    end.commit_rest(now)
+        return min(wake, now + _LOOK)

@@ -1,0 +1,193 @@
+"""The messages of one AMQP client: what it puts, gets, accepts, commits and answers."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heliograph.amqp.performatives import Accepted, TransactionalState
+from heliograph.lab.load.amqp_dialogue import AmqpDialogue
+from heliograph.lab.load.amqp_dispositions import Outcomes, dispositions
+from heliograph.lab.load.amqp_replies import AmqpReplies
+from heliograph.lab.load.amqp_stencil import AmqpStencil, FrameCycle
+from heliograph.lab.load.end import Times
+
+if TYPE_CHECKING:
+    from heliograph.lab.load.amqp_crew import AmqpCrew
+    from heliograph.lab.load.ledger import Receiver
+    from heliograph.lab.load.link import Link
+
+_GOOD = frozenset({Accepted.CODE, TransactionalState.CODE})
+
+
+class AmqpEnd(AmqpDialogue):
+    """One AMQP client on one connection.
+
+    QoS 0 is fire and forget: messages are settled when they are sent. With QoS 1, who puts waits for dispositions, and
+    who gets accepts all that has arrived as soon as that are `acknowledge_every` messages. In a transaction there are
+    exactly so many messages as the group says; only the last one of a sender may have fewer.
+    """
+
+    __slots__ = ("_answered", "_cycle", "_forgiven", "_receiver", "_replies", "_stencil", "count")
+
+    def __init__(self, crew: "AmqpCrew", client: int, link: "Link", began: int) -> None:
+        super().__init__(crew, client, link, began)
+        self.count = crew.counts[self.place]  # messages that this client has sent, on earlier connections too
+        self._answered = self.count  # answers that have come
+        self._forgiven = 0  # own messages that are not waited for any more
+        self._stencil: AmqpStencil | None = None
+        self._cycle: FrameCycle | None = None
+        self._receiver: Receiver | None = crew.receiver(client) if crew.group.receives else None
+        self._replies = AmqpReplies(self) if crew.group.role == "respond" else None
+
+    # Receiving
+
+    def took(self, rows: NDArray[np.void], size: int, now: int) -> None:
+        """Messages of one group have arrived, together so many bytes long."""
+        assert self._receiver is not None
+        group = int(rows["group"][0])
+        if group == self.crew.index:
+            self._answered += len(rows)
+        self.crew.take(self._receiver, group, rows, size, now)
+
+    def took_one(self, values: tuple[int, ...], size: int, now: int) -> bool:
+        """One message has arrived: the header of its payload; whether it is one of this load."""
+        assert self._receiver is not None
+        if values[1] == self.crew.index:
+            self._answered += 1
+        return self.crew.take_one(self._receiver, values, size, now)
+
+    def answer(self, head: bytes, mark: bytes) -> None:
+        """Answer a request: all that comes before its payload, and the header of that."""
+        assert self._replies is not None
+        self._replies.add(head, mark)
+
+    def _respond(self, now: int) -> None:
+        frames = self._replies.send(now) if self._replies is not None and self._replies.waiting else b""
+        for inlet in self.inlets:
+            if inlet.unsettled:
+                frames += self._accept(now)
+                break
+        for inlet in self.inlets:
+            frames += inlet.renew()
+        if frames:
+            self.link.write(frames)
+
+    def _accept(self, now: int) -> bytes:
+        group, units = self.crew.group, self.units
+        waiting = sum(inlet.unsettled for inlet in self.inlets)
+        if units is None:
+            if waiting < group.acknowledge_every:
+                return b""
+            return b"".join(inlet.accept() for inlet in self.inlets)
+        if waiting < group.transaction or not units.able:
+            return b""
+        frames, left = b"", group.transaction
+        for inlet in self.inlets:
+            before = inlet.unsettled
+            frames += inlet.accept(left, units.current)
+            left -= before - inlet.unsettled
+        return frames + units.commit(now)
+
+    # Dispositions
+
+    def _take_dispositions(self, data: memoryview, at: int, stop: int, now: int) -> int:
+        outcomes, end = dispositions(data, at, stop)
+        self._settle(outcomes, now)
+        return end
+
+    def _settle(self, outcomes: Outcomes, now: int) -> None:
+        units, meter = self.units, self.crew.meter
+        state = outcomes.state
+        for first, last in outcomes.ranges:
+            if units is not None and units.asked:
+                for number in [number for number in units.asked if first <= number <= last]:
+                    units.answered(number, state, now)
+                    self._look_whether_ready()
+            took = self.session.flight.end(first, last, now)
+            if not len(took):
+                continue
+            if state is not None and state.descriptor in _GOOD:
+                meter.acknowledged += len(took)
+                meter.recorder("acknowledge").record_all(took)
+            else:
+                meter.errors += len(took) - 1
+                meter.failed(f"the broker did not accept a message: {state}")
+
+    # Sending
+
+    def room(self) -> int:
+        """What credit, windows and the unit of work allow, and not more than one batch."""
+        if self.link.blocked or not self.ready or self.outlet is None:
+            return 0
+        stencil = self._stencil
+        if stencil is None:
+            stencil = self._stencil = self.crew.stencil(self.largest)
+        room = min(stencil.batch, self.outlet.room(stencil.frames))
+        if self.crew.answered_window:
+            room = min(room, self.crew.group.window - self.unanswered())
+        units = self.units
+        if units is not None:
+            room = min(room, self.crew.group.transaction - units.filled) if units.current is not None else 0
+        return max(0, room)
+
+    def unanswered(self) -> int:
+        """Own messages that have not come back, where that limits what is sent.
+
+        Where requesters have a reply queue in common and the broker does not select, anybody's answer counts: the
+        number of requests under way stays the same.
+        """
+        if self.crew.group.role == "request":
+            return self.count - max(self._answered, self._forgiven)
+        assert self._receiver is not None
+        topics = self.crew.group.topics
+        first = self.client * topics
+        back = sum(self._receiver.highest(self.crew.index, first + topic) for topic in range(topics))
+        return self.count - max(back, self._forgiven)
+
+    def forgive(self) -> None:
+        """Do not wait any longer for own messages that have not come back: they may be lost."""
+        self._forgiven = self.count
+
+    def send(self, due: Times, now: int) -> int:
+        """Send in one batch, and commit when the unit of work is full."""
+        stencil, outlet, units = self._stencil, self.outlet, self.units
+        assert stencil is not None
+        assert outlet is not None
+        work = None if units is None else units.current
+        length = 0 if work is None else len(work)
+        if self._cycle is None or self._cycle.work != length:
+            self._cycle = stencil.cycle_of(self.client, length)
+        size = len(due)
+        number = outlet.begin(size, self._frames(stencil, size), now)
+        frames = stencil.make(self._cycle, self.client, self.count, due, now, number, work)
+        self.count += size
+        self.crew.counts[self.place] = self.count
+        meter = self.crew.meter
+        meter.sent += size
+        meter.bytes_sent += len(frames)
+        self.link.write(frames)
+        if units is not None:
+            units.filled += size
+            if units.filled >= self.crew.group.transaction and units.able:
+                self.link.write(units.commit(now))
+        return size
+
+    def _frames(self, stencil: AmqpStencil, size: int) -> int:
+        """Of the next so many messages."""
+        assert self._cycle is not None
+        if stencil.frames == 1 or stencil.cycle == 1:
+            return stencil.frames * size
+        return sum(self._cycle.parts[turn % stencil.cycle].count for turn in range(self.count, self.count + size))
+
+    def commit_rest(self, now: int) -> None:
+        """Nothing more will be sent soon: commit what there is."""
+        if self.units is not None and self.units.filled and self.units.able:
+            self.link.write(self.units.commit(now))
+
+    def outstanding(self) -> int:
+        """What the broker has not accepted, what is not committed, and answers that wait."""
+        waiting = len(self._replies.waiting) if self._replies is not None else 0
+        if self.units is not None and self.outlet is not None:
+            waiting += self.units.filled + len(self.units.asked)
+        return waiting + self.session.flight.count

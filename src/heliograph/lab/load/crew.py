@@ -1,0 +1,297 @@
+"""The clients of one group in one process: their accounts, their meters, and their turns to send."""
+
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heliograph.lab.load import header
+from heliograph.lab.load.end import End
+from heliograph.lab.load.histogram import Recorder
+from heliograph.lab.load.ledger import Faults, Receiver, Share
+from heliograph.lab.load.meter import Meter
+from heliograph.lab.load.naming import filters_of, share_of
+from heliograph.lab.load.plan import Group, Plan
+from heliograph.lab.load.schedule import NEVER, Schedule, pieces_of
+
+_PATIENCE = 5_000_000_000  # ns until a message that closes a loop is taken for lost
+
+
+class Crew(ABC):
+    """Subclasses know a protocol: they make ends.
+
+    Clients are dealt out to processes in turn, so client c is with process c modulo their number. Places are the
+    numbers of this process's clients: client = process + place * processes.
+    """
+
+    clock = staticmethod(time.monotonic_ns)
+
+    def __init__(self, plan: Plan, index: int, process: int) -> None:
+        self.plan = plan
+        self.index = index  # of the group in the plan
+        self.group: Group = plan.groups[index]
+        self.process = process
+        self.meter = Meter(process, self.group.name)
+        self.own_lateness = Recorder()  # of messages that did not have to wait for the broker
+        self.clients = range(process, self.group.clients, plan.processes)
+        self.ends: list[End | None] = [None] * len(self.clients)
+        self.counts = [0] * len(self.clients)  # messages that each client has sent
+        self.ready = 0  # ends
+        self.shares: dict[str, Share] = {}
+        self.epoch = 0  # ns: what was due earlier belongs to another run
+        self._streams = {number: group.streams for number, group in enumerate(plan.groups)}
+        self._faults = Faults()
+        self._receivers: dict[int, Receiver] = {}
+        self._schedule: Schedule | None = None
+        self._dealt = 0  # messages of the schedule that have had their turn
+        self._next: list[int] = []  # of each client: the number of its next message in the schedule
+        self._behind: set[int] = set()  # places of clients that could not send all that was due
+        self._halfway: set[int] = set()  # of these, those that only have to wait for their next batch
+        self._able: deque[End] = deque()  # those that may be able to send what they could not
+        self._until = NEVER
+        self._pinged = 0
+        self._ping_due = 0  # ns
+        self._forgiving = 0  # ns: when `forgive` looks again
+        self._earlier: list[int] = []  # counts when `forgive` was last called
+        # A closed loop without acknowledgements is closed by the messages that come back.
+        self.answered_window = self.group.rate is None and self.group.role in {"both", "request"}
+
+    def place(self, client: int) -> int:
+        """Where this client stands among those of this process."""
+        return (client - self.process) // self.plan.processes
+
+    @abstractmethod
+    def make_end(self, client: int, began: int) -> End:
+        """Begin to connect this client; EndFailed if that is not possible."""
+
+    # What ends report
+
+    def connected(self, end: End, now: int) -> None:
+        """The broker has accepted the client."""
+        self.meter.recorder("connect").record(now - end.began)
+
+    def is_ready(self, end: End) -> None:
+        """The client can do its work."""
+        end.ready = True
+        self.ready += 1
+        self.meter.connected += 1
+        self.revive(end)
+
+    def gone(self, end: End) -> None:
+        """The connection has ended."""
+        self.ends[end.place] = None
+        if end.ready:
+            end.ready = False
+            self.ready -= 1
+            self.meter.connected -= 1
+
+    def receiver(self, client: int) -> Receiver:
+        """The accounts of this client, which go on when it connects again."""
+        if client not in self._receivers:
+            share = None
+            names = {share_of(self.group, one) for one in filters_of(self.group, client)} - {None}
+            if names:
+                name = "+".join(sorted(str(one) for one in names))
+                share = self.shares.setdefault(name, Share(self._streams))
+            self._receivers[client] = Receiver(share)
+        return self._receivers[client]
+
+    def take(self, receiver: Receiver, group: int, rows: NDArray[np.void], size: int, now: int) -> None:
+        """Messages of one group have arrived: `rows` has the columns of the header, `size` is their length together."""
+        due = rows["due"]
+        if not self._known(group, int(rows["sender"].max()), int(due.min())):
+            self.meter.failed("messages came that nobody here has sent")
+            return
+        meter = self.meter
+        meter.received += len(rows)
+        meter.bytes_received += size
+        meter.recorder(self._kind(group)).record_all(now - due)
+        meter.recorder("service").record_all(now - rows["sent"])
+        receiver.take(group, rows["sender"], rows["sequence"], self._faults)
+
+    def take_one(self, receiver: Receiver, values: Sequence[int], size: int, now: int) -> bool:
+        """One message has arrived: `values` is its header. Whether it is one of this load."""
+        magic, group, sender, sequence, due, sent = values
+        if magic != header.MAGIC or not self._known(group, sender, due):
+            self.meter.failed("a message came that nobody here has sent")
+            return False
+        meter = self.meter
+        meter.received += 1
+        meter.bytes_received += size
+        meter.recorder(self._kind(group)).record(now - due)
+        meter.recorder("service").record(now - sent)
+        receiver.take_one(group, sender, sequence, self._faults)
+        return True
+
+    def _known(self, group: int, sender: int, due: int) -> bool:
+        return due >= self.epoch and sender < self._streams.get(group, 0)
+
+    def _kind(self, group: int) -> str:
+        return "round_trip" if self.group.role == "request" and group == self.index else "message"
+
+    def collect(self) -> None:
+        """Add what the accounts have found to the meter."""
+        faults, meter = self._faults, self.meter
+        meter.lost += faults.lost
+        meter.duplicates += faults.duplicates
+        meter.reordered += faults.reordered
+        self._faults = Faults()
+
+    # Sending
+
+    def start(self, at: int, until: int) -> None:
+        """Send from then on; times are ns."""
+        self._until = until
+        self.epoch = at - 1_000_000_000
+        if not self.group.sends or not len(self.clients):
+            return
+        if self.group.rate is None and self.group.pace == "steady":
+            for end in self.ends:
+                if end is not None:
+                    self._queue(end)
+            return
+        seconds = (until - at) / 1e9
+        share = len(self.clients) / self.group.clients
+        self._schedule = Schedule(pieces_of(self.group, seconds), at, share, self.process / self.plan.processes)
+        self._next = list(range(len(self.clients)))
+
+    def change_rate(self, factor: float, now: int) -> None:
+        """From now on, so many times the planned rate."""
+        if self._schedule is not None:
+            self._schedule.change(factor, now)
+
+    def revive(self, end: End) -> None:
+        """This end may be able to send again."""
+        if self._schedule is None or end.place in self._behind:
+            self._queue(end)
+
+    def _queue(self, end: End) -> None:
+        if not end.queued:
+            end.queued = True
+            self._able.append(end)
+
+    def _able_ends(self) -> Iterator[End]:
+        """Those that may be able to send, once each; who is queued meanwhile waits for the next time."""
+        for _ in range(len(self._able)):
+            end = self._able.popleft()
+            end.queued = False
+            yield end
+
+    @property
+    def eager(self) -> bool:
+        """Whether somebody can send who could not before."""
+        return bool(self._able)
+
+    def pump(self, now: int) -> int:
+        """Send what is due; when to come again at the latest (ns)."""
+        if self._until == NEVER or not self.group.sends:
+            return NEVER
+        if self._schedule is None:
+            return self._pump_closed(now)
+        total = self._schedule.count(min(now, self._until))
+        if now < self._until:
+            self._catch_up(total, now)
+        if total > self._dealt:
+            self._deal(total, now)
+        if now >= self._until:
+            return NEVER
+        return self._schedule.when(total)
+
+    def _pump_closed(self, now: int) -> int:
+        if now >= self._until:
+            return NEVER
+        for end in self._able_ends():
+            if room := end.room():
+                end.send(np.full(room, now), now)
+                if end.room():
+                    self._queue(end)
+        return now if self._able else NEVER
+
+    def _deal(self, total: int, now: int) -> None:
+        """Let the clients send in turn whatever has become due since the last time."""
+        first, clients = self._dealt, len(self.clients)
+        self._dealt = total
+        if len(self._behind) == clients:
+            return
+        for offset in range(min(clients, total - first)):
+            place = (first + offset) % clients
+            if place not in self._behind:
+                self._advance(place, total, now, punctual=True)
+
+    def _catch_up(self, total: int, now: int) -> None:
+        """Let those that could not send everything go on."""
+        for end in self._able_ends():
+            if end.place in self._behind:
+                self._behind.discard(end.place)
+                self._advance(end.place, total, now, punctual=end.place in self._halfway)
+
+    def _advance(self, place: int, total: int, now: int, *, punctual: bool) -> None:
+        """Let a client send of its messages with numbers below `total` what it can; the rest leaves it behind.
+
+        `punctual`: if these are late, that is not because the client had to wait for the broker.
+        """
+        assert self._schedule is not None
+        end, clients = self.ends[place], len(self.clients)
+        wanted = -(-(total - self._next[place]) // clients)
+        sent = min(wanted, end.room()) if end is not None else 0
+        if sent and end is not None:
+            if sent == 1:
+                due = np.array([self._schedule.when(self._next[place])])
+            else:
+                due = self._schedule.due(self._next[place], sent, clients)
+            end.send(due, now)
+            self._next[place] += sent * clients
+            lateness = now - due
+            self.meter.recorder("lateness").record_all(lateness)
+            if punctual:
+                self.own_lateness.record_all(lateness)
+        self._halfway.discard(place)
+        if sent < wanted:
+            self._behind.add(place)
+            if end is not None and end.room():  # a batch has its limit, the broker did nothing
+                self._halfway.add(place)
+                self._queue(end)
+
+    @property
+    def unsent(self) -> int:
+        """Messages that were due and could not be sent."""
+        clients = len(self.clients)
+        return sum(-(-(self._dealt - self._next[place]) // clients) for place in self._behind)
+
+    def forgive(self, now: int) -> None:
+        """Let those that have waited in vain for their own messages send again."""
+        if not self.answered_window or now < self._forgiving:
+            return
+        for end, count, before in zip(self.ends, self.counts, self._earlier, strict=False):
+            if end is not None and end.ready and count == before:
+                end.forgive()
+                self._queue(end)
+        self._earlier = list(self.counts)
+        self._forgiving = now + _PATIENCE
+
+    def ping(self, now: int) -> int:
+        """Let the clients whose turn it is tell the broker that they are there; when to come again (ns)."""
+        if not self.group.keep_alive or not self.ends:
+            return NEVER
+        # In turn, not all at once: ten thousand pings together would make messages late.
+        apart = max(1, self.group.keep_alive * 1_000_000_000 // 2 // len(self.ends))
+        if not self._ping_due:
+            self._ping_due = now + apart
+        while self._ping_due <= now:
+            end = self.ends[self._pinged % len(self.ends)]
+            if end is not None and end.ready:
+                end.ping()
+            self._pinged += 1
+            self._ping_due += apart
+        return self._ping_due
+
+    def outstanding(self) -> int:
+        """Messages that the broker has not acknowledged."""
+        return sum(end.outstanding() for end in self.ends if end is not None)
+
+    def stop(self, now: int) -> None:
+        """Send nothing that is due later."""
+        self._until = min(self._until, now)

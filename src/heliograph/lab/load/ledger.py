@@ -1,0 +1,178 @@
+"""Every gap, double and swap of every numbered stream, for every receiver.
+
+A stream that comes as it was sent costs a comparison per batch. When one does not, a bitmap tells exactly what
+happened, however late or often a message comes.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heliograph.lab.load.coverage import Coverage, Numbers
+
+Senders = NDArray[np.uint32]
+
+_ASCENDING = np.arange(1 << 17, dtype=np.int64)
+_NUMBER_BITS = 40  # of a message in its stream, where both have to fit into one integer
+
+
+def _ascending(count: int) -> Numbers:
+    return _ASCENDING[:count] if count <= len(_ASCENDING) else np.arange(count, dtype=np.int64)
+
+
+@dataclass
+class Faults:
+    """What was wrong with messages that arrived; `lost` counts gaps that opened, whether or not they close again."""
+
+    lost: int = 0
+    duplicates: int = 0
+    reordered: int = 0
+
+
+class Share:
+    """What the members of one shared subscription (or the consumers of one queue) have got together in this process."""
+
+    def __init__(self, streams: dict[int, int]) -> None:
+        """`streams`: how many each sending group has."""
+        self._streams = streams
+        self.groups: dict[int, Coverage] = {}
+
+    def coverage(self, group: int) -> Coverage:
+        """What has come from this group."""
+        if group not in self.groups:
+            self.groups[group] = Coverage(self._streams[group])
+        return self.groups[group]
+
+
+class _Line:
+    """The streams of one sending group as one receiver sees them: the next number of each from `base` on.
+
+    A receiver mostly hears a few neighbours or everybody, so this is an array over the span of senders heard.
+    """
+
+    __slots__ = ("base", "next", "troubled")
+
+    def __init__(self, sender: int) -> None:
+        self.base = sender
+        self.next = np.zeros(1, np.int64)
+        # What has arrived of streams that have had a gap, up to the number that goes with it.
+        self.troubled: dict[int, tuple[Coverage, int]] = {}
+
+    def reach(self, low: int, high: int) -> None:
+        """Have room for these senders."""
+        end = self.base + len(self.next)
+        if low < self.base or high >= end:
+            base = min(low, self.base)
+            end = max(high + 1, end, base + 2 * len(self.next) if high >= end else end)
+            grown = np.zeros(end - base, np.int64)
+            grown[self.base - base : self.base - base + len(self.next)] = self.next
+            self.base, self.next = base, grown
+
+
+class Receiver:
+    """The accounts of one receiver; with a `share`, it gets a part of every stream, and the rest is with others."""
+
+    __slots__ = ("_lines", "_share")
+
+    def __init__(self, share: Share | None = None) -> None:
+        self._lines: dict[int, _Line] = {}
+        self._share = share
+
+    def highest(self, group: int, sender: int) -> int:
+        """One more than the highest number that has come from this stream."""
+        line = self._lines.get(group)
+        if line is None or not line.base <= sender < line.base + len(line.next):
+            return 0
+        return int(line.next[sender - line.base])
+
+    def take_one(self, group: int, sender: int, number: int, faults: Faults) -> None:
+        """One message has arrived."""
+        line = self._line(group, sender, sender)
+        at = sender - line.base
+        expected = int(line.next[at])
+        if self._share is not None:
+            fresh = self._share.coverage(group).add_one(sender, number)
+        elif number == expected:
+            fresh = True
+        else:
+            coverage, known = line.troubled.get(sender) or (Coverage(), 0)
+            coverage.fill(known, expected)
+            fresh = coverage.add_one(0, number)
+            line.troubled[sender] = coverage, max(expected, number + 1)
+            faults.lost += max(0, number - expected)
+        faults.duplicates += not fresh
+        faults.reordered += fresh and number < expected
+        line.next[at] = max(expected, number + 1)
+
+    def take(self, group: int, senders: Senders, numbers: Numbers, faults: Faults) -> None:
+        """Messages of this group have arrived, in this order."""
+        if self._share is not None:
+            self._take_part(group, senders.astype(np.int64), numbers, faults)
+        elif bool((senders == senders[0]).all()):
+            self._take_stream(group, int(senders[0]), numbers, faults)
+        else:
+            self._take_mixed(group, senders.astype(np.int64), numbers, faults)
+
+    def _take_stream(self, group: int, sender: int, numbers: Numbers, faults: Faults) -> None:
+        count, first = len(numbers), int(numbers[0])
+        line = self._line(group, sender, sender)
+        at = sender - line.base
+        if line.next[at] == first and bool((numbers - first == _ascending(count)).all()):
+            line.next[at] = first + count
+        else:
+            self._examine(line, sender, numbers, faults)
+
+    def _take_mixed(self, group: int, senders: Numbers, numbers: Numbers, faults: Faults) -> None:
+        line = self._line(group, int(senders.min()), int(senders.max()))
+        order = np.argsort(senders, kind="stable")
+        senders, numbers = senders[order], numbers[order]
+        starts = np.flatnonzero(np.concatenate(([True], senders[1:] != senders[:-1])))
+        lengths = np.diff(np.append(starts, len(order)))
+        heads = senders[starts] - line.base
+        # Where a stream goes on, all its numbers here are the next one plus their place in the batch.
+        good = numbers == _ascending(len(order)) + np.repeat(line.next[heads] - starts, lengths)
+        whole = np.logical_and.reduceat(good, starts)
+        line.next[heads[whole]] += lengths[whole]
+        for index in np.flatnonzero(~whole).tolist():
+            start = int(starts[index])
+            self._examine(line, int(senders[start]), numbers[start : start + int(lengths[index])], faults)
+
+    def _examine(self, line: _Line, sender: int, numbers: Numbers, faults: Faults) -> None:
+        """Messages of one stream that do not simply go on where it was."""
+        at = sender - line.base
+        expected = int(line.next[at])
+        coverage, known = line.troubled.get(sender) or (Coverage(), 0)
+        coverage.fill(known, expected)
+        fresh = coverage.add(np.zeros(len(numbers), np.int64), numbers)
+        highest = np.maximum.accumulate(np.concatenate(([expected - 1], numbers)))
+        after = int(highest[-1]) + 1
+        line.next[at] = after
+        line.troubled[sender] = coverage, after
+        faults.lost += after - expected - int(np.count_nonzero(numbers > highest[:-1]))
+        faults.duplicates += len(numbers) - int(np.count_nonzero(fresh))
+        faults.reordered += int(np.count_nonzero(fresh & (numbers < highest[:-1])))
+
+    def _take_part(self, group: int, senders: Numbers, numbers: Numbers, faults: Faults) -> None:
+        """Messages of a share: there are no gaps to be seen, as the rest may be with other members."""
+        assert self._share is not None
+        fresh = self._share.coverage(group).add(senders, numbers)
+        line = self._line(group, int(senders.min()), int(senders.max()))
+        order = np.argsort(senders, kind="stable")
+        places, sorted_numbers = senders[order] - line.base, numbers[order]
+        # The highest number so far within a stream is the highest so far of all, if streams go first in the sum.
+        sums = (places << _NUMBER_BITS) + sorted_numbers
+        highest = np.maximum.accumulate(sums)
+        before = np.maximum(np.concatenate(([-1], highest[:-1])), (places << _NUMBER_BITS) + line.next[places] - 1)
+        late = fresh[order] & (sums < before)
+        faults.duplicates += len(numbers) - int(np.count_nonzero(fresh))
+        faults.reordered += int(np.count_nonzero(late))
+        np.maximum.at(line.next, places, sorted_numbers + 1)
+
+    def _line(self, group: int, low: int, high: int) -> _Line:
+        line = self._lines.get(group)
+        if line is None:
+            line = self._lines[group] = _Line(low)
+        if low < line.base or high >= line.base + len(line.next):
+            line.reach(low, high)
+        return line

@@ -1,0 +1,186 @@
+"""The bytes of one client's connection over TCP or TLS, without ever waiting."""
+
+import errno
+import os
+import select
+import socket
+import ssl
+import sys
+from contextlib import suppress
+from itertools import count
+
+from heliograph.lab.load.address import Address
+from heliograph.lab.load.end import EndFailed
+
+# Linux looks for a free port the longer, the more ports of one address are taken; all of 127.0.0.0/8 is this machine.
+_PER_ADDRESS = 4000
+_BIND_ADDRESS_NO_PORT = 24  # the port is chosen when the other end is known, as it is without binding
+_dialled = count(os.getpid() * _PER_ADDRESS)  # runs one after the other do not meet each other's old ports
+
+READ, WRITE = select.EPOLLIN, select.EPOLLOUT
+
+
+class Inbox:
+    """The memory that all links of a process read into, one at a time; it grows when a message does not fit.
+
+    Small enough to stay in a core's cache, which is what makes receiving cheap.
+    """
+
+    def __init__(self, size: int = 256 * 1024) -> None:
+        self.view = memoryview(bytearray(size))
+
+    def start(self, kept: bytes) -> memoryview:
+        """All of the memory, with `kept` at its front and at least as much room behind it."""
+        if 2 * len(kept) > len(self.view):
+            self.view = memoryview(bytearray(4 * len(kept)))
+        self.view[: len(kept)] = kept
+        return self.view
+
+
+class Link:
+    """A connection that is being opened, then open.
+
+    The worker polls for what `events` says and calls `proceed` until `up`, then `receive` and `flush`. Whoever writes
+    while the socket is full is `blocked`; what was written then is kept and leaves first.
+    """
+
+    __slots__ = ("_kept", "_pending", "_poller", "_tls", "events", "fd", "sock", "up")
+
+    def __init__(self, address: Address, tls: ssl.SSLContext | None, poller: select.epoll) -> None:
+        self.up = False
+        self._kept = b""
+        self._pending: bytes | memoryview = b""
+        self._poller = poller
+        self._tls = tls is not None
+        self.sock = _dial(address, tls)
+        self.fd = self.sock.fileno()
+        self.events = WRITE
+        poller.register(self.fd, self.events)
+
+    @property
+    def blocked(self) -> bool:
+        """Whether earlier bytes still wait for the socket."""
+        return bool(self._pending)
+
+    def proceed(self) -> bool:
+        """Go on opening; whether the connection is up now."""
+        error = self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if error:
+            raise EndFailed(f"cannot connect: {os.strerror(error)}")
+        if isinstance(self.sock, ssl.SSLSocket):
+            try:
+                self.sock.do_handshake()
+            except ssl.SSLWantReadError:
+                self._poll(READ)
+                return False
+            except ssl.SSLWantWriteError:
+                self._poll(WRITE)
+                return False
+            except OSError as failure:
+                raise EndFailed(f"no TLS: {failure}") from None
+        self._poll(READ)
+        self.up = self._opened()
+        return self.up
+
+    def _opened(self) -> bool:
+        """The transport below is open: whether that is all."""
+        return True
+
+    def receive(self, inbox: Inbox) -> tuple[memoryview, bool]:
+        """What has arrived, behind what was kept, and whether there may be more to read right now."""
+        kept = self._kept
+        view = inbox.start(kept)
+        end = len(kept)
+        while True:
+            try:
+                got = self._read(view[end:])
+            except EndFailed:
+                if end == len(kept):
+                    raise
+                return view[:end], True  # the broker may have said why it closes; that it did is found once more
+            end += got
+            # TLS hands out one record at a time, and what it holds back is not seen by epoll.
+            if not self._tls or not got:
+                return view[:end], False
+            if end == len(view):
+                return view[:end], True
+
+    def _read(self, room: memoryview) -> int:
+        try:
+            got = self.sock.recv_into(room)
+        except (BlockingIOError, ssl.SSLWantReadError):
+            return 0
+        except OSError as failure:
+            raise EndFailed(f"the connection broke: {failure}") from None
+        if not got:
+            raise EndFailed("the broker closed the connection")
+        return got
+
+    def keep(self, rest: memoryview) -> None:
+        """These bytes were not used; they come again in front of the next ones."""
+        self._kept = bytes(rest)
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Send now, or when the socket takes it; what cannot be sent now is copied."""
+        if self._pending:
+            self._pending = b"".join((self._pending, data))
+            return
+        sent = self._push(data)
+        if sent < len(data):
+            self._pending = bytes(memoryview(data)[sent:])
+            self._poll(READ | WRITE)
+
+    def flush(self) -> None:
+        """The socket can take more."""
+        if self._pending:
+            self._pending = memoryview(self._pending)[self._push(self._pending) :]
+        if not self._pending:
+            self._poll(READ)
+
+    def _push(self, data: bytes | memoryview) -> int:
+        """Send as much as the socket takes; how many bytes that was.
+
+        Of a connection that is broken it takes nothing: whoever sends goes on, and who reads is told.
+        """
+        sent = 0
+        with suppress(OSError):  # the socket is full, or there is none any more
+            sent = self.sock.send(data)
+            while self._tls and sent < len(data):  # TLS takes no more than a record at a time
+                sent += self.sock.send(memoryview(data)[sent:])
+        return sent
+
+    def _poll(self, events: int) -> None:
+        if events != self.events:
+            self.events = events
+            self._poller.modify(self.fd, events)
+
+    def close(self) -> None:
+        """Reset rather than close: ten thousand sockets in TIME_WAIT would starve the next run of ports."""
+        self._poller.unregister(self.fd)
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
+        self.sock.close()
+
+    def close_softly(self) -> None:
+        """Close such that the last bytes still arrive."""
+        self._poller.unregister(self.fd)
+        self.sock.close()
+
+
+def _dial(address: Address, tls: ssl.SSLContext | None) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    plain = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        plain.setblocking(False)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if sys.platform == "linux" and address.host.startswith("127."):
+            plain.setsockopt(socket.IPPROTO_IP, _BIND_ADDRESS_NO_PORT, 1)
+            plain.bind((f"127.0.0.{1 + next(_dialled) // _PER_ADDRESS % 250}", 0))
+        error = plain.connect_ex((address.host, address.port))
+        if error not in (0, errno.EINPROGRESS):
+            raise OSError(error, os.strerror(error))
+        if tls is None:
+            return plain
+        return tls.wrap_socket(plain, server_hostname=address.host, do_handshake_on_connect=False)
+    except OSError as failure:
+        plain.close()
+        raise EndFailed(f"cannot connect to {address.host} port {address.port}: {failure}") from None

@@ -1,0 +1,252 @@
+"""One MQTT client: 3.1, 3.1.1 or 5; what it sends and receives goes in batches wherever packets are alike."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from heliograph.lab.load import header
+from heliograph.lab.load.acks import KINDS, PUBACK, PUBCOMP, PUBREC, PUBREL, ack_ids, acks_of
+from heliograph.lab.load.arrivals import Form, form_of, run_of
+from heliograph.lab.load.end import End, EndFailed, Times
+from heliograph.lab.load.flight import Flight, Ids
+from heliograph.lab.load.ledger import Receiver
+from heliograph.lab.load.mqtt_dialogue import connect_packet, subscribe_packet
+from heliograph.lab.load.replies import Replies
+from heliograph.lab.load.stencil import Images
+from heliograph.mqtt import (
+    ConnAck,
+    Disconnect,
+    PacketType,
+    PingReq,
+    ProtocolError,
+    PubAck,
+    PubComp,
+    PubRec,
+    PubRel,
+    SubAck,
+    decode,
+    encode,
+    packet_bounds,
+)
+
+if TYPE_CHECKING:
+    from heliograph.lab.load.link import Link
+    from heliograph.lab.load.mqtt_crew import MqttCrew
+
+_LARGEST = 268_435_460  # bytes of a packet: what MQTT allows
+
+
+class MqttEnd(End):
+    """One MQTT client on one connection."""
+
+    __slots__ = ("_acks", "_asked", "_flight", "_forgiven", "_images", "_receiver", "_replies", "count", "crew")
+
+    crew: "MqttCrew"
+
+    def __init__(self, crew: "MqttCrew", client: int, link: "Link", began: int) -> None:
+        super().__init__(crew, client, link, began)
+        self.count = crew.counts[self.place]  # messages that this client has sent, on earlier connections too
+        self._asked = 0  # when it subscribed
+        self._acks: list[bytes] = []
+        self._forgiven = 0  # own messages that are not waited for any more
+        self._flight: Flight | None = None
+        self._images: Images | None = None
+        self._receiver: Receiver | None = None
+        self._replies = Replies(crew.group, crew.version) if crew.group.role == "respond" else None
+
+    def opened(self, now: int) -> None:
+        """Send CONNECT."""
+        self.link.write(connect_packet(self.crew.group, self.client, self.crew.version))
+
+    def feed(self, data: memoryview, now: int) -> int:
+        """Take whole packets, in runs."""
+        at, size = 0, len(data)
+        try:
+            while size - at >= 2:
+                used = self._next(data, at, now)
+                if not used:
+                    break
+                at += used
+        except ProtocolError as problem:
+            raise EndFailed(f"the broker sent what MQTT does not allow: {problem}") from None
+        if self._acks:
+            self.link.write(b"".join(self._acks))
+            self._acks.clear()
+        return at
+
+    def _next(self, data: memoryview, at: int, now: int) -> int:
+        """Take a run of packets or one packet; how many bytes that was."""
+        first = data[at]
+        if first >> 4 == PacketType.PUBLISH:
+            return self._take_publishes(data, at, now)
+        if first in KINDS and data[at + 1] == 2:
+            if len(data) - at < 4:
+                return 0
+            ids = ack_ids(data, at)
+            self._take_acks(first, ids, now)
+            return 4 * len(ids)
+        version = self.crew.version
+        bounds = packet_bounds(data, at, _LARGEST, version)
+        if bounds is None or bounds[1] > len(data):
+            return 0
+        start, end = bounds
+        self._take_other(first, bytes(data[start:end]), now)
+        return end - at
+
+    def _take_other(self, first: int, body: bytes, now: int) -> None:
+        packet = decode(first, body, self.crew.version)
+        if isinstance(packet, ConnAck):
+            self._connected(packet, now)
+        elif isinstance(packet, SubAck):
+            self._subscribed(packet, now)
+        elif isinstance(packet, PubAck | PubRec | PubRel | PubComp):  # with a reason
+            if packet.reason >= 0x80:
+                self.crew.meter.failed(f"{type(packet).__name__} with reason 0x{packet.reason:02X}")
+            kind = PUBCOMP if isinstance(packet, PubRec) and packet.reason >= 0x80 else first
+            self._take_acks(kind, np.array([packet.packet_id]), now)
+        elif isinstance(packet, Disconnect):
+            raise EndFailed(f"the broker disconnected with reason 0x{packet.reason:02X}")
+
+    def _connected(self, packet: ConnAck, now: int) -> None:
+        crew = self.crew
+        if packet.reason:
+            raise EndFailed(f"the broker refused the connection: 0x{packet.reason:02X}")
+        if crew.group.qos and (crew.group.sends or self._replies is not None):
+            limit = packet.properties.get("receive_maximum", 65535)
+            self._flight = Flight(min(crew.group.window, limit))
+        crew.connected(self, now)
+        if crew.group.sends:
+            self._images = crew.stencil.images(self.client)
+        if crew.group.receives:
+            self._receiver = crew.receiver(self.client)
+            self._asked = now
+            self.link.write(subscribe_packet(crew.group, self.client, crew.version))
+        else:
+            crew.is_ready(self)
+
+    def _subscribed(self, packet: SubAck, now: int) -> None:
+        for granted in packet.reasons:
+            if granted != self.crew.group.qos:
+                raise EndFailed(f"asked for QoS {self.crew.group.qos}, the broker granted 0x{granted:02X}")
+        self.crew.meter.recorder("subscribe").record(now - self._asked)
+        self.crew.is_ready(self)
+
+    # Receiving
+
+    def _take_publishes(self, data: memoryview, at: int, now: int) -> int:
+        form = form_of(data, at, self.crew.version)
+        if form is None:
+            return 0
+        rows = run_of(data, at, form) if self._replies is None else None
+        if rows is None:
+            self._take_one(data, at, form, now)
+            return form.stride
+        used = len(rows) * form.stride
+        if form.id_at:
+            self._acks.append(acks_of(self._answer(data[at]), rows["id"].astype(np.int64)))
+        assert self._receiver is not None
+        self.crew.take(self._receiver, int(rows["group"][0]), rows, used, now)
+        return used
+
+    def _take_one(self, data: memoryview, at: int, form: Form, now: int) -> None:
+        if form.id_at:
+            id_at = at + form.id_at
+            self._acks.append(bytes((self._answer(data[at]), 2)) + data[id_at : id_at + 2])
+        payload = at + form.payload_at
+        receiver = self._receiver
+        if receiver is None or form.stride - form.payload_at < header.SIZE:
+            self.crew.meter.failed("a message came that nobody here has sent")
+            return
+        values = header.HEADER.unpack_from(data, payload)
+        if self.crew.take_one(receiver, values, form.stride, now) and self._replies is not None:
+            self._reply(self._replies, data[at : at + form.stride], form, values[1], values[2])
+
+    @staticmethod
+    def _answer(first: int) -> int:
+        return PUBACK if first & 0x06 == 0x02 else PUBREC
+
+    def _reply(self, replies: Replies, packet: memoryview, form: Form, group: int, sender: int) -> None:
+        made = replies.make(packet, form, self.crew.plan.groups[group], sender)
+        replies.waiting.append(made)
+        self._send_replies(replies)
+
+    def _send_replies(self, replies: Replies) -> None:
+        now = self.crew.clock()
+        while replies.waiting and (self._flight is None or self._flight.room()):
+            head, rest = replies.waiting.popleft()
+            identifier = b"" if self._flight is None else int(self._flight.begin(1, now)[0]).to_bytes(2)
+            packet = head + identifier + rest
+            self.crew.meter.bytes_sent += len(packet)
+            self.crew.meter.sent += 1
+            self._acks.append(packet)
+
+    # Acknowledgements
+
+    def _take_acks(self, kind: int, ids: Ids, now: int) -> None:
+        if kind == PUBREL:
+            self._acks.append(acks_of(PUBCOMP, ids))
+        elif kind == PUBREC:
+            self._acks.append(acks_of(PUBREL, ids))
+        else:
+            self._settle(ids, now)
+
+    def _settle(self, ids: Ids, now: int) -> None:
+        flight, meter = self._flight, self.crew.meter
+        times = flight.end(ids, now) if flight is not None else np.empty(0, np.int64)
+        if len(times) < len(ids):
+            meter.failed("an acknowledgement came for what was not under way")
+        meter.acknowledged += len(times)
+        meter.recorder("acknowledge").record_all(times)
+        if self._replies is not None:
+            self._send_replies(self._replies)
+
+    # Sending
+
+    def room(self) -> int:
+        """What the window allows, and not more than one batch."""
+        if self.link.blocked or not self.ready:
+            return 0
+        room = self.crew.stencil.batch
+        if self._flight is not None:
+            room = min(room, self._flight.room())
+        if self.crew.answered_window:
+            room = min(room, self.crew.group.window - self.unanswered())
+        return max(0, room)
+
+    def unanswered(self) -> int:
+        """Own messages that have not come back, where that limits what is sent."""
+        assert self._receiver is not None
+        topics = self.crew.group.topics
+        first = self.client * topics
+        answered = sum(self._receiver.highest(self.crew.index, first + topic) for topic in range(topics))
+        return self.count - max(answered, self._forgiven)
+
+    def forgive(self) -> None:
+        """Do not wait any longer for own messages that have not come back: they may be lost."""
+        self._forgiven = self.count
+
+    def send(self, due: Times, now: int) -> int:
+        """Send in one batch."""
+        size, crew = len(due), self.crew
+        assert self._images is not None
+        ids = self._flight.begin(size, now) if self._flight is not None else None
+        packets = crew.stencil.make(self._images, self.client, self.count, due, now, ids)
+        self.count += size
+        crew.counts[self.place] = self.count
+        crew.meter.sent += size
+        crew.meter.bytes_sent += len(packets)
+        self.link.write(packets)
+        return size
+
+    def outstanding(self) -> int:
+        """What is under way with QoS 1 or 2, and replies that wait."""
+        waiting = len(self._replies.waiting) if self._replies is not None else 0
+        return waiting + (self._flight.count if self._flight is not None else 0)
+
+    def say_goodbye(self) -> None:
+        """Send DISCONNECT."""
+        self.link.write(encode(Disconnect(), self.crew.version))
+
+    def ping(self) -> None:
+        """Send PINGREQ."""
+        self.link.write(encode(PingReq(), self.crew.version))

@@ -1,0 +1,334 @@
+"""One process of a load: an epoll loop that serves all its clients.
+
+It connects everybody, says that it is ready, sends from the start that it is told until the end, and then listens until
+it is told that all has arrived. Once a second it reports what happened.
+"""
+
+import gc
+import math
+import resource
+import select
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heliograph.errors import Problem
+from heliograph.lab.load.address import Address
+from heliograph.lab.load.crew import Crew
+from heliograph.lab.load.crews import make_crew
+from heliograph.lab.load.dialer import Dialer
+from heliograph.lab.load.end import End, EndFailed
+from heliograph.lab.load.histogram import Histogram
+from heliograph.lab.load.link import WRITE, Inbox
+from heliograph.lab.load.plan import Plan
+from heliograph.lab.load.schedule import NEVER
+
+# A loop that turns as fast as it can burns a core for batches of a few messages. So a group has at least this time (ns)
+# between two batches; it is part of the lateness that is measured.
+_TURN = 200_000
+# And where so many messages came in one turn that more are surely on their way, a nap as long as the work lets them
+# gather: half a core is then enough for any rate that a whole one can take. Below, every message is read at once.
+_MANY = 48
+_LONGEST_NAP = 500_000  # ns
+_MOST_EVENTS = 64  # of one poll: so long senders have to wait for readers
+_NS = 1_000_000_000
+_OTHER_FILES = 64  # that a process has open besides its clients
+_PROGRESS = 50_000_000  # ns between reports while draining
+
+
+@dataclass(frozen=True)
+class Start:
+    """Send from `sending`, measure from `measured` to `until` (ns)."""
+
+    sending: int
+    measured: int
+    until: int
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a process has come, after the last message was sent."""
+
+    counts: dict[int, NDArray[np.int64]]  # by group: messages that each client has sent
+    arrived: dict[int, int]  # by group: deliveries, duplicates left out
+    outstanding: int
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a process knows at its end."""
+
+    cpu_seconds: float  # in the measured time
+    waited_seconds: float  # in the measured time: ready to run, but no core was free
+    seconds: float
+    own_lateness: dict[int, Histogram]  # by group: of messages that did not wait for the broker
+    unsent: dict[int, int]
+    first_errors: dict[int, str]
+    shares: dict[tuple[int, str, int], dict[int, bytes]] = field(default_factory=dict)  # group, share, sending group
+
+
+class Worker:
+    """Serves the clients of one process."""
+
+    def __init__(self, plan: Plan, addresses: Mapping[str, Address], process: int, pipe: Connection) -> None:
+        self._plan = plan
+        self._process = process
+        self._pipe = pipe
+        self._poller = select.epoll()
+        self._poller.register(pipe.fileno(), select.EPOLLIN)
+        self._inbox = Inbox()
+        self._links: dict[int, tuple[End, Dialer]] = {}  # by file descriptor
+        self._crews: list[Crew] = []
+        self._dialers: list[Dialer] = []
+        for index, group in enumerate(plan.groups):
+            if group.door not in addresses:
+                known = ", ".join(addresses)
+                raise Problem(f"group {group.name!r} goes to door {group.door!r}; the target has: {known}")
+            crew = make_crew(plan, index, process, addresses[group.door], self._poller)
+            self._crews.append(crew)
+            self._dialers.append(Dialer(crew, self._opened, self._close, self._break))
+        self._arrived = dict.fromkeys(range(len(self._crews)), 0)
+        self._start: Start | None = None
+        self._second = 0  # that is being counted
+        self._boundary = NEVER  # where it ends
+        self._pumps = [0] * len(self._crews)  # when each crew sends again (ns)
+        self._used: list[tuple[float, float, float]] = []  # CPU, waiting and clock at both ends of the measured time
+        self._finish = False
+
+    def run(self) -> None:
+        """Until the other end of the pipe says that it is over."""
+        _raise_limit(sum(len(crew.clients) for crew in self._crews))
+        gc.disable()  # a collection of ten thousand clients takes milliseconds
+        now = time.monotonic_ns()
+        for dialer in self._dialers:
+            if not dialer.bursts:
+                dialer.start(now)
+        report = now
+        while not all(dialer.complete for dialer in self._dialers):
+            self._turn()
+            if time.monotonic_ns() - report > _NS:
+                report = time.monotonic_ns()
+                self._pipe.send(sum(crew.ready for crew in self._crews))
+        gc.freeze()  # from now on only what is new is looked at
+        gc.enable()
+        self._pipe.send("ready")
+        while self._start is None:
+            self._turn()
+        while time.monotonic_ns() < self._start.until:
+            self._turn()
+        report = 0
+        while not self._finish:
+            self._turn()
+            now = time.monotonic_ns()
+            if now - report > _PROGRESS:
+                report = now
+                self._pipe.send(self._progress())
+        self._end()
+
+    def _turn(self) -> None:
+        """Send what is due, wait for something to happen, and let those take it whom it concerns."""
+        began = time.monotonic_ns()
+        if began >= self._boundary:
+            self._report(began)
+        wake = self._boundary
+        for dialer in self._dialers:
+            wake = min(wake, dialer.turn(began))
+        for index, crew in enumerate(self._crews):
+            if began >= self._pumps[index] or crew.eager:
+                self._pumps[index] = max(min(crew.pump(began), crew.ping(began)), began + _TURN)
+            wake = min(wake, self._pumps[index])
+        before = sum(crew.meter.received for crew in self._crews)
+        waiting = time.monotonic_ns()
+        events = self._wait(wake)
+        waited = time.monotonic_ns() - waiting
+        for fd, mask in events:
+            if fd == self._pipe.fileno():
+                self._obey()
+            else:
+                self._serve(fd, mask)
+        if sum(crew.meter.received for crew in self._crews) - before >= _MANY:
+            worked = time.monotonic_ns() - began - waited
+            time.sleep(min(worked, _LONGEST_NAP) / _NS)
+
+    def _wait(self, wake: int) -> list[tuple[int, int]]:
+        wait = min(wake - time.monotonic_ns(), _NS // 20) / _NS
+        if wait > 0.003:
+            return self._poller.poll(wait - 0.001, _MOST_EVENTS)
+        if wait > 0:
+            # Epoll counts in milliseconds here; select does not, and an epoll set can be waited for like a socket.
+            select.select((self._poller.fileno(),), (), (), wait)
+        return self._poller.poll(0, _MOST_EVENTS)
+
+    def _opened(self, end: End) -> None:
+        dialer = next(one for one in self._dialers if one.crew is end.crew)
+        self._links[end.link.fd] = (end, dialer)
+
+    def _close(self, end: End) -> None:
+        del self._links[end.link.fd]
+        end.crew.gone(end)
+        end.link.close_softly()
+
+    def _serve(self, fd: int, mask: int) -> None:
+        """Let the end with this descriptor do what it can."""
+        found = self._links.get(fd)
+        if found is None:  # closed since it was polled
+            return
+        end, dialer = found
+        link = end.link
+        was_ready = end.ready
+        try:
+            if not link.up:
+                if link.proceed():
+                    end.opened(time.monotonic_ns())
+                return
+            if mask & WRITE:
+                link.flush()
+            if mask & ~WRITE:
+                more = True
+                while more:
+                    data, more = link.receive(self._inbox)
+                    link.keep(data[end.feed(data, time.monotonic_ns()) :])
+            if end.ready:
+                end.crew.revive(end)
+                if not was_ready:
+                    dialer.settled(end, time.monotonic_ns())
+        except EndFailed as failure:
+            self._fail(end, dialer, str(failure))
+
+    def _break(self, end: End, why: str) -> None:
+        self._fail(end, self._links[end.link.fd][1], why)
+
+    def _fail(self, end: End, dialer: Dialer, why: str) -> None:
+        if not end.ready:
+            dialer.opening -= 1
+        del self._links[end.link.fd]
+        end.crew.gone(end)
+        end.link.close()
+        dialer.failed(end.client, why)
+
+    def _obey(self) -> None:
+        command = self._pipe.recv()
+        if isinstance(command, Start):
+            self._start = command
+            self._begin(command)
+        elif isinstance(command, float):
+            now = time.monotonic_ns()
+            for crew in self._crews:
+                crew.change_rate(command, now)
+        elif command == "stop" and self._start is not None:
+            now = time.monotonic_ns()
+            self._start = Start(self._start.sending, self._start.measured, now)
+            for crew in self._crews:
+                crew.stop(now)
+        elif command == "finish":
+            self._finish = True
+
+    def _begin(self, start: Start) -> None:
+        self._second = math.floor((start.sending - start.measured) / _NS) - 1
+        self._boundary = start.sending
+        self._pumps = [0] * len(self._crews)
+        for crew, dialer in zip(self._crews, self._dialers, strict=True):
+            crew.start(start.sending, start.until)
+            if dialer.bursts:
+                dialer.start(start.sending, start.until)
+
+    def _report(self, now: int) -> None:
+        """A second is over: hand out what was counted in it."""
+        assert self._start is not None
+        intervals = []
+        for index, crew in enumerate(self._crews):
+            crew.collect()
+            crew.forgive(now)
+            interval = crew.meter.take(self._second)
+            self._arrived[index] += interval.received - interval.duplicates
+            intervals.append(interval)
+        self._pipe.send(intervals)
+        self._second = (now - self._start.measured) // _NS
+        if now >= self._start.until:  # what comes after the end is not part of a last second that was cut short
+            self._second = max(self._second, -((self._start.measured - self._start.until) // _NS))
+        self._boundary = min(self._start.measured + (self._second + 1) * _NS, self._next_mark(now))
+        if now >= self._start.until and len(self._used) == 1:
+            self._used.append(_used())
+        elif now >= self._start.measured and not self._used:
+            self._used.append(_used())
+            for crew in self._crews:
+                crew.own_lateness.take()  # that of the warm-up does not count
+
+    def _next_mark(self, now: int) -> int:
+        """Start and end of the measured time are boundaries, too."""
+        assert self._start is not None
+        return min((mark for mark in (self._start.measured, self._start.until) if mark > now), default=NEVER)
+
+    def _progress(self) -> Progress:
+        for crew in self._crews:
+            crew.collect()
+        counts = {index: np.array(crew.counts) for index, crew in enumerate(self._crews) if crew.group.sends}
+        arrived = {
+            index: self._arrived[index] + crew.meter.received - crew.meter.duplicates
+            for index, crew in enumerate(self._crews)
+        }
+        return Progress(counts, arrived, sum(crew.outstanding() for crew in self._crews))
+
+    def _end(self) -> None:
+        assert self._start is not None
+        self._report(time.monotonic_ns())
+        shares = {}
+        if self._plan.processes > 1:
+            for index, crew in enumerate(self._crews):
+                for name, share in crew.shares.items():
+                    for group, coverage in share.groups.items():
+                        shares[index, name, group] = coverage.packed()
+        for end, _ in list(self._links.values()):
+            try:
+                if end.ready:
+                    end.say_goodbye()
+                end.link.close_softly()
+            except EndFailed:
+                pass  # it is gone already
+        crews = dict(enumerate(self._crews))
+        cpu, waited, seconds = (end - start for start, end in zip(*self._used, strict=True))
+        self._pipe.send(
+            Finished(
+                cpu,
+                waited,
+                seconds,
+                {index: crew.own_lateness.take() or Histogram() for index, crew in crews.items()},
+                {index: crew.unsent for index, crew in crews.items()},
+                {index: crew.meter.first_error for index, crew in crews.items()},
+                shares,
+            )
+        )
+
+
+def _raise_limit(clients: int) -> None:
+    """Let this process have a file for each client."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = clients + _OTHER_FILES
+    if hard != resource.RLIM_INFINITY and needed > hard:
+        raise Problem(
+            f"{clients} clients in one process need {needed} open files, and the system allows {hard}; "
+            "use more processes, or raise the limit (ulimit -Hn)"
+        )
+    if soft != resource.RLIM_INFINITY and needed > soft:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+
+
+def _used() -> tuple[float, float, float]:
+    """CPU seconds of this process, seconds that it could have used more but for others, and the time."""
+    waited = Path("/proc/self/schedstat").read_text().split()[1]
+    return time.process_time(), int(waited) / _NS, time.monotonic()
+
+
+def work(plan: Plan, addresses: Mapping[str, Address], process: int, pipe: Connection) -> None:
+    """What a worker process does from beginning to end; mistakes of the user go through the pipe."""
+    try:
+        Worker(plan, addresses, process, pipe).run()
+    except (Problem, EndFailed) as problem:
+        pipe.send(Problem(str(problem)))
+    except (EOFError, BrokenPipeError):
+        pass  # nobody wants to know any more

@@ -1,0 +1,1 @@
+"""Probes: what the system under test, the generator and the machine use while a load runs, looked at every second."""

@@ -1,0 +1,8 @@
+"""What others have published of systems that do the same job, to be printed beside what was measured here.
+
+The tables are the CSV files beside this module; README.md says where they come from.
+"""
+
+from heliograph.lab.published.figures import Figure, every_figure, figures
+
+__all__ = ["Figure", "every_figure", "figures"]

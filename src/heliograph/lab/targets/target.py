@@ -1,0 +1,103 @@
+"""What a system under test is to the lab. `peers` lists all that can be measured."""
+
+import signal
+import sys
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from heliograph.lab.targets.certificate import Certificate
+from heliograph.lab.targets.layout import Door, Layout
+from heliograph.lab.targets.statistics import Statistics
+
+
+@dataclass(frozen=True)
+class Listener:
+    """A port that clients come in by."""
+
+    port: int
+    protocol: str = "mqtt"  # or amqp
+    transport: str = "tcp"  # or tls, ws, wss
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether it needs a certificate."""
+        return self.transport in {"tls", "wss"}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a broker is started with."""
+
+    directory: Path  # its own, for its configuration and whatever else it writes
+    listeners: tuple[Listener, ...]
+    tls: Certificate | None = None  # there is one if a listener is encrypted
+    durable: bool = False  # whether the load has sessions that outlive their connections
+    layout: Layout = field(default_factory=Layout)
+    spare_ports: tuple[int, ...] = ()  # free ones for whatever else it listens to
+    max_messages: int | None = None  # that may wait in one subscription; None: whatever suits a load
+    max_message_size: int | None = None  # bytes; None: its default
+    pages: int = 0  # the port for its statistics, if somebody is going to ask for them
+
+    @property
+    def port(self) -> int:
+        """Of the first listener."""
+        return self.listeners[0].port
+
+    @property
+    def amqp(self) -> bool:
+        """Whether AMQP clients come."""
+        return any(listener.protocol == "amqp" for listener in self.listeners)
+
+    @property
+    def data(self) -> Path:
+        """The folder for what it stores."""
+        return self.directory / "data"
+
+    @property
+    def certificate(self) -> Certificate:
+        """The one that encrypted listeners show."""
+        assert self.tls is not None
+        return self.tls
+
+
+class Target(ABC):
+    """A broker that this machine may have."""
+
+    name: str
+    remedy = ""
+    """How to install it, as a command."""
+    knows = frozenset({"mqtt"})
+    """Protocols and features; see `capabilities` and what cases need."""
+    peer_for = frozenset({"mqtt", "amqp"})
+    """Protocols whose cases in `helio bench` it is measured in."""
+    on_request = False
+    """Measured only when it is named."""
+    only_compared = False
+    """Measured only in cases that compare two durabilities of our server."""
+    last_signal = signal.SIGKILL
+    """What ends it before a recovery."""
+    stop_signal = signal.SIGTERM
+    """What ends it after a measurement."""
+    longest_queue = sys.maxsize
+    """Messages that it gets at most in a case that counts messages instead of seconds."""
+
+    @abstractmethod
+    def version(self) -> str | None:
+        """Its version, None when it is not installed."""
+
+    @abstractmethod
+    def command(self, setup: Setup) -> list[str]:
+        """How to start it in the foreground on these ports of the loopback; it may write its configuration there."""
+
+    def environment(self, setup: Setup) -> dict[str, str]:
+        """What it must find in its environment besides what is there already."""
+        return {}
+
+    def doors(self, setup: Setup) -> tuple[Door, ...]:
+        """Where AMQP clients come in, one for each queue manager."""
+        return ()
+
+    def statistics(self, setup: Setup) -> Statistics | None:
+        """Where its own figures can be read while it runs; None if it has none that are cheap."""
+        return None

@@ -1,0 +1,119 @@
+"""A trial of a broker: start it, put the load on it, watch, judge, and keep what was measured."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+
+from heliograph.lab.load import run_load
+from heliograph.lab.load.interval import LoadOutcome
+from heliograph.lab.load.plan import Plan
+from heliograph.lab.machine import on_cores_of
+from heliograph.lab.probes.probe import Sample
+from heliograph.lab.probes.watch import watching
+from heliograph.lab.raw.manifest import new_id
+from heliograph.lab.raw.writer import RunWriter
+from heliograph.lab.targets.system import Kind, System
+from heliograph.lab.trials.conditions import demand_of, machine_now, split_for
+from heliograph.lab.trials.experiment import Experiment
+from heliograph.lab.trials.instruments import instruments
+from heliograph.lab.trials.judgement import facts_of, judge
+from heliograph.lab.trials.recording import Recording
+from heliograph.lab.trials.trial import Result, Trial
+
+
+def run_broker_trial(trial: Trial, experiment: Experiment) -> Result:
+    """Run it; a `Problem` or `BrokerGone` if that was not possible."""
+    plan = spoken(trial.scenario.plan(trial.scale, trial.variant, trial.overrides), trial.kind)
+    setup = trial.scenario.setup(trial.scale, trial.variant, trial.overrides)
+    split = split_for(plan.processes)
+    machine = machine_now(split)
+    run = new_id(trial.scenario.name, trial.kind.name)
+    with (
+        trial.kind.running(demand_of(plan, setup), split.system) as system,
+        RunWriter(experiment.directory, run) as writer,
+    ):
+        started = datetime.now(UTC)
+        with watching(instruments(system)) as watch:
+            recording = Recording(plan, writer, watch, experiment.look_on)
+            control = experiment.make_control()
+            with on_cores_of(split.generator):
+                outcome = run_load(
+                    admitted(plan, system), system.addresses, on_interval=recording.interval, control=control
+                )
+        samples = [*watch.samples, *_waiting(outcome)]
+        facts = facts_of(plan, recording.intervals, outcome, samples, len(system.cores or ()) or split.available)
+        rule = trial.scenario.passing
+        verdict = judge(replace(rule, held=rule.held and not control.changed), facts, outcome.bottleneck)
+        writer.samples(samples)
+        for turn in control.turns:
+            writer.event(watch.since(turn.at), "operator", turn.kind, turn.text)
+        if outcome.bottleneck:
+            writer.event(outcome.seconds, "generator", "bottleneck", outcome.bottleneck)
+        for name, totals in outcome.groups.items():
+            if totals.first_error:
+                writer.event(outcome.seconds, name, "error", totals.first_error)
+        writer.finish(
+            experiment.manifest(
+                trial,
+                run,
+                verdict,
+                started=recording.began or started,
+                seconds=outcome.seconds,
+                plan=plan.to_json(),
+                setup={"wanted": asdict(setup), "configuration": dict(system.configuration)},
+                machine=machine,
+                connections=sum(group.clients for group in plan.groups),
+                note="the rate was changed while it ran" if control.changed else "",
+            )
+        )
+    return Result(
+        trial,
+        run,
+        verdict,
+        outcome.seconds,
+        sent=recording.total("sent", [group.name for group in plan.groups if group.sends]),
+        received=recording.total("received", [group.name for group in plan.groups if group.role != "respond"]),
+        lost=facts.lost,
+        latencies=recording.latencies,
+        cpu_cores=cores_used(samples, outcome.seconds),
+    )
+
+
+def _waiting(outcome: LoadOutcome) -> list[Sample]:
+    """How long the generator's processes wanted a core that others had: what a busy machine does to figures."""
+    return [
+        Sample(outcome.seconds, "generator", f"process {number}", "waited_percent", 100 * share)
+        for number, share in enumerate(outcome.waited)
+    ]
+
+
+def spoken(plan: Plan, kind: Kind) -> Plan:
+    """The plan in a version of MQTT that the system knows: 3.1 and 3.1.1 differ in nothing that a load shows."""
+    if "mqtt31" in kind.knows:
+        return plan
+    groups = [replace(group, protocol="mqtt311") if group.protocol == "mqtt31" else group for group in plan.groups]
+    return replace(plan, groups=tuple(groups))
+
+
+def admitted(plan: Plan, system: System) -> Plan:
+    """The plan with the name and password that the system wants of clients that have none of their own."""
+    if not system.user:
+        return plan
+    return replace(
+        plan,
+        groups=tuple(
+            group if group.user else replace(group, user=system.user, password=system.password) for group in plan.groups
+        ),
+    )
+
+
+def cores_used(samples: Sequence[Sample], seconds: float) -> float | None:
+    """What the system used in the measured time, of all its processes together."""
+    used = 0.0
+    names = {one.name for one in samples if one.source == "server" and one.metric == "cpu_seconds"}
+    for name in names:
+        mine = [one for one in samples if one.name == name and one.source == "server" and one.metric == "cpu_seconds"]
+        inside = [one for one in mine if -0.5 <= one.at <= seconds + 0.5]
+        if len(inside) > 1:
+            used += (inside[-1].value - inside[0].value) / (inside[-1].at - inside[0].at)
+    return used if names else None

@@ -1,0 +1,150 @@
+"""A trial of a message flow: one measurement from queue to queue, kept in the same tables as that of a broker."""
+
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+from heliograph.errors import Problem
+from heliograph.lab.disk import work_folder
+from heliograph.lab.flows import postgresql
+from heliograph.lab.flows.cases import FlowCase, Storage, cases, in_groups
+from heliograph.lab.flows.end_to_end import Look, Workers, case_site, how_many, steady
+from heliograph.lab.flows.published import Published
+from heliograph.lab.load.interval import Interval
+from heliograph.lab.machine import split_cores
+from heliograph.lab.probes.probe import Sample
+from heliograph.lab.probes.watch import watching
+from heliograph.lab.raw.manifest import new_id
+from heliograph.lab.raw.writer import RunWriter
+from heliograph.lab.scenarios import FlowLoad
+from heliograph.lab.trials.conditions import Split, machine_now
+from heliograph.lab.trials.experiment import Experiment
+from heliograph.lab.trials.instruments import machine_instruments
+from heliograph.lab.trials.judgement import Verdict
+from heliograph.lab.trials.trial import Result, Trial
+
+GROUP = "flow"
+_TASTE = 100
+"""Messages that go first, to see how long one takes."""
+
+
+class FlowBench:
+    """Runs trials of flows, in processes that are started once for all of them."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="helio-lab-", dir=work_folder()))
+        self.cores = self._stack.enter_context(split_cores())
+        self.workers = Workers(Path(folder), self.cores)
+
+    def close(self) -> None:
+        """End the processes."""
+        self.workers.close()
+        self._stack.close()
+
+    def looks(self, case: FlowCase, row: Published, seconds: float) -> Sequence[Look]:
+        """How far things were at each look, from where they were steady."""
+        try:
+            with case_site(case, self.workers, self.cores) as site:
+                taste = site.measure(row, _TASTE)  # tells how many messages take that long
+                return steady(site.looks(row, how_many(case, row, 1e6 / taste.rate, seconds)))
+        except BaseException:
+            self.workers.close()  # whatever they do now; the next flow gets new ones
+            raise
+
+
+def run_flow_trial(trial: Trial, experiment: Experiment, bench: FlowBench) -> Result:
+    """Run it; a `Problem` if that was not possible, or if a message was lost, doubled or wrong."""
+    load = trial.scenario.flow(trial.variant, trial.overrides)
+    case = _case(load)
+    seconds = _seconds(trial)
+    run = new_id(trial.scenario.name, trial.kind.name)
+    machine = machine_now(Split())
+    row = Published(load.section, trial.scenario.name, load.persistent, load.size, 0, 0, 0)
+    with RunWriter(experiment.directory, run) as writer, watching(machine_instruments()) as watch:
+        looks = bench.looks(case, row, seconds)
+        ago = time.perf_counter() - looks[0].at
+        watch.begin(time.monotonic() - ago)
+        count, took = looks[-1].count - looks[0].count, looks[-1].at - looks[0].at
+        for interval in _intervals(looks, load.size):
+            writer.interval(interval, GROUP)
+            experiment.look_on(interval)
+        writer.samples([*watch.samples, *_samples(looks)])
+        verdict = Verdict(passed=True)
+        writer.finish(
+            experiment.manifest(
+                trial,
+                run,
+                verdict,
+                started=datetime.now(UTC) - timedelta(seconds=ago),
+                seconds=took,
+                plan=json.dumps(asdict(load)),
+                setup={"flow": dict(case.files), "messages": looks[-1].count},
+                machine=machine,
+                connections=1,
+            )
+        )
+    cpu = (looks[-1].cpu - looks[0].cpu) / took
+    return Result(trial, run, verdict, took, sent=count, received=count, lost=0, cpu_cores=cpu)
+
+
+def _seconds(trial: Trial) -> float:
+    given = trial.overrides.get("seconds")
+    return float(given) if given is not None else trial.scenario.measure.at_scale(trial.scale).seconds
+
+
+def _case(load: FlowLoad) -> FlowCase:
+    wanted = {"sqlite": Storage.SQLITE, "postgresql": Storage.POSTGRESQL}.get(load.storage)
+    found = [case for case in cases() if case.section == load.section]
+    found = [case for case in found if wanted is None or case.storage in {wanted, Storage.NONE}] or found
+    if not found:
+        raise Problem(f"there is no message flow of section {load.section}")
+    return in_groups(found[0], os.cpu_count() or 1) if load.fill else found[0]
+
+
+def missing_database(load: FlowLoad) -> str:
+    """Why the flow cannot be run here: it needs a database that is not installed; empty if it can."""
+    needs_one = _case(load).storage is Storage.POSTGRESQL
+    return postgresql.MISSING if needs_one and not postgresql.is_installed() else ""
+
+
+def _intervals(looks: Sequence[Look], size: int) -> Iterator[Interval]:
+    """What came out in each second, as if it had come evenly between two looks."""
+    first, last = looks[0], looks[-1]
+    done, second = 0, 0
+    while done < last.count - first.count:
+        until = _count_at(looks, first.at + second + 1) - first.count
+        count, done = until - done, until
+        yield Interval(
+            second,
+            0,
+            GROUP,
+            sent=count,
+            received=count,
+            bytes_sent=count * size,
+            bytes_received=count * size,
+            connected=1,
+        )
+        second += 1
+
+
+def _count_at(looks: Sequence[Look], moment: float) -> int:
+    for before, after in pairwise(looks):
+        if before.at <= moment < after.at:
+            return before.count + round((after.count - before.count) * (moment - before.at) / (after.at - before.at))
+    return looks[-1].count
+
+
+def _samples(looks: Sequence[Look]) -> Iterator[Sample]:
+    """CPU time of the flow, and of the server and whatever else belongs to the case."""
+    for look in looks:
+        at = look.at - looks[0].at
+        yield Sample(at, "server", "flow", "cpu_seconds", look.flow_cpu)
+        yield Sample(at, "server", "server", "cpu_seconds", look.cpu - look.flow_cpu)

@@ -1,0 +1,147 @@
+"""Finds the highest rate that a system holds, by trying: steps first, then bisection, then a confirmation.
+
+The search knows nothing of systems or loads. It asks a function that tries a rate and says what came of it. Trials are
+noisy, so a failure counts when it happens twice, and a success when the confirmation, which takes the whole time, has
+it again.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from heliograph.lab.trials.figures import figure
+
+Purpose = Literal["measure", "step", "bisect", "confirm"]
+
+STEP = 2.0
+CLOSE = 1.02
+"""Rates that differ by less are taken to be the same."""
+_LOWER = 0.97
+"""What is tried next when a rate was not confirmed, as a part of it."""
+_CONFIRMATIONS = 6
+_MOST_STEPS = 40
+
+
+class Verdict(Protocol):
+    """What came of a trial."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the pass rule held."""
+
+    @property
+    def generator_bound(self) -> bool:
+        """Whether it was the generator that could do no more, so that the trial says nothing of the system's limit."""
+
+    @property
+    def why(self) -> str:
+        """Why it did not pass."""
+
+
+TryRate = Callable[[float, Purpose], Verdict]
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One trial of the search."""
+
+    rate: float
+    purpose: Purpose
+    passed: bool
+    generator_bound: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """The end of a search."""
+
+    rate: float | None
+    """The highest rate that was confirmed; None if not even the lowest one was."""
+    generator_bound: bool
+    """Whether the system may be able to do more, and the generator is not."""
+    attempts: tuple[Attempt, ...]
+
+    def sentence(self, unit: str) -> str:
+        """What was found, in words."""
+        if self.rate is None:
+            last = self.attempts[-1]
+            if self.generator_bound:
+                return f"no figure: the generator was the limit even at {figure(last.rate)} {unit}"
+            return f"not even {figure(last.rate)} {unit} hold: {last.why}"
+        if self.generator_bound:
+            return f"at least {figure(self.rate)} {unit}; the generator was the limit"
+        return f"{figure(self.rate)} {unit}"
+
+
+class Search:
+    """One search; `run` does all of it."""
+
+    def __init__(self, try_rate: TryRate, *, first: float, whole: bool = False) -> None:
+        """`first` is a low rate to begin with; `whole` is for what comes in whole numbers, such as clients."""
+        self._try = try_rate
+        self._first = first
+        self._whole = whole
+        self._attempts: list[Attempt] = []
+
+    def run(self) -> Found:
+        """Steps, bisection, confirmation."""
+        low, high = self._steps()
+        if low is None:
+            return self._found(None, high)
+        while high is not None and self._between(low, high.rate) is not None:
+            middle = self._between(low, high.rate)
+            assert middle is not None
+            attempt = self._twice(middle, "bisect")
+            low, high = (attempt.rate, high) if _holds(attempt) else (low, attempt)
+        return self._confirm(low, high)
+
+    def _steps(self) -> tuple[float | None, Attempt | None]:
+        """The highest rate that held, and the first one that did not."""
+        low, rate = None, self._first
+        for _ in range(_MOST_STEPS):
+            attempt = self._twice(self._rounded(rate), "step")
+            if not _holds(attempt):
+                return low, attempt
+            low, rate = attempt.rate, rate * STEP
+        return low, None
+
+    def _between(self, low: float, high: float) -> float | None:
+        """A rate to try between these; None if they are close."""
+        middle = self._rounded((low * high) ** 0.5)
+        return middle if high > low * CLOSE and low < middle < high else None
+
+    def _confirm(self, rate: float, failed: Attempt | None) -> Found:
+        """Try the whole time, and less if that does not hold."""
+        for _ in range(_CONFIRMATIONS):
+            attempt = self._once(rate, "confirm")
+            if _holds(attempt):
+                return self._found(rate, failed)
+            failed = attempt
+            lower = self._rounded(rate * _LOWER)
+            if lower >= rate or lower <= 0:
+                break
+            rate = lower
+        return self._found(None, failed)
+
+    def _twice(self, rate: float, purpose: Purpose) -> Attempt:
+        """A failure may be one of the moment."""
+        attempt = self._once(rate, purpose)
+        return attempt if _holds(attempt) else self._once(rate, purpose)
+
+    def _once(self, rate: float, purpose: Purpose) -> Attempt:
+        verdict = self._try(rate, purpose)
+        attempt = Attempt(rate, purpose, verdict.passed, verdict.generator_bound, verdict.why)
+        self._attempts.append(attempt)
+        return attempt
+
+    def _rounded(self, rate: float) -> float:
+        return max(1, round(rate)) if self._whole else rate
+
+    def _found(self, rate: float | None, failed: Attempt | None) -> Found:
+        return Found(rate, failed is not None and failed.generator_bound, tuple(self._attempts))
+
+
+def _holds(attempt: Attempt) -> bool:
+    """Nothing is held by a system whose generator could not do more: the rate was not offered in earnest."""
+    return attempt.passed and not attempt.generator_bound

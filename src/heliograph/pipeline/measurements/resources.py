@@ -1,0 +1,99 @@
+"""What probes saw in the measured time: one row for each run, with the use of each resource."""
+
+from collections.abc import Callable
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from heliograph.pipeline.measurements.raw import RawRuns
+
+_AROUND = 0.5
+"""Probes look once a second, at any time of it: looks so near to the measured time belong to it."""
+_LOOPBACK = ("lo", "lo0")
+
+
+def resource_use(raw: RawRuns) -> DataFrame:
+    """Null wherever nothing was sampled. Counters are turned into what was used in a second."""
+    return _series(raw).groupBy("run").agg(
+        *(column.alias(name) for name, column in {**_of_processes(), **_of_machine(), **_of_server()}.items())
+    )
+
+
+def _series(raw: RawRuns) -> DataFrame:
+    """Each metric of each thing: its average, its extremes, how it grew in a second, and in the whole run."""
+    at, value = F.col("at"), F.col("value")
+    inside = (at >= -_AROUND) & (at <= F.col("seconds") + _AROUND)
+    when = F.when(inside, at)
+    grown = F.max_by(value, when) - F.min_by(value, when)
+    passed = F.max(when) - F.min(when)
+    return raw.timed("samples").groupBy("run", "source", "name", "metric").agg(
+        # The first look after the beginning is at time that was spent before it.
+        F.coalesce(F.avg(F.when(inside & (at > _AROUND), value)), F.avg(F.when(inside, value))).alias("mean"),
+        F.min(F.when(inside, value)).alias("least"),
+        F.max(F.when(inside, value)).alias("most"),
+        F.when(passed > 0, grown / passed).alias("growth"),
+        (F.max_by(value, at) - F.min_by(value, at)).alias("in_all"),
+        F.max(value).alias("highest"),
+    )
+
+
+def _of_processes() -> dict[str, Column]:
+    return {
+        "server_cpu_cores": _sum("server", "cpu_seconds", "growth"),
+        "generator_cpu_cores": _sum("generator", "cpu_seconds", "growth"),
+        "server_thread_percent": _max("server", "busiest_thread_percent", "mean"),
+        "server_percent": _sum("server", "cpu_percent", "mean"),
+        "generator_percent": _max("generator", "cpu_percent", "mean"),
+        "generator_waited_percent": _max("generator", "waited_percent", "highest"),
+        "rss_bytes": _sum("server", "rss_bytes", "most"),
+        "switches": _sum("server", "context_switches", "growth"),
+        "disk_bytes": F.sum(
+            F.when(_is("server") & F.col("metric").isin("read_bytes", "written_bytes"), F.col("growth"))
+        ),
+    }
+
+
+def _of_machine() -> dict[str, Column]:
+    card = F.when(
+        _is("network")
+        & F.col("metric").isin("sent_bytes", "received_bytes")
+        & ~F.col("name").isin(*_LOOPBACK)
+        & ~F.col("name").startswith("veth"),
+        F.col("growth"),
+    )
+    disk = _value("disk", "busy_percent", "mean")
+    return {
+        "busiest_core_percent": _max("core", "busy_percent", "mean"),
+        "machine_percent": _max("machine", "busy_percent", "mean"),
+        "available_bytes": _min("machine", "available_bytes", "least"),
+        "used_bytes": _max("machine", "used_bytes", "most"),
+        "disk_percent": F.max(disk),
+        "disk_name": F.max_by("name", disk),
+        "card_bytes": F.max(card),
+        "card_name": F.max_by("name", card),
+        "watts": _sum("power", "watts", "mean"),
+    }
+
+
+def _of_server() -> dict[str, Column]:
+    """What it says of itself."""
+    marks = F.max(F.when(F.col("metric") == "high_water", F.col("highest")))
+    return {
+        "high_water": F.coalesce(marks, _max("server", "depth", "highest")),
+        "discarded": _sum("server", "discarded", "in_all"),
+    }
+
+
+def _is(source: str) -> Column:
+    return F.col("source") == source
+
+
+def _value(source: str, metric: str, figure: str) -> Column:
+    return F.when(_is(source) & (F.col("metric") == metric), F.col(figure))
+
+
+def _of(aggregate: Callable[[Column], Column]) -> Callable[[str, str, str], Column]:
+    return lambda source, metric, figure: aggregate(_value(source, metric, figure))
+
+
+_sum, _max, _min = _of(F.sum), _of(F.max), _of(F.min)
