@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from heliograph.pipeline.source.offsets import Piece
+from heliograph.pipeline.source.offsets import Piece, identity_in
 from heliograph.pipeline.source.options import SourceOptions
 from heliograph.pipeline.source.reading import SharePartition, StreamMicroBatchReader
 
@@ -64,7 +64,7 @@ class FlowReader(StreamMicroBatchReader):
         if not self._one_task or not shares:
             return shares
         pieces: tuple[Piece, ...] = tuple(piece for share in shares for piece in share.value)
-        return [SharePartition(pieces)]
+        return [SharePartition(pieces, identity_in(end))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Do all that a task has to do; then there is a row for each message."""
