@@ -25,7 +25,7 @@ run: $(READY_SPARK) ## set up, then run the telemetry example: server, devices, 
 test: lint node-clients ## set up, then lint, types and all tests but those of test-spark
 	$(BIN)/python -m pytest -n $(TESTERS) -m "not spark"
 
-test-spark: $(READY_DEV) ## the tests that start Spark, again and again: they take minutes together
+test-spark: $(READY_DEV) ## the long tests with Spark: kills, clusters, pipelines of a server, the example
 	$(BIN)/python -m pytest -m spark tests/pipeline tests/lab/spark tests/faults
 
 lint: $(READY_DEV) ## ruff, mypy strict, import rules

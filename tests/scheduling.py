@@ -5,17 +5,15 @@ from xdist.scheduler import LoadFileScheduling
 
 _ROOMS = ("tests/pipeline/", "tests/faults/test_pipeline", "tests/lab/spark/")
 """How the names of tests begin that may need Spark."""
-_FIXTURES = {"spark", "cluster"}
-_WITH_A_SPARK_OF_THEIR_OWN = (
+_LONG = (
     "tests/faults/test_pipeline_kills.py",
     "tests/lab/spark/test_spark_measuring.py",
     "tests/pipeline/examples/test_telemetry.py::test_alerts",
     "tests/pipeline/running/test_run.py",
-    "tests/pipeline/session/test_session.py",
     "tests/pipeline/session/test_cluster.py",
+    "tests/pipeline/source/test_cluster_reads.py",
 )
-_ALWAYS = ("tests/pipeline/flows/test_example_flows.py", "tests/pipeline/source/test_batch_reads.py")
-"""With Spark, but so quick that `make test` has them."""
+"""Those that start Spark again and again, or a cluster of it."""
 
 
 class SparkApart(LoadFileScheduling):
@@ -27,10 +25,9 @@ class SparkApart(LoadFileScheduling):
 
 
 def mark_spark(items: list[pytest.Item]) -> None:
-    """Tests that start Spark take minutes together: `make test-spark` runs them, and `make test` a few."""
+    """The long ones take minutes together: `make test-spark` runs them, and `make test` all others."""
     for item in items:
-        needs = _FIXTURES & set(getattr(item, "fixturenames", ()))
-        if item.nodeid.startswith(_WITH_A_SPARK_OF_THEIR_OWN) or (needs and not item.nodeid.startswith(_ALWAYS)):
+        if item.nodeid.startswith(_LONG):
             item.add_marker(pytest.mark.spark)
 
 
