@@ -14,7 +14,11 @@ _WITH_A_SPARK_OF_THEIR_OWN = (
     "tests/pipeline/session/test_session.py",
     "tests/pipeline/session/test_cluster.py",
 )
-_ALWAYS = ("tests/pipeline/flows/test_example_flows.py", "tests/pipeline/source/test_batch_reads.py")
+_ALWAYS = (
+    "tests/pipeline/flows/test_example_flows.py",
+    "tests/pipeline/measurements/",
+    "tests/pipeline/source/test_batch_reads.py",
+)
 """With Spark, but so quick that `make test` has them."""
 
 

@@ -66,7 +66,9 @@ def read_client_list(file: Path, *, rate: float | None = None, payload: Payload 
         addresses[group.door] = address
         alike.setdefault(group, []).append(member)
     groups = [
-        replace(group, name=f"list-{number}", clients=len(members), members=tuple(members), payload=payload or Payload())
+        replace(
+            group, name=f"list-{number}", clients=len(members), members=tuple(members), payload=payload or Payload()
+        )
         for number, (group, members) in enumerate(alike.items())
     ]
     publishers = sum(group.clients for group in groups if group.sends)
