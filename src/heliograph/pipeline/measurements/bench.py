@@ -1,8 +1,8 @@
 """`python -m heliograph.pipeline.measurements.bench`: how fast the jobs are, on a hundred million samples.
 
 Latencies of messages are made up by Spark itself: a lognormal bulk with a tail of 0.05 % up to half a second, in twenty
-runs of ten seconds. They are written as Parquet, turned into histograms of each second, and those into percentiles, with
-the expressions that runs are scored with. Exact percentiles of one run say how far off that is.
+runs of ten seconds. They are written as Parquet, turned into histograms of each second, and those into percentiles,
+with the expressions that runs are scored with. Exact percentiles of one run say how far off that is.
 """
 
 import argparse
@@ -118,7 +118,7 @@ def greatest_error(samples: DataFrame, cards: DataFrame) -> float:
     card = cards.where(f.col("run") == "run-00").first()
     assert card is not None
     exact = {name: int(values[-(-len(values) * part // 10_000) - 1]) for name, part in PERCENTILES.items()}
-    return max(abs(card[name] - value) / value for name, value in exact.items())
+    return max(abs(int(card[name]) - value) / value for name, value in exact.items())
 
 
 if __name__ == "__main__":
