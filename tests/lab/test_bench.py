@@ -5,7 +5,7 @@ import json
 import pytest
 
 from heliograph.cli.main import main
-from heliograph.lab import report
+from heliograph.lab import bench_report as report
 from heliograph.lab.backlog import Backlog
 from heliograph.lab.case import Outcome
 from heliograph.lab.flow import Flow

@@ -10,6 +10,7 @@ _ACTIONS = {
     "run": "run scenarios on one system or several, and keep raw data",
     "search": "find the highest rate that holds a scenario's pass rule",
     "compare": "tell whether one set of runs is really better than another",
+    "report": "write a report of what was measured: a page, CSV, Markdown, JSON",
     "power": "add the log of a power meter to runs",
 }
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from heliograph.lab import report
+from heliograph.lab import bench_report as report
 from heliograph.lab.case import Case, Effort
 from heliograph.lab.disk import describe_disk
 from heliograph.lab.machine import describe, raise_file_limit, split_cores

@@ -6,7 +6,7 @@ Run it with `python -m heliograph.lab.connections`. All are opened from this mac
 import argparse
 import resource
 
-from heliograph.lab import report
+from heliograph.lab import bench_report as report
 from heliograph.lab.case import Effort
 from heliograph.lab.idle import Idle
 from heliograph.lab.machine import raise_file_limit, split_cores

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heliograph.lab import wire
+from heliograph.lab.bench_report import disk_line
 from heliograph.lab.bytestream import BrokerGone
 from heliograph.lab.case import FULL, Site
 from heliograph.lab.closed_loop import QUIET_SECONDS, Load
@@ -23,7 +24,6 @@ from heliograph.lab.disk import describe_disk, occupied
 from heliograph.lab.flatness import MB, Record, Sample, growths, middle_and_last
 from heliograph.lab.link import Link
 from heliograph.lab.publishers import Publisher
-from heliograph.lab.report import disk_line
 from heliograph.lab.ring import Ring
 from heliograph.lab.subscribers import Acknowledging, Subscriber
 from heliograph.lab.targets.heliograph_server import Heliograph

@@ -1,7 +1,7 @@
 """What a run was: enough to repeat it, and to know what its figures are worth."""
 
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 
@@ -33,10 +33,6 @@ class Manifest:
     verdict: str
     generator_bound: bool
     note: str = ""
-
-    def judged(self, *, passed: bool, verdict: str, generator_bound: bool) -> "Manifest":
-        """The same with how it ended."""
-        return replace(self, passed=passed, verdict=verdict, generator_bound=generator_bound)
 
 
 def new_id(*words: str, now: datetime | None = None) -> str:

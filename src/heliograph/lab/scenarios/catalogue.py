@@ -43,7 +43,7 @@ def catalogue(document: str = "") -> list[Scenario]:
 
 @cache
 def load(name: str) -> Scenario:
-    """The scenario of this name."""
+    """The scenario of this name; each file is read once, for a report asks for them again and again."""
     for source in SOURCES:
         for file in _files(source):
             if file.name == f"{name}.yaml":

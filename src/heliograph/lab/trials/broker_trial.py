@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 
 from heliograph.lab.load import run_load
+from heliograph.lab.load.interval import LoadOutcome
 from heliograph.lab.load.plan import Plan
 from heliograph.lab.machine import on_cores_of
 from heliograph.lab.probes.probe import Sample
@@ -39,7 +40,7 @@ def run_broker_trial(trial: Trial, experiment: Experiment) -> Result:
                 outcome = run_load(
                     admitted(plan, system), system.addresses, on_interval=recording.interval, control=control
                 )
-        samples = watch.samples
+        samples = [*watch.samples, *_waiting(outcome)]
         facts = facts_of(plan, recording.intervals, outcome, samples, len(system.cores or ()) or split.available)
         verdict = judge(trial.scenario.passing, facts, outcome.bottleneck)
         writer.samples(samples)
@@ -72,6 +73,14 @@ def run_broker_trial(trial: Trial, experiment: Experiment) -> Result:
         latencies=recording.latencies,
         cpu_cores=cores_used(samples, outcome.seconds),
     )
+
+
+def _waiting(outcome: LoadOutcome) -> list[Sample]:
+    """How long the generator's processes wanted a core that others had: what a busy machine does to figures."""
+    return [
+        Sample(outcome.seconds, "generator", f"process {number}", "waited_percent", 100 * share)
+        for number, share in enumerate(outcome.waited)
+    ]
 
 
 def spoken(plan: Plan, kind: Kind) -> Plan:

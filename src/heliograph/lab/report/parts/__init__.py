@@ -1,0 +1,1 @@
+"""The parts of a report, each a section made from results."""

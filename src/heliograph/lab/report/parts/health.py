@@ -1,0 +1,90 @@
+"""What went wrong or stood out: losses, full queues, discarded messages, and seconds that were unlike the others."""
+
+from collections.abc import Sequence
+
+from heliograph.lab.report.cases import Case
+from heliograph.lab.report.document import Section
+from heliograph.lab.report.parts.comparison import METRICS
+from heliograph.lab.report.results import Results
+from heliograph.lab.report.table import Column, Row, Table
+
+_COUNTS = ("sent", "received", "lost", "duplicates", "reordered", "errors")
+_HEALTH = (
+    Column("name", "Name"),
+    Column("target", "Target"),
+    Column("sent", "Sent", "count"),
+    Column("received", "Received", "count"),
+    Column("lost", "Lost", "count"),
+    Column("duplicates", "Twice", "count"),
+    Column("reordered", "Out of order", "count"),
+    Column("errors", "Errors", "count"),
+    Column("high_water", "High-water mark", "count"),
+    Column("published_high_water", "Published high-water mark", "count"),
+    Column("discarded", "Discarded", "count"),
+)
+_OUTLIERS = (
+    Column("name", "Name"),
+    Column("target", "Target"),
+    Column("second", "Second", "count"),
+    Column("group", "Group"),
+    Column("metric", "Figure"),
+    Column("value", "Value", "rate"),
+    Column("usual", "Usual", "rate"),
+)
+
+
+def health(results: Results, cases: Sequence[Case]) -> Section:
+    """Losses, high-water marks and discards of every case."""
+    table = Table(
+        "health",
+        "Losses, high-water marks and discards",
+        _HEALTH,
+        tuple(_row(results, case) for case in cases if case.measures.rates),
+        results.absent("rates"),
+        note="The high-water mark is the most messages that waited in one queue or subscription at any time.",
+    )
+    return Section("health", "Losses, high-water marks and discards", tables=(table,))
+
+
+def _row(results: Results, case: Case) -> Row:
+    run, measures = case.run, case.measures
+    figure = results.known.figure(run.scenario, run.variant, measures.score)
+    return {
+        "name": run.label,
+        "target": run.target,
+        **{count: measures.total(count) for count in _COUNTS},
+        "high_water": measures.costs.get("high_water"),
+        "published_high_water": figure.high_water,
+        "discarded": measures.costs.get("discarded"),
+    }
+
+
+def outliers(results: Results, cases: Sequence[Case]) -> Section:
+    """Seconds that were unlike the others, the oddest ones first."""
+    rows = [
+        {
+            "name": case.run.label,
+            "target": case.run.target,
+            **{key: row.get(key) for key in ("second", "group", "value", "usual")},
+            "metric": METRICS.get(str(row.get("metric")), row.get("metric")),
+        }
+        for case in cases
+        for row in results.of("outliers", case.run.run)
+    ]
+    table = Table(
+        "outliers",
+        "Outliers",
+        _OUTLIERS,
+        tuple(sorted(rows, key=_oddness, reverse=True)),
+        "No second of the runs shown was unlike the others.",
+        most=20,
+    )
+    return Section("outliers", "Outliers", tables=(table,))
+
+
+def _oddness(row: Row) -> float:
+    """How far from the usual, as a ratio in whichever direction."""
+    value, usual = float(row["value"] or 0), float(row["usual"] or 0)
+    if value <= 0 or usual <= 0:
+        return float("inf") if value != usual else 0.0
+    return max(value / usual, usual / value)
