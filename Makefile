@@ -13,8 +13,9 @@ ROUNDS ?= 300
 TESTERS ?= 4
 
 SOAK_MINUTES ?= 30
+SAMPLES ?= 100000000
 
-.PHONY: run test test-spark lint format bench bench-flows bench-spark node-red soak faults clean help
+.PHONY: run test test-spark lint format bench bench-scores bench-flows bench-spark node-red soak faults clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -38,8 +39,11 @@ format: $(READY_DEV) ## rewrite the code in the project's format
 	$(BIN)/ruff check --fix src tests
 	$(BIN)/ruff format src tests
 
-bench: $(READY_DEV) ## measure this server beside its peers (BENCH="--quick" for a short look)
+bench: bench-scores ## measure this server beside its peers (BENCH="--quick" for a short look), and the scoring of runs
 	$(BIN)/helio bench $(BENCH)
+
+bench-scores: $(READY_DEV) ## measure how fast Spark scores runs, on 100 million samples (SAMPLES=100000000)
+	$(BIN)/python -m heliograph.pipeline.measurements.bench --samples $(SAMPLES)
 
 bench-flows: $(READY_DEV) ## measure message flows beside published figures (BENCH="--quick" for a short look)
 	$(BIN)/python -m heliograph.lab.flows $(BENCH)

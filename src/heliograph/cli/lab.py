@@ -9,6 +9,7 @@ _ACTIONS = {
     "show": "show a scenario: what it does, with which load, and when it has passed",
     "run": "run scenarios on one system or several, and keep raw data",
     "search": "find the highest rate that holds a scenario's pass rule",
+    "compare": "tell whether one set of runs is really better than another",
     "report": "write a report of what was measured: a page, CSV, Markdown, JSON",
     "power": "add the log of a power meter to runs",
 }

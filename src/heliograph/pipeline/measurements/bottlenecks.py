@@ -1,7 +1,7 @@
 """What most likely kept a run from being faster, and how one can tell."""
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import functions as f
 
 from heliograph.pipeline.measurements.raw import RawRuns
 
@@ -19,12 +19,12 @@ NONE = "none found"
 
 def bottleneck_table(raw: RawRuns, costs: DataFrame) -> DataFrame:
     """`bottlenecks`: the generator if it was at its limit, else the resource that was nearest to being used up."""
-    said = F.first(F.when(F.col("kind") == "bottleneck", F.col("text")), ignorenulls=True)
+    said = f.first(f.when(f.col("kind") == "bottleneck", f.col("text")), ignorenulls=True)
     told = raw.table("events").groupBy("run").agg(said.alias("told"))
-    known = costs.join(F.broadcast(told), "run", "left").withColumns(
+    known = costs.join(f.broadcast(told), "run", "left").withColumns(
         {
-            "cpu_full": F.greatest(F.col("server_thread_percent"), F.col("server_percent") / _cores()),
-            "memory_full": 100 * F.col("used_bytes") / (F.col("used_bytes") + F.col("available_bytes")),
+            "cpu_full": f.greatest(f.col("server_thread_percent"), f.col("server_percent") / _cores()),
+            "memory_full": 100 * f.col("used_bytes") / (f.col("used_bytes") + f.col("available_bytes")),
             "line_full": _line_full(),
         }
     )
@@ -34,89 +34,91 @@ def bottleneck_table(raw: RawRuns, costs: DataFrame) -> DataFrame:
         _suspect("memory", "memory_full", _FULL_MEMORY, _memory_evidence()),
         _suspect("network", "line_full", _FULL_LINE, _network_evidence()),
     )
-    worst = F.greatest(*suspects)
-    found = known.withColumn("worst", F.when(_generator_bound(), _generator()).otherwise(worst))
+    worst = f.greatest(*suspects)
+    found = known.withColumn("worst", f.when(_generator_bound(), _generator()).otherwise(worst))
     return found.select(
         "run",
-        F.coalesce(F.col("worst.bottleneck"), F.lit(NONE)).alias("bottleneck"),
-        F.coalesce(F.col("worst.evidence"), _nothing()).alias("evidence"),
+        f.coalesce(f.col("worst.bottleneck"), f.lit(NONE)).alias("bottleneck"),
+        f.coalesce(f.col("worst.evidence"), _nothing()).alias("evidence"),
     )
 
 
 def _suspect(name: str, column: str, limit: float, evidence: Column) -> Column:
     """Null below its limit; of several, the greatest is that which is furthest towards (or beyond) its limit."""
-    share = F.col(column)
-    verdict = F.struct(
-        (share / limit).alias("share"), F.lit(name).alias("bottleneck"), evidence.alias("evidence")
-    )
-    return F.when(share >= limit, verdict)
+    share = f.col(column)
+    verdict = f.struct((share / limit).alias("share"), f.lit(name).alias("bottleneck"), evidence.alias("evidence"))
+    return f.when(share >= limit, verdict)
 
 
 def _cores() -> Column:
     """How many cores the system may use: those it was given, else all."""
-    given = F.size(F.from_json(F.get_json_object("machine", "$.system_cores"), "array<int>"))
-    every = F.get_json_object("machine", "$.cpus").cast("double")
-    return F.when(given > 0, given).otherwise(F.coalesce(every, F.lit(1.0)))
+    given = f.size(f.from_json(f.get_json_object("machine", "$.system_cores"), "array<int>"))
+    every = f.get_json_object("machine", "$.cpus").cast("double")
+    return f.when(given > 0, given).otherwise(f.coalesce(every, f.lit(1.0)))
 
 
 def _line_full() -> Column:
     """Per cent of the slowest line that could carry it."""
-    bits = F.col("card_bytes") * 8 / 1e9
+    bits = f.col("card_bytes") * 8 / 1e9
     return 100 * bits / _line(bits)
 
 
 def _line(bits: Column) -> Column:
-    return F.get(F.filter(F.array(*(F.lit(float(speed)) for speed in _LINES)), lambda speed: speed >= bits), F.lit(0))
+    return f.get(f.filter(f.array(*(f.lit(float(speed)) for speed in _LINES)), lambda speed: speed >= bits), f.lit(0))
 
 
 def _generator_bound() -> Column:
-    return F.col("generator_bound") | (F.col("generator_percent") >= _FULL_GENERATOR)
+    return f.col("generator_bound") | (f.col("generator_percent") >= _FULL_GENERATOR)
 
 
 def _generator() -> Column:
-    busy = F.format_string("a process of the generator used %.0f %% of a core", F.col("generator_percent"))
-    evidence = F.coalesce(F.col("told"), F.when(F.col("generator_percent") >= _FULL_GENERATOR, busy), F.col("verdict"))
-    return F.struct(F.lit(0.0).alias("share"), F.lit("generator").alias("bottleneck"), evidence.alias("evidence"))
+    busy = f.format_string("a process of the generator used %.0f %% of a core", f.col("generator_percent"))
+    evidence = f.coalesce(f.col("told"), f.when(f.col("generator_percent") >= _FULL_GENERATOR, busy), f.col("verdict"))
+    return f.struct(f.lit(0.0).alias("share"), f.lit("generator").alias("bottleneck"), evidence.alias("evidence"))
 
 
 def _cpu_evidence() -> Column:
-    thread = F.format_string("its busiest thread used %.0f %% of a core", F.col("server_thread_percent"))
-    whole = F.format_string(
-        "it used %.2f of the %.0f cores that it may use", F.col("server_percent") / 100, _cores().cast("double")
+    thread = f.format_string("its busiest thread used %.0f %% of a core", f.col("server_thread_percent"))
+    whole = f.format_string(
+        "it used %.2f of the %.0f cores that it may use", f.col("server_percent") / 100, _cores().cast("double")
     )
-    is_thread = F.col("server_thread_percent") >= F.col("server_percent") / _cores()
-    return F.when(is_thread, thread).otherwise(whole)
+    is_thread = f.col("server_thread_percent") >= f.coalesce(f.col("server_percent") / _cores(), f.lit(0.0))
+    return f.when(is_thread, thread).otherwise(whole)
 
 
 def _disk_evidence() -> Column:
-    return F.format_string("disk %s was busy %.0f %% of the time", F.col("disk_name"), F.col("disk_percent"))
+    return f.format_string("disk %s was busy %.0f %% of the time", f.col("disk_name"), f.col("disk_percent"))
 
 
 def _memory_evidence() -> Column:
-    left = F.col("available_bytes") / 2**20
-    return F.format_string("%.1f %% of the memory were in use, %,.0f MiB were left", F.col("memory_full"), left)
+    left = f.col("available_bytes") / 2**20
+    return f.format_string("%.1f %% of the memory were in use, %,.0f MiB were left", f.col("memory_full"), left)
 
 
 def _network_evidence() -> Column:
-    bits = F.col("card_bytes") * 8 / 1e9
-    return F.format_string(
+    bits = f.col("card_bytes") * 8 / 1e9
+    return f.format_string(
         "%s carried %.2f Gbit/s, %.0f %% of what a line of %.1f Gbit/s can",
-        F.col("card_name"),
+        f.col("card_name"),
         bits,
-        F.col("line_full"),
+        f.col("line_full"),
         _line(bits),
     )
 
 
 def _nothing() -> Column:
     """How far everything was from its limit."""
-    parts = F.concat_ws(
+    parts = f.concat_ws(
         ", ",
-        F.format_string("broker %.0f %% of its CPU", F.col("cpu_full")),
-        F.format_string("generator %.0f %% of a core", F.col("generator_percent")),
-        F.when(F.col("disk_percent").isNotNull(), F.format_string("disk %.0f %%", F.col("disk_percent"))),
-        F.format_string("memory %.0f %%", F.col("memory_full")),
-        F.when(F.col("line_full").isNotNull(), F.format_string("network %.0f %%", F.col("line_full"))),
-        F.format_string("the whole machine %.0f %% busy, whoever used it", F.col("machine_percent")),
+        _said("broker %.0f %% of its CPU", "cpu_full"),
+        _said("generator %.0f %% of a core", "generator_percent"),
+        _said("disk %.0f %%", "disk_percent"),
+        _said("memory %.0f %%", "memory_full"),
+        _said("network %.0f %%", "line_full"),
+        _said("the whole machine %.0f %% busy, whoever used it", "machine_percent"),
     )
-    return F.when(F.col("machine_percent").isNull(), "nothing was sampled").otherwise(parts)
+    return f.when(parts == "", "nothing was sampled").otherwise(parts)
+
+
+def _said(text: str, column: str) -> Column:
+    return f.when(f.col(column).isNotNull(), f.format_string(text, f.col(column)))

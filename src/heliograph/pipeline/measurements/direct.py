@@ -1,7 +1,7 @@
 """What distance costs: rates of tests with a delay on the line, in per cent of the same test without it."""
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import functions as f
 
 from heliograph.pipeline.measurements.figures import FINAL
 
@@ -11,18 +11,18 @@ _SAME = ("target", "scale", "size", "alone")
 
 
 def direct_table(figures: DataFrame) -> DataFrame:
-    """`direct`: each run with a delay beside the median of direct ones with the same target, scale, size and clients."""
+    """`direct`: each run with a delay beside the median of direct ones with the same target, scale and size."""
     rates = (
-        figures.where(F.col("purpose").isin(*FINAL))
-        .withColumn("rate", F.coalesce("round_trips", "received_rate"))
-        .withColumn("size", F.get_json_object("parameters", "$.size"))
-        .withColumn("alone", F.get_json_object("parameters", "$.clients") == "1")
+        figures.where(f.col("purpose").isin(*FINAL))
+        .withColumn("rate", f.coalesce("round_trips", "received_rate"))
+        .withColumn("size", f.get_json_object("parameters", "$.size"))
+        .withColumn("alone", f.get_json_object("parameters", "$.clients") == "1")
     )
-    partner = F.create_map(*(F.lit(word) for pair in DIRECT.items() for word in pair))[F.col("scenario")]
-    usual = rates.groupBy(F.col("scenario").alias("direct"), *_SAME).agg(F.median("rate").alias("direct_rate"))
+    partner = f.create_map(*(f.lit(word) for pair in DIRECT.items() for word in pair))[f.col("scenario")]
+    usual = rates.groupBy(f.col("scenario").alias("direct"), *_SAME).agg(f.median("rate").alias("direct_rate"))
     return (
         rates.withColumn("direct", partner)
         .join(usual, ["direct", *_SAME])
-        .where(F.col("direct_rate") > 0)
-        .select("run", "direct", "rate", "direct_rate", (100 * F.col("rate") / F.col("direct_rate")).alias("percent"))
+        .where(f.col("direct_rate") > 0)
+        .select("run", "direct", "rate", "direct_rate", (100 * f.col("rate") / f.col("direct_rate")).alias("percent"))
     )

@@ -1,7 +1,7 @@
 """One row for each run: what it was, and the figures that runs are compared by."""
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import functions as f
 
 from heliograph.pipeline.measurements.latencies import main_kind
 
@@ -22,8 +22,8 @@ def figure_table(costs: DataFrame, percentiles: DataFrame) -> DataFrame:
     """`figures`; latencies are of what the load is about, in the group that had most of it."""
     mains = percentiles.groupBy("run").agg(main_kind().alias("kind"))
     chosen = (
-        percentiles.join(F.broadcast(mains), ["run", "kind"])
-        .groupBy("run", F.col("kind").alias("latency_kind"))
-        .agg(*(F.max_by(name, "count").alias(name) for name in _LATENCIES))
+        percentiles.join(f.broadcast(mains), ["run", "kind"])
+        .groupBy("run", f.col("kind").alias("latency_kind"))
+        .agg(*(f.max_by(name, "count").alias(name) for name in _LATENCIES))
     )
     return costs.join(chosen, "run", "left").select(*_ABOUT, "latency_kind", *FIGURES)

@@ -7,7 +7,7 @@ is known within 1/256; counts are exact, and two histograms are merged by adding
 from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F
+from pyspark.sql import functions as f
 
 BITS = 8
 PERCENTILES = {"p50": 5000, "p75": 7500, "p90": 9000, "p95": 9500, "p99": 9900, "p999": 9990, "p9999": 9999}
@@ -16,12 +16,12 @@ PERCENTILES = {"p50": 5000, "p75": 7500, "p90": 9000, "p95": 9500, "p99": 9900, 
 
 def bucket_of(value: Column, bits: int = BITS) -> Column:
     """The bucket of a whole number above 0, or of a bucket of more bits."""
-    # Half more than the number is never so near to a power of two that its logarithm could be rounded to the other side.
-    exponent = F.floor(F.log2(value + F.lit(0.5))).cast("int")
-    shift = F.greatest(F.lit(0), exponent - bits)
+    # A number and a half is never so near to a power of two that its logarithm could be rounded to the other side.
+    exponent = f.floor(f.log2(value + f.lit(0.5))).cast("int")
+    shift = f.greatest(f.lit(0), exponent - bits)
     # Shifts by a column have no function in Python's interface, but in SQL.
-    whole = F.call_function("shiftleft", F.call_function("shiftright", value.cast("long"), shift), shift)
-    return whole + F.call_function("shiftleft", F.lit(1).cast("long"), shift) - 1
+    whole = f.call_function("shiftleft", f.call_function("shiftright", value.cast("long"), shift), shift)
+    return whole + f.call_function("shiftleft", f.lit(1).cast("long"), shift) - 1
 
 
 def percentiles(histograms: DataFrame, keys: Sequence[str], wanted: Mapping[str, int] = PERCENTILES) -> DataFrame:
@@ -30,13 +30,13 @@ def percentiles(histograms: DataFrame, keys: Sequence[str], wanted: Mapping[str,
     counted = histograms.select(
         *keys,
         "bucket",
-        F.sum("count").over(together.orderBy("bucket")).alias("until"),
-        F.sum("count").over(together).alias("total"),
+        f.sum("count").over(together.orderBy("bucket")).alias("until"),
+        f.sum("count").over(together).alias("total"),
     )
     return counted.groupBy(*keys).agg(
-        *(F.min(F.when(F.col("until") >= _rank(part), F.col("bucket"))).alias(name) for name, part in wanted.items())
+        *(f.min(f.when(f.col("until") >= _rank(part), f.col("bucket"))).alias(name) for name, part in wanted.items())
     )
 
 
 def _rank(part: int) -> Column:
-    return F.expr(f"greatest(1, (total * {part} + 9999) div 10000)")
+    return f.expr(f"greatest(1, (total * {part} + 9999) div 10000)")

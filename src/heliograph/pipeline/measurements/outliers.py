@@ -1,7 +1,7 @@
 """Seconds that were not like the others of their run."""
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F
+from pyspark.sql import functions as f
 
 from heliograph.pipeline.measurements.latencies import ALL
 
@@ -16,31 +16,31 @@ _LATENCY_TIMES = 2.0
 
 def outlier_table(seconds: DataFrame, latencies: DataFrame) -> DataFrame:
     """`outliers`: rates that are far from the median of the run, and 99P that are far above it."""
-    inside = seconds.where((F.col("second") >= 0) & (F.col("second") < F.floor("seconds")))
+    inside = seconds.where((f.col("second") >= 0) & (f.col("second") < f.floor("seconds")))
     counted = inside.select("run", "second", "group", _as_rows({"sent_rate": "sent", "received_rate": "received"}))
-    waits = latencies.where((F.col("group") != ALL) & (F.col("second") >= 0))
+    waits = latencies.where((f.col("group") != ALL) & (f.col("second") >= 0))
     waited = waits.select("run", "second", "group", _as_rows({"p99_ms": "p99_ms"}))
     values = counted.unionByName(waited).select("run", "second", "group", "one.*")
     alike = Window.partitionBy("run", "group", "metric")
     judged = (
-        values.withColumn("usual", F.median("value").over(alike))
-        .withColumn("deviation", F.median(F.abs(F.col("value") - F.col("usual"))).over(alike))
-        .withColumn("known", F.count("*").over(alike))
+        values.withColumn("usual", f.median("value").over(alike))
+        .withColumn("deviation", f.median(f.abs(f.col("value") - f.col("usual"))).over(alike))
+        .withColumn("known", f.count("*").over(alike))
     )
-    odd = judged.where((F.col("known") >= _LEAST_SECONDS) & (F.col("usual") > 0) & _is_odd())
+    odd = judged.where((f.col("known") >= _LEAST_SECONDS) & (f.col("usual") > 0) & _is_odd())
     return odd.select("run", "second", "group", "metric", "value", "usual")
 
 
 def _as_rows(columns: dict[str, str]) -> Column:
     rows = [
-        F.struct(F.lit(metric).alias("metric"), F.col(name).cast("double").alias("value"))
+        f.struct(f.lit(metric).alias("metric"), f.col(name).cast("double").alias("value"))
         for metric, name in columns.items()
     ]
-    return F.explode(F.array(*rows)).alias("one")
+    return f.explode(f.array(*rows)).alias("one")
 
 
 def _is_odd() -> Column:
-    value, usual, far = F.col("value"), F.col("usual"), F.col("deviation") * _TIMES
-    late = (F.col("metric") == "p99_ms") & (value > usual * _LATENCY_TIMES) & (value - usual > far)
-    off = (F.col("metric") != "p99_ms") & (F.abs(value - usual) > F.greatest(far, usual * _RATE_SHARE))
+    value, usual, far = f.col("value"), f.col("usual"), f.col("deviation") * _TIMES
+    late = (f.col("metric") == "p99_ms") & (value > usual * _LATENCY_TIMES) & (value - usual > far)
+    off = (f.col("metric") != "p99_ms") & (f.abs(value - usual) > f.greatest(far, usual * _RATE_SHARE))
     return late | off

@@ -1,7 +1,7 @@
 """Targets that took turns in one experiment, two by two."""
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import functions as f
 
 from heliograph.pipeline.measurements.figures import FIGURES, FINAL
 from heliograph.pipeline.measurements.ratios import ratios
@@ -11,17 +11,17 @@ _SUBJECT = ("experiment", "scenario", "variant")
 
 def pair_table(figures: DataFrame) -> DataFrame:
     """`pairs`: every two targets of an experiment; A is the one that had the first turn."""
-    runs = figures.where(F.col("purpose").isin(*FINAL))
-    targets = runs.groupBy(*_SUBJECT, "target").agg(F.min(F.struct("started", "run")).alias("first"))
-    others = targets.select(*_SUBJECT, F.col("target").alias("b"), F.col("first").alias("later"))
-    two = targets.withColumnRenamed("target", "a").join(others, [*_SUBJECT]).where(F.col("first") < F.col("later"))
+    runs = figures.where(f.col("purpose").isin(*FINAL))
+    targets = runs.groupBy(*_SUBJECT, "target").agg(f.min(f.struct("started", "run")).alias("first"))
+    others = targets.select(*_SUBJECT, f.col("target").alias("b"), f.col("first").alias("later"))
+    two = targets.withColumnRenamed("target", "a").join(others, [*_SUBJECT]).where(f.col("first") < f.col("later"))
     samples = long_form(runs, [*_SUBJECT, "target", "round"]).join(two, [*_SUBJECT])
-    sides = samples.where(F.col("target").isin(F.col("a"), F.col("b"))).select(
+    sides = samples.where(f.col("target").isin(f.col("a"), f.col("b"))).select(
         *_SUBJECT,
         "a",
         "b",
-        F.when(F.col("target") == F.col("a"), "A").otherwise("B").alias("side"),
-        F.col("round").cast("string").alias("block"),
+        f.when(f.col("target") == f.col("a"), "A").otherwise("B").alias("side"),
+        f.col("round").cast("string").alias("block"),
         "metric",
         "value",
     )
@@ -30,5 +30,5 @@ def pair_table(figures: DataFrame) -> DataFrame:
 
 def long_form(figures: DataFrame, keys: list[str], metrics: tuple[str, ...] = FIGURES) -> DataFrame:
     """A row for each run and figure: `metric` and `value`."""
-    values = [F.struct(F.lit(name).alias("metric"), F.col(name).cast("double").alias("value")) for name in metrics]
-    return figures.select(*keys, F.explode(F.array(*values)).alias("one")).select(*keys, "one.metric", "one.value")
+    values = [f.struct(f.lit(name).alias("metric"), f.col(name).cast("double").alias("value")) for name in metrics]
+    return figures.select(*keys, f.explode(f.array(*values)).alias("one")).select(*keys, "one.metric", "one.value")

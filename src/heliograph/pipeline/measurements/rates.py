@@ -1,7 +1,7 @@
 """Tables of what was sent and received: rates of each group, and the course of each run."""
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F
+from pyspark.sql import functions as f
 
 from heliograph.pipeline.measurements.latencies import ALL
 from heliograph.pipeline.measurements.raw import COUNTS, RawRuns
@@ -15,35 +15,35 @@ _PARTS = 3
 def counted_by_second(raw: RawRuns) -> DataFrame:
     """Counters of each group and second, all processes of the generator together."""
     rows = raw.timed("counters").groupBy("run", "second", "group", "role", "seconds")
-    return rows.agg(*(F.sum(name).alias(name) for name in COUNTS))
+    return rows.agg(*(f.sum(name).alias(name) for name in COUNTS))
 
 
 def rate_table(raw: RawRuns, seconds: DataFrame) -> DataFrame:
     """`rates`: counts and rates of the measured time; what went wrong counts whenever it did."""
-    start = F.coalesce(F.get_json_object("plan", "$.warm_up").cast("double"), F.lit(0.0))
+    start = f.coalesce(f.get_json_object("plan", "$.warm_up").cast("double"), f.lit(0.0))
     warm_up = raw.manifest.select("run", (-start).alias("start"))
-    most = F.max("connected").over(Window.partitionBy("run", "group"))
-    rows = seconds.withColumn("most", most).join(F.broadcast(warm_up), "run")
+    most = f.max("connected").over(Window.partitionBy("run", "group"))
+    rows = seconds.withColumn("most", most).join(f.broadcast(warm_up), "run")
     found = rows.groupBy("run", "group", "role", "seconds").agg(
-        *(F.sum(F.when(_measured(), F.col(name))).alias(name) for name in ("sent", "received")),
-        F.sum(F.when(_measured(), F.col("bytes_sent") + F.col("bytes_received"))).alias("bytes"),
+        *(f.sum(f.when(_measured(), f.col(name))).alias(name) for name in ("sent", "received")),
+        f.sum(f.when(_measured(), f.col("bytes_sent") + f.col("bytes_received"))).alias("bytes"),
         # A gap that opened and was filled later is no loss; the late message was counted as reordered.
-        F.greatest(F.lit(0), F.sum("lost") - F.sum("reordered")).alias("lost"),
-        *(F.sum(name).alias(name) for name in ("duplicates", "reordered", "errors")),
-        F.max(F.when(_measured(), F.col("connected"))).alias("connected"),
-        F.least(*(_part(number) for number in range(_PARTS))).alias("sustained_rate"),
-        F.when(F.col("role") == "connect", F.min(_connected_after())).alias("connect_seconds"),
+        f.greatest(f.lit(0), f.sum("lost") - f.sum("reordered")).alias("lost"),
+        *(f.sum(name).alias(name) for name in ("duplicates", "reordered", "errors")),
+        f.max(f.when(_measured(), f.col("connected"))).alias("connected"),
+        f.least(*(_part(number) for number in range(_PARTS))).alias("sustained_rate"),
+        f.when(f.col("role") == "connect", f.min(_connected_after())).alias("connect_seconds"),
     )
     return found.select(
         "run",
         "group",
         "role",
         "seconds",
-        *(F.coalesce(F.col(name), F.lit(0)).alias(name) for name in ("sent", "received")),
+        *(f.coalesce(f.col(name), f.lit(0)).alias(name) for name in ("sent", "received")),
         *("lost", "duplicates", "reordered", "errors"),
-        *((F.col(name) / F.col("seconds")).alias(f"{name}_rate") for name in ("sent", "received")),
+        *((f.col(name) / f.col("seconds")).alias(f"{name}_rate") for name in ("sent", "received")),
         "sustained_rate",
-        (F.col("bytes") / F.col("seconds")).alias("bytes_per_second"),
+        (f.col("bytes") / f.col("seconds")).alias("bytes_per_second"),
         "connected",
         "connect_seconds",
     )
@@ -51,11 +51,11 @@ def rate_table(raw: RawRuns, seconds: DataFrame) -> DataFrame:
 
 def timeline_table(raw: RawRuns, seconds: DataFrame, latencies: DataFrame) -> DataFrame:
     """`timeline`: each second of a run, from the warm-up to the end of the measured time."""
-    inside = seconds.where(F.col("second") < F.col("seconds"))
+    inside = seconds.where(f.col("second") < f.col("seconds"))
     counted = inside.groupBy("run", "second").agg(
         _sum_of("sent", SENDERS).alias("sent"), _sum_of("received", (*RECEIVERS, "request")).alias("received")
     )
-    waits = latencies.where(F.col("group") == ALL).select("run", "second", "avg_ms", "p99_ms")
+    waits = latencies.where(f.col("group") == ALL).select("run", "second", "avg_ms", "p99_ms")
     return (
         counted.join(waits, ["run", "second"], "left")
         .join(_cores_by_second(raw), ["run", "second"], "left")
@@ -65,33 +65,33 @@ def timeline_table(raw: RawRuns, seconds: DataFrame, latencies: DataFrame) -> Da
 
 def _cores_by_second(raw: RawRuns) -> DataFrame:
     """What all processes of the server used in the second before each look."""
-    looks = raw.table("samples").where((F.col("source") == "server") & (F.col("metric") == "cpu_seconds"))
+    looks = raw.table("samples").where((f.col("source") == "server") & (f.col("metric") == "cpu_seconds"))
     order = Window.partitionBy("run", "name").orderBy("at")
-    used = (F.col("value") - F.lag("value").over(order)) / (F.col("at") - F.lag("at").over(order))
-    each = looks.select("run", "name", F.floor("at").cast("int").alias("second"), used.alias("cores"))
-    means = each.where(F.col("cores").isNotNull()).groupBy("run", "second", "name").agg(F.avg("cores").alias("cores"))
-    return means.groupBy("run", "second").agg(F.sum("cores").alias("server_cpu_cores"))
+    used = (f.col("value") - f.lag("value").over(order)) / (f.col("at") - f.lag("at").over(order))
+    each = looks.select("run", "name", f.floor("at").cast("int").alias("second"), used.alias("cores"))
+    means = each.where(f.col("cores").isNotNull()).groupBy("run", "second", "name").agg(f.avg("cores").alias("cores"))
+    return means.groupBy("run", "second").agg(f.sum("cores").alias("server_cpu_cores"))
 
 
 def _sum_of(name: str, roles: tuple[str, ...]) -> Column:
-    return F.sum(F.when(F.col("role").isin(*roles), F.col(name)).otherwise(0))
+    return f.sum(f.when(f.col("role").isin(*roles), f.col(name)).otherwise(0))
 
 
 def _measured() -> Column:
-    return (F.col("second") >= 0) & (F.col("second") < F.col("seconds"))
+    return (f.col("second") >= 0) & (f.col("second") < f.col("seconds"))
 
 
 def _part(number: int) -> Column:
     """The rate in one part of the whole seconds; of all the time, where parts would not have whole seconds."""
-    whole, second = F.floor("seconds"), F.col("second")
+    whole, second = f.floor("seconds"), f.col("second")
     split = whole >= _PARTS
-    begin = F.when(split, F.floor(whole * number / _PARTS)).otherwise(0)
-    end = F.when(split, F.floor(whole * (number + 1) / _PARTS)).otherwise(F.col("seconds"))
-    messages = F.when(F.col("role") == "publish", F.col("sent")).otherwise(F.col("received"))
-    return F.sum(F.when((second >= begin) & (second < end), messages).otherwise(0)) / F.max(end - begin)
+    begin = f.when(split, f.floor(whole * number / _PARTS)).otherwise(0)
+    end = f.when(split, f.floor(whole * (number + 1) / _PARTS)).otherwise(f.col("seconds"))
+    messages = f.when(f.col("role") == "publish", f.col("sent")).otherwise(f.col("received"))
+    return f.sum(f.when((second >= begin) & (second < end), messages).otherwise(0)) / f.max(end - begin)
 
 
 def _connected_after() -> Column:
     """How long a burst of connections took until all were there, in whole seconds: counters know no less."""
-    taken = F.greatest(F.lit(1.0), F.col("second") + 1 - F.col("start"))
-    return F.when(F.col("connected") >= F.col("most"), taken)
+    taken = f.greatest(f.lit(1.0), f.col("second") + 1 - f.col("start"))
+    return f.when(f.col("connected") >= f.col("most"), taken)

@@ -8,7 +8,7 @@ falls out. Otherwise it is Welch's test, which does not take both sides for equa
 from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import functions as f
 
 from heliograph.pipeline.measurements.figures import HIGHER_IS_BETTER
 from heliograph.pipeline.measurements.student import table
@@ -25,62 +25,67 @@ def ratios(samples: DataFrame, keys: Sequence[str], confidence: float = CONFIDEN
 
     `samples` has `side` (A or B), `block`, `metric` and `value`; the interval is null where there are too few values.
     """
-    logs = samples.where(F.col("value") > 0).withColumn("log", F.ln("value"))
-    blocks = logs.groupBy(*keys, "metric", "block").agg(_side("A").alias("a"), _side("B").alias("b"))
-    both = F.col("a") - F.col("b")
+    logs = samples.where(f.col("value") > 0).withColumn("log", f.ln("value"))
+    blocks = logs.groupBy(*keys, "metric", "block").agg(_side("A").alias("log_a"), _side("B").alias("log_b"))
+    both = f.col("log_a") - f.col("log_b")
     found = blocks.groupBy(*keys, "metric").agg(
-        *(F.exp(F.median(side)).alias(f"{side}_median") for side in ("a", "b")),
-        *(F.count(side).alias(f"{side}_runs") for side in ("a", "b")),
-        F.count(both).alias("rounds"),
-        F.avg(both).alias("paired"),
-        (F.var_samp(both) / F.count(both)).alias("paired_error"),
-        (F.avg("a") - F.avg("b")).alias("apart"),
-        *((F.var_samp(side) / F.count(side)).alias(f"{side}_error") for side in ("a", "b")),
+        *(f.exp(f.median(f"log_{side}")).alias(f"{side}_median") for side in ("a", "b")),
+        *(f.count(f"log_{side}").alias(f"{side}_runs") for side in ("a", "b")),
+        f.count(both).alias("rounds"),
+        f.avg(both).alias("paired"),
+        _error(both).alias("paired_error"),
+        (f.avg("log_a") - f.avg("log_b")).alias("apart"),
+        *(_error(f.col(f"log_{side}")).alias(f"{side}_error") for side in ("a", "b")),
     )
-    judged = found.where((F.col("a_runs") > 0) & (F.col("b_runs") > 0)).withColumns(_chosen())
+    judged = found.where((f.col("a_runs") > 0) & (f.col("b_runs") > 0)).withColumns(_chosen())
     return _with_verdict(judged.withColumn("half", _half(confidence))).select(
         *keys, "metric", "a_median", "b_median", "a_runs", "b_runs", "ratio", "low", "high", "verdict"
     )
 
 
 def _side(side: str) -> Column:
-    return F.avg(F.when(F.col("side") == side, F.col("log")))
+    return f.avg(f.when(f.col("side") == side, f.col("log")))
+
+
+def _error(values: Column) -> Column:
+    """The squared standard error of their mean; null for a single one."""
+    return f.try_divide(f.var_samp(values), f.count(values))
 
 
 def _chosen() -> dict[str, Column]:
     """Difference, its squared error and its degrees of freedom, by rounds or by runs."""
-    is_paired = F.col("rounds") >= 2
-    a, b = F.col("a_error"), F.col("b_error")
-    each = F.try_divide(a * a, F.col("a_runs") - 1) + F.try_divide(b * b, F.col("b_runs") - 1)
-    welch = F.try_divide((a + b) * (a + b), each)
-    enough = (F.col("a_runs") >= 2) & (F.col("b_runs") >= 2)
-    freedom = F.coalesce(F.floor(welch), F.least("a_runs", "b_runs") - 1)
+    is_paired = f.col("rounds") >= 2
+    a, b = f.col("a_error"), f.col("b_error")
+    each = f.try_divide(a * a, f.col("a_runs") - 1) + f.try_divide(b * b, f.col("b_runs") - 1)
+    welch = f.try_divide((a + b) * (a + b), each)
+    enough = (f.col("a_runs") >= 2) & (f.col("b_runs") >= 2)
+    freedom = f.coalesce(f.floor(welch), f.least("a_runs", "b_runs") - 1)
     return {
-        "difference": F.when(is_paired, F.col("paired")).otherwise(F.col("apart")),
-        "error": F.when(is_paired, F.col("paired_error")).when(enough, a + b),
-        "freedom": F.when(is_paired, F.col("rounds") - 1).when(enough, F.greatest(F.lit(1), freedom)),
+        "difference": f.when(is_paired, f.col("paired")).otherwise(f.col("apart")),
+        "error": f.when(is_paired, f.col("paired_error")).when(enough, a + b),
+        "freedom": f.when(is_paired, f.col("rounds") - 1).when(enough, f.greatest(f.lit(1), freedom)),
     }
 
 
 def _half(confidence: float) -> Column:
     """Half the width of the interval, for the logarithm."""
-    widths = F.array(*map(F.lit, table(confidence, _MOST_FREEDOM)))
-    width = F.element_at(widths, F.least(F.col("freedom"), F.lit(_MOST_FREEDOM + 1)).cast("int"))
-    return width * F.sqrt("error")
+    widths = f.array(*map(f.lit, table(confidence, _MOST_FREEDOM)))
+    width = f.element_at(widths, f.least(f.col("freedom"), f.lit(_MOST_FREEDOM + 1)).cast("int"))
+    return width * f.sqrt("error")
 
 
 def _with_verdict(rows: DataFrame) -> DataFrame:
-    more = F.col("metric").isin(*HIGHER_IS_BETTER)
+    more = f.col("metric").isin(*HIGHER_IS_BETTER)
     judged = rows.withColumns(
         {
-            "ratio": F.exp("difference"),
-            "low": F.exp(F.col("difference") - F.col("half")),
-            "high": F.exp(F.col("difference") + F.col("half")),
+            "ratio": f.exp("difference"),
+            "low": f.exp(f.col("difference") - f.col("half")),
+            "high": f.exp(f.col("difference") + f.col("half")),
         }
     )
-    above, below = F.col("low") > NEGLIGIBLE, F.col("high") < 1 / NEGLIGIBLE
+    above, below = f.col("low") > NEGLIGIBLE, f.col("high") < 1 / NEGLIGIBLE
     verdict = (
-        F.when((above & more) | (below & ~more), A_BETTER)
+        f.when((above & more) | (below & ~more), A_BETTER)
         .when((above & ~more) | (below & more), B_BETTER)
         .otherwise(NONE_SHOWN)
     )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import functions as f
 
 RUNS = "runs"
 _COUNTED = ("sent", "received", "acknowledged", "bytes_sent", "bytes_received", "lost", "duplicates", "reordered")
@@ -36,8 +36,13 @@ class RawRuns:
         self._spark = spark
         self._folders = [directory / RUNS / run for run in runs]
         manifest = self.table("manifest")
-        self.manifest = manifest.withColumn("seconds", F.when(F.col("seconds") > 0, F.col("seconds")))
+        self.manifest = manifest.withColumn("seconds", f.when(f.col("seconds") > 0, f.col("seconds")))
         """A row for each run; `seconds` is null where nothing was measured, so that nothing is divided by it."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(file.stat().st_size for folder in self._folders for file in folder.glob("*.parquet"))
 
     def table(self, name: str) -> DataFrame:
         """All rows of a table; none of runs that do not have it."""
@@ -48,4 +53,4 @@ class RawRuns:
 
     def timed(self, name: str) -> DataFrame:
         """All rows of a table, each with how many `seconds` its run was measured."""
-        return self.table(name).join(F.broadcast(self.manifest.select("run", "seconds")), "run")
+        return self.table(name).join(f.broadcast(self.manifest.select("run", "seconds")), "run")

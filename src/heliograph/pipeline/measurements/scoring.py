@@ -36,6 +36,16 @@ _CONF = {
 }
 
 
+_SMALL = 64 << 20
+"""Bytes of raw data up to which Spark takes longer to compile and adapt its plans than to go through the rows."""
+_INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
+
+
 @dataclass(frozen=True)
 class Scored:
     """What was done: how many runs were new (or had changed), and where the tables are."""
@@ -73,9 +83,28 @@ def session(master: str | None, conf: Mapping[str, str]) -> Iterator[SparkSessio
             spark.stop()
 
 
+@contextmanager
+def interpreted(spark: SparkSession, *, small: bool) -> Iterator[None]:
+    """Where rows are few, plans are meanwhile carried out as they are."""
+    before = {key: spark.conf.get(key) for key in _INTERPRETED} if small else {}
+    for key in before:
+        spark.conf.set(key, _INTERPRETED[key])
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            spark.conf.set(key, str(value))
+
+
 def _score(spark: SparkSession, directory: Path, ledger: Ledger, batch: Batch) -> None:
+    raw = RawRuns(spark, directory, sorted(batch.runs))
+    with interpreted(spark, small=raw.size <= _SMALL):
+        _write_tables(spark, raw, ledger, batch)
+    ledger.commit(batch)
+
+
+def _write_tables(spark: SparkSession, raw: RawRuns, ledger: Ledger, batch: Batch) -> None:
     with _kept() as keep:
-        raw = RawRuns(spark, directory, sorted(batch.runs))
         tables, figures = _tables(raw, keep)
         for name, rows in tables.items():
             _write(rows, ledger.stage(batch, name))
@@ -84,7 +113,6 @@ def _score(spark: SparkSession, directory: Path, ledger: Ledger, batch: Batch) -
     known = spark.read.schema(figures.schema).parquet(*(file.absolute().as_uri() for file in files))
     for name, make in WHOLE.items():
         _write(make(known), ledger.stage(batch, name))
-    ledger.commit(batch)
 
 
 def _tables(raw: RawRuns, keep: Callable[[DataFrame], DataFrame]) -> tuple[dict[str, DataFrame], DataFrame]:

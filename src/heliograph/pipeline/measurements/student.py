@@ -16,13 +16,13 @@ def quantile(probability: float, freedom: float) -> float:
 
 
 def table(confidence: float, most: int) -> list[float]:
-    """Half the width of an interval in standard errors, for 1, 2 ... `most` degrees of freedom, then for endless ones."""
+    """Half the width of an interval in standard errors, for 1 to `most` degrees of freedom, then for endless ones."""
     probability = (1 + confidence) / 2
     return [quantile(probability, freedom) for freedom in range(1, most + 1)] + [NormalDist().inv_cdf(probability)]
 
 
 def _below(value: float, freedom: float) -> float:
-    """The probability of less than this value, for whole degrees of freedom: Abramowitz and Stegun 26.7.3 and 26.7.4."""
+    """The probability of less, for whole degrees of freedom: Abramowitz and Stegun 26.7.3 and 26.7.4."""
     angle = math.atan(value / math.sqrt(freedom))
     cosine = math.cos(angle) ** 2
     odd = int(freedom) % 2
