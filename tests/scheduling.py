@@ -10,6 +10,7 @@ _WITH_A_SPARK_OF_THEIR_OWN = (
     "tests/faults/test_pipeline_kills.py",
     "tests/lab/spark/test_spark_measuring.py",
     "tests/pipeline/examples/test_telemetry.py::test_alerts",
+    "tests/pipeline/measurements/test_scores_on_a_cluster.py",
     "tests/pipeline/running/test_run.py",
     "tests/pipeline/session/test_session.py",
     "tests/pipeline/session/test_cluster.py",

@@ -33,11 +33,15 @@ _CONF = {
     # A run has six small files. Left alone, Spark would look for each in a task of its own, and open 32 of them in one.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
     "spark.sql.files.openCostInBytes": "65536",
+    # Left alone, Spark would write times as nobody else does any more.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 
 
 _SMALL = 64 << 20
 """Bytes of raw data up to which Spark takes longer to compile and adapt its plans than to go through the rows."""
+_FEW = 100
+"""Runs up to which that is so."""
 _INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -98,13 +102,14 @@ def interpreted(spark: SparkSession, *, small: bool) -> Iterator[None]:
 
 def _score(spark: SparkSession, directory: Path, ledger: Ledger, batch: Batch) -> None:
     raw = RawRuns(spark, directory, sorted(batch.runs))
-    with interpreted(spark, small=raw.size <= _SMALL):
+    with interpreted(spark, small=raw.size <= _SMALL and len(batch.runs) <= _FEW):
         _write_tables(spark, raw, ledger, batch)
     ledger.commit(batch)
 
 
 def _write_tables(spark: SparkSession, raw: RawRuns, ledger: Ledger, batch: Batch) -> None:
     with _kept() as keep:
+        raw.manifest = keep(raw.manifest)  # every other table is joined with it
         tables, figures = _tables(raw, keep)
         for name, rows in tables.items():
             _write(rows, ledger.stage(batch, name))
