@@ -79,7 +79,9 @@ def score_runs(directory: Path, *, master: str | None = None, conf: Mapping[str,
 def session(master: str | None, conf: Mapping[str, str]) -> Iterator[SparkSession]:
     """A session for jobs of seconds; that of this process if there is one, which then stays."""
     before = SparkSession.getActiveSession()
-    spark = build_session("heliograph lab", master=master, conf={**_CONF, **conf}, quick=True)
+    spark = before or build_session("heliograph lab", master=master, conf=conf, quick=True)
+    for key, value in _CONF.items():
+        spark.conf.set(key, conf.get(key, value))
     try:
         yield spark
     finally:
