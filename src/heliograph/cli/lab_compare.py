@@ -30,6 +30,8 @@ _FIGURES = {
     "p99_ms": "latency 99P, ms",
     "server_cpu_ms_per_message": "CPU ms/message",
 }
+_FAR = 1000
+"""Times that say no more than that nothing is known."""
 _VERDICTS = {"A better": "B is worse", "B better": "B is better"}
 
 
@@ -47,6 +49,8 @@ def run(args: argparse.Namespace) -> int:
 
     found = compare(args.a, args.b, directory=args.out, master=args.master or None, conf=dict(args.conf))
     print("\n".join(table(_HEADINGS, [_row(one) for one in found])))
+    if bound := sum({(one.scenario, one.variant, one.target): one.generator_bound for one in found}.values()):
+        print(f"\nIn {bound} of the runs the generator was the limit: their figures are not those of the system alone.")
     print(f"\n{_conclusion(found)}")
     return 1 if any(one.is_regression for one in found) else 0
 
@@ -70,6 +74,8 @@ def _row(one: "Comparison") -> tuple[object, ...]:
 
 def _change(ratio: float) -> str:
     """How much more or less B is, from the ratio of A to B; in times, where per cent would be a long number."""
+    if ratio * _FAR < 1:
+        return f"over x {_FAR}"
     inverse = 1 / ratio
     return f"{100 * (inverse - 1):+.1f} %" if inverse < 10 else f"x {inverse:.3g}"
 

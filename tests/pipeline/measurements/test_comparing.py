@@ -27,7 +27,7 @@ def figures(experiment: str, rates: Sequence[float], target: str = "heliograph",
             "target": target, "scale": 1.0, "round": turn, "purpose": "measure",
             "started": BEGAN + timedelta(seconds=turn), "received_rate": rate, "round_trips": None,
             "connect_seconds": None, "p50_ms": 1000 / rate, "p99_ms": 3.0 * NOISE[turn],
-            "server_cpu_ms_per_message": 0.01, **other,
+            "server_cpu_ms_per_message": 0.01, "generator_bound": False, **other,
         }
         for turn, rate in enumerate(rates)
     ]  # fmt: skip
@@ -51,12 +51,13 @@ def noisy(rate: float) -> list[float]:
 def test_a_fifth_less_is_a_regression_and_ends_with_status_1(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = scored(tmp_path / "before", figures("e1", noisy(1000)))
+    before = scored(tmp_path / "before", figures("e1", noisy(1000), generator_bound=True))
     after = scored(tmp_path / "after", figures("e2", noisy(800)))
     assert main(["lab", "compare", str(before), str(after)]) == 1
     out = capsys.readouterr().out
     assert "B is significantly worse than A in 2 of 4 figures." in out
     assert "-20.0 %" in out
+    assert "In 5 of the runs the generator was the limit" in out
     assert main(["lab", "compare", str(after), str(before)]) == 0
     assert "B is better" in capsys.readouterr().out
 
@@ -103,7 +104,7 @@ def test_more_comparisons_need_more_to_be_sure(spark: SparkSession, tmp_path: Pa
 @pytest.mark.parametrize(
     ("a", "b", "said"),
     [
-        ("e1", "e1-nats-0", "expected a run or an experiment of .*, found none; did you mean 'e1-heliograph-0'"),
+        ("e1", "e1-heliograph-7", "expected a run or an experiment of .*, found none; did you mean 'e1-heliograph-0'"),
         ("nats@e1", "e2", "expected a target that is in the runs of e1, found 'nats'; there are: heliograph"),
         ("e1", "e1-heliograph-0", "expected e1 and e1-heliograph-0 to be different runs"),
         ("e1", "other", "expected e1 and other to have a scenario, variant and scale in common"),

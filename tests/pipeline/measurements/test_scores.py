@@ -1,14 +1,18 @@
-"""Each table of scores, on runs whose figures are known beforehand."""
+"""Each table of scores, on runs whose figures are known beforehand; and how new runs are added to them."""
 
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from heliograph.pipeline.measurements import score_runs
+from heliograph.lab.probes.probe import Sample
+from heliograph.lab.raw.reader import add_samples
+from heliograph.pipeline.measurements import score_runs, scoring
 from heliograph.pipeline.measurements.histograms import PERCENTILES
 from pipeline.measurements.made_runs import Made, row, rows, steady
 
@@ -299,3 +303,58 @@ def test_pairs_are_judged_round_by_round_so_that_moods_of_the_machine_fall_out(s
 def test_a_delay_on_the_line_is_held_against_the_direct_one(scored: Path) -> None:
     found = row(scored, "direct")
     assert (found["run"], found["direct"], found["percent"]) == ("far", "HA2", 25.0)
+
+
+OF_EACH_RUN = ("percentiles", "rates", "costs", "bottlenecks", "distributions", "timeline", "figures")
+
+
+def tables_with(directory: Path, run: str) -> set[str]:
+    return {table for table in OF_EACH_RUN if rows(directory, table, run=run)}
+
+
+def test_only_runs_that_are_new_or_got_the_log_of_a_power_meter_are_read_even_after_a_crash(
+    scored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = shutil.copytree(scored, tmp_path / "results")
+    known = len(rows(directory, "costs"))
+    for file in directory.glob("runs/*/latencies.parquet"):
+        file.write_bytes(b"nobody reads this again")
+    steady("new", experiment="e-new").write(directory)
+    write = scoring._write
+
+    def crash(table: DataFrame, folder: Path) -> None:
+        if folder.name == "distributions":
+            raise KeyboardInterrupt
+        write(table, folder)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(scoring, "_write", crash)
+        with pytest.raises(KeyboardInterrupt):
+            score_runs(directory)
+    assert tables_with(directory, "new") == set()
+
+    assert score_runs(directory).runs == 1
+    assert tables_with(directory, "new") == set(OF_EACH_RUN)
+
+    add_samples(directory, "new", [Sample(2.0, "power", "pdu", "watts", 20.0)], instead_of="power")
+    steady("newer", target="mosquitto", experiment="e-new", round=1).write(directory)
+    assert score_runs(directory).runs == 2
+    assert row(directory, "costs", run="new")["messages_per_watt"] == 5.0
+    assert len(rows(directory, "timeline", run="new")) == 6
+    assert len(rows(directory, "costs")) == known + 2
+    assert {(one["a"], one["b"]) for one in rows(directory, "pairs", experiment="e-new")} == {
+        ("heliograph", "mosquitto")
+    }
+    assert len(rows(directory, "pairs", experiment="e-pairs")) == len(rows(scored, "pairs", experiment="e-pairs"))
+    assert score_runs(directory).runs == 0
+
+
+def test_without_new_runs_spark_is_not_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "runs" / ".half.partial").mkdir(parents=True)
+
+    def start(*_: Any, **__: Any) -> None:
+        raise AssertionError("there is nothing to do for Spark")
+
+    monkeypatch.setattr(scoring, "build_session", start)
+    assert score_runs(tmp_path).runs == 0
+    assert os.listdir(tmp_path / "scores" / ".ledger") == []

@@ -90,8 +90,9 @@ def made_up(spark: SparkSession, count: int) -> DataFrame:
     bulk = f.exp(f.randn(7) * 0.5 + f.lit(13.8))
     value = f.when(f.rand(8) < 0.0005, f.rand(9) * 5e8).otherwise(bulk)
     each = count // (RUNS * SECONDS)
+    names = f.array(*(f.lit(f"run-{number:02}") for number in range(RUNS)))
     return spark.range(0, count).select(
-        f.format_string("run-%02d", (f.col("id") / (each * SECONDS)).cast("int") % RUNS).alias("run"),
+        f.element_at(names, (f.col("id") / (each * SECONDS)).cast("int") % RUNS + 1).alias("run"),
         ((f.col("id") / each).cast("int") % SECONDS).alias("second"),
         f.lit("consumers").alias("group"),
         f.lit("message").alias("kind"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from heliograph.errors import Problem
@@ -43,6 +43,8 @@ class Comparison:
     high: float | None
     verdict: str
     """`A better`, `B better` or `no difference shown`."""
+    generator_bound: int
+    """In how many runs of both sides the generator was the limit, and not the system."""
 
     @property
     def is_regression(self) -> bool:
@@ -75,18 +77,24 @@ def _compare(spark: SparkSession, a: str, b: str, sides: Sequence[pa.Table]) -> 
     runs = [set(side["run"].to_pylist()) for side in sides]
     if common := runs[0] & runs[1]:
         raise Problem(f"expected {a} and {b} to be different runs, found {min(common)} in both")
-    samples = _samples(spark, *sides)
+    both = _beside(*sides)
+    keys = [*_SUBJECT, "side", "block"]
+    samples = long_form(spark.createDataFrame(both.select([*keys, *METRICS])), keys, METRICS)
     count = samples.where(f.col("value") > 0).groupBy(*_SUBJECT, "metric").agg(f.count_distinct("side").alias("sides"))
     together = count.where(f.col("sides") == 2).count()
     if not together:
         raise Problem(f"expected {a} and {b} to have a scenario, variant and scale in common, found none")
     rows = ratios(samples, _SUBJECT, 1 - (1 - CONFIDENCE) / together).collect()
-    found = [Comparison(**row.asDict()) for row in rows]
+    limited = both.filter(both["generator_bound"]).select(_SUBJECT).to_pylist()
+    found = [
+        Comparison(**row.asDict(), generator_bound=limited.count({name: row[name] for name in _SUBJECT}))
+        for row in rows
+    ]
     return sorted(found, key=lambda one: (one.scenario, one.variant, one.target, METRICS.index(one.metric)))
 
 
-def _samples(spark: SparkSession, a: pa.Table, b: pa.Table) -> DataFrame:
-    """Both sides in long form. A round of an experiment that both are from is a block."""
+def _beside(a: pa.Table, b: pa.Table) -> pa.Table:
+    """Both sides in one table. A round of an experiment that both are from is a block."""
     targets = [sorted(set(side["target"].to_pylist())) for side in (a, b)]
     one_each = all(len(names) == 1 for names in targets)
     label = " / ".join(dict.fromkeys(names[0] for names in targets))
@@ -98,6 +106,4 @@ def _samples(spark: SparkSession, a: pa.Table, b: pa.Table) -> DataFrame:
         both = both.set_column(both.schema.get_field_index("target"), "target", pa.array([label] * len(both)))
     rounds = pc.binary_join_element_wise(both["experiment"], pc.cast(both["round"], pa.string()), "/")
     paired = pc.is_in(both["experiment"], pa.array(sorted(shared), pa.string()))
-    both = both.append_column("block", pc.if_else(paired, rounds, both["run"]))
-    useful = both.select([*_SUBJECT, "side", "block", *METRICS])
-    return long_form(spark.createDataFrame(useful), [*_SUBJECT, "side", "block"], METRICS)
+    return both.append_column("block", pc.if_else(paired, rounds, both["run"]))

@@ -26,10 +26,12 @@ def ratios(samples: DataFrame, keys: Sequence[str], confidence: float = CONFIDEN
     `samples` has `side` (A or B), `block`, `metric` and `value`; the interval is null where there are too few values.
     """
     logs = samples.where(f.col("value") > 0).withColumn("log", f.ln("value"))
-    blocks = logs.groupBy(*keys, "metric", "block").agg(_side("A").alias("log_a"), _side("B").alias("log_b"))
+    blocks = logs.groupBy(*keys, "metric", "block").agg(
+        *(_mean(side, name).alias(f"{name}_{side}") for side in ("a", "b") for name in ("log", "value"))
+    )
     both = f.col("log_a") - f.col("log_b")
     found = blocks.groupBy(*keys, "metric").agg(
-        *(f.exp(f.median(f"log_{side}")).alias(f"{side}_median") for side in ("a", "b")),
+        *(f.median(f"value_{side}").alias(f"{side}_median") for side in ("a", "b")),
         *(f.count(f"log_{side}").alias(f"{side}_runs") for side in ("a", "b")),
         f.count(both).alias("rounds"),
         f.avg(both).alias("paired"),
@@ -43,8 +45,8 @@ def ratios(samples: DataFrame, keys: Sequence[str], confidence: float = CONFIDEN
     )
 
 
-def _side(side: str) -> Column:
-    return f.avg(f.when(f.col("side") == side, f.col("log")))
+def _mean(side: str, name: str) -> Column:
+    return f.avg(f.when(f.col("side") == side.upper(), f.col(name)))
 
 
 def _error(values: Column) -> Column:

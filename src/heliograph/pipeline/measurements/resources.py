@@ -39,6 +39,7 @@ def _series(raw: RawRuns) -> DataFrame:
             f.when(passed > 0, grown / passed).alias("growth"),
             (f.max_by(value, at) - f.min_by(value, at)).alias("in_all"),
             f.max(value).alias("highest"),
+            (f.max(value) - f.min_by(value, at)).alias("rise"),
         )
     )
 
@@ -85,7 +86,7 @@ def _of_server() -> dict[str, Column]:
     """What it says of itself."""
     marks = f.max(f.when(f.col("metric") == "high_water", f.col("highest")))
     return {
-        "high_water": f.coalesce(marks, _max("server", "depth", "highest")),
+        "high_water": f.coalesce(marks, _max("server", "depth", "rise")),
         "discarded": _sum("server", "discarded", "in_all"),
     }
 

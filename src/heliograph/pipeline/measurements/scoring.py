@@ -33,11 +33,15 @@ _CONF = {
     # A run has six small files. Left alone, Spark would look for each in a task of its own, and open 32 of them in one.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
     "spark.sql.files.openCostInBytes": "65536",
+    # Left alone, Spark would write times as nobody else does any more.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 
 
 _SMALL = 64 << 20
 """Bytes of raw data up to which Spark takes longer to compile and adapt its plans than to go through the rows."""
+_FEW = 100
+"""Runs up to which that is so."""
 _INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -75,7 +79,9 @@ def score_runs(directory: Path, *, master: str | None = None, conf: Mapping[str,
 def session(master: str | None, conf: Mapping[str, str]) -> Iterator[SparkSession]:
     """A session for jobs of seconds; that of this process if there is one, which then stays."""
     before = SparkSession.getActiveSession()
-    spark = build_session("heliograph lab", master=master, conf={**_CONF, **conf}, quick=True)
+    spark = before or build_session("heliograph lab", master=master, conf=conf, quick=True)
+    for key, value in _CONF.items():
+        spark.conf.set(key, conf.get(key, value))
     try:
         yield spark
     finally:
@@ -98,13 +104,14 @@ def interpreted(spark: SparkSession, *, small: bool) -> Iterator[None]:
 
 def _score(spark: SparkSession, directory: Path, ledger: Ledger, batch: Batch) -> None:
     raw = RawRuns(spark, directory, sorted(batch.runs))
-    with interpreted(spark, small=raw.size <= _SMALL):
+    with interpreted(spark, small=raw.size <= _SMALL and len(batch.runs) <= _FEW):
         _write_tables(spark, raw, ledger, batch)
     ledger.commit(batch)
 
 
 def _write_tables(spark: SparkSession, raw: RawRuns, ledger: Ledger, batch: Batch) -> None:
     with _kept() as keep:
+        raw.manifest = keep(raw.manifest)  # every other table is joined with it
         tables, figures = _tables(raw, keep)
         for name, rows in tables.items():
             _write(rows, ledger.stage(batch, name))
