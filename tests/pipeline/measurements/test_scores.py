@@ -49,6 +49,7 @@ def of_rates() -> Made:
             made.count(second, "consumers", "consume", process=process, received=2 * sent)
     made.count(3, "consumers", "consume", lost=5)
     made.count(7, "consumers", "consume", reordered=3, duplicates=2, errors=1)
+    made.sample("load", "producers", "lost", [4])
     return made
 
 
@@ -206,6 +207,10 @@ def test_a_sustained_rate_held_in_each_third_of_the_time(scored: Path) -> None:
 def test_what_went_wrong_counts_whenever_it_did_and_late_messages_are_not_lost(scored: Path) -> None:
     found = row(scored, "rates", run="rates", group="consumers")
     assert [found[name] for name in ("lost", "reordered", "duplicates", "errors")] == [2, 3, 2, 1]
+
+
+def test_what_the_load_missed_in_the_end_is_lost_even_if_no_gap_showed_it(scored: Path) -> None:
+    assert row(scored, "rates", run="rates", group="producers")["lost"] == 4
 
 
 def test_a_burst_took_until_all_were_connected(scored: Path) -> None:

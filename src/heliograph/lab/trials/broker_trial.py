@@ -40,7 +40,7 @@ def run_broker_trial(trial: Trial, experiment: Experiment) -> Result:
                 outcome = run_load(
                     admitted(plan, system), system.addresses, on_interval=recording.interval, control=control
                 )
-        samples = [*watch.samples, *_waiting(outcome)]
+        samples = [*watch.samples, *_waiting(outcome), *_final_losses(outcome)]
         facts = facts_of(plan, recording.intervals, outcome, samples, len(system.cores or ()) or split.available)
         rule = trial.scenario.passing
         verdict = judge(replace(rule, held=rule.held and not control.changed), facts, outcome.bottleneck)
@@ -84,6 +84,13 @@ def _waiting(outcome: LoadOutcome) -> list[Sample]:
     return [
         Sample(outcome.seconds, "generator", f"process {number}", "waited_percent", 100 * share)
         for number, share in enumerate(outcome.waited)
+    ]
+
+
+def _final_losses(outcome: LoadOutcome) -> list[Sample]:
+    """Deliveries of each group that never came: known only at the end, so that no second's counters have them."""
+    return [
+        Sample(outcome.seconds, "load", name, "lost", float(totals.lost)) for name, totals in outcome.groups.items()
     ]
 
 

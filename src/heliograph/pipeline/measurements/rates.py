@@ -28,25 +28,33 @@ def rate_table(raw: RawRuns, seconds: DataFrame) -> DataFrame:
         *(f.sum(f.when(_measured(), f.col(name))).alias(name) for name in ("sent", "received")),
         f.sum(f.when(_measured(), f.col("bytes_sent") + f.col("bytes_received"))).alias("bytes"),
         # A gap that opened and was filled later is no loss; the late message was counted as reordered.
-        f.greatest(f.lit(0), f.sum("lost") - f.sum("reordered")).alias("lost"),
+        f.greatest(f.lit(0), f.sum("lost") - f.sum("reordered")).alias("gaps"),
         *(f.sum(name).alias(name) for name in ("duplicates", "reordered", "errors")),
         f.max(f.when(_measured(), f.col("connected"))).alias("connected"),
         f.least(*(_part(number) for number in range(_PARTS))).alias("sustained_rate"),
         f.when(f.col("role") == "connect", f.min(_connected_after())).alias("connect_seconds"),
     )
+    found = found.join(f.broadcast(_final_losses(raw)), ["run", "group"], "left")
     return found.select(
         "run",
         "group",
         "role",
         "seconds",
         *(f.coalesce(f.col(name), f.lit(0)).alias(name) for name in ("sent", "received")),
-        *("lost", "duplicates", "reordered", "errors"),
+        f.coalesce("final_losses", "gaps").alias("lost"),
+        *("duplicates", "reordered", "errors"),
         *((f.col(name) / f.col("seconds")).alias(f"{name}_rate") for name in ("sent", "received")),
         "sustained_rate",
         (f.col("bytes") / f.col("seconds")).alias("bytes_per_second"),
         "connected",
         "connect_seconds",
     )
+
+
+def _final_losses(raw: RawRuns) -> DataFrame:
+    """What the load found missing when it had ended: of flows, and of runs that were cut short, there are only gaps."""
+    said = raw.table("samples").where((f.col("source") == "load") & (f.col("metric") == "lost"))
+    return said.groupBy("run", f.col("name").alias("group")).agg(f.max("value").cast("long").alias("final_losses"))
 
 
 def timeline_table(raw: RawRuns, seconds: DataFrame, latencies: DataFrame) -> DataFrame:
