@@ -2,12 +2,10 @@
 of CPU on imports for each of a thousand servers that the tests start.
 
 Run as a program, this module is that one: it imports what a server needs, then forks for each request that comes
-through its socket. What it forks becomes a child of the tests' process (which adopts orphans), so that it is waited
-for as any other.
+through its socket, and says with which status its children have ended.
 """
 
 import array
-import ctypes
 import json
 import os
 import select
@@ -15,43 +13,45 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-_ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER
 _LONGEST_REQUEST = 1 << 20
 
 
 class ForkedProcess:
-    """What tests need of subprocess.Popen, for a process that somebody else has started."""
+    """What tests need of subprocess.Popen, for a child of the process that forks."""
 
-    def __init__(self, pid: int, stdout: IO[bytes], stderr: IO[bytes]) -> None:
+    def __init__(self, parent: "Parent", pid: int, stdout: IO[bytes], stderr: IO[bytes]) -> None:
         self.pid = pid
         self.stdout, self.stderr = stdout, stderr
         self.returncode: int | None = None
+        self._parent = parent
 
     def poll(self) -> int | None:
         """The exit status if it has ended; minus the signal that ended it."""
-        if self.returncode is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.returncode = os.waitstatus_to_exitcode(status)
-        return self.returncode
+        return self._await(0.0)
 
     def wait(self, timeout: float | None = None) -> int:
         """Its exit status, once it has ended."""
-        if self.poll() is None:
+        status = self._await(timeout)
+        if status is None:
+            raise subprocess.TimeoutExpired("helio", timeout or 0.0)
+        return status
+
+    def _await(self, timeout: float | None) -> int | None:
+        if self.returncode is None:
+            # It stays a zombie until its parent is asked, so this cannot be somebody else's number.
             descriptor = os.pidfd_open(self.pid)
             try:
                 ended, _, _ = select.select([descriptor], [], [], timeout)
             finally:
                 os.close(descriptor)
-            if not ended:
-                raise subprocess.TimeoutExpired("helio", timeout or 0.0)
-        status = self.poll()
-        assert status is not None
-        return status
+            if ended:
+                self.returncode = self._parent.status_of(self.pid)
+        return self.returncode
 
     def send_signal(self, number: int) -> None:
         if self.poll() is None:
@@ -69,7 +69,7 @@ class Parent:
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ctypes.CDLL(None, use_errno=True).prctl(_ADOPT_ORPHANS, 1, 0, 0, 0)
+        self._turn = threading.Lock()
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, str(Path(__file__).resolve()), str(theirs.fileno())],
@@ -83,15 +83,23 @@ class Parent:
     def start(self, words: Sequence[str], env: Mapping[str, str]) -> ForkedProcess:
         """A `helio` with these words, whose output can be read."""
         out, err = os.pipe(), os.pipe()
-        request = json.dumps({"words": list(words), "env": dict(env), "directory": os.getcwd()}).encode()
+        request = {"words": list(words), "env": dict(env), "directory": os.getcwd()}
         try:
-            rights = array.array("i", [out[1], err[1]])
-            self._ours.sendmsg([request], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
-            pid = int(self._ours.recv(64))
+            pid = self._ask(request, array.array("i", [out[1], err[1]]))
         finally:
             os.close(out[1])
             os.close(err[1])
-        return ForkedProcess(pid, os.fdopen(out[0], "rb"), os.fdopen(err[0], "rb"))
+        return ForkedProcess(self, pid, os.fdopen(out[0], "rb"), os.fdopen(err[0], "rb"))
+
+    def status_of(self, pid: int) -> int:
+        """The exit status of a process that has ended. It can be asked for once."""
+        return self._ask({"ended": pid})
+
+    def _ask(self, request: Mapping[str, object], rights: Sequence[int] = ()) -> int:
+        ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)] if rights else []
+        with self._turn:
+            self._ours.sendmsg([json.dumps(request).encode()], ancillary)
+            return int(self._ours.recv(64))
 
 
 def _fork_on_request(requests: socket.socket) -> list[str]:
@@ -100,17 +108,17 @@ def _fork_on_request(requests: socket.socket) -> list[str]:
         request, rights, _, _ = socket.recv_fds(requests, _LONGEST_REQUEST, 2)
         if not request:
             sys.exit(0)
-        if middle := os.fork():
+        asked = json.loads(request)
+        if "ended" in asked:
+            _, status = os.waitpid(asked["ended"], 0)
+            requests.send(str(os.waitstatus_to_exitcode(status)).encode())
+            continue
+        if child := os.fork():
             for descriptor in rights:
                 os.close(descriptor)
-            os.waitpid(middle, 0)
-            continue
-        # The one in the middle ends at once, so that its child is adopted by the tests' process.
-        if child := os.fork():
             requests.send(str(child).encode())
-            os._exit(0)
+            continue
         requests.close()
-        asked = json.loads(request)
         for number, descriptor in enumerate(rights, start=1):
             os.dup2(descriptor, number)
             os.close(descriptor)
