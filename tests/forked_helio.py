@@ -142,10 +142,10 @@ def _become_helio() -> int:
 _parents: dict[int, Parent] = {}
 
 
-def start_helio(words: Sequence[str], env: Mapping[str, str]) -> ForkedProcess:
-    """A `helio` process with these words and this environment."""
+def start_helio(words: Sequence[str], env: Mapping[str, str], usual: Mapping[str, str]) -> ForkedProcess:
+    """A `helio` process with these words and this environment; `usual` is the one that the interpreter starts in."""
     if os.getpid() not in _parents:
-        _parents[os.getpid()] = Parent(env)
+        _parents[os.getpid()] = Parent(usual)
     return _parents[os.getpid()].start(words, env)
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -14,13 +15,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from forked_helio import start_helio
+from forked_helio import ForkedProcess, start_helio
 
 SOURCE = Path(__file__).parents[1] / "src"
 PATIENCE = 20.0
 """Seconds that anything may take before the test gives up; nothing here takes one on an idle machine."""
 
 _SCHEMES = {"mqtt", "mqtts", "amqp", "amqps", "ws", "wss", "unix", "http"}
+
+Process = subprocess.Popen[bytes] | ForkedProcess
 
 PLAIN = """
 [[listener]]
@@ -88,7 +91,14 @@ class RunningServer:
         self.config = config
         self.settled = False
         """Whether the end of the process has been seen to; at the end of the test nobody need do it any more."""
-        self.process = start_helio(["serve", "--config", str(config)], environment(**env))
+        words = ["serve", "--config", str(config)]
+        # What only an interpreter or a loader that starts can see needs one.
+        if any(name.startswith(("PYTHON", "LD_")) for name in env):
+            self.process: Process = subprocess.Popen(
+                helio(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(**env)
+            )
+        else:
+            self.process = start_helio(words, environment(**env), environment())
         self.banner, self.log = Lines(self.process.stdout), Lines(self.process.stderr)
         if announced:
             try:
