@@ -9,9 +9,11 @@ _LONG = (
     "tests/faults/test_pipeline_kills.py",
     "tests/lab/spark/test_spark_measuring.py",
     "tests/pipeline/examples/test_telemetry.py::test_alerts",
+    "tests/pipeline/flows/test_aggregation.py::test_sets_are_complete",
     "tests/pipeline/measurements/test_scores_on_a_cluster.py",
     "tests/pipeline/running/test_run.py",
     "tests/pipeline/session/test_cluster.py",
+    "tests/pipeline/session/test_session.py",
     "tests/pipeline/source/test_cluster_reads.py",
 )
 """Those that start Spark again and again, or a cluster of it."""
