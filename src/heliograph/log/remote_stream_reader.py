@@ -39,10 +39,13 @@ class RemoteStreamReader(StreamSource):
         self._asked = ""
         """What the server has been asked, and has not been listened to yet."""
         try:
-            self.identity = str(self.describe().get("identity", ""))
+            told = self.describe()
         except BaseException:
             self.close()
             raise
+        self.identity = str(told.get("identity", ""))
+        self.directory = str(told.get("directory", ""))
+        """Where the log is on the server's machine."""
 
     def describe(self) -> dict[str, Any]:
         """What the server says of the stream."""

@@ -83,6 +83,7 @@ class StreamPages:
         with self._reader(name) as reader:
             return {
                 **reader.describe(),
+                "directory": str(self._directory.absolute()),
                 "partitions": [
                     {"earliest": reader.earliest(p), "latest": reader.latest(p), "bytes": reader.size(p)}
                     for p in range(reader.partitions)

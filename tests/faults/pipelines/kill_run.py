@@ -119,7 +119,8 @@ class PipelineRun:
         self._data = folder / "data"
         self._subject = make(folder)
         self._checkpoint = Checkpoint(self._subject.checkpoint)
-        self._driver = Driver(self._subject.command(f"http://127.0.0.1:{http_port}"), folder, self._random)
+        # By this name, tasks take the server for one on another machine, and do not just read its files.
+        self._driver = Driver(self._subject.command(f"http://127.1:{http_port}"), folder, self._random)
         self.history = History(
             streams=[Stream(f"publisher-{number}", f"{STREAM}/{number}", 1) for number in range(TOPICS)]
         )

@@ -1,6 +1,7 @@
 """What a task does when messages are gone that its micro-batch was to have: from a real server, without Spark.
 
-It happens to a query that was killed in a micro-batch and is started again much later.
+It happens to a query that was killed in a micro-batch and is started again much later. All of it is so for a task on
+the server's machine, which reads its files, and on another, which asks its pages.
 """
 
 import socket
@@ -36,6 +37,14 @@ def offsets(plant: Plant, first: int, end: int, identity: str = "", **options: s
 def identity(plant: Plant) -> str:
     with StreamReader(plant.directory, "plant") as reader:
         return reader.identity
+
+
+@pytest.fixture(autouse=True, params=["beside the server", "on another machine"])
+def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where the task runs."""
+    if request.param == "on another machine":
+        monkeypatch.setattr(access, "_THIS_MACHINE", ())
+    return str(request.param)
 
 
 @pytest.fixture
@@ -146,3 +155,18 @@ def test_a_connection_that_is_lost_between_two_blocks_is_made_again(server: Runn
         assert next(blocks).next < 400
         reader._connection.sock.shutdown(socket.SHUT_RDWR)
         assert [block.next for block in blocks][-1] == 400
+
+
+def test_files_are_read_only_on_the_machine_of_the_server(server: RunningServer, tmp_path: Path, place: str) -> None:
+    plant = Plant(server, tmp_path / "data")
+    with access.open_for_task(source_options({"server": plant.url, "stream": "plant"}, streaming=True)) as reader:
+        assert isinstance(reader, StreamReader if place == "beside the server" else RemoteStreamReader)
+
+
+def test_files_of_another_log_in_the_same_place_are_not_read(server: RunningServer, tmp_path: Path) -> None:
+    plant = Plant(server, tmp_path / "data")
+    with RemoteStreamReader(plant.url, "plant") as reader:
+        reader.identity = "that of another"
+        assert access._files_of(reader) is None
+        reader.identity, reader.directory = identity(plant), str(tmp_path / "not here")
+        assert access._files_of(reader) is None

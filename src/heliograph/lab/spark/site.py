@@ -75,8 +75,12 @@ class SparkSite:
         return Counters(now.wall, spark, server, now.machine_cpu - now.generator_cpu)
 
     def stream(self, name: str, access: str) -> dict[str, object]:
-        """A stream as a place to read from, over HTTP or straight from the files."""
-        server = self.pages if access == "http" else str(self.data)
+        """A stream as a place to read from, over HTTP or straight from the files.
+
+        Tasks read the files of a server on their machine themselves. 127.1 is another name of the loopback, under which
+        they take the server for one on another machine.
+        """
+        server = self.pages.replace("127.0.0.1", "127.1") if access == "http" else str(self.data)
         return {"format": "heliograph", "options": {"server": server, "stream": name, "minPartitions": str(CORES)}}
 
 

@@ -20,6 +20,7 @@ from heliograph.pipeline.source.options import SourceOptions
 PATIENCE = 60.0
 """Seconds that a server may be away, once it has been there: long enough to be started again."""
 _PAUSE = 0.25
+_THIS_MACHINE = {"localhost", "127.0.0.1", "::1"}
 _TIMEOUT = 30.0
 
 _T = TypeVar("_T")
@@ -52,6 +53,34 @@ def open_stream(options: SourceOptions) -> StreamSource:
             f'topic "{options.topic}": there is no stream "{name}" in {directory}, and only a server can make one: '
             "expected its URL as option server"
         ) from None
+
+
+def open_for_task(options: SourceOptions) -> StreamSource:
+    """A reader of the stream that reads the files of a server on this machine itself: half the work for both.
+
+    Who asks for the server by another name than that of the loopback gets what another machine would get.
+    """
+    reader = open_stream(options)
+    if isinstance(reader, RemoteStreamReader) and urlsplit(options.server).hostname in _THIS_MACHINE:
+        files = _files_of(reader)
+        if files is not None:
+            reader.close()
+            return files
+    return reader
+
+
+def _files_of(remote: RemoteStreamReader) -> StreamReader | None:
+    """The same stream in files that this process can read: a container may have another log in that place, or none."""
+    if not (remote.directory and remote.identity):
+        return None
+    try:
+        files = StreamReader(remote.directory, remote.name)
+    except (OSError, Problem):
+        return None
+    if files.identity == remote.identity:
+        return files
+    files.close()
+    return None
 
 
 def make_stream(options: SourceOptions) -> None:

@@ -10,7 +10,7 @@ from heliograph.log.remote_stream_reader import Unreachable
 from heliograph.log.room import Room
 from heliograph.log.stream_block import Block
 from heliograph.log.stream_span import OffsetAhead, OffsetGone, StreamSource
-from heliograph.pipeline.source.access import PATIENCE, open_stream, patiently, stayed_away, stream_name
+from heliograph.pipeline.source.access import PATIENCE, open_for_task, patiently, stayed_away, stream_name
 from heliograph.pipeline.source.columns import Columns
 from heliograph.pipeline.source.data_loss import ahead, gone, replaced
 from heliograph.pipeline.source.filters import Wanted
@@ -32,7 +32,7 @@ def read_pieces(
     `identity` is that of the stream that the pieces were cut from, if it is known. There are none of another one.
     """
     room = Room(2 * _READ_SIZE)
-    with closing(patiently(lambda: open_stream(options))) as reader:
+    with closing(patiently(lambda: open_for_task(options))) as reader:
         if is_another(identity, reader.identity):
             if options.fail_on_data_loss:
                 raise replaced(reader.name)
