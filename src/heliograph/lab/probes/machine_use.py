@@ -56,9 +56,9 @@ class MachineProbe:
         self._cores = cores
         for number, (everything, busy) in enumerate(differences):
             if everything > 0:
-                yield Value("core", str(number), "busy_percent", 100 * busy / everything)
-        if total := sum(everything for everything, _ in differences):
-            yield Value("machine", "cpu", "busy_percent", 100 * sum(busy for _, busy in differences) / total)
+                yield Value("core", str(number), "busy_percent", _percent(busy, everything))
+        if (total := sum(everything for everything, _ in differences)) > 0:
+            yield Value("machine", "cpu", "busy_percent", _percent(sum(busy for _, busy in differences), total))
         yield Value("machine", "cpu", "cpu_seconds", sum(busy for _, busy in cores))
 
     def _disk_use(self, name: str, busy: float) -> Iterator[Value]:
@@ -69,3 +69,8 @@ class MachineProbe:
 
     def close(self) -> None:
         """There is nothing to let go of."""
+
+
+def _percent(busy: float, everything: float) -> float:
+    """Linux may take back time that it has called idle, so that for a moment more was busy than there was, or less."""
+    return min(100.0, max(0.0, 100 * busy / everything))
