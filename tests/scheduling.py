@@ -3,13 +3,25 @@
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
-_ROOMS = ("tests/pipeline/", "tests/faults/test_pipeline", "tests/lab/spark/")
-"""How the names of tests begin that may need Spark."""
+_WITH_SPARK = (
+    "tests/pipeline/flows/native/test_dropping.py",
+    "tests/pipeline/flows/test_aggregation.py",
+    "tests/pipeline/flows/test_example_flows.py",
+    "tests/pipeline/flows/test_starting.py",
+    "tests/pipeline/measurements/",
+    "tests/pipeline/running/test_jobs.py",
+    "tests/pipeline/sink/test_writing.py",
+    "tests/pipeline/source/test_batch_reads.py",
+    "tests/pipeline/source/test_streaming_reads.py",
+    "tests/pipeline/spool/test_reading.py",
+)
+"""How the names of tests begin that share a session of Spark."""
 _LONG = (
     "tests/faults/test_pipeline_kills.py",
     "tests/lab/spark/test_spark_measuring.py",
     "tests/pipeline/examples/test_telemetry.py::test_alerts",
     "tests/pipeline/flows/test_aggregation.py::test_sets_are_complete",
+    "tests/pipeline/measurements/test_scores.py::test_only_runs_that_are_new",
     "tests/pipeline/measurements/test_scores_on_a_cluster.py",
     "tests/pipeline/running/test_run.py",
     "tests/pipeline/session/test_cluster.py",
@@ -24,7 +36,7 @@ class SparkApart(LoadFileScheduling):
     be more than two cores can bear."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "spark" if nodeid.startswith(_ROOMS) else super()._split_scope(nodeid)
+        return "spark" if nodeid.startswith(_WITH_SPARK) else super()._split_scope(nodeid)
 
 
 def mark_spark(items: list[pytest.Item]) -> None:
@@ -36,4 +48,4 @@ def mark_spark(items: list[pytest.Item]) -> None:
 
 def longest_first(items: list[pytest.Item]) -> None:
     """The longest piece of work comes first, so that nobody waits for it at the end."""
-    items.sort(key=lambda item: not item.nodeid.startswith(_ROOMS))
+    items.sort(key=lambda item: not item.nodeid.startswith(_WITH_SPARK))

@@ -19,7 +19,7 @@ from pipeline.flows.native.filter_flows import flow_of
 from pipeline.flows.native.json_messages import json_messages
 from pipeline.flows.stream_rows import stream_rows
 
-COUNT = 2500
+COUNT = 1000
 CONDITIONS = (
     "Root.JSON.Data.kind = 'alarm'",
     "COALESCE(Body.Data.mode, 'run') = 'test'",
