@@ -1,6 +1,7 @@
 """A broker process for one measurement: fresh, on free ports, on a core of its own where there are two."""
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -150,6 +151,10 @@ def running(
         yield broker
 
 
+_PORTS = (10_000, 32_000)
+"""Below those that Linux chooses from by itself."""
+
+
 @contextmanager
 def serving(target: Target, core: int | None, wanted: Demand, *, pages: bool = False) -> Iterator[Broker]:
     """Start this broker with an empty data folder, and stop it afterwards; with `pages` it can tell its statistics."""
@@ -184,9 +189,15 @@ def source_environment() -> dict[str, str]:
 
 
 def _free_ports(count: int) -> list[int]:
-    """Different ones, as all are looked for before any is given back."""
+    """Different ones that nobody listens on, and that the kernel gives to nobody who lets it choose.
+
+    A port that the kernel chose may be somebody else's by the time the broker listens on it.
+    """
     with ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind((HOST, 0))
-        return [probe.getsockname()[1] for probe in probes]
+        found: list[int] = []
+        while len(found) < count:
+            probe = stack.enter_context(socket.socket())
+            with suppress(OSError):
+                probe.bind((HOST, random.randrange(*_PORTS)))
+                found.append(probe.getsockname()[1])
+        return found
