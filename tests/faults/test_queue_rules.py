@@ -175,6 +175,12 @@ def test_a_failure_has_to_be_counted() -> None:
     assert broken(put(1), get(1, 1, fate=UNDONE), get(1, 2)) == ["count"]
 
 
+def test_a_consumer_that_is_closed_is_no_failure() -> None:
+    closed = get(1, 1, fate=UNDONE)
+    closed.blameless = True
+    assert broken(put(1), closed, get(1, 2)) == []
+
+
 def test_a_kill_may_forget_it() -> None:
     assert broken(put(1), get(1, 1, fate=UNDONE, failures=1), get(1, 2, life=2)) == []
 

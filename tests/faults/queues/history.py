@@ -74,6 +74,8 @@ class Unit:
     puts: list[Put] = field(default_factory=list)
     gets: list[Get] = field(default_factory=list)
     fate: Fate = Fate.UNDONE
+    blameless: bool = False
+    """Whether its consumer was closed before it acknowledged anything: messages come back without a failure counted."""
 
 
 @dataclass

@@ -224,6 +224,7 @@ class _Moving(Conversation, TransactionHandler):
     def lost(self) -> None:
         notes, self._notes = self._notes, None
         if notes is not None:
+            notes.unit.blameless = self._transaction is not None  # else all that it got has been accepted in its unit
             notes.end(notes.unit.fate)
 
 

@@ -144,7 +144,8 @@ def _counts(seen: _Sightings) -> Iterator[Violation]:
     """In one life of the server, a message that was given back has failed once more when it comes again."""
     for key, sightings in seen.items():
         for (get, unit), (again, next_unit) in pairwise(sightings):
-            if unit.life == next_unit.life and unit.fate is Fate.UNDONE and again.failures <= get.failures:
+            given_back = unit.life == next_unit.life and unit.fate is Fate.UNDONE and not unit.blameless
+            if given_back and again.failures <= get.failures:
                 yield Violation(
                     "count", f"{key} failed at {unit.who} and had {get.failures} failures, {again.failures} afterwards"
                 )
