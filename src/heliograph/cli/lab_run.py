@@ -34,6 +34,7 @@ EXAMPLES = """\
   helio lab run FANIN --set rate=5000 --seconds 60 --interactive
   helio lab run PERSISTENT --scale 0.01 --target external --url mqtt://user:secret@broker.example.com
   helio lab run --all --scale 0.001
+  helio lab run --all --common --scale 0.01 --target heliograph --target mosquitto --repeats 3
 """
 
 
@@ -42,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="scenarios, as `helio lab list` lists them")
     parser.add_argument("--all", action="store_true", help="all scenarios, each in its usual variant")
     add_target(parser)
+    parser.add_argument("--common", action="store_true", help="only scenarios that all these targets can run")
     add_load(parser)
     parser.add_argument(
         "--repeats", type=_rounds, default=1, metavar="N", help="runs of each scenario on each target (1)"
@@ -83,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
                 Trial(scenario, kind, args.scale, args.variant, set_to, rack_units=args.rack_units) for kind in kinds
             ]
             place = f"[{number}/{len(scenarios)}] " if len(scenarios) > 1 else ""
-            _run_scenario(_possible(trials, tally), args.repeats, runner, progress, place, tally)
+            _run_scenario(_possible(trials, tally, common=args.common), args.repeats, runner, progress, place, tally)
     progress.clear()
     _print(tally, experiment)
     return 1 if tally.failed else 0
@@ -95,14 +97,14 @@ def _scenarios(args: argparse.Namespace) -> list[Scenario]:
     return catalogue() if args.all else [load(name) for name in args.names]
 
 
-def _possible(trials: Sequence[Trial], tally: _Tally) -> list[Trial]:
-    found = []
-    for trial in trials:
-        if why := refusal(trial):
+def _possible(trials: Sequence[Trial], tally: _Tally, *, common: bool) -> list[Trial]:
+    refusals = [refusal(trial) for trial in trials]
+    for trial, why in zip(trials, refusals, strict=True):
+        if why:
             tally.skipped.append(f"{trial.scenario.name} on {trial.kind.name}: {why}")
-        else:
-            found.append(trial)
-    return found
+    if common and any(refusals):
+        return []
+    return [trial for trial, why in zip(trials, refusals, strict=True) if not why]
 
 
 def _run_scenario(

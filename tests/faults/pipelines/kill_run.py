@@ -109,7 +109,7 @@ class PipelineRun:
     """The server, its publisher, and a pipeline."""
 
     def __init__(self, folder: Path, seed: int, make: Callable[[Path], Subject] = ToFiles) -> None:
-        """`make` is the pipeline: `ToFiles` or `AFlow`."""
+        """`make` is the pipeline: one of `PIPELINES`."""
         self.seed = seed
         self._random = random.Random(seed)
         http_port, amqp_port = free_port(), free_port()
@@ -159,7 +159,7 @@ class PipelineRun:
     def figures(self, rounds: int) -> Figures:
         """The numbers so far; the last three are not known before the end."""
         story = self.story
-        counts = len(story.stored), len(story.rows), len(story.queue or ())
+        counts = len(story.stored), len(story.rows or ()), len(story.queue or ())
         return Figures(self.seed, rounds, self.kills.copy(), self._exits, self._batches, self._acknowledged, *counts)
 
     def _victims(self) -> Iterator[Victim]:

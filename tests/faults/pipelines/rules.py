@@ -44,8 +44,8 @@ class Story:
     """What was published, by topic."""
     stored: Mapping[tuple[int, int], Stored] = field(default_factory=dict)
     """The stream: partition and offset to message."""
-    rows: list[Row] = field(default_factory=list)
-    """The files, as a reader of them sees them."""
+    rows: list[Row] | None = None
+    """The files, as a reader of them sees them; None if the pipeline has none."""
     queue: list[bytes] | None = None
     """The payloads in the queue; None if the pipeline has none."""
 
@@ -77,6 +77,8 @@ def _stream(story: Story) -> Iterator[Violation]:
 
 def _files(story: Story) -> Iterator[Violation]:
     """The files have each offset once."""
+    if story.rows is None:
+        return
     times = Counter((row.partition, row.offset) for row in story.rows)
     for place in story.stored:
         if not times[place]:

@@ -23,6 +23,13 @@ FLOW = f"""
 nodes:
   In: {{type: TopicInput, topic: "{STREAM}/#", domain: BLOB}}
   Out: {{type: QueueOutput, queue: {OUTPUT}}}
+connections:
+  - In.out -> Out
+"""
+FLOW_WITH_FILES = f"""
+nodes:
+  In: {{type: TopicInput, topic: "{STREAM}/#", domain: BLOB}}
+  Out: {{type: QueueOutput, queue: {OUTPUT}}}
   Kept: {{type: QueueOutput, queue: KEPT}}
 connections:
   - In.out -> Out
@@ -40,12 +47,12 @@ class Subject(Protocol):
         """What runs it; `server` is the URL of the server's pages."""
 
     @abstractmethod
-    def rows(self) -> list[Row]:
-        """What its files have, as their readers see them."""
+    def rows(self) -> list[Row] | None:
+        """What its files have, as their readers see them; None if it writes none."""
 
     @abstractmethod
     def queue(self, server: str) -> list[bytes] | None:
-        """What it has put into a queue, which is empty then; `server` is the URL of the server's AMQP listener."""
+        """What it has put into a queue, which is empty then; None if it uses none. `server` is the URL for AMQP."""
 
 
 class ToFiles(Subject):
@@ -66,23 +73,25 @@ class ToFiles(Subject):
 
 
 class AFlow(Subject):
-    """Stream to a flow; what it makes goes to a queue and to Parquet files."""
+    """Stream to a flow to a queue: one process of each task reads, runs the flow and publishes."""
+
+    flow = FLOW
+    sinks: tuple[str, ...] = ()
 
     def __init__(self, folder: Path) -> None:
         self.checkpoint = folder / "checkpoint"
-        self._files = folder / "files"
         self._flow = folder / "flow"
         self._flow.mkdir()
-        write_flow(self._flow, FLOW)
+        write_flow(self._flow, self.flow)
 
     def command(self, server: str) -> list[str]:
-        words = ["--server", server, "--source", f"stream:{STREAM}", "--from", "earliest"]
-        words += ["--sink", f"Kept=parquet:{self._files}", "--checkpoint", str(self.checkpoint)]
-        words += ["--most-messages", MOST, "--conf", "spark.driver.memory=1g"]
-        return helio("pipeline", "run", str(self._flow), *words, "--conf", f"spark.driver.extraJavaOptions={QUICK}")
+        words = ["--server", server, "--source", f"stream:{STREAM}", "--from", "earliest", *self.sinks]
+        words += ["--checkpoint", str(self.checkpoint), "--most-messages", MOST]
+        words += ["--conf", "spark.driver.memory=1g", "--conf", f"spark.driver.extraJavaOptions={QUICK}"]
+        return helio("pipeline", "run", str(self._flow), *words)
 
-    def rows(self) -> list[Row]:
-        return rows(files_that_show(self._files))
+    def rows(self) -> list[Row] | None:
+        return None
 
     def queue(self, server: str) -> list[bytes] | None:
         found: list[bytes] = []
@@ -92,5 +101,19 @@ class AFlow(Subject):
         return found
 
 
-PIPELINES: dict[str, Callable[[Path], Subject]] = {"files": ToFiles, "flow": AFlow}
+class AFlowWithFiles(AFlow):
+    """The same, and the flow makes Parquet files too, so that Spark's driver takes part in what is committed."""
+
+    flow = FLOW_WITH_FILES
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._files = folder / "files"
+        self.sinks = ("--sink", f"Kept=parquet:{self._files}")
+
+    def rows(self) -> list[Row] | None:
+        return rows(files_that_show(self._files))
+
+
+PIPELINES: dict[str, Callable[[Path], Subject]] = {"files": ToFiles, "flow": AFlow, "flow-files": AFlowWithFiles}
 """All of them, by the name of the load."""

@@ -143,6 +143,13 @@ def test_what_is_not_built_is_skipped_with_the_reason(tmp_path, capsys):
     assert not (tmp_path / "runs").exists()
 
 
+def test_with_common_nobody_runs_what_one_of_them_cannot(tmp_path, capsys):
+    both = ["--target", "heliograph", "--target", "mosquitto"]
+    assert lab("run", "C1", "--common", *both, *SMALL, "--out", str(tmp_path)) == 0
+    assert "C1 on mosquitto: C1 needs AMQP 1.0 and queues" in capsys.readouterr().out
+    assert not (tmp_path / "runs").exists()
+
+
 @pytest.mark.parametrize(
     ("scenario", "target", "why"),
     [
