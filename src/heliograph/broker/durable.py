@@ -158,23 +158,27 @@ def deal(broker: "Broker", store: "Store", group: ShareGroup) -> None:
         before = spool.count
         ready = [m for m in group.in_turn() if m.outlet.open and (not m.qos or m.session.room())]
         for member in ready:
-            pump(broker, store, member, -(-before // len(ready)))
+            if not pump(broker, store, member, -(-before // len(ready))):
+                return
         if spool.count == before:
             return
 
 
-def pump(broker: "Broker", store: "Store", subscription: Subscription, most: int | None = None) -> None:
-    """Send what waits in the log for a subscription, as far as the client can take it; at most so many messages."""
+def pump(broker: "Broker", store: "Store", subscription: Subscription, most: int | None = None) -> bool:
+    """Send what waits in the log for a subscription, as far as the client can take it; at most so many messages.
+
+    False if what waits next cannot be read yet, whoever asks for it.
+    """
     spool, session = subscription.spool, subscription.session
     assert spool is not None
     left = spool.count if most is None else most
     while spool.count and left > 0:
         room = session.room() if subscription.qos else left
         if not room or not subscription.outlet.open:
-            return
+            return True
         found = _next(broker, store, subscription, spool)
         if found is None:
-            return
+            return False
         span = span_in(store, spool, found)
         if span.expires and span.expires <= broker.now():
             broker.stats.expired += spool.expire(found)
@@ -182,6 +186,7 @@ def pump(broker: "Broker", store: "Store", subscription: Subscription, most: int
         lo, hi = spool.take(found, min(room, left))
         left -= hi - lo
         _send_stored(broker, store, subscription, span, found.first, lo, hi)
+    return True
 
 
 def _next(broker: "Broker", store: "Store", subscription: Subscription, spool: Spool) -> Found | None:
@@ -192,7 +197,10 @@ def _next(broker: "Broker", store: "Store", subscription: Subscription, spool: S
         broker.journal.unreadable(subscription.session.client_id, str(problem))
         return None
     if found is None:
-        store.stalled[subscription.session] = None
+        if subscription.group is not None:
+            store.stalled_groups[subscription.group] = None
+        else:
+            store.stalled[subscription.session] = None
     return found
 
 
