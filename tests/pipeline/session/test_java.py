@@ -72,3 +72,21 @@ def test_java_is_started_without_what_it_does_not_understand(tmp_path: Path, ver
     arguments.append("--add-opens=java.base/sun.security.action=ALL-UNNAMED")
     started = subprocess.run([launcher, *arguments], env=variables, capture_output=True, text=True, check=True)
     assert started.stdout.strip() == left
+
+
+@pytest.mark.parametrize(
+    ("mllib", "path"),
+    [("without", "conf:{0}/a.jar:{0}/b.jar"), ("with", "conf:{0}/a.jar:{0}/b.jar:{0}/spark-mllib_2.13-4.3.0.jar")],
+)
+def test_mllib_comes_last_or_not_at_all(tmp_path: Path, mllib: str, path: str) -> None:
+    home = java_home(tmp_path / "java", "17.0.15")
+    (home / "bin" / "java").write_text('#!/bin/sh\necho "$@"\n')
+    jars = tmp_path / "jars"
+    jars.mkdir()
+    for name in ("a.jar", "b.jar", "spark-mllib_2.13-4.3.0.jar"):
+        (jars / name).touch()
+    variables = find_java({"JAVA_HOME": str(home), "PATH": ""}).environment | {"HELIOGRAPH_MLLIB": mllib}
+    launcher = Path(variables["JAVA_HOME"]) / "bin" / "java"
+    command = [launcher, "-cp", f"conf:{jars}/*", "Main"]
+    started = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
+    assert started.stdout.split() == ["-cp", path.format(jars), "Main"]

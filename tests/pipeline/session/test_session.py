@@ -48,6 +48,22 @@ def test_the_java_of_the_extra_carries_a_session_that_says_nothing(tmp_path: Pat
     assert done.stdout.split() == ["45", str(find_java({"PATH": str(tmp_path)}).home)]
 
 
+def test_whoever_has_imported_mllib_can_use_it(tmp_path: Path) -> None:
+    program = """
+from pyspark.ml.linalg import Vectors
+from pyspark.ml.regression import LinearRegression
+from heliograph.pipeline.session import build_session
+spark = build_session(quick=True, conf={"spark.driver.memory": "1g"})
+points = spark.createDataFrame([(2.0 * x, Vectors.dense(x)) for x in range(5)], ["label", "features"])
+print(round(LinearRegression().fit(points).coefficients[0], 3))
+"""
+    here = {"PYTHONPATH": str(Path(__file__).parents[3] / "src"), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=here, capture_output=True, text=True, check=False, timeout=200
+    )
+    assert done.stdout.split() == ["2.0"], done.stderr
+
+
 def test_a_damaged_archive_is_ignored_in_silence(tmp_path: Path) -> None:
     damaged = tmp_path / "damaged.jsa"
     damaged.write_bytes(b"\x00" * 100_000)

@@ -24,8 +24,8 @@ from heliograph.lab.load.stencil import Stencil
 
 _CONNACK, _SUBACK = b"\x20\x02\x00\x00", b"\x90\x03\x00\x01\x00"
 GOAL_RATE = 2_000_000.0  # messages per second of one process
-# The kernel wakes whoever waits for a message on the time of its sender. Ten thousand wake-ups a second would be most of
-# what is measured, so the peer reads in turns, as brokers do.
+# The kernel wakes whoever waits for a message on the time of its sender. Ten thousand wake-ups a second would be most
+# of what is measured, so the peer reads in turns, as brokers do.
 _NAP = 0.001  # seconds
 _SENDERS = Group("source", "publish", 1, destination="bench", rate=0.0)
 

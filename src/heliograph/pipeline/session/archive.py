@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from heliograph.errors import Problem
-from heliograph.pipeline.session.java import Java
+from heliograph.pipeline.session.java import LAUNCHER, Java
 
 # The first version that keeps classes linked, and profiles, in one file (JEP 483, 514, 515).
 _FIRST_WITH_AOT_CACHE = 25
@@ -78,8 +78,8 @@ def _forget_others(archive: Path) -> None:
 
 
 def _digest(java: Java, jars: Path) -> str:
-    """Java itself compares names, sizes and times of jars, too."""
-    digest = hashlib.sha256(f"{java.home}\n{java.release}\n{jars}\n".encode())
+    """Java itself compares names, sizes and times of jars, too. Our launcher decides in which order they are."""
+    digest = hashlib.sha256(f"{java.home}\n{java.release}\n{jars}\n".encode() + LAUNCHER.read_bytes())
     for jar in sorted(os.scandir(jars), key=lambda entry: entry.name):
         status = jar.stat()
         digest.update(f"{jar.name} {status.st_size} {status.st_mtime_ns}\n".encode())

@@ -12,8 +12,9 @@ from heliograph.errors import Problem
 
 # What Spark 4.3 is made for: its launcher passes options that older versions refuse, and newer ones were never tried.
 OLDEST, NEWEST = 17, 25
-# Stands in for the `bin/java` of a run time, and leaves out arguments of Spark that not every run time understands.
-_LAUNCHER = Path(__file__).with_name("launcher")
+# Stands in for the `bin/java` of a run time, and leaves out arguments of Spark that not every run time understands; and
+# MLlib, whose functions take Spark a second to make known in every session, wanted or not.
+LAUNCHER = Path(__file__).with_name("launcher") / "bin" / "java"
 # Fatal where the module is missing, as in small run times, and a warning elsewhere. Spark has it for MLlib.
 _OMITTED = "--add-modules=jdk.incubator.vector"
 # This package is gone in Java 25, which warns about its name; before, it is there, and Spark may want it.
@@ -40,7 +41,7 @@ class Java:
         """What makes Spark's scripts start it."""
         omitted = [_OMITTED, _OMITTED_FROM_25] if self.version >= 25 else [_OMITTED]
         return {
-            "JAVA_HOME": str(_LAUNCHER),
+            "JAVA_HOME": str(LAUNCHER.parent.parent),
             "HELIOGRAPH_JAVA_HOME": str(self.home),
             "HELIOGRAPH_JAVA_OMITS": f" {' '.join(omitted)} ",
         }

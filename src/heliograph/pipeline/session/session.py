@@ -1,9 +1,11 @@
 """Build the SparkSession that pipelines run in, and prepare the machine for it."""
 
+import importlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyspark
@@ -22,6 +24,8 @@ _QUICK_PYTHON = {
     "HELIOGRAPH_PYTHON": sys.executable,
 }
 """Where Spark is the installed package, its workers can import that; see the launcher."""
+_IMPORTED_LATER = ("pyspark.testing", "heliograph.pipeline.data_source")
+"""What takes time to import, and is imported by Spark's first call of Java (with pandas, for no reason) and by us."""
 # For the small program that puts Spark's command line together before Spark itself starts.
 _LAUNCHER_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
@@ -32,19 +36,23 @@ def build_session(
     master: str | None = None,
     conf: Mapping[str, str] = {},
     quick: bool = False,
+    mllib: bool | None = None,
 ) -> SparkSession:
     """A SparkSession with our data sources, on this machine unless `master` names a cluster.
 
     `conf` has the last word on every setting. `quick` is for tests and jobs of seconds: it starts sooner, and code that
-    runs long never gets as fast as Java could make it. Where this process has a session already, that one is returned.
+    runs long never gets as fast as Java could make it. `mllib` says whether `pyspark.ml` is wanted, without which a
+    session starts a second sooner; unless said, it is if it has been imported. Where this process has a session
+    already, that one is returned.
     """
     java = find_java()
+    mllib = "pyspark.ml" in sys.modules if mllib is None else mllib
     archive = archive_of(java, _spark_home() / "jars", archive_directory())
     settings = settings_of_session(this_machine(), master, conf, options_to_use(archive), quick=quick)
     builder = SparkSession.builder.appName(name)
     for key, value in settings.items():
         builder = builder.config(key, value)
-    with _environment(_variables(java, settings)):
+    with _environment(_variables(java, settings, mllib=mllib)), _importing(_IMPORTED_LATER):
         try:
             spark = builder.getOrCreate()
         except PySparkRuntimeError as error:
@@ -77,10 +85,11 @@ def _spark_home() -> Path:
     return Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
 
 
-def _variables(java: Java, settings: Mapping[str, str]) -> dict[str, str]:
+def _variables(java: Java, settings: Mapping[str, str], *, mllib: bool) -> dict[str, str]:
     """What Spark's scripts take from the environment, and nowhere else."""
     variables = {
         **java.environment,
+        "HELIOGRAPH_MLLIB": "with" if mllib else "without",
         "SPARK_HOME": str(_spark_home()),
         "SPARK_LAUNCHER_OPTS": os.environ.get("SPARK_LAUNCHER_OPTS") or _LAUNCHER_OPTIONS,
     }
@@ -89,6 +98,23 @@ def _variables(java: Java, settings: Mapping[str, str]) -> dict[str, str]:
     elif is_local(settings["spark.master"]):
         variables |= {"PYSPARK_PYTHON": sys.executable} if "SPARK_HOME" in os.environ else _QUICK_PYTHON
     return variables
+
+
+@contextmanager
+def _importing(modules: Sequence[str]) -> Iterator[None]:
+    """Import what will be imported, while nothing is done but wait for Java to start."""
+
+    def import_all() -> None:
+        for module in modules:
+            with suppress(ImportError):  # whoever needs it says so
+                importlib.import_module(module)
+
+    thread = threading.Thread(target=import_all)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
 
 
 @contextmanager
