@@ -27,7 +27,7 @@ COMMANDS = {
 }
 
 # Sub-commands that need more than the core install, and the extra that brings it.
-EXTRAS = {"bench": "lab", "lab": "flow,lab", "flow": "flow", "pipeline": "flow,spark"}
+EXTRAS = {"bench": "lab", "lab": "flow,lab,spark", "flow": "flow", "pipeline": "flow,spark"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

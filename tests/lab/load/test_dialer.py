@@ -48,6 +48,16 @@ def test_without_a_rate_only_so_many_are_under_way_at_once() -> None:
     assert len(opened) == MOST_OPENING + 30
 
 
+def test_the_time_until_all_are_connected_ends_with_the_last_of_them() -> None:
+    dialer, opened, _ = dialled(Group("g", "connect", 3, stay=60.0))
+    dialer.turn(0)
+    for number, end in enumerate(opened):
+        assert dialer.took is None
+        end.crew.is_ready(end)
+        dialer.settled(end, number * 250)
+    assert dialer.took == 500
+
+
 def test_who_gets_no_answer_is_given_up() -> None:
     dialer, opened, broken = dialled(Group("g", "publish", 2, destination="t"))
     dialer.turn(0)

@@ -50,6 +50,7 @@ def of_rates() -> Made:
     made.count(3, "consumers", "consume", lost=5)
     made.count(7, "consumers", "consume", reordered=3, duplicates=2, errors=1)
     made.sample("load", "producers", "lost", [4])
+    made.sample("load", "consumers", "connect_seconds", [0.25])
     return made
 
 
@@ -213,8 +214,9 @@ def test_what_the_load_missed_in_the_end_is_lost_even_if_no_gap_showed_it(scored
     assert row(scored, "rates", run="rates", group="producers")["lost"] == 4
 
 
-def test_a_burst_took_until_all_were_connected(scored: Path) -> None:
+def test_connecting_took_what_the_load_said_or_until_all_of_a_burst_were_there(scored: Path) -> None:
     assert row(scored, "rates", run="burst")["connect_seconds"] == 3.0
+    assert row(scored, "rates", run="rates", group="consumers")["connect_seconds"] == 0.25
     assert row(scored, "rates", run="rates", group="producers")["connect_seconds"] is None
 
 

@@ -1,7 +1,7 @@
 """The accounts of a whole load: totals of its groups, and whether the generator itself was the limit."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from heliograph.lab.load.coverage import repeated
 from heliograph.lab.load.histogram import Histogram
@@ -51,6 +51,7 @@ class Accounts:
                 lost=max(0, expected.get(index, 0) - distinct),
                 unsent=sum(one.unsent[index] for one in finished.values()),
                 first_error=next((one.first_errors[index] for one in finished.values() if one.first_errors[index]), ""),
+                connect_seconds=_longest([one.connecting[index] for one in finished.values()]),
                 latencies=dict(self._latencies[group.name]),
             )
         cpu = tuple(one.cpu_seconds for _, one in sorted(finished.items()))
@@ -85,3 +86,9 @@ class Accounts:
                     "with the broker ready to take it"
                 )
         return "; ".join(found) or None
+
+
+def _longest(times: Sequence[float | None]) -> float | None:
+    """The longest of these times; None if one of them is not known."""
+    known = [one for one in times if one is not None]
+    return max(known) if known and len(known) == len(times) else None

@@ -45,10 +45,14 @@ class Dialer:
         self._drops: list[tuple[int, int, End]] = []
         self._retries: deque[tuple[int, int]] = deque()
         self._until = NEVER
+        self._began = 0
+        self.took: int | None = None
+        """Nanoseconds until all were connected and ready for the first time."""
 
     def start(self, now: int, until: int = NEVER) -> None:
         """Connect everybody from now on; `until` is when bursts end."""
         self._waiting.extend(self.crew.clients)
+        self._began = now
         self._until = until
         self._started = True
         rate = self.crew.group.connect_rate
@@ -101,6 +105,8 @@ class Dialer:
     def settled(self, end: End, now: int) -> None:
         """This end is ready; in a burst it stays for a while."""
         self.opening -= 1
+        if self.took is None and self.crew.ready == len(self.crew.clients):
+            self.took = now - self._began
         if self.bursts:
             stay = int(self.crew.group.stay * 1e9)
             heapq.heappush(self._drops, (now + stay, next(self._order), end))

@@ -44,6 +44,7 @@ class Totals:
     unsent: int = 0  # messages that were due and that broker or generator could not take in time
     errors: int = 0
     first_error: str = ""
+    connect_seconds: float | None = None  # until all clients were connected and ready; None if they never were at once
     latencies: dict[str, Histogram] = field(default_factory=dict)  # of the measured seconds
 
 

@@ -35,10 +35,10 @@ _TURN = 200_000
 # gather: half a core is then enough for any rate that a whole one can take. Below, every message is read at once.
 _MANY = 48
 _LONGEST_NAP = 500_000  # ns
-# A process that has used five sixths of its core for a while naps as well. What is due meanwhile is sent together, and
+# A process that has used four fifths of its core for a while naps as well. What is due meanwhile is sent together, and
 # what comes is read together, which takes a fraction of the time: so it goes on to be punctual within a millisecond at
 # rates at which it would be the limit. Not in closed loops, whose rate is all that the process can do.
-_WORK_FOR_REST = 5
+_WORK_FOR_REST = 4
 _BANKED = 5_000_000  # ns of rest that make up for work to come
 _MOST_EVENTS = 64  # of one poll: so long senders have to wait for readers
 _NS = 1_000_000_000
@@ -74,6 +74,7 @@ class Finished:
     own_lateness: dict[int, Histogram]  # by group: of messages that did not wait for the broker
     unsent: dict[int, int]
     first_errors: dict[int, str]
+    connecting: dict[int, float | None]  # by group: seconds until all its clients were ready; None if they never were
     shares: dict[tuple[int, str, int], dict[int, bytes]] = field(default_factory=dict)  # group, share, sending group
 
 
@@ -316,6 +317,7 @@ class Worker:
                 {index: crew.own_lateness.take() or Histogram() for index, crew in crews.items()},
                 {index: crew.unsent for index, crew in crews.items()},
                 {index: crew.meter.first_error for index, crew in crews.items()},
+                {index: one.took and one.took / _NS for index, one in enumerate(self._dialers)},
                 shares,
             )
         )

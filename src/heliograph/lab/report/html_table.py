@@ -36,8 +36,8 @@ def table_html(table: Table, *, hidden: bool = False, plain: bool = False) -> st
 
 
 def _breakable(heading: str) -> str:
-    """A heading that may go on in the next line after a slash: columns of numbers are narrower than their names."""
-    return re.sub(r"/(?=\w{2})", "/<wbr>", escape(heading))
+    """A name that may go on in the next line after a slash or a dot: columns are narrower than some names."""
+    return re.sub(r"([/.])(?=\w{2})", r"\1<wbr>", escape(heading))
 
 
 def _bodies(table: Table, columns: tuple[Column, ...]) -> Iterable[str]:
@@ -59,7 +59,8 @@ def _cells(row: Row, columns: tuple[Column, ...], before: Row) -> str:
     first, *others = columns
     again = all(row.get(key) == before.get(key) for key in (first.key, first.detail))
     # What the row above says of the same thing need not be said twice.
-    content = escape(text(row.get(first.key), first.kind)) if again else _content(row, first)
+    detail = row.get(first.detail) if first.detail and not again else None
+    content = _breakable(text(row.get(first.key), first.kind)) + _small(detail)
     head = f'<th role="rowheader" scope="row"{_right(first)}>{content}</th>'
     return head + "".join(
         f'<td role="cell" data-label="{escape(column.heading)}"{_style(row, column)}>{_content(row, column)}</td>'
@@ -68,9 +69,11 @@ def _cells(row: Row, columns: tuple[Column, ...], before: Row) -> str:
 
 
 def _content(row: Row, column: Column) -> str:
-    shown = escape(text(row.get(column.key), column.kind))
-    detail = row.get(column.detail) if column.detail else None
-    return f"{shown}<small>{escape(str(detail))}</small>" if detail else shown
+    return escape(text(row.get(column.key), column.kind)) + _small(row.get(column.detail) if column.detail else None)
+
+
+def _small(detail: object) -> str:
+    return f"<small>{escape(str(detail))}</small>" if detail else ""
 
 
 def _style(row: Row, column: Column) -> str:

@@ -12,6 +12,7 @@ from heliograph.lab.probes.probe import Sample
 from heliograph.lab.probes.watch import watching
 from heliograph.lab.raw.manifest import new_id
 from heliograph.lab.raw.writer import RunWriter
+from heliograph.lab.scenarios import Scenario
 from heliograph.lab.targets.system import Kind, System
 from heliograph.lab.trials.conditions import demand_of, machine_now, split_for
 from heliograph.lab.trials.experiment import Experiment
@@ -40,7 +41,7 @@ def run_broker_trial(trial: Trial, experiment: Experiment) -> Result:
                 outcome = run_load(
                     admitted(plan, system), system.addresses, on_interval=recording.interval, control=control
                 )
-        samples = [*watch.samples, *_waiting(outcome), *_final_losses(outcome)]
+        samples = [*watch.samples, *_waiting(outcome), *_known_at_the_end(outcome, trial.scenario)]
         facts = facts_of(plan, recording.intervals, outcome, samples, len(system.cores or ()) or split.available)
         rule = trial.scenario.passing
         verdict = judge(replace(rule, held=rule.held and not control.changed), facts, outcome.bottleneck)
@@ -87,11 +88,16 @@ def _waiting(outcome: LoadOutcome) -> list[Sample]:
     ]
 
 
-def _final_losses(outcome: LoadOutcome) -> list[Sample]:
-    """Deliveries of each group that never came: known only at the end, so that no second's counters have them."""
-    return [
-        Sample(outcome.seconds, "load", name, "lost", float(totals.lost)) for name, totals in outcome.groups.items()
-    ]
+def _known_at_the_end(outcome: LoadOutcome, scenario: Scenario) -> list[Sample]:
+    """Of each group, what no second's counters have: deliveries that never came, and, where that is the score, the time
+    until all were connected.
+    """
+    found = []
+    for name, totals in outcome.groups.items():
+        found.append(Sample(outcome.seconds, "load", name, "lost", float(totals.lost)))
+        if scenario.score.value == "connect_seconds" and totals.connect_seconds is not None:
+            found.append(Sample(outcome.seconds, "load", name, "connect_seconds", totals.connect_seconds))
+    return found
 
 
 def spoken(plan: Plan, kind: Kind) -> Plan:

@@ -32,9 +32,9 @@ def rate_table(raw: RawRuns, seconds: DataFrame) -> DataFrame:
         *(f.sum(name).alias(name) for name in ("duplicates", "reordered", "errors")),
         f.max(f.when(_measured(), f.col("connected"))).alias("connected"),
         f.least(*(_part(number) for number in range(_PARTS))).alias("sustained_rate"),
-        f.when(f.col("role") == "connect", f.min(_connected_after())).alias("connect_seconds"),
+        f.when(f.col("role") == "connect", f.min(_connected_after())).alias("connected_after"),
     )
-    found = found.join(f.broadcast(_final_losses(raw)), ["run", "group"], "left")
+    found = found.join(f.broadcast(_known_at_the_end(raw)), ["run", "group"], "left")
     return found.select(
         "run",
         "group",
@@ -47,14 +47,20 @@ def rate_table(raw: RawRuns, seconds: DataFrame) -> DataFrame:
         "sustained_rate",
         (f.col("bytes") / f.col("seconds")).alias("bytes_per_second"),
         "connected",
-        "connect_seconds",
+        f.coalesce("connect_seconds", "connected_after").alias("connect_seconds"),
     )
 
 
-def _final_losses(raw: RawRuns) -> DataFrame:
-    """What the load found missing when it had ended: of flows, and of runs that were cut short, there are only gaps."""
-    said = raw.table("samples").where((f.col("source") == "load") & (f.col("metric") == "lost"))
-    return said.groupBy("run", f.col("name").alias("group")).agg(f.max("value").cast("long").alias("final_losses"))
+def _known_at_the_end(raw: RawRuns) -> DataFrame:
+    """What the load found missing when it had ended, and how long its clients took to connect.
+
+    Of flows, and of runs that were cut short, there are only gaps.
+    """
+    said = raw.table("samples").where(f.col("source") == "load")
+    return said.groupBy("run", f.col("name").alias("group")).agg(
+        f.max(f.when(f.col("metric") == "lost", f.col("value"))).cast("long").alias("final_losses"),
+        f.max(f.when(f.col("metric") == "connect_seconds", f.col("value"))).alias("connect_seconds"),
+    )
 
 
 def timeline_table(raw: RawRuns, seconds: DataFrame, latencies: DataFrame) -> DataFrame:
@@ -100,6 +106,6 @@ def _part(number: int) -> Column:
 
 
 def _connected_after() -> Column:
-    """How long a burst of connections took until all were there, in whole seconds: counters know no less."""
+    """How long a burst of connections took until all were there, in whole seconds, where clients came and went."""
     taken = f.greatest(f.lit(1.0), f.col("second") + 1 - f.col("start"))
     return f.when(f.col("connected") >= f.col("most"), taken)
