@@ -12,16 +12,18 @@ from heliograph.lab.trials.trial import Result, Trial
 class Simulated:
     """Stands for the runner: a system that holds so much of the parameter, and no more."""
 
-    def __init__(self, parameter, peak):
+    def __init__(self, parameter, peak, *, by_generator=False):
         self.parameter = parameter
         self.peak = peak
+        self.by_generator = by_generator
         self.trials = []
 
     def run(self, trial):
         self.trials.append(trial)
         value = trial.overrides[self.parameter]
         trial.scenario.plan(trial.scale, trial.variant, trial.overrides)  # a load that can be planned
-        return Result(trial, "r", Verdict(value <= self.peak, "too much"), 1.0, sent=1, received=1, lost=0)
+        verdict = Verdict(value <= self.peak, "too much", self.by_generator and value > self.peak)
+        return Result(trial, "r", verdict, 1.0, sent=1, received=1, lost=0)
 
 
 def trial(name, **others):
@@ -40,6 +42,14 @@ def test_steps_are_short_and_the_confirmation_takes_the_whole_time():
     find_peak(trial("FANOUT", scale=0.01, overrides={"seconds": 60.0}), runner, lambda *_: None)
     assert {one.overrides["seconds"] for one in runner.trials if one.purpose != "confirm"} == {5.0}
     assert [one.overrides["seconds"] for one in runner.trials if one.purpose == "confirm"] == [60.0]
+
+
+@pytest.mark.parametrize("by_generator", [True, False])
+def test_what_the_generator_ended_is_kept_as_a_lower_bound(by_generator):
+    runner = Simulated("rate", 5_000, by_generator=by_generator)
+    find_peak(trial("FANOUT", scale=0.01), runner, lambda *_: None)
+    assert [one.at_least for one in runner.trials if one.purpose == "confirm"] == [by_generator]
+    assert not any(one.at_least for one in runner.trials if one.purpose != "confirm")
 
 
 def test_clients_are_raised_in_whole_numbers():

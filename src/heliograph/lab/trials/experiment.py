@@ -69,6 +69,6 @@ class Experiment:
             rack_units=trial.rack_units,
             passed=verdict.passed,
             verdict=verdict.why,
-            generator_bound=verdict.generator_bound,
+            generator_bound=verdict.generator_bound or trial.at_least,
             note=note,
         )

@@ -30,11 +30,13 @@ def find_peak(trial: Trial, runner: Runner, tell: Callable[[float, Result], None
     def try_value(value: float, purpose: Purpose) -> Verdict:
         length = seconds if purpose == "confirm" else min(seconds, _SHORT)
         overrides = {**trial.overrides, name: int(value) if whole else value, "seconds": length}
-        result = runner.run(replace(trial, overrides=overrides, purpose=purpose))
+        at_least = purpose == "confirm" and search.generator_bound
+        result = runner.run(replace(trial, overrides=overrides, purpose=purpose, at_least=at_least))
         tell(value, result)
         return result.verdict
 
-    return Search(try_value, first=max(1.0, float(usual) * _FIRST_SHARE), whole=whole).run()
+    search = Search(try_value, first=max(1.0, float(usual) * _FIRST_SHARE), whole=whole)
+    return search.run()
 
 
 def unit_of(trial: Trial) -> str:

@@ -83,46 +83,55 @@ class Search:
         self._first = first
         self._whole = whole
         self._attempts: list[Attempt] = []
+        self.failed: Attempt | None = None
+        """The lowest rate that did not hold, so far."""
+
+    @property
+    def generator_bound(self) -> bool:
+        """Whether what was found is a lower bound: above it, the generator could do no more."""
+        return self.failed is not None and self.failed.generator_bound
 
     def run(self) -> Found:
         """Steps, bisection, confirmation."""
-        low, high = self._steps()
+        low = self._steps()
         if low is None:
-            return self._found(None, high)
-        while high is not None and self._between(low, high.rate) is not None:
-            middle = self._between(low, high.rate)
-            assert middle is not None
+            return self._found(None)
+        while self.failed is not None and (middle := self._between(low, self.failed.rate)) is not None:
             attempt = self._twice(middle, "bisect")
-            low, high = (attempt.rate, high) if _holds(attempt) else (low, attempt)
-        return self._confirm(low, high)
+            if _holds(attempt):
+                low = attempt.rate
+            else:
+                self.failed = attempt
+        return self._confirm(low)
 
-    def _steps(self) -> tuple[float | None, Attempt | None]:
-        """The highest rate that held, and the first one that did not."""
+    def _steps(self) -> float | None:
+        """The highest rate that held before the first one that did not."""
         low, rate = None, self._first
         for _ in range(_MOST_STEPS):
             attempt = self._twice(self._rounded(rate), "step")
             if not _holds(attempt):
-                return low, attempt
+                self.failed = attempt
+                break
             low, rate = attempt.rate, rate * STEP
-        return low, None
+        return low
 
     def _between(self, low: float, high: float) -> float | None:
         """A rate to try between these; None if they are close."""
         middle = self._rounded((low * high) ** 0.5)
         return middle if high > low * CLOSE and low < middle < high else None
 
-    def _confirm(self, rate: float, failed: Attempt | None) -> Found:
+    def _confirm(self, rate: float) -> Found:
         """Try the whole time, and less if that does not hold."""
         for _ in range(_CONFIRMATIONS):
             attempt = self._once(rate, "confirm")
             if _holds(attempt):
-                return self._found(rate, failed)
-            failed = attempt
+                return self._found(rate)
+            self.failed = attempt
             lower = self._rounded(rate * _LOWER)
             if lower >= rate or lower <= 0:
                 break
             rate = lower
-        return self._found(None, failed)
+        return self._found(None)
 
     def _twice(self, rate: float, purpose: Purpose) -> Attempt:
         """A failure may be one of the moment."""
@@ -138,8 +147,8 @@ class Search:
     def _rounded(self, rate: float) -> float:
         return max(1, round(rate)) if self._whole else rate
 
-    def _found(self, rate: float | None, failed: Attempt | None) -> Found:
-        return Found(rate, failed is not None and failed.generator_bound, tuple(self._attempts))
+    def _found(self, rate: float | None) -> Found:
+        return Found(rate, self.generator_bound, tuple(self._attempts))
 
 
 def _holds(attempt: Attempt) -> bool:

@@ -23,6 +23,8 @@ class Trial:
     round: int = 0
     purpose: Purpose = "measure"
     rack_units: float | None = None
+    at_least: bool = False
+    """It confirms a rate above which the generator could do no more: the system may be able to."""
 
     @property
     def title(self) -> str:
