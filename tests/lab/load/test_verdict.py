@@ -23,7 +23,7 @@ def late(share: float, ms: int) -> Histogram:
 
 
 def bottleneck(cpu: float = 0.5, waited: float = 0.1, lateness: Histogram | None = None) -> str | None:
-    finished = Finished(cpu, waited, 1.0, {0: lateness or Histogram()}, {0: 0}, {0: ""})
+    finished = Finished(cpu, waited, 1.0, {0: lateness or Histogram()}, {0: 0}, {0: ""}, {0: 0.25})
     return Accounts(PLAN).close({0: finished}, {}, 2.0).bottleneck
 
 
@@ -46,8 +46,9 @@ def test_only_measured_seconds_count_for_latencies_and_all_of_them_for_messages(
     accounts = Accounts(PLAN)
     for second in (-1, 0, 1, 2):
         accounts.add(Interval(second, 0, "in", sent=10, latencies={"acknowledge": late(0, 0), "connect": late(0, 0)}))
-    finished = Finished(0.5, 0.0, 1.0, {0: Histogram()}, {0: 0}, {0: ""})
+    finished = Finished(0.5, 0.0, 1.0, {0: Histogram()}, {0: 0}, {0: ""}, {0: 0.25})
     totals = accounts.close({0: finished}, {}, 2.0).groups["in"]
     assert totals.sent == 40
     assert totals.latencies["acknowledge"].count == 2000
     assert totals.latencies["connect"].count == 4000
+    assert totals.connect_seconds == 0.25
