@@ -5,12 +5,16 @@ spends a second of processor time on the same modules. Nothing that starts threa
 out Arrow and all that imports it: a thread would be gone, and its locks held for ever, in a forked process.
 """
 
+import gc
 import importlib
+import socket
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 
-from pyspark.daemon import manager
+from pyspark import daemon
 
+_Serve = Callable[[socket.socket, bool], int]
 _WORKER = "pyspark.worker"
 """What runs tasks; other processes of Spark plan, and are few."""
 MODULES = (
@@ -32,7 +36,30 @@ def import_all() -> None:
             importlib.import_module(module)
 
 
+def _settling(serve: _Serve) -> _Serve:
+    """Spark's function that does a task, and settles down after the first one that a process does.
+
+    Behind each task, and now and then within, all that Python's garbage collector knows of is looked through: 30 to 60
+    milliseconds for modules that nobody ever throws away, and a small micro-batch has several tasks. So what the
+    first task leaves behind, all that it had to import, is kept out of its sight.
+    """
+    settled = False
+
+    def serve_and_settle(sock: socket.socket, authenticated: bool) -> int:
+        nonlocal settled
+        code = serve(sock, authenticated)
+        if not settled:
+            gc.collect()
+            gc.freeze()
+            settled = True
+        return code
+
+    return serve_and_settle
+
+
 if __name__ == "__main__":
     if sys.argv[1:] == [_WORKER]:
         import_all()
-    manager()
+    gc.freeze()
+    daemon.worker = _settling(daemon.worker)  # type: ignore[assignment]  # it is called by that name
+    daemon.manager()
