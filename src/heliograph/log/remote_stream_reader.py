@@ -15,6 +15,7 @@ from heliograph.log.stream_index import UnknownStream
 from heliograph.log.stream_span import OffsetAhead, OffsetGone, StreamSource, StreamState
 
 _TIMEOUT = 30.0
+_MUCH = 4 << 20
 _FOR_EVER = 1 << 63
 """More than any offset."""
 
@@ -92,11 +93,14 @@ class RemoteStreamReader(StreamSource):
     ) -> Iterator[Block]:
         """See StreamSource. The server may give fewer bytes at a time than `size`.
 
-        Whoever has a room reads a lot: then the server is asked for the next block before this one is looked at.
+        Whoever has a room reads a lot: then the server is asked for much at a time, whatever the size, and for the next
+        block before this one is looked at.
         """
+        if room is not None:
+            size = _MUCH
         while end is None or offset < end:
             body, headers = self._get(self._records(partition, offset, end, size), room)
-            if not body:
+            if not len(body):
                 return
             following = int(headers["heliograph-next-offset"])
             if room is not None and end is not None and following < end:

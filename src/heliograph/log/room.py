@@ -4,13 +4,23 @@ Megabytes that a process has just got from the system cost several times as much
 each page of them is made when it is first touched.
 """
 
+from collections.abc import Callable
+from typing import Any, cast
+
+
+def _new(size: int) -> Any:
+    return memoryview(bytearray(size))
+
 
 class Room:
     """Memory of one size, handed out from its front on until it is cleared."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, new: Callable[[int], Any] = _new) -> None:
+        """`new` makes memory of a size, whose slices are parts of it. Arrays of numpy will do, too: check sums are made
+        of parts of them as they are, but of those of a memoryview only when they have been copied."""
         self._size = size
-        self._memory = memoryview(b"")
+        self._new = new
+        self._memory = new(0)
         self._used = 0
 
     def clear(self) -> None:
@@ -19,13 +29,13 @@ class Room:
 
     def take(self, size: int) -> memoryview:
         """So many bytes, with anything in them. Those for which there is no room left are new ones."""
-        if not self._memory:
-            self._memory = memoryview(bytearray(self._size))
         start, end = self._used, self._used + size
         if end > self._size:
-            return memoryview(bytearray(size))
+            return cast(memoryview, self._new(size))
+        if not len(self._memory):
+            self._memory = self._new(self._size)
         self._used = end
-        return self._memory[start:end]
+        return cast(memoryview, self._memory[start:end])
 
     def give_back(self, size: int) -> None:
         """The last so many bytes that were taken are not needed."""

@@ -26,7 +26,8 @@ _FILL, _ALIGNED = ALIGNMENT - 1, -ALIGNMENT
 _CRC_AND_LENGTH = struct.Struct("<II")
 """How a record starts. The check sum of those in a group is 0."""
 _AT_ONCE = 64 << 10
-"""Bytes of which a check sum is made at a time. It takes a copy of them, which is to stay in the processor's cache."""
+"""Bytes of a memoryview of which a check sum is made at a time. It takes a copy of them, which is to stay in the
+processor's cache."""
 
 
 Data = bytes | memoryview
@@ -153,9 +154,9 @@ def block_of(data: Data, position: int, cursor: int, offset: int, stop: int, *, 
 
 def _check_sum(data: Data, start: int, end: int) -> int:
     """That of a part of the data."""
-    if end - start <= _AT_ONCE:
-        return int(crc_of(bytes(data[start:end])))
-    crc: int = crc_of(bytes(data[start : start + _AT_ONCE]))
+    if not isinstance(data, memoryview):
+        return int(crc_of(data[start:end]))
+    crc: int = crc_of(bytes(data[start : min(start + _AT_ONCE, end)]))
     for at in range(start + _AT_ONCE, end, _AT_ONCE):
         crc = extend_crc(crc, bytes(data[at : min(at + _AT_ONCE, end)]))
     return crc

@@ -152,7 +152,7 @@ class StreamReader(StreamSource):
         self, entries: list[Entry], cursor: int, offset: int, stop: int, size: int, room: Room | None
     ) -> Iterator[Block]:
         """Go through chunks, up to the first one in which a message is not where it should be."""
-        for start, end, next_ in _stretches(entries):
+        for start, end, next_ in _stretches(entries, size):
             for segment, position, part_end in self._files.parts(start, end):
                 while position < part_end and offset < stop:
                     data = self._data_at(segment, position, part_end, size, room)
@@ -177,15 +177,16 @@ class StreamReader(StreamSource):
             raise Damage.in_segment(segment, bad) from None
 
 
-def _stretches(entries: list[Entry]) -> Iterator[tuple[int, int, int]]:
+def _stretches(entries: list[Entry], size: int) -> Iterator[tuple[int, int, int]]:
     """Parts of the log to go through, in order: where they start and end, and the offset behind the last message.
 
-    Chunks that lie close to each other, as those of several busy partitions do, are one: they are read at once.
+    Chunks that lie close to each other, as those of several busy partitions do, are one, up to `size` bytes: they are
+    read at once. A chunk ends with a record, so that nothing has to be read twice.
     """
     _, next_, start, end, _ = entries[0]
     for entry in entries[1:]:
         gap = max(_GAP, entry.end - entry.start)
-        if not start <= entry.start <= end + gap:
+        if not start <= entry.start <= end + gap or entry.end - start > size:
             yield start, end, next_
             start = end = entry.start
         next_, end = entry.next, max(end, entry.end)

@@ -1,6 +1,7 @@
 """Columns that are made of many records at a time say what the messages say one by one."""
 
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -13,11 +14,14 @@ from heliograph.log import kinds
 from heliograph.log.messages import Receivers
 from heliograph.log.queue_messages import QueueMessages, encode_queue_messages
 from heliograph.log.record import frame
+from heliograph.log.room import Room
 from heliograph.log.stream_block import Block, block_of
 from heliograph.log.stream_span import span_at
 from heliograph.mqtt import encode_properties
+from heliograph.pipeline.source import gathering
 from heliograph.pipeline.source.columns import Columns
 from heliograph.pipeline.source.filters import Wanted
+from heliograph.pipeline.source.gathering import gathered
 from heliograph.pipeline.source.message_properties import message_properties
 from heliograph.pipeline.source.numbered_text import numbered
 from heliograph.pipeline.source.schema import arrow_schema, stream_schema
@@ -29,6 +33,10 @@ PROPERTIES = [
     encode_properties({"content_type": "text/plain", "correlation_data": b"\0\xff"})[1:],
     encode_properties({"response_topic": "a/b", "user_property": [("k", "1"), ("l", "ü"), ("k", "2")]})[1:],
 ]
+
+
+LARGE = st.sampled_from([0, 150, gathering.LARGE_RECORD])
+"""From which size on records are large: all, some or none of those that are made here."""
 
 
 @st.composite
@@ -46,11 +54,23 @@ def runs(draw: st.DrawFn) -> Run:
     )
 
 
-def columns(wanted: Wanted = EVERYTHING, names: list[str] | None = None) -> Columns:
+class ColumnsOfBlocks(Columns):
+    """What becomes of some blocks that are gathered for one batch, as far as it is told by all of their rows."""
+
+    def of(self, blocks: list[Block], first: int, end: int) -> pa.RecordBatch | None:
+        batches, offset = [], first
+        for records in gathered(iter(blocks), first, end, Room(0), copying=self.all_wanted):
+            batches.append(self.batch(records, offset, end))
+            offset = records.next
+        whole = [batch for batch in batches if batch is not None]
+        return pa.concat_batches(whole) if whole else None
+
+
+def columns(wanted: Wanted = EVERYTHING, names: list[str] | None = None) -> ColumnsOfBlocks:
     schema = arrow_schema(stream_schema("binary"))
     if names is not None:
         schema = schema.empty_table().select(names).schema
-    return Columns("plant", 3, schema, wanted)
+    return ColumnsOfBlocks("plant", 3, schema, wanted)
 
 
 def one_by_one(block: Block, first: int, end: int) -> list[dict[str, Any]]:
@@ -93,7 +113,8 @@ def test_columns_say_what_messages_say_one_by_one(some: list[Run], start: int, d
     first = start + data.draw(st.integers(0, total - 1))
     end = data.draw(st.integers(first + 1, start + total))
     block = block_of(log_of(some, start), 0, CURSOR, first, end)
-    batch = columns().batch([block], first, end)
+    with patch.object(gathering, "LARGE_RECORD", data.draw(LARGE)):
+        batch = columns().of([block], first, end)
     assert batch is not None
     assert batch.schema == arrow_schema(stream_schema("binary"))
     batch.validate(full=True)
@@ -102,8 +123,8 @@ def test_columns_say_what_messages_say_one_by_one(some: list[Run], start: int, d
 
 
 @settings(deadline=None)
-@given(st.lists(st.lists(runs(), min_size=1, max_size=3), min_size=1, max_size=4))
-def test_several_blocks_are_the_same_as_one(several: list[list[Run]]) -> None:
+@given(st.lists(st.lists(runs(), min_size=1, max_size=3), min_size=1, max_size=4), LARGE)
+def test_several_blocks_are_the_same_as_one(several: list[list[Run]], large: int) -> None:
     runs_of_all = [run for some in several for run in some]
     total = sum(len(run.payloads) for run in runs_of_all if CURSOR in run.cursors)
     if not total:
@@ -115,17 +136,18 @@ def test_several_blocks_are_the_same_as_one(several: list[list[Run]]) -> None:
         if len(found):
             blocks.append(found)
             offset = found.next
-    together = columns().batch([block_of(log_of(runs_of_all), 0, CURSOR, 0, total)], 0, total)
-    assert columns().batch(blocks, 0, total) == together
+    together = columns().of([block_of(log_of(runs_of_all), 0, CURSOR, 0, total)], 0, total)
+    with patch.object(gathering, "LARGE_RECORD", large):
+        assert columns().of(blocks, 0, total) == together
 
 
-def test_large_records_are_copied_one_by_one() -> None:
-    sizes = [(40_000, 3), (0, 2), (70_000, 1), (25_000, 4)]
+@pytest.mark.parametrize("sizes", [[(40_000, 3), (0, 2), (70_000, 1), (25_000, 4)], [(0, 2), (7, 3), (50_000, 5)]])
+def test_large_records_say_what_messages_say_one_by_one(sizes: list[tuple[int, int]]) -> None:
     some = [Run("a", [bytes([number]) * size] * count) for number, (size, count) in enumerate(sizes)]
     block = block_of(log_of(some), 0, CURSOR, 0, 10)
     for first, end in ((0, 10), (1, 9), (6, 7)):
         part = block_of(log_of(some), 0, CURSOR, first, end)
-        batch = columns().batch([part], first, end)
+        batch = columns().of([part], first, end)
         assert batch is not None
         batch.validate(full=True)
         assert rows_of(batch) == one_by_one(block, first, end)
@@ -136,7 +158,7 @@ def test_how_long_messages_live_is_told_on_request() -> None:
     schema = pa.schema([("expiry", pa.int64())])
     for part, expected in ((some, [60_000, 60_000, None, 0]), (some[1:2], [None])):
         block = block_of(log_of(part), 0, CURSOR, 0, 4)
-        batch = Columns("plant", 3, schema, EVERYTHING).batch([block], 0, len(expected))
+        batch = ColumnsOfBlocks("plant", 3, schema, EVERYTHING).of([block], 0, len(expected))
         assert batch is not None
         assert batch["expiry"].to_pylist() == expected
 
@@ -159,18 +181,18 @@ def test_texts_are_numbered(numbers: list[int]) -> None:
 
 def test_topics_that_are_not_wanted_make_no_rows() -> None:
     block = block_of(log_of([Run("a", [b"1", b"2"]), Run("b", [b"3"]), Run("a/c", [b"4"])]), 0, CURSOR, 0, 4)
-    named = columns(Wanted(topics=frozenset({"b", "nobody"}))).batch([block], 0, 4)
+    named = columns(Wanted(topics=frozenset({"b", "nobody"}))).of([block], 0, 4)
     assert named is not None
     assert [(row["offset"], row["payload"]) for row in rows_of(named)] == [(2, b"3")]
-    prefixed = columns(Wanted(prefixes=("a",))).batch([block], 0, 4)
+    prefixed = columns(Wanted(prefixes=("a",))).of([block], 0, 4)
     assert prefixed is not None
     assert prefixed["offset"].to_pylist() == [0, 1, 3]
-    assert columns(Wanted(topics=frozenset({"b"}), prefixes=("a",))).batch([block], 0, 4) is None
+    assert columns(Wanted(topics=frozenset({"b"}), prefixes=("a",))).of([block], 0, 4) is None
 
 
 def test_only_the_columns_that_are_asked_for_are_made() -> None:
     block = block_of(log_of([Run("a", [b"1", b"2"])]), 0, CURSOR, 0, 2)
-    batch = columns(names=["payload", "qos"]).batch([block], 0, 2)
+    batch = columns(names=["payload", "qos"]).of([block], 0, 2)
     assert batch is not None
     assert batch.to_pydict() == {"payload": [b"1", b"2"], "qos": [1, 1]}
 
@@ -180,7 +202,7 @@ def test_a_message_of_amqp_has_its_own_identifier_and_the_queue_for_answers() ->
         {"user_property": [("amqp.message_id", "m-1"), ("amqp.reply_to", "queue://answers"), ("amqp.subject", "s")]}
     )[1:]
     block = block_of(log_of([Run("a", [b"1"], properties=properties), Run("a", [b"2"])]), 0, CURSOR, 0, 2)
-    batch = columns(names=["message_id", "reply_to", "properties"]).batch([block], 0, 2)
+    batch = columns(names=["message_id", "reply_to", "properties"]).of([block], 0, 2)
     assert batch is not None
     assert batch.to_pydict() == {
         "message_id": ["m-1", "plant/3/1"],
@@ -194,12 +216,12 @@ def test_records_of_queues_are_not_taken_for_those_of_a_stream() -> None:
     body = encode_queue_messages(messages, Receivers((CURSOR,), (0,), (0,)))
     data = b"".join(frame(kinds.MESSAGES, (body, messages.data), 0, 1, 1)[0])
     with pytest.raises(Problem, match=r"MQTT packets \(form 1\) in a stream, found form 2"):
-        columns().batch([block_of(data, 0, CURSOR, 0, 1)], 0, 1)
+        columns().of([block_of(data, 0, CURSOR, 0, 1)], 0, 1)
 
 
 def test_whether_a_payload_is_text_is_a_column_for_those_who_ask() -> None:
     text = encode_properties({"payload_format_indicator": 1})[1:]
     block = block_of(log_of([Run("a", [b"1"], properties=text), Run("a", [b"2"])]), 0, CURSOR, 0, 2)
-    batch = Columns("plant", 3, pa.schema([("text", pa.bool_())]), EVERYTHING).batch([block], 0, 2)
+    batch = ColumnsOfBlocks("plant", 3, pa.schema([("text", pa.bool_())]), EVERYTHING).of([block], 0, 2)
     assert batch is not None
     assert batch.to_pydict() == {"text": [True, None]}

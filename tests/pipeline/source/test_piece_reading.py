@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from heliograph.log import remote_stream_reader
 from heliograph.log.remote_stream_reader import RemoteStreamReader, Unreachable
 from heliograph.log.room import Room
 from heliograph.log.stream_reader import StreamReader
-from heliograph.pipeline.source import access, piece_reading
+from heliograph.pipeline.source import access
 from heliograph.pipeline.source.data_loss import DataLoss
 from heliograph.pipeline.source.filters import Wanted
 from heliograph.pipeline.source.offsets import Piece
@@ -133,25 +134,31 @@ def test_blocks_are_asked_for_ahead_and_none_is_lost(
 ) -> None:
     plant = Plant(server, tmp_path / "data")
     plant.publish_numbers(20, 400)
-    monkeypatch.setattr(piece_reading, "_READ_SIZE", 4096)
+    monkeypatch.setattr(remote_stream_reader, "_MUCH", 4096)
     assert offsets(plant, 0, 400) == list(range(400))
 
 
-def test_an_answer_that_nobody_wants_any_more_is_not_taken_for_another(server: RunningServer, tmp_path: Path) -> None:
+def test_an_answer_that_nobody_wants_any_more_is_not_taken_for_another(
+    server: RunningServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote_stream_reader, "_MUCH", 4096)
     plant = Plant(server, tmp_path / "data")
     plant.publish_numbers(20, 400)
     with RemoteStreamReader(plant.url, "plant") as reader:
-        first = next(reader.blocks(0, 0, 400, 4096, Room(1 << 20)))
+        first = next(reader.blocks(0, 0, 400, room=Room(1 << 20)))
         assert first.next < 400
         assert reader.latest(0) == 400
         assert next(reader.blocks(0, 100, 101)).firsts[0] <= 100
 
 
-def test_a_connection_that_is_lost_between_two_blocks_is_made_again(server: RunningServer, tmp_path: Path) -> None:
+def test_a_connection_that_is_lost_between_two_blocks_is_made_again(
+    server: RunningServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote_stream_reader, "_MUCH", 4096)
     plant = Plant(server, tmp_path / "data")
     plant.publish_numbers(20, 400)
     with RemoteStreamReader(plant.url, "plant") as reader:
-        blocks = reader.blocks(0, 0, 400, 4096, Room(1 << 20))
+        blocks = reader.blocks(0, 0, 400, room=Room(1 << 20))
         assert next(blocks).next < 400
         reader._connection.sock.shutdown(socket.SHUT_RDWR)
         assert [block.next for block in blocks][-1] == 400

@@ -6,7 +6,7 @@ if what lies between two payloads is taken for a value too: payload, gap, payloa
 copies all payloads in one call, whatever lengths they have. Topics are found in the same way.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,44 +16,21 @@ import pyarrow.compute as pc
 
 from heliograph.errors import Problem
 from heliograph.log.messages import PUBLISH_PACKETS
-from heliograph.log.stream_block import Block, Data
 from heliograph.pipeline.source.filters import Wanted
+from heliograph.pipeline.source.gathering import MOST_AT_ONCE, Numbers, Records, other_form
 from heliograph.pipeline.source.message_properties import NO_PROPERTIES, MessageProperties, message_properties
 from heliograph.pipeline.source.numbered_text import numbered
 
-_HEADER = [
-    ("crc", "<u4"),
-    ("length", "<u4"),
-    ("kind", "u1"),
-    ("record_flags", "u1"),
-    ("zero", "<u2"),
-    ("epoch", "<u4"),
-    ("count", "<u4"),
-    ("number", "<u8"),
-    ("time", "<u8"),
-]
-_HEAD = [
-    ("receivers", "<u4"),
-    ("form", "u1"),
-    ("flags", "u1"),
-    ("topic", "<u2"),
-    ("head", "<u4"),
-    ("id_at", "<u4"),
-    ("stride", "<u4"),
-    ("properties", "<u4"),
-    ("publisher", "<u4"),
-    ("expires", "<u8"),
-]
-_FRONT = np.dtype(_HEADER + _HEAD)
-"""A record's header, and the head of messages behind it: see `heliograph.log.record` and `heliograph.log.messages`."""
-_FRONT_PLACES = np.arange(_FRONT.itemsize)
-_RECEIVER_SIZE = 14
+_FRONT_WORDS = np.arange(18)
+"""A record's header and the head of messages behind it (`heliograph.log.record`, `heliograph.log.messages`) are so many
+words of four bytes, and start at a multiple of that. The numbers of those that are wanted:"""
+_COUNT, _TIME, _RECEIVERS, _FORM_FLAGS_TOPIC, _HEAD, _STRIDE, _PROPERTIES, _EXPIRES = 4, 7, 9, 10, 11, 13, 14, 16
+_WORD, _FRONT_SIZE, _RECEIVER_SIZE = 4, 72, 14
 _QOS, _RETAIN = 3, 4
-_LARGEST = 2**31 - 1
-_LARGE_RECORD = 16 << 10
+_LONG_RUN = 8
+"""With so many messages in a record, a step in Python for each record is nothing to what its messages take."""
 _MICROSECONDS = 1000
-
-Numbers = npt.NDArray[np.int64]
+_MOST_CONSTANTS = 64
 
 
 class Columns:
@@ -65,10 +42,16 @@ class Columns:
         self._partition = partition
         self._schema = schema
         self._wanted = wanted
+        self._constants = _Constants()
 
-    def batch(self, blocks: Sequence[Block], first: int, end: int) -> pa.RecordBatch | None:
-        """The messages of some blocks from offset `first` up to `end` as rows; None if none of them is wanted."""
-        rows = _Rows(*_joined(blocks), first, end)
+    @property
+    def all_wanted(self) -> bool:
+        """Whether every message becomes a row."""
+        return not self._wanted.by_topic
+
+    def batch(self, records: Records, first: int, end: int) -> pa.RecordBatch | None:
+        """The messages of some records from offset `first` up to `end` as rows; None if none of them is wanted."""
+        rows = _Rows(records, first, end, self._constants)
         if self._wanted.by_topic:
             rows.keep(self._wanted.topics_mask(rows.record_topics()))
             if not rows.number:
@@ -77,78 +60,72 @@ class Columns:
 
     def _column(self, rows: "_Rows", field: pa.Field) -> pa.Array:
         if field.name == "stream":
-            return pa.repeat(pa.scalar(self._stream, field.type), rows.number)
+            return self._constants.column(self._stream, field.type, rows.number)
         if field.name == "partition":
-            return pa.array(np.full(rows.number, self._partition, np.int32))
+            return self._constants.column(self._partition, field.type, rows.number)
         if field.name == "message_id":
             return rows.message_ids(f"{self._stream}/{self._partition}/")
         return _MAKERS[field.name](rows, field.type)
 
 
-def _joined(blocks: Sequence[Block]) -> tuple[Data, Numbers, Numbers]:
-    """Blocks as one: the data, where each record starts in it, and the offset of its first message."""
-    starts = [np.frombuffer(block.starts, np.int64) for block in blocks]
-    firsts = [np.frombuffer(block.firsts, np.int64) for block in blocks]
-    if len(blocks) == 1:
-        return blocks[0].data, starts[0], firsts[0]
-    parts = [memoryview(block.data)[block.starts[0] : block.used] for block in blocks]
-    shifts = np.cumsum([0, *map(len, parts)])
-    moved = [at - at[0] + shift for at, shift in zip(starts, shifts, strict=False)]
-    return b"".join(parts), np.concatenate(moved), np.concatenate(firsts)
+class _Constants:
+    """Columns with one value in all rows, which most batches have in common: each is made once."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[object, pa.DataType], pa.Array] = {}
+
+    def column(self, value: object, kind: pa.DataType, rows: int) -> pa.Array:
+        """A value so many times."""
+        made = self._made.get((value, kind))
+        if made is None or len(made) < rows:
+            if len(self._made) >= _MOST_CONSTANTS:
+                self._made.clear()
+            made = self._made[value, kind] = pa.repeat(pa.scalar(value, kind), rows)
+        return made if len(made) == rows else made.slice(0, rows)
 
 
 class _Rows:
     """Where everything is in a block. What is said of a record holds for all of its messages."""
 
-    def __init__(self, data: Data, starts: Numbers, firsts: Numbers, first: int, end: int) -> None:
-        if len(data) > _LARGEST:
-            raise Problem(f"expected records of less than {_LARGEST} bytes, found {len(data)} bytes at once")
+    def __init__(self, records: Records, first: int, end: int, constants: _Constants) -> None:
+        data, starts, firsts, _, self._payloads = records
+        if len(data) > MOST_AT_ONCE:
+            raise Problem(f"expected records of less than {MOST_AT_ONCE} bytes, found {len(data)} bytes at once")
         self._data = pa.py_buffer(data)
-        raw = np.frombuffer(data, np.uint8)[starts[:, None] + _FRONT_PLACES]
-        heads: Any = raw.view(_FRONT)[:, 0]
-        if (heads["form"] != PUBLISH_PACKETS).any():
-            form = heads["form"].max()
-            raise Problem(f"expected records of MQTT packets (form {PUBLISH_PACKETS}) in a stream, found form {form}")
-        self._flags = heads["flags"]
-        self._times = heads["time"].astype(np.int64)
-        self._expires = heads["expires"].astype(np.int64)
+        self._constants = constants
+        words = np.frombuffer(data, np.uint32, len(data) // _WORD)
+        self._front: Numbers = words[(starts // _WORD)[:, None] + _FRONT_WORDS].astype(np.int64)
+        forms = self._front[:, _FORM_FLAGS_TOPIC] & 0xFF
+        if (forms != PUBLISH_PACKETS).any():
+            raise other_form(forms.max())
+        self._starts = starts
         self._first = np.maximum(firsts, first)
-        self._counts = np.minimum(firsts + heads["count"], end) - self._first
-        self._topic_at = starts + _FRONT.itemsize + _RECEIVER_SIZE * heads["receivers"].astype(np.int64)
-        self._properties_at = self._topic_at + heads["topic"]
-        data_at = self._properties_at + heads["properties"]
-        self._stride = heads["stride"].astype(np.int64)
-        self._head = heads["head"].astype(np.int64)
-        self._data_at = data_at + (self._first - firsts) * self._stride
-        self._properties_end = data_at
-        self._known: list[MessageProperties] | None = None
+        self._counts = np.minimum(firsts + self._front[:, _COUNT], end) - self._first
+        self._skipped = self._first - firsts
         self._arrange()
 
     def _arrange(self) -> None:
-        """Find out which message is in which record."""
-        counts = self._counts
+        """Find out where what is in which record, and which message."""
+        front, counts = self._front, self._counts
+        flags_topic = front[:, _FORM_FLAGS_TOPIC]
+        self._flags = flags_topic >> 8 & 0xFF
+        self._topic_at = self._starts + _FRONT_SIZE + _RECEIVER_SIZE * front[:, _RECEIVERS]
+        self._properties_at = self._topic_at + (flags_topic >> 16)
+        self._properties_end = self._properties_at + front[:, _PROPERTIES]
+        self._stride = front[:, _STRIDE]
+        self._head = front[:, _HEAD]
+        self._data_at = self._properties_end + self._skipped * self._stride
         self.number = int(counts.sum())
         self._record: Numbers | None = None
         self._within: Numbers | None = None
         if self.number != len(counts):
             self._record = np.repeat(np.arange(len(counts)), counts)
             self._within = np.arange(self.number) - np.repeat(np.cumsum(counts) - counts, counts)
+        self._known: list[MessageProperties] | None = None
 
     def keep(self, mask: npt.NDArray[np.bool_]) -> None:
         """Go on with some of the records only."""
-        for name in (
-            "_flags",
-            "_times",
-            "_expires",
-            "_first",
-            "_counts",
-            "_topic_at",
-            "_properties_at",
-            "_properties_end",
-            "_stride",
-            "_head",
-            "_data_at",
-        ):
+        for name in ("_starts", "_front", "_first", "_counts", "_skipped"):
             setattr(self, name, getattr(self, name)[mask])
         self._arrange()
 
@@ -156,35 +133,32 @@ class _Rows:
         """A value of each record for each of its messages."""
         return values if self._record is None else values[self._record]
 
+    def _column(self, values: npt.NDArray[Any], kind: pa.DataType) -> pa.Array:
+        """A value of each record as a column."""
+        if len(values) and (values == values[0]).all():
+            return self._constants.column(values[0].item(), kind, self.number)
+        return pa.array(self._each(values), kind)
+
     def record_topics(self) -> pa.Array:
         """The topic of each record."""
         return self._gather(self._topic_at, self._properties_at, pa.string(), None)
 
     def topics(self, kind: pa.DataType) -> pa.Array:
-        return self._gather(self._topic_at, self._properties_at, kind, self._record)
+        if self.number < _LONG_RUN * len(self._counts):
+            return self._gather(self._topic_at, self._properties_at, kind, self._record)
+        data = memoryview(self._data)
+        places = zip(self._topic_at.tolist(), self._properties_at.tolist(), self._counts.tolist(), strict=True)
+        values = b"".join([bytes(data[start:end]) * count for start, end, count in places])
+        return _array(kind, self._each(self._properties_at - self._topic_at), pa.py_buffer(values))
 
     def payloads(self, kind: pa.DataType) -> pa.Array:
-        if len(self._data) >= _LARGE_RECORD * len(self._counts):
-            return self._payloads_by_record(kind)
-        starts, sizes = self._each(self._data_at + self._head), self._each(self._stride - self._head)
+        sizes = self._each(self._stride - self._head)
+        if self._payloads is not None:
+            return _array(kind, sizes, self._payloads)
+        starts = self._each(self._data_at + self._head)
         if self._within is not None:
             starts = starts + self._within * self._each(self._stride)
         return self._gather(starts, starts + sizes, kind, None)
-
-    def _payloads_by_record(self, kind: pa.DataType) -> pa.Array:
-        """The same if records are so large that a step in Python for each of them is nothing to the copy."""
-        sizes = self._stride - self._head
-        edges = np.zeros(self.number + 1, np.int32)
-        np.cumsum(self._each(sizes), out=edges[1:])
-        values = pa.allocate_buffer(int(edges[-1]))
-        source, target, at = np.frombuffer(self._data, np.uint8), np.frombuffer(values, np.uint8), 0
-        records = zip(*(each.tolist() for each in (self._data_at, self._counts, self._stride, self._head)), strict=True)
-        for start, count, stride, head in records:
-            packets = source[start : start + count * stride].reshape(count, stride)
-            end = at + count * (stride - head)
-            target[at:end].reshape(count, stride - head)[:] = packets[:, head:]
-            at = end
-        return pa.Array.from_buffers(kind, self.number, [None, pa.py_buffer(edges), values])
 
     def _gather(self, starts: Numbers, ends: Numbers, kind: pa.DataType, which: Numbers | None) -> pa.Array:
         """What lies between some places of the block, which are in order; `which` of them, if not each once."""
@@ -202,28 +176,33 @@ class _Rows:
     def offsets(self, _kind: pa.DataType) -> pa.Array:
         return pa.array(self.offset_numbers())
 
+    def _longs(self, word: int) -> Numbers:
+        """Of each record, a number of two words."""
+        return self._front[:, word] | self._front[:, word + 1] << 32
+
     def times(self, kind: pa.DataType) -> pa.Array:
-        return pa.array(self._each(self._times * _MICROSECONDS)).view(kind)
+        return pa.array(self._each(self._longs(_TIME) * _MICROSECONDS)).view(kind)
 
-    def qos(self, _kind: pa.DataType) -> pa.Array:
-        return pa.array(self._each((self._flags & _QOS).astype(np.int32)))
+    def qos(self, kind: pa.DataType) -> pa.Array:
+        return self._column(self._flags & _QOS, kind)
 
-    def retain(self, _kind: pa.DataType) -> pa.Array:
-        return pa.array(self._each((self._flags & _RETAIN).astype(np.bool_)))
+    def retain(self, kind: pa.DataType) -> pa.Array:
+        return self._column((self._flags & _RETAIN).astype(np.bool_), kind)
 
     def expiry(self, kind: pa.DataType) -> pa.Array:
         """Milliseconds that a message was worth delivering when it came; null if that is for ever."""
-        never = self._expires == 0
+        expires = self._longs(_EXPIRES)
+        never = expires == 0
         if never.all():
-            return pa.nulls(self.number, kind)
-        left = np.maximum(self._expires - self._times, 0)
+            return self._constants.column(None, kind, self.number)
+        left = np.maximum(expires - self._longs(_TIME), 0)
         return pa.array(self._each(left), kind, mask=self._each(never))
 
     def property_column(self, name: str, kind: pa.DataType) -> pa.Array:
         """One of the things that properties say, or null."""
         known = self._properties()
         if len(known) == 1:
-            return pa.nulls(self.number, kind)
+            return self._constants.column(None, kind, self.number)
         return pa.array([getattr(one, name) for one in known], kind).take(self._property_places)
 
     def message_ids(self, prefix: str) -> pa.Array:
@@ -236,9 +215,10 @@ class _Rows:
     def _properties(self) -> list[MessageProperties]:
         """All different properties that there are. Those of a message are found by `_property_places`."""
         if self._known is None:
-            self._known, numbers = [NO_PROPERTIES], np.zeros(len(self._counts), np.int64)
-            there = np.flatnonzero(self._properties_end > self._properties_at)
+            self._known = [NO_PROPERTIES]
+            there = np.flatnonzero(self._front[:, _PROPERTIES])
             if len(there):
+                numbers = np.zeros(len(self._counts), np.int64)
                 data = memoryview(self._data)
                 places: dict[bytes, int] = {}
                 for record in there.tolist():
@@ -246,8 +226,15 @@ class _Rows:
                     numbers[record] = place = places.setdefault(encoded, len(self._known))
                     if place == len(self._known):
                         self._known.append(message_properties(encoded))
-            self._property_places = pa.array(self._each(numbers))
+                self._property_places = pa.array(self._each(numbers))
         return self._known
+
+
+def _array(kind: pa.DataType, sizes: Numbers, values: pa.Buffer) -> pa.Array:
+    """Texts or bytes of these sizes, which lie one behind the other."""
+    edges = np.zeros(len(sizes) + 1, np.int32)
+    np.cumsum(sizes, out=edges[1:])
+    return pa.Array.from_buffers(kind, len(sizes), [None, pa.py_buffer(edges), values])
 
 
 def _property(name: str) -> Callable[[_Rows, pa.DataType], pa.Array]:

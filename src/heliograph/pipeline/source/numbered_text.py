@@ -16,6 +16,10 @@ _WIDTHS = 10 ** np.arange(1, 19)
 def numbered(prefix: str, numbers: npt.NDArray[np.int64]) -> pa.StringArray:
     """A prefix with each of these numbers behind it; they are not negative, and go up."""
     head = np.frombuffer(prefix.encode(), np.uint8)
+    if len(numbers) and len(str(numbers[0])) == (width := len(str(numbers[-1]))):  # nearly always
+        size = len(head) + width
+        offsets = np.arange(0, (len(numbers) + 1) * size, size, dtype=np.int32)
+        return _array(offsets, _of_width(head, numbers, width))
     edges = [0, *np.searchsorted(numbers, _WIDTHS).tolist(), len(numbers)]
     offsets = np.zeros(len(numbers) + 1, np.int32)
     pieces = []
@@ -25,7 +29,11 @@ def numbered(prefix: str, numbers: npt.NDArray[np.int64]) -> pa.StringArray:
             offsets[lo + 1 : hi + 1] = len(head) + width
     buffer = pieces[0] if len(pieces) == 1 else np.concatenate([piece.reshape(-1) for piece in pieces] or [head[:0]])
     np.cumsum(offsets, out=offsets)
-    return pa.Array.from_buffers(pa.string(), len(numbers), [None, pa.py_buffer(offsets), pa.py_buffer(buffer)])
+    return _array(offsets, buffer)
+
+
+def _array(offsets: npt.NDArray[np.int32], buffer: npt.NDArray[np.uint8]) -> pa.StringArray:
+    return pa.Array.from_buffers(pa.string(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(buffer)])
 
 
 def _of_width(head: npt.NDArray[np.uint8], numbers: npt.NDArray[np.int64], width: int) -> npt.NDArray[np.uint8]:

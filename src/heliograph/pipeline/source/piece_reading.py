@@ -4,23 +4,20 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 
+import numpy as np
 import pyarrow as pa
 
 from heliograph.log.remote_stream_reader import Unreachable
 from heliograph.log.room import Room
-from heliograph.log.stream_block import Block
 from heliograph.log.stream_span import OffsetAhead, OffsetGone, StreamSource
 from heliograph.pipeline.source.access import PATIENCE, open_for_task, patiently, stayed_away, stream_name
 from heliograph.pipeline.source.columns import Columns
 from heliograph.pipeline.source.data_loss import ahead, gone, replaced
 from heliograph.pipeline.source.filters import Wanted
+from heliograph.pipeline.source.gathering import LARGE_READ_SIZE, READ_SIZE, gathered
 from heliograph.pipeline.source.offsets import Piece, is_another
 from heliograph.pipeline.source.options import SourceOptions
 
-_READ_SIZE = 4 << 20
-"""Bytes of the log that are read at a time."""
-_ENOUGH = _READ_SIZE // 2
-"""A batch is worth its while from so many bytes on: each takes Spark and Arrow some time whatever its size."""
 _PAUSE = 0.25
 
 
@@ -31,7 +28,7 @@ def read_pieces(
 
     `identity` is that of the stream that the pieces were cut from, if it is known. There are none of another one.
     """
-    room = Room(2 * _READ_SIZE)
+    room = Room(2 * READ_SIZE, lambda size: np.empty(size, np.uint8))
     with closing(patiently(lambda: open_for_task(options))) as reader:
         if is_another(identity, reader.identity):
             if options.fail_on_data_loss:
@@ -45,19 +42,25 @@ def read_pieces(
 def _read_piece(
     options: SourceOptions, reader: StreamSource, columns: Columns, piece: Piece, room: Room
 ) -> Iterator[pa.RecordBatch]:
-    offset, give_up = piece.first, 0.0
-    while offset < piece.end:
+    offset, end, give_up, size = piece.first, piece.end, 0.0, LARGE_READ_SIZE
+    while offset < end:
         try:
             room.clear()
-            for blocks in _gathered(reader.blocks(piece.partition, offset, piece.end, _READ_SIZE, room)):
-                batch = columns.batch(blocks, offset, piece.end)
-                room.clear()  # there is nothing of it in a batch
-                offset = blocks[-1].next
+            blocks = reader.blocks(piece.partition, offset, end, size, room)
+            for records in gathered(blocks, offset, end, room, copying=columns.all_wanted):
+                batch = columns.batch(records, offset, end)
+                offset = records.next
                 give_up = 0.0
                 if batch is not None:
                     yield batch
-            if offset < piece.end:
-                raise OffsetAhead(reader.name, piece.end, offset)
+                    del batch  # Spark is done with it, and its memory is wanted for the next one
+                fitting = READ_SIZE if records.payloads is None else LARGE_READ_SIZE
+                if size != fitting:
+                    size = fitting
+                    break
+            else:
+                if offset < end:
+                    raise OffsetAhead(reader.name, end, offset)
         except OffsetGone as lost:
             if options.fail_on_data_loss:
                 raise gone(reader.name, piece.partition, lost.offset, lost.earliest) from None
@@ -71,17 +74,3 @@ def _read_piece(
             if options.fail_on_data_loss:
                 raise ahead(reader.name, piece.partition, lost.offset, lost.latest) from None
             return
-
-
-def _gathered(blocks: Iterator[Block]) -> Iterator[list[Block]]:
-    """Blocks in lists that are worth a batch: where a stream's messages are far from each other, blocks are small."""
-    some: list[Block] = []
-    size = 0
-    for block in blocks:
-        some.append(block)
-        size += block.used - block.starts[0]
-        if size >= _ENOUGH:
-            yield some
-            some, size = [], 0
-    if some:
-        yield some

@@ -1,0 +1,153 @@
+"""What a batch of rows is made of: records of some blocks, gathered until they are worth a batch.
+
+Blocks of small records are kept as they are, and decoded together. Large records are taken apart as soon as they have
+been read, while they are in the processor's cache: their payloads are copied to where Arrow wants them; of the rest,
+a few bytes for each record, is made what a block of small records is.
+"""
+
+import struct
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from heliograph.errors import Problem
+from heliograph.log.messages import PUBLISH_PACKETS
+from heliograph.log.record import ALIGNMENT
+from heliograph.log.room import Room
+from heliograph.log.stream_block import Block, Data
+
+READ_SIZE = 4 << 20
+"""Bytes of the log that are read at a time if records are small, and in a batch of large ones at the most."""
+LARGE_READ_SIZE = 1 << 20
+"""The same if they are large: about what the processor's cache has room for."""
+ENOUGH = READ_SIZE // 2
+"""A batch is worth its while from so many bytes on: each takes Spark and Arrow some time whatever its size."""
+LARGE_RECORD = 16 << 10
+"""From this size on, a few steps in Python for a record are nothing to what it takes to copy it."""
+MOST_AT_ONCE = 2**31 - 1
+"""Bytes in a column of Arrow."""
+_FRONT = struct.Struct("<16xI16x IBxHI4xII12x")
+"""Of a record's header and the head of messages: count; receivers, form, length of the topic, head, stride, length of
+the properties. See `heliograph.log.record` and `heliograph.log.messages`."""
+_RECEIVER_SIZE = 14
+
+Numbers = npt.NDArray[np.int64]
+
+
+class Records(NamedTuple):
+    """Records with consecutive messages of one partition."""
+
+    data: Data
+    """Records as the log has them; without their packets if there are payloads."""
+    starts: Numbers
+    """Where each of them starts."""
+    firsts: Numbers
+    """The offset of the first message in each."""
+    next: int
+    """The offset behind the last message."""
+    payloads: pa.Buffer | None = None
+    """All payloads that are wanted, one behind the other, if they have been copied."""
+
+
+def gathered(blocks: Iterator[Block], first: int, end: int, room: Room, *, copying: bool) -> Iterator[Records]:
+    """Records that are worth a batch, with messages from offset `first` up to `end`.
+
+    They hold until the next ones are asked for. Blocks are in the room, which is cleared when they are done with.
+    Payloads of large records are copied only if all of them are wanted: `copying`.
+    """
+    small: list[Block] = []
+    size = 0
+    large = LargeRecords()
+    for block in blocks:
+        extent = block.used - block.starts[0]
+        if copying and LARGE_RECORD * len(block) <= extent <= MOST_AT_ONCE:
+            if small:
+                yield _joined(small)
+                small, size = [], 0
+            if large and large.size + extent > READ_SIZE:
+                yield large.taken()
+            large.add(block, first, end)
+            room.clear()
+        else:
+            if large:
+                yield large.taken()
+            small.append(block)
+            size += extent
+            if size >= ENOUGH:
+                yield _joined(small)
+                small, size = [], 0
+                room.clear()
+        first = block.next
+    if large:
+        yield large.taken()
+    if small:
+        yield _joined(small)
+
+
+def _joined(blocks: Sequence[Block]) -> Records:
+    """Blocks as one."""
+    starts = [np.frombuffer(block.starts, np.int64) for block in blocks]
+    firsts = [np.frombuffer(block.firsts, np.int64) for block in blocks]
+    if len(blocks) == 1:
+        return Records(blocks[0].data, starts[0], firsts[0], blocks[0].next)
+    parts: list[Data] = []
+    at = 0
+    for number, block in enumerate(blocks):
+        part = memoryview(block.data)[block.starts[0] : block.used]
+        filling = bytes(-len(part) % ALIGNMENT)  # the data may end within it
+        starts[number] = starts[number] - block.starts[0] + at
+        parts += (part, filling)
+        at += len(part) + len(filling)
+    return Records(b"".join(parts), np.concatenate(starts), np.concatenate(firsts), blocks[-1].next)
+
+
+class LargeRecords:
+    """Records whose payloads are copied as they come."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        """Bytes of payloads so far."""
+        self._next = 0
+        self._fronts: list[bytes] = []
+        self._firsts: list[int] = []
+        self._payloads: pa.Buffer | None = None
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._fronts)
+
+    def add(self, block: Block, first: int, end: int) -> None:
+        """Take what a block has of the messages from offset `first` up to `end`; it is not needed any more."""
+        data, at = block.data, self.size
+        if self._payloads is None:
+            self._payloads = pa.allocate_buffer(max(READ_SIZE, block.used))
+        source, target = np.frombuffer(data, np.uint8), np.frombuffer(self._payloads, np.uint8)
+        for start, earliest in zip(block.starts, block.firsts, strict=True):
+            count, receivers, form, topic, head, stride, properties = _FRONT.unpack_from(data, start)
+            if form != PUBLISH_PACKETS:
+                raise other_form(form)
+            data_at = start + _FRONT.size + _RECEIVER_SIZE * receivers + topic + properties
+            lo, hi = max(earliest, first), min(earliest + count, end)
+            packets_at, number, size = data_at + (lo - earliest) * stride, hi - lo, stride - head
+            packets = source[packets_at : packets_at + number * stride].reshape(number, stride)
+            target[at : at + number * size].reshape(number, size)[:] = packets[:, head:]
+            at += number * size
+            self._fronts.append(bytes(data[start:data_at]) + bytes((start - data_at) % ALIGNMENT))
+            self._firsts.append(earliest)
+        self.size, self._next = at, block.next
+
+    def taken(self) -> Records:
+        """All of them, and begin anew."""
+        starts = np.cumsum([0, *map(len, self._fronts[:-1])])
+        payloads = self._payloads.slice(0, self.size) if self._payloads is not None else None
+        found = Records(b"".join(self._fronts), starts, np.array(self._firsts, np.int64), self._next, payloads)
+        self.__init__()  # type: ignore[misc]  # as when it was made
+        return found
+
+
+def other_form(form: int) -> Problem:
+    """What to say of records that are no messages of a stream."""
+    return Problem(f"expected records of MQTT packets (form {PUBLISH_PACKETS}) in a stream, found form {form}")
