@@ -31,11 +31,11 @@ class Room:
         """So many bytes, with anything in them. Those for which there is no room left are new ones."""
         start, end = self._used, self._used + size
         if end > self._size:
-            return cast(memoryview, self._new(size))
+            return cast("memoryview", self._new(size))
         if not len(self._memory):
             self._memory = self._new(self._size)
         self._used = end
-        return cast(memoryview, self._memory[start:end])
+        return cast("memoryview", self._memory[start:end])
 
     def give_back(self, size: int) -> None:
         """The last so many bytes that were taken are not needed."""
