@@ -4,13 +4,20 @@ from heliograph.log.room import Room
 
 
 def test_parts_do_not_overlap_until_it_is_cleared() -> None:
-    room = Room(10)
+    room = Room(14)
     first, second = room.take(4), room.take(6)
     first[:], second[:] = b"aaaa", b"bbbbbb"
     assert bytes(first) == b"aaaa"
     room.clear()
-    room.take(10)[:] = b"c" * 10
+    room.take(14)[:] = b"c" * 14
     assert bytes(first) + bytes(second) == b"c" * 10
+
+
+def test_parts_start_where_records_can_start() -> None:
+    room = Room(24)
+    room.take(24)[:] = bytes(range(24))
+    room.clear()
+    assert [bytes(room.take(3))[0] for _ in range(3)] == [0, 8, 16]
 
 
 def test_what_has_no_room_is_elsewhere() -> None:

@@ -96,15 +96,6 @@ def test_records_can_be_sent_elsewhere_and_found_again_there() -> None:
     assert b"x" not in payloads_in(again)
 
 
-def test_whoever_passes_records_on_need_not_check_them() -> None:
-    bad = bytearray(record([b"damaged"], 0))
-    bad[-3] ^= 1
-    block = block_of(bytes(bad), 0, MINE, 0, 100, checked=False)
-    assert block.next == 1
-    with pytest.raises(BadRecord, match="the check sum is"):
-        block_of(b"".join(block.records()), 0, MINE, 0, 100)
-
-
 @pytest.mark.parametrize("flipped", [50, 70_000, 199_990])
 def test_damage_is_found_anywhere_in_a_large_record(flipped: int) -> None:
     good = record([b"x" * 100_000, b"y" * 100_000], 0)

@@ -1,14 +1,14 @@
 """Reading a stream from another machine, over the server's HTTP pages. Records come as they are, to be decoded here."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from http import HTTPStatus
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, RemoteDisconnected
+from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse, HTTPSConnection, RemoteDisconnected
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from heliograph.errors import Problem
-from heliograph.log.record import BadRecord
+from heliograph.log.record import BadRecord, record_room
 from heliograph.log.room import Room
 from heliograph.log.stream_block import BLOCK_SIZE, Block, Data, block_of
 from heliograph.log.stream_index import UnknownStream
@@ -39,6 +39,8 @@ class RemoteStreamReader(StreamSource):
         self.name = name
         self._asked = ""
         """What the server has been asked, and has not been listened to yet."""
+        self._answer: HTTPResponse | None = None
+        """What it has said last."""
         try:
             told = self.describe()
         except BaseException:
@@ -51,7 +53,7 @@ class RemoteStreamReader(StreamSource):
     def describe(self) -> dict[str, Any]:
         """What the server says of the stream."""
         body, _ = self._get(self._path)
-        description: dict[str, Any] = json.loads(bytes(body))
+        description: dict[str, Any] = json.loads(body)
         return description
 
     @property
@@ -91,31 +93,83 @@ class RemoteStreamReader(StreamSource):
     def blocks(
         self, partition: int, offset: int, end: int | None = None, size: int = BLOCK_SIZE, room: Room | None = None
     ) -> Iterator[Block]:
-        """See StreamSource. The server may give fewer bytes at a time than `size`.
+        """See StreamSource.
 
-        Whoever has a room reads a lot: then the server is asked for much at a time, whatever the size, and for the next
-        block before this one is looked at.
+        Whoever has a room reads a lot: the server is asked for several blocks at a time then, and for the next ones
+        before the last of them is looked at.
         """
-        if room is not None:
-            size = _MUCH
+        much = size if room is None else max(size, _MUCH)
         while end is None or offset < end:
-            body, headers = self._get(self._records(partition, offset, end, size), room)
-            if not len(body):
+            answer = self._open(self._records(partition, offset, end, much))
+            if not answer.length:
+                self._body(answer)  # an empty one counts as read only then
                 return
-            following = int(headers["heliograph-next-offset"])
-            if room is not None and end is not None and following < end:
-                self._ask_ahead(self._records(partition, following, end, size))
+            following = int(answer.headers["heliograph-next-offset"])
+            ahead = room is not None and end is not None and following < end
+            then = self._records(partition, following, end, much) if ahead else ""
+            before = offset
             try:
-                block = block_of(body, 0, int(headers["heliograph-cursor"]), offset, _FOR_EVER)
-            except BadRecord as bad:
-                raise Problem(f"{self._url}: the answer is damaged at its beginning: {bad}") from None
-            if block.used < len(body) or not len(block):
-                raise Problem(f"{self._url}: the answer is damaged at byte {block.used} of {len(body)}")
-            yield block
-            offset = block.next
+                for block in self._blocks_in(answer, offset, size, room, then):
+                    yield block
+                    offset = block.next
+            except Unreachable:
+                if offset == before:
+                    raise
+                # A connection that broke half-way: if there is no other one to be had, that comes up now.
+
+    def _blocks_in(self, answer: HTTPResponse, offset: int, size: int, room: Room | None, then: str) -> Iterator[Block]:
+        """The records of an answer, as they come; `then` is what the server is asked when all of it is here."""
+        cursor, total, rest = int(answer.headers["heliograph-cursor"]), answer.length or 0, b""
+        if room is None:
+            size = total
+        try:
+            while answer.length:
+                if self._answer is not answer:  # something else was asked meanwhile: it is lost, and asked for again
+                    return
+                wanted = max(size, record_room(rest, 0), len(rest) + 1)
+                data = self._more(answer, rest, min(wanted - len(rest), answer.length), room)
+                if not answer.length and then:
+                    self._ask_ahead(then)
+                if answer.length and record_room(data, 0) > len(data):
+                    rest = bytes(data)
+                    continue
+                block = self._block(data, cursor, offset)
+                rest = bytes(data[block.used :])
+                if len(block):
+                    yield block
+                    offset = block.next
+        finally:
+            if answer.length and self._answer is answer:  # nobody wants the rest of it
+                self.close()
+        if rest:
+            raise Problem(f"{self._url}: the answer is damaged at byte {total - len(rest)} of {total}")
+
+    def _block(self, data: Data, cursor: int, offset: int) -> Block:
+        try:
+            return block_of(data, 0, cursor, offset, _FOR_EVER)
+        except BadRecord as bad:
+            raise Problem(f"{self._url}: the answer is damaged: {bad}") from None
+
+    def _more(self, answer: HTTPResponse, rest: bytes, size: int, room: Room | None) -> Data:
+        """What is left of what came before, and so many bytes more."""
+        whole = len(rest) + size
+        data = memoryview(bytearray(whole)) if room is None else room.take(whole)
+        view = memoryview(data)
+        view[: len(rest)] = rest
+        done = len(rest)
+        try:
+            while done < whole:
+                more = answer.readinto(view[done:])
+                if not more:
+                    raise ConnectionError(f"the answer ends {answer.length} bytes too early")
+                done += more
+        except (OSError, HTTPException) as error:
+            raise self._unreachable(error) from None
+        return data
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection; the next request makes another one."""
+        self._asked, self._answer = "", None
         self._connection.close()
 
     def _records(self, partition: int, offset: int, end: int | None, size: int) -> str:
@@ -123,33 +177,46 @@ class RemoteStreamReader(StreamSource):
         query = urlencode({"format": "records", "offset": offset, "bytes": size, **limit})
         return f"{self._path}/{partition}?{query}"
 
-    def _get(self, path: str, room: Room | None = None) -> tuple[Data, Mapping[str, str]]:
+    def _get(self, path: str) -> tuple[bytes, HTTPMessage]:
+        answer = self._open(path)
+        return self._body(answer), answer.headers
+
+    def _open(self, path: str) -> HTTPResponse:
+        """The head of an answer, whose body is still to be read; an error if the server says that there is one."""
         try:
             try:
-                status, headers, body = self._ask(path, room)
+                answer = self._ask(path)
             except (RemoteDisconnected, ConnectionError):
                 # Servers close connections that nobody has used for a while; if that is not why, it comes up again.
-                status, headers, body = self._ask(path, room)
+                answer = self._ask(path)
         except (OSError, HTTPException) as error:
-            raise Unreachable(f"{self._url}: the server cannot be reached: {_why(error)}") from None
-        if status != HTTPStatus.OK:
-            raise self._problem(status, bytes(body))
-        return body, headers
+            raise self._unreachable(error) from None
+        if answer.status != HTTPStatus.OK:
+            raise self._problem(answer.status, self._body(answer))
+        return answer
 
-    def _ask(self, path: str, room: Room | None) -> tuple[int, Mapping[str, str], Data]:
+    def _body(self, answer: HTTPResponse) -> bytes:
+        try:
+            return answer.read()
+        except (OSError, HTTPException) as error:
+            raise self._unreachable(error) from None
+
+    def _unreachable(self, error: Exception) -> Unreachable:
+        self.close()
+        return Unreachable(f"{self._url}: the server cannot be reached: {_why(error)}")
+
+    def _ask(self, path: str) -> HTTPResponse:
         try:
             if self._asked != path:
-                if self._asked:  # nobody wants to know any more
-                    self._connection.close()
+                if self._asked or (self._answer is not None and self._answer.length):  # nobody wants to know any more
+                    self.close()
                 self._connection.request("GET", path)
             self._asked = ""
-            answer = self._connection.getresponse()
-            body = answer.read() if room is None or not answer.length else _read_into(room, answer, answer.length)
+            self._answer = self._connection.getresponse()
+            return self._answer
         except BaseException:
-            self._asked = ""
-            self._connection.close()  # the next request makes another one
+            self.close()
             raise
-        return answer.status, {key.lower(): value for key, value in answer.getheaders()}, body
 
     def _ask_ahead(self, path: str) -> None:
         """Ask something that will be wanted soon."""
@@ -171,18 +238,6 @@ class RemoteStreamReader(StreamSource):
         if "latest" in told:
             return OffsetAhead(f"stream {self.name}", told["offset"], told["latest"])
         return Problem(f"{self._url}: {told['error']}")
-
-
-def _read_into(room: Room, answer: HTTPResponse, size: int) -> memoryview:
-    body = room.take(size)
-    done = 0
-    while done < size:
-        more = answer.readinto(body[done:])
-        if not more:
-            room.give_back(size)
-            raise ConnectionError(f"the answer ends after {done} of {size} bytes")
-        done += more
-    return body
 
 
 def _why(error: Exception) -> str:

@@ -7,6 +7,8 @@ each page of them is made when it is first touched.
 from collections.abc import Callable
 from typing import Any, cast
 
+from heliograph.log.record import padded
+
 
 def _new(size: int) -> Any:
     return memoryview(bytearray(size))
@@ -28,15 +30,18 @@ class Room:
         self._used = 0
 
     def take(self, size: int) -> memoryview:
-        """So many bytes, with anything in them. Those for which there is no room left are new ones."""
+        """So many bytes, with anything in them, from a multiple of eight bytes on, as records are in the log.
+
+        Those for which there is no room left are new ones.
+        """
         start, end = self._used, self._used + size
         if end > self._size:
             return cast("memoryview", self._new(size))
         if not len(self._memory):
             self._memory = self._new(self._size)
-        self._used = end
+        self._used = padded(end)
         return cast("memoryview", self._memory[start:end])
 
     def give_back(self, size: int) -> None:
         """The last so many bytes that were taken are not needed."""
-        self._used = max(0, self._used - size)
+        self._used = max(0, self._used - padded(size))

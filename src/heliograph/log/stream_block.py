@@ -19,7 +19,7 @@ from heliograph.log.record import ALIGNMENT, HEADER_SIZE, RECORD_HEADER, frame, 
 
 BLOCK_SIZE = 1 << 20
 """About as many bytes of the log are in a block, unless a single record is larger."""
-_FRONT = struct.Struct("<IIBxH4xI16x I32xIQ")
+FRONT = struct.Struct("<IIBxH4xI16x I32xIQ")
 """Of a record's header: check sum, length, kind, zero, count; of messages, how many receivers they have, and the first
 of them with its offset."""
 _FILL, _ALIGNED = ALIGNMENT - 1, -ALIGNMENT
@@ -104,28 +104,27 @@ class Block:
         return b"".join(frame(kind, (body,), offset, count, time, epoch, flags)[0])
 
 
-def block_of(data: Data, position: int, cursor: int, offset: int, stop: int, *, checked: bool = True) -> Block:
+def block_of(data: Data, position: int, cursor: int, offset: int, stop: int) -> Block:
     """The records in some bytes of the log that have messages of a cursor, from an offset on and up to `stop`.
 
     The data starts with a record, which is at `position` of the log; BadRecord if it is none. It may end anywhere: what
-    has not been looked at is for the next block. Only records that are wanted have to pass their check sum, and not
-    even these, unless they are in a group, if they are not to be `checked`. Of two that have the same message (one is a
-    copy) the first counts.
+    has not been looked at is for the next block. Only records that are wanted have to pass their check sum. Of two that
+    have the same message (one is a copy) the first counts.
 
     There may be as many records as messages: hence one call for all that is to be known of a record, and no object for
     any of them.
     """
     block = Block(data)
     add_start, add_first = block.starts.append, block.firsts.append
-    unpack, header, messages, group = _FRONT.unpack_from, HEADER_SIZE, kinds.MESSAGES, kinds.GROUP
+    unpack, header, messages, group = FRONT.unpack_from, HEADER_SIZE, kinds.MESSAGES, kinds.GROUP
     fill, aligned = _FILL, _ALIGNED
     at, size = 0, len(data)
-    last_whole, last_start = size - _FRONT.size, size - header
+    last_whole, last_start = size - FRONT.size, size - header
     while offset < stop:
         if at <= last_whole:
             crc, length, kind, zero, count, n, only, first = unpack(data, at)
         elif at <= last_start:
-            crc, length, kind, zero, count, n, only, first = unpack(bytes(data[at:]) + bytes(_FRONT.size))
+            crc, length, kind, zero, count, n, only, first = unpack(bytes(data[at:]) + bytes(FRONT.size))
         else:
             break
         end = at + length
@@ -136,7 +135,7 @@ def block_of(data: Data, position: int, cursor: int, offset: int, stop: int, *, 
                 found = offset_for(data, cursor, at + header)
                 only, first = (cursor, found) if found is not None else (-1, 0)
             if only == cursor and first <= offset < first + count:
-                if checked and _check_sum(data, at + 4, end) != crc:
+                if _check_sum(data, at + 4, end) != crc:
                     break
                 add_start(at)
                 add_first(first)

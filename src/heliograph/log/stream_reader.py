@@ -12,9 +12,9 @@ Theory of operation
 import os
 import time
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from heliograph.log.record import BadRecord
 from heliograph.log.recovery import Damage, segment_end
@@ -23,6 +23,7 @@ from heliograph.log.scan import load, load_into
 from heliograph.log.segment import Segment, read_segment, segment_path
 from heliograph.log.stream_block import BLOCK_SIZE, Block, Data, block_of
 from heliograph.log.stream_index import Entry, PartitionIndex, read_description
+from heliograph.log.stream_parts import Passage, passage_of
 from heliograph.log.stream_span import OffsetAhead, OffsetGone, StreamSource, StreamState
 
 _PATIENCE = 5.0
@@ -33,16 +34,19 @@ _GAP = 64 << 10
 """To read less than this for nothing takes less time than to read twice."""
 
 
+_Stretch = tuple[Segment, int, int]
+"""A segment, and two positions between which something is to be found in it."""
+_Found = TypeVar("_Found", Block, Passage)
+_Look = Callable[[_Stretch, int, int, int], Iterator[_Found]]
+"""Finds what a cursor has in a stretch, from an offset on and up to a stop."""
+
+
 class StreamReader(StreamSource):
     """Reads one stream. To be used in one thread at a time; cheap to make."""
 
-    def __init__(self, directory: Path | str, name: str, *, checked: bool = True) -> None:
-        """UnknownStream says which streams there are if the log has none of this name.
-
-        Whoever passes records on as they are can have them unchecked: those who get them look at their check sums.
-        """
+    def __init__(self, directory: Path | str, name: str) -> None:
+        """UnknownStream says which streams there are if the log has none of this name."""
         self._directory = Path(directory)
-        self._checked = checked
         self.name = name
         self._indexes: dict[int, PartitionIndex] = {}
         self._files = _Files(self._directory)
@@ -111,6 +115,34 @@ class StreamReader(StreamSource):
         self, partition: int, offset: int, end: int | None = None, size: int = BLOCK_SIZE, room: Room | None = None
     ) -> Iterator[Block]:
         """See StreamSource."""
+        size = max(size, _LEAST_READ)
+
+        def blocks_of(stretch: _Stretch, cursor: int, offset: int, stop: int) -> Iterator[Block]:
+            segment, position, part_end = stretch
+            while position < part_end and offset < stop:
+                data = self._data_at(segment, position, part_end, size, room)
+                block = block_of(data, position, cursor, offset, stop)
+                position += block.used
+                if len(block):
+                    offset = block.next
+                    yield block
+
+        return self._go_through(partition, offset, end, size, blocks_of)
+
+    def passages(self, partition: int, offset: int, end: int | None, size: int) -> Iterator[Passage]:
+        """The same records, not checked, as parts of files that are open until the next passage is asked for."""
+
+        def passage_in(stretch: _Stretch, cursor: int, offset: int, stop: int) -> Iterator[Passage]:
+            segment, position, part_end = stretch
+            descriptor, place = self._files.descriptor(segment), segment.place(position)
+            yield passage_of(descriptor, place, place + part_end - position, position, cursor, offset, stop)
+
+        return self._go_through(partition, offset, end, size, passage_in)
+
+    def _go_through(
+        self, partition: int, offset: int, end: int | None, size: int, look: _Look[_Found]
+    ) -> Iterator[_Found]:
+        """What is found in the stretches of the log that have messages from an offset on; each says which is next."""
         give_up = 0.0
         while True:
             index = self._index(partition)
@@ -121,9 +153,9 @@ class StreamReader(StreamSource):
             before = offset
             entries = index.entries_from(offset)
             try:
-                for block in self._blocks_in(entries, index.cursor, offset, stop, max(size, _LEAST_READ), room):
-                    yield block
-                    offset = block.next
+                for found in self._found_in(entries, index.cursor, offset, stop, size, look):
+                    yield found
+                    offset = found.next
             except FileNotFoundError:
                 pass
             if offset > before:
@@ -148,19 +180,20 @@ class StreamReader(StreamSource):
         if offset > index.next:
             raise OffsetAhead(what, offset, index.next)
 
-    def _blocks_in(
-        self, entries: list[Entry], cursor: int, offset: int, stop: int, size: int, room: Room | None
-    ) -> Iterator[Block]:
+    def _found_in(
+        self, entries: list[Entry], cursor: int, offset: int, stop: int, size: int, look: _Look[_Found]
+    ) -> Iterator[_Found]:
         """Go through chunks, up to the first one in which a message is not where it should be."""
         for start, end, next_ in _stretches(entries, size):
-            for segment, position, part_end in self._files.parts(start, end):
-                while position < part_end and offset < stop:
-                    data = self._data_at(segment, position, part_end, size, room)
-                    block = self._block_of(data, segment, position, cursor, offset, stop)
-                    position += block.used
-                    if len(block):
-                        offset = block.next
-                        yield block
+            for stretch in self._files.parts(start, end):
+                try:
+                    for found in look(stretch, cursor, offset, stop):
+                        yield found
+                        offset = found.next
+                except BadRecord as bad:
+                    raise Damage.in_segment(stretch[0], bad) from None
+                if offset >= stop:
+                    return
             if offset < next_:
                 return
 
@@ -169,12 +202,6 @@ class StreamReader(StreamSource):
         if room is None:
             return load(descriptor, place, min(size, most), most)
         return load_into(room, descriptor, place, min(size, most), most)
-
-    def _block_of(self, data: Data, segment: Segment, position: int, cursor: int, offset: int, stop: int) -> Block:
-        try:
-            return block_of(data, position, cursor, offset, stop, checked=self._checked)
-        except BadRecord as bad:
-            raise Damage.in_segment(segment, bad) from None
 
 
 def _stretches(entries: list[Entry], size: int) -> Iterator[tuple[int, int, int]]:
@@ -214,7 +241,7 @@ class _Files:
             os.close(self._open[1])
             self._open = None
 
-    def parts(self, position: int, end: int) -> Iterator[tuple[Segment, int, int]]:
+    def parts(self, position: int, end: int) -> Iterator[_Stretch]:
         """Segments between two positions that are still there, each with what is to be read of it.
 
         FileNotFoundError if a segment has just gone.

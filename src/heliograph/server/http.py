@@ -4,6 +4,7 @@ import asyncio
 import html
 import json
 import logging
+import os
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from urllib.parse import urlsplit
 
 import h11
 
-from heliograph.log.room import Room
+from heliograph.log.stream_parts import FilePart, Piece
 from heliograph.server.accepting import Acceptor, tcp_sockets
 
 log = logging.getLogger(__name__)
@@ -32,8 +33,6 @@ MAX_REQUEST_HEAD = 16 * 1024
 MAX_REQUEST_BODY = 64 * 1024
 READ_SIZE = 16 * 1024
 WRITE_SIZE = 256 * 1024
-ROOM = 5 << 20
-"""Bytes that a connection keeps for answers, if it has large ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +41,14 @@ class Answer:
 
     status: HTTPStatus
     content_type: str
-    body: bytes | Sequence[memoryview]
-    """In one piece, or in several that need not be put together."""
+    body: bytes | Sequence[Piece]
+    """In one piece, or in several that need not be put together; files are closed when it has been sent."""
     headers: tuple[tuple[str, str], ...] = ()
+
+    def close(self) -> None:
+        """Close the files that it has parts of."""
+        for descriptor in {piece.descriptor for piece in self.body if isinstance(piece, FilePart)}:
+            os.close(descriptor)
 
 
 def refusal(status: HTTPStatus, message: str, *headers: tuple[str, str], **more: object) -> Answer:
@@ -53,9 +57,8 @@ def refusal(status: HTTPStatus, message: str, *headers: tuple[str, str], **more:
     return Answer(status, "application/json", body, headers)
 
 
-Folder = Callable[[str, str, Room], Awaitable[Answer]]
-"""Answers for all paths below one: gets the path and the query, both as they are in the URL, and room for the answer:
-it is there until the next request on the same connection."""
+Folder = Callable[[str, str], Awaitable[Answer]]
+"""Answers for all paths below one: gets the path and the query, both as they are in the URL."""
 
 
 Taker = Callable[[str, bytes], Awaitable[Answer]]
@@ -122,27 +125,28 @@ class HttpServer:
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sock: socket.socket) -> None:
         """Answer one request after the other for as long as both sides want to."""
         http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_REQUEST_HEAD)
-        room = Room(ROOM)
-        writer.transport.set_write_buffer_limits(0)  # what has been drained is gone: the room can be used again
+        writer.transport.set_write_buffer_limits(0)  # what has been drained is sent: what follows may go past it
         while True:
-            room.clear()
             try:
                 async with asyncio.timeout(self._timeout):
                     request, body = await _next_request(http, reader)
                 if request is None:
                     return
-                answer = await self._answer(request, body, room)
+                answer = await self._answer(request, body)
                 wants_body = request.method != b"HEAD"
             except h11.RemoteProtocolError as error:
                 answer = refusal(HTTPStatus(error.error_status_hint), str(error), ("Connection", "close"))
                 wants_body = True
-            async with asyncio.timeout(self._timeout):
-                await _write(writer, sock, _encode(http, answer, wants_body))
+            try:
+                async with asyncio.timeout(self._timeout):
+                    await _write(writer, sock, _encode(http, answer, wants_body))
+            finally:
+                answer.close()
             if http.our_state is not h11.DONE or http.their_state is not h11.DONE:
                 return
             http.start_next_cycle()
 
-    async def _answer(self, request: h11.Request, body: bytes, room: Room) -> Answer:
+    async def _answer(self, request: h11.Request, body: bytes) -> Answer:
         try:
             url = urlsplit(request.target.decode())
         except ValueError:
@@ -161,7 +165,7 @@ class HttpServer:
             if page is not None:
                 return Answer(HTTPStatus.OK, *page())
             if folder is not None:
-                return await folder(path, url.query, room)
+                return await folder(path, url.query)
             there = ", ".join([*self._pages, *self._folders])
             return refusal(HTTPStatus.NOT_FOUND, f"expected one of {there}, found {path}")
         except Unavailable as why:
@@ -205,35 +209,38 @@ async def _next_request(http: h11.Connection, reader: asyncio.StreamReader) -> t
             return None, b""
 
 
-async def _write(writer: asyncio.StreamWriter, sock: socket.socket, pieces: list[bytes]) -> None:
+async def _write(writer: asyncio.StreamWriter, sock: socket.socket, pieces: Sequence[Piece]) -> None:
     """Write small pieces together, and large ones past the transport, which would copy what it cannot send at once."""
-    small: list[bytes] = []
+    small: list[bytes | memoryview] = []
     for piece in pieces:
-        if len(piece) <= WRITE_SIZE:
+        if not isinstance(piece, FilePart) and len(piece) <= WRITE_SIZE:
             small.append(piece)
             continue
         writer.write(b"".join(small))
         small.clear()
         await writer.drain()
-        await _send(sock, memoryview(piece))
+        await _send(sock, piece)
     writer.write(b"".join(small))
     await writer.drain()
 
 
-async def _send(sock: socket.socket, data: memoryview) -> None:
+async def _send(sock: socket.socket, piece: Piece) -> None:
     """Send bit by bit, for others want their turn, whenever there is room in the socket."""
-    loop, done, at = asyncio.get_running_loop(), asyncio.Event(), 0
+    loop, done, at, size = asyncio.get_running_loop(), asyncio.Event(), 0, len(piece)
     failed: list[OSError] = []
 
     def more() -> None:
         nonlocal at
         try:
-            at += own.send(data[at : at + WRITE_SIZE])
+            sent = _send_some(own, piece, at)
+            if not sent:  # there is less in a file than there was
+                raise ConnectionAbortedError(f"{at} of {size} bytes could be read")
+            at += sent
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
             failed.append(error)
-        if failed or at == len(data):
+        if failed or at == size:
             done.set()
 
     with sock.dup() as own:  # asyncio wants the transport's own for itself
@@ -246,7 +253,14 @@ async def _send(sock: socket.socket, data: memoryview) -> None:
         raise ConnectionError(str(failed[0])) from failed[0]
 
 
-def _encode(http: h11.Connection, answer: Answer, wants_body: bool) -> list[bytes]:
+def _send_some(sock: socket.socket, piece: Piece, at: int) -> int:
+    """Send what there is room for from a place of the piece on; of a file, without a way through this process."""
+    if isinstance(piece, FilePart):
+        return os.sendfile(sock.fileno(), piece.descriptor, piece.place + at, min(WRITE_SIZE, piece.size - at))
+    return sock.send(memoryview(piece)[at : at + WRITE_SIZE])
+
+
+def _encode(http: h11.Connection, answer: Answer, wants_body: bool) -> list[Piece]:
     # h11 looks at nothing but their length, so it need not be bytes.
     parts: Sequence[Any] = [answer.body] if isinstance(answer.body, bytes) else answer.body
     response = h11.Response(

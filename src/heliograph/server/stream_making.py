@@ -12,7 +12,6 @@ from urllib.parse import unquote
 from heliograph.broker.broker import Broker
 from heliograph.broker.streams import StreamConflict, StreamOptions, TooManyStreams
 from heliograph.errors import Problem
-from heliograph.log.room import Room
 from heliograph.server.config import STREAM_RANGES
 from heliograph.server.config_rules import stream_mistakes
 from heliograph.server.http import Answer, refusal
@@ -60,7 +59,7 @@ class StreamMaking:
         except (Problem, TimeoutError) as why:
             trouble = str(why) or (self._broker.store and self._broker.store.trouble) or "the disk does not answer"
             return refusal(HTTPStatus.SERVICE_UNAVAILABLE, f"the stream cannot be stored: {trouble}")
-        shown = await self._pages(path, "", Room(0))
+        shown = await self._pages(path, "")
         return replace(shown, status=HTTPStatus.CREATED) if is_new else shown
 
     async def _make(self, options: StreamOptions) -> bool:

@@ -7,14 +7,17 @@ up messages.
 import asyncio
 import base64
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote
 
-from heliograph.log.room import Room
 from heliograph.log.stream_index import UnknownStream, stream_names, unknown_stream
+from heliograph.log.stream_parts import FilePart, Piece
 from heliograph.log.stream_reader import StreamReader
 from heliograph.log.stream_span import OffsetAhead, OffsetGone, StreamMessage
 from heliograph.mqtt.framing import encode_varint
@@ -51,11 +54,11 @@ class StreamPages:
         """`directory` is that of the log."""
         self._directory = directory
 
-    async def __call__(self, path: str, query: str, room: Room) -> Answer:
+    async def __call__(self, path: str, query: str) -> Answer:
         """An answer, made in a thread."""
-        return await asyncio.to_thread(self._answer, path, query, room)
+        return await asyncio.to_thread(self._answer, path, query)
 
-    def _answer(self, path: str, query: str, room: Room) -> Answer:
+    def _answer(self, path: str, query: str) -> Answer:
         words = [unquote(word) for word in path.rstrip("/").split("/")[2:]]
         try:
             if not words:
@@ -63,7 +66,7 @@ class StreamPages:
             if len(words) == 1:
                 return _json(self._stream(words[0]))
             if len(words) == 2 and words[1].isascii() and words[1].isdigit():
-                return self._partition(words[0], int(words[1]), _query(query), room)
+                return self._partition(words[0], int(words[1]), _query(query))
             return refusal(HTTPStatus.NOT_FOUND, "expected /streams, /streams/NAME or /streams/NAME/PARTITION")
         except BadQuery as why:
             return refusal(HTTPStatus.BAD_REQUEST, str(why))
@@ -74,10 +77,10 @@ class StreamPages:
         except OffsetAhead as why:
             return refusal(HTTPStatus.BAD_REQUEST, str(why), offset=why.offset, latest=why.latest)
 
-    def _reader(self, name: str, *, checked: bool = True) -> StreamReader:
+    def _reader(self, name: str) -> StreamReader:
         if not PLAIN_NAME.fullmatch(name):  # a name from outside must not become a path
             raise unknown_stream(self._directory, name)
-        return StreamReader(self._directory, name, checked=checked)
+        return StreamReader(self._directory, name)
 
     def _stream(self, name: str) -> dict[str, Any]:
         with self._reader(name) as reader:
@@ -90,16 +93,15 @@ class StreamPages:
                 ],
             }
 
-    def _partition(self, name: str, partition: int, query: Query, room: Room) -> Answer:
-        # Whoever reads records looks at their check sums: those who want to know where damage is look once.
-        with self._reader(name, checked=query.format != "records") as reader:
+    def _partition(self, name: str, partition: int, query: Query) -> Answer:
+        with self._reader(name) as reader:
             offset = query.offset
             if offset is None:
                 offset = reader.earliest(partition)
                 if query.time is not None:
                     offset = reader.offset_at(partition, query.time)
             if query.format == "records":
-                return _records(reader, partition, offset, query, room)
+                return _records(reader, partition, offset, query)
             return _messages(reader, partition, offset, query)
 
 
@@ -121,25 +123,40 @@ def _query(text: str) -> Query:
     return Query(**found)
 
 
-def _records(reader: StreamReader, partition: int, offset: int, query: Query, room: Room) -> Answer:
+def _records(reader: StreamReader, partition: int, offset: int, query: Query) -> Answer:
+    """Records as they are in the files. Whoever gets them looks at their check sums, so nobody does so here."""
     size = MOST_BYTES if query.bytes is None else min(query.bytes, MOST_BYTES)
     end = None if query.limit is None else offset + query.limit
-    pieces: list[memoryview] = []
+    body: list[Piece] = []
     next_, found, seen = offset, 0, 0
-    for block in reader.blocks(partition, offset, end, size, room):
-        records = block.records()
-        pieces += records
-        next_, found, seen = block.next, found + sum(map(len, records)), seen + block.used
-        # The last record of a block is seldom all there. And between them may be much of others: all of it takes time.
-        if found >= size - size // 8 or seen >= 2 * size:
-            break
+    with ExitStack() as files:
+        for passage in reader.passages(partition, offset, end, size):
+            body += _owned(passage.pieces, files)
+            next_, found, seen = passage.next, found + sum(map(len, passage.pieces)), seen + passage.seen
+            # Between them may be much of others, which takes time, too.
+            if found >= size or seen >= 2 * size:
+                break
+        files.pop_all()  # they are the answer's now
     headers = (
         ("Heliograph-Offset", str(offset)),
         ("Heliograph-Next-Offset", str(next_)),
         ("Heliograph-Latest-Offset", str(reader.latest(partition))),
         ("Heliograph-Cursor", str(reader.cursor(partition))),
     )
-    return Answer(HTTPStatus.OK, "application/octet-stream", pieces, headers)
+    return Answer(HTTPStatus.OK, "application/octet-stream", body, headers)
+
+
+def _owned(pieces: Sequence[Piece], files: ExitStack) -> Iterator[Piece]:
+    """The same, with a file that stays open until the answer is sent: the reader will have gone on or be closed."""
+    descriptor = -1
+    for piece in pieces:
+        if isinstance(piece, FilePart):
+            if descriptor < 0:
+                descriptor = os.dup(piece.descriptor)
+                files.callback(os.close, descriptor)
+            yield replace(piece, descriptor=descriptor)
+        else:
+            yield piece
 
 
 def _messages(reader: StreamReader, partition: int, offset: int, query: Query) -> Answer:

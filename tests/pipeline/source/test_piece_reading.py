@@ -145,7 +145,7 @@ def test_an_answer_that_nobody_wants_any_more_is_not_taken_for_another(
     plant = Plant(server, tmp_path / "data")
     plant.publish_numbers(20, 400)
     with RemoteStreamReader(plant.url, "plant") as reader:
-        first = next(reader.blocks(0, 0, 400, room=Room(1 << 20)))
+        first = next(reader.blocks(0, 0, 400, 4096, Room(1 << 20)))
         assert first.next < 400
         assert reader.latest(0) == 400
         assert next(reader.blocks(0, 100, 101)).firsts[0] <= 100
@@ -158,7 +158,7 @@ def test_a_connection_that_is_lost_between_two_blocks_is_made_again(
     plant = Plant(server, tmp_path / "data")
     plant.publish_numbers(20, 400)
     with RemoteStreamReader(plant.url, "plant") as reader:
-        blocks = reader.blocks(0, 0, 400, room=Room(1 << 20))
+        blocks = reader.blocks(0, 0, 400, 4096, Room(1 << 20))
         assert next(blocks).next < 400
         reader._connection.sock.shutdown(socket.SHUT_RDWR)
         assert [block.next for block in blocks][-1] == 400

@@ -7,7 +7,7 @@ a few bytes for each record, is made what a block of small records is.
 
 import struct
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,10 @@ from heliograph.log.record import ALIGNMENT
 from heliograph.log.room import Room
 from heliograph.log.stream_block import Block, Data
 
-READ_SIZE = 4 << 20
-"""Bytes of the log that are read at a time if records are small, and in a batch of large ones at the most."""
-LARGE_READ_SIZE = 1 << 20
-"""The same if they are large: about what the processor's cache has room for."""
-ENOUGH = READ_SIZE // 2
-"""A batch is worth its while from so many bytes on: each takes Spark and Arrow some time whatever its size."""
+READ_SIZE = 1 << 20
+"""Bytes of the log that are read at a time: about what the processor's cache has room for."""
+BATCH_SIZE = 4 << 20
+"""About as much of the log is in a batch: each takes Spark and Arrow some time whatever its size."""
 LARGE_RECORD = 16 << 10
 """From this size on, a few steps in Python for a record are nothing to what it takes to copy it."""
 MOST_AT_ONCE = 2**31 - 1
@@ -67,7 +65,7 @@ def gathered(blocks: Iterator[Block], first: int, end: int, room: Room, *, copyi
             if small:
                 yield _joined(small)
                 small, size = [], 0
-            if large and large.size + extent > READ_SIZE:
+            if large and large.size + extent > BATCH_SIZE:
                 yield large.taken()
             large.add(block, first, end)
             room.clear()
@@ -75,8 +73,8 @@ def gathered(blocks: Iterator[Block], first: int, end: int, room: Room, *, copyi
             if large:
                 yield large.taken()
             small.append(block)
-            size += extent
-            if size >= ENOUGH:
+            size += len(block.data)
+            if size > BATCH_SIZE - READ_SIZE:
                 yield _joined(small)
                 small, size = [], 0
                 room.clear()
@@ -89,19 +87,28 @@ def gathered(blocks: Iterator[Block], first: int, end: int, room: Room, *, copyi
 
 def _joined(blocks: Sequence[Block]) -> Records:
     """Blocks as one."""
-    starts = [np.frombuffer(block.starts, np.int64) for block in blocks]
+    data, places = _together(blocks)
+    starts = [np.frombuffer(block.starts, np.int64) + place for block, place in zip(blocks, places, strict=True)]
     firsts = [np.frombuffer(block.firsts, np.int64) for block in blocks]
+    return Records(data, np.concatenate(starts), np.concatenate(firsts), blocks[-1].next)
+
+
+def _together(blocks: Sequence[Block]) -> tuple[Data, list[int]]:
+    """The data of all blocks, and where in it that of each is: a room that they are all in, or else a copy."""
     if len(blocks) == 1:
-        return Records(blocks[0].data, starts[0], firsts[0], blocks[0].next)
+        return blocks[0].data, [0]
+    room: Any = getattr(blocks[0].data, "base", None)
+    if room is not None and all(getattr(block.data, "base", None) is room for block in blocks):
+        return room, [_address(block.data) - _address(room) for block in blocks]
     parts: list[Data] = []
-    at = 0
-    for number, block in enumerate(blocks):
-        part = memoryview(block.data)[block.starts[0] : block.used]
-        filling = bytes(-len(part) % ALIGNMENT)  # the data may end within it
-        starts[number] = starts[number] - block.starts[0] + at
-        parts += (part, filling)
-        at += len(part) + len(filling)
-    return Records(b"".join(parts), np.concatenate(starts), np.concatenate(firsts), blocks[-1].next)
+    for block in blocks:
+        parts += (block.data, bytes(-len(block.data) % ALIGNMENT))
+    return b"".join(parts), [sum(map(len, parts[: 2 * number])) for number in range(len(blocks))]
+
+
+def _address(array: Any) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 class LargeRecords:
@@ -123,7 +130,7 @@ class LargeRecords:
         """Take what a block has of the messages from offset `first` up to `end`; it is not needed any more."""
         data, at = block.data, self.size
         if self._payloads is None:
-            self._payloads = pa.allocate_buffer(max(READ_SIZE, block.used))
+            self._payloads = pa.allocate_buffer(max(BATCH_SIZE, block.used))
         source, target = np.frombuffer(data, np.uint8), np.frombuffer(self._payloads, np.uint8)
         for start, earliest in zip(block.starts, block.firsts, strict=True):
             count, receivers, form, topic, head, stride, properties = _FRONT.unpack_from(data, start)

@@ -14,7 +14,7 @@ from heliograph.pipeline.source.access import PATIENCE, open_for_task, patiently
 from heliograph.pipeline.source.columns import Columns
 from heliograph.pipeline.source.data_loss import ahead, gone, replaced
 from heliograph.pipeline.source.filters import Wanted
-from heliograph.pipeline.source.gathering import LARGE_READ_SIZE, READ_SIZE, gathered
+from heliograph.pipeline.source.gathering import BATCH_SIZE, READ_SIZE, gathered
 from heliograph.pipeline.source.offsets import Piece, is_another
 from heliograph.pipeline.source.options import SourceOptions
 
@@ -28,7 +28,7 @@ def read_pieces(
 
     `identity` is that of the stream that the pieces were cut from, if it is known. There are none of another one.
     """
-    room = Room(2 * READ_SIZE, lambda size: np.empty(size, np.uint8))
+    room = Room(BATCH_SIZE + READ_SIZE, lambda size: np.empty(size, np.uint8))
     with closing(patiently(lambda: open_for_task(options))) as reader:
         if is_another(identity, reader.identity):
             if options.fail_on_data_loss:
@@ -42,11 +42,11 @@ def read_pieces(
 def _read_piece(
     options: SourceOptions, reader: StreamSource, columns: Columns, piece: Piece, room: Room
 ) -> Iterator[pa.RecordBatch]:
-    offset, end, give_up, size = piece.first, piece.end, 0.0, LARGE_READ_SIZE
+    offset, end, give_up = piece.first, piece.end, 0.0
     while offset < end:
         try:
             room.clear()
-            blocks = reader.blocks(piece.partition, offset, end, size, room)
+            blocks = reader.blocks(piece.partition, offset, end, READ_SIZE, room)
             for records in gathered(blocks, offset, end, room, copying=columns.all_wanted):
                 batch = columns.batch(records, offset, end)
                 offset = records.next
@@ -54,13 +54,8 @@ def _read_piece(
                 if batch is not None:
                     yield batch
                     del batch  # Spark is done with it, and its memory is wanted for the next one
-                fitting = READ_SIZE if records.payloads is None else LARGE_READ_SIZE
-                if size != fitting:
-                    size = fitting
-                    break
-            else:
-                if offset < end:
-                    raise OffsetAhead(reader.name, end, offset)
+            if offset < end:
+                raise OffsetAhead(reader.name, end, offset)
         except OffsetGone as lost:
             if options.fail_on_data_loss:
                 raise gone(reader.name, piece.partition, lost.offset, lost.earliest) from None

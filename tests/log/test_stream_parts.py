@@ -1,0 +1,82 @@
+"""Records as parts of files: the same bytes that those get who read them."""
+
+import os
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from heliograph.log import kinds, stream_parts
+from heliograph.log.record import BadRecord, frame
+from heliograph.log.stream_block import block_of
+from heliograph.log.stream_parts import FilePart, Passage, passage_of
+from log.test_stream_block import MINE, OTHERS, grouped, record
+
+FRONT = b"somewhere"[:8]
+"""What is before the records in the file."""
+
+
+def passage(path: Path, data: bytes, offset: int = 0, stop: int = 1000) -> tuple[Passage, bytes]:
+    """What is found in a file with this data, and the bytes that are sent for it."""
+    path.write_bytes(FRONT + data)
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        found = passage_of(descriptor, len(FRONT), len(FRONT) + len(data), 64, MINE, offset, stop)
+        pieces = [
+            os.pread(descriptor, piece.size, piece.place) if isinstance(piece, FilePart) else bytes(piece)
+            for piece in found.pieces
+        ]
+    finally:
+        os.close(descriptor)
+    return found, b"".join(pieces)
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> bytes:
+    """Records of one partition and of others, some of them in groups."""
+    records, offset = [], 0
+    for kind in draw(st.lists(st.sampled_from(["mine", "shared", "others", "group", "fact"]), min_size=1, max_size=8)):
+        payloads = [b"x" * draw(st.integers(0, 300))] * draw(st.integers(1, 3))
+        if kind == "group" and not offset:
+            records.append(grouped(b"y", b"zz"))  # has the messages 0 and 1
+            offset = 2
+        elif kind == "fact":
+            records.append(b"".join(frame(kinds.ACKS, (b"x" * draw(st.integers(0, 40)),))[0]))
+        elif kind == "others":
+            records.append(record(payloads, 0, OTHERS))
+        else:
+            cursors = (MINE,) if kind == "mine" else (OTHERS, *range(100, 100 + draw(st.integers(0, 30))), MINE)
+            records.append(record(payloads, offset, *cursors))
+            offset += len(payloads)
+    return b"".join(records)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(logs(), st.integers(0, 5), st.integers(1, 20), st.sampled_from([90, 200, 16 << 10]))
+def test_what_is_sent_is_what_would_have_been_read(
+    tmp_path: Path, data: bytes, offset: int, stop: int, window: int
+) -> None:
+    with patch.object(stream_parts, "_WINDOW", window):
+        found, sent = passage(tmp_path / "log", data, offset, stop)
+    block = block_of(data, 0, MINE, offset, stop)
+    assert (sent, found.next) == (b"".join(block.records()), block.next)
+    assert found.seen == len(data)
+
+
+def test_records_that_lie_one_behind_the_other_are_one_part(tmp_path: Path) -> None:
+    mine = record([b"a" * 5000] * 9, 0) + record([b"b"], 9) + record([b"c"] * 2, 10)
+    found, _ = passage(tmp_path / "log", mine + record([b"x"], 0, OTHERS) + record([b"d"], 12))
+    assert [(part.place, part.size) for part in found.pieces if isinstance(part, FilePart)] == [
+        (len(FRONT), len(mine)),
+        (len(FRONT) + len(mine) + len(record([b"x"], 0, OTHERS)), len(record([b"d"], 12))),
+    ]
+
+
+@pytest.mark.parametrize("spoiled", [b"\0" * 40, b"\1" * 40])
+def test_where_there_is_no_record_is_told(tmp_path: Path, spoiled: bytes) -> None:
+    first = record([b"a"], 0)
+    with pytest.raises(BadRecord, match="there is no record here") as caught:
+        passage(tmp_path / "log", first + spoiled)
+    assert caught.value.position == 64 + len(first)
