@@ -1,10 +1,12 @@
 """What the measurement of Spark makes of its figures, without Spark."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from heliograph.lab.spark import alerts, report
+from heliograph.lab.spark.bare_socket import bytes_alone
 from heliograph.lab.spark.loading import text_payload
 from heliograph.lab.spark.rows import QUICK, Row, Run, best, middle, run_of, shortfalls
 from heliograph.lab.spark.site import Spent
@@ -73,6 +75,14 @@ def test_payloads_have_the_size_that_is_said_and_are_json(load):
 def test_payloads_are_all_different():
     payload = text_payload(100)
     assert len({payload(1) for _ in range(100)}) == 100
+
+
+def test_bytes_alone_come_all_and_are_counted_by_message(tmp_path: Path) -> None:
+    (tmp_path / "0.log").write_bytes(bytes(3000))
+    alone = bytes_alone(tmp_path, 4096, 1000)
+    assert alone.rows == 1000
+    assert alone.seconds > 0
+    assert alone.server_us > 0
 
 
 def test_every_tenth_reading_is_an_alert():

@@ -22,7 +22,8 @@ _TEXTS = (0, len(COLUMNS) - 1)
 LEGEND = f"""\
 µs: CPU microseconds per row, of Spark (Java and Python's workers) and of the server. time, CPU: how many times what
 the line above with "=" takes. For noop, that is a source in Python which hands Spark one Arrow batch again and again:
-the most that the API allows. For Parquet, it is Spark which reads the same rows from Parquet files. Spark, the server
+the most that the API allows. For Parquet, it is Spark which reads the same rows from Parquet files. "The bytes
+alone" are sent from files (under "server") and received (under "Spark"), and nothing else. Spark, the server
 and the load share {CORES} cores. Figures of sources are medians of some rounds in which all take turns, those of
 sinks the best of some rounds; the flow and the alerts are one run each, and the flow's CPU time has the start of its
 query in it, its rate has not. Messages are acknowledged when they are on the disk; all counts are checked. "In turn":

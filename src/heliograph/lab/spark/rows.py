@@ -24,7 +24,7 @@ class Effort:
     alert_seconds: float
 
 
-FULL = Effort(1_000_000, 100_000, 20_000, 100_000, 200_000, 40_000, rounds=5, warm_seconds=8.0, alert_seconds=20.0)
+FULL = Effort(2_000_000, 200_000, 20_000, 100_000, 200_000, 40_000, rounds=5, warm_seconds=8.0, alert_seconds=20.0)
 QUICK = Effort(300_000, 30_000, 6_000, 30_000, 60_000, 12_000, rounds=2, warm_seconds=5.0, alert_seconds=8.0)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from heliograph.errors import Problem
+from heliograph.lab.spark.bare_socket import bytes_alone
 from heliograph.lab.spark.loading import MIXED_TOPICS, PUBLISHERS, Payload, await_messages, fill, text_payload
 from heliograph.lab.spark.rows import Effort, Row, Run, middle, run_of
 from heliograph.lab.spark.site import CORES, SparkSite
@@ -82,6 +83,7 @@ def _to_nowhere(site: SparkSite, load: Load, rounds: int, same: Place) -> Iterat
     base = middle(runs[_BASE])
     yield Row("= rows made up -> noop", load.size, base)
     yield Row("Parquet -> noop", load.size, middle(runs[_FILES]), base)
+    yield Row("the bytes alone through a socket", load.size, bytes_alone(site.data, load.size, load.count), base)
     for access in ACCESSES:
         yield Row(f"{load.title} by {access} -> noop", load.size, middle(runs[access]), base, load.goal)
 
