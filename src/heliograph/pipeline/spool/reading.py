@@ -20,7 +20,7 @@ from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
 from heliograph.errors import Problem
-from heliograph.pipeline.source.schema import arrow_schema, check_schema, stream_schema
+from heliograph.pipeline.source.schema import arrow_schema, check_columns, columns_in, stream_schema
 from heliograph.pipeline.spool.options import SpoolOptions, spool_options
 from heliograph.pipeline.spool.receiver import Receiver, client_id_of
 from heliograph.pipeline.spool.segments import read_segment, segment_file, segment_numbers
@@ -38,7 +38,7 @@ def spool_schema(options: Mapping[str, str]) -> StructType:
 
 def spool_reader(schema: StructType, options: Mapping[str, str]) -> "SpoolReader":
     """For `spark.readStream`."""
-    check_schema(schema, "binary")
+    check_columns(schema, columns_in(spool_schema(options)))
     return SpoolReader(schema, spool_options(options))
 
 
