@@ -98,14 +98,15 @@ class BatchWriter(DataSourceArrowWriter):
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """A job without a name is never repeated: nobody needs to know how far it came."""
-        self._forget(messages)
-
-    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        self._forget(messages)
-
-    def _forget(self, messages: list[WriterCommitMessage | None]) -> None:
         queues = [each.queue for each in messages if isinstance(each, Published) and each.rows]
         if self._once and queues:
             from heliograph.pipeline.sink.progress import forget
 
             forget(self._options, queues)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        """The same; but tasks that have failed do not say which queue is theirs."""
+        if self._once:
+            from heliograph.pipeline.sink.progress import forget_job
+
+            forget_job(self._options, self._job)
