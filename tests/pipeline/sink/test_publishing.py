@@ -271,3 +271,8 @@ def test_a_job_that_failed_leaves_no_tokens_whoever_still_holds_one(
     writer.abort([None, None])
     task.join(PATIENCE)
     assert desk.queues(f"SPARK.{job}.*") == []
+
+
+def test_a_job_that_failed_because_there_is_no_server_ends_well() -> None:
+    """Why it failed is for others to tell."""
+    BatchWriter(COLUMNS, SinkOptions(server="amqp://127.0.0.1:1")).abort([None])

@@ -1,5 +1,6 @@
 """What Spark calls when a frame is written: writers for batch and for streaming."""
 
+import logging
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from heliograph.pipeline.sink.options import SinkOptions, sink_options
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
+
+log = logging.getLogger(__name__)
 
 QUERY = "sql.streaming.queryId"
 BATCH = "streaming.sql.batchId"
@@ -106,7 +109,11 @@ class BatchWriter(DataSourceArrowWriter):
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """The same; but tasks that have failed do not say which queue is theirs."""
-        if self._once:
-            from heliograph.pipeline.sink.progress import forget_job
+        if not self._once:
+            return
+        from heliograph.pipeline.sink.progress import forget_job
 
+        try:
             forget_job(self._options, self._job)
+        except Problem as problem:  # the user is to be told why the job failed, and not this
+            log.warning("progress of a job that failed stays on the server: %s", problem)
