@@ -5,60 +5,110 @@ python examples/telemetry/run.py [CONFIG]
 Ctrl-C stops everything in good order; started again, it goes on where it was.
 """
 
-import contextlib
 import signal
-import socket
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlsplit
 
 HERE = Path(__file__).parent
 HELIO = sys.executable, "-m", "heliograph.cli.main"
-PORT = "1883"
+LOOK = 0.05
+READY = "Stop with Ctrl-C"
+"""The end of what the server says when it takes connections."""
+
+Process = subprocess.Popen[bytes]
 
 
-def main(config: Path) -> int:
-    """Until Ctrl-C, or until one of them ends by itself."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    began = time.monotonic()
-    server = start(*HELIO, "serve", "--config", str(config))
-    others: list[subprocess.Popen[bytes]] = []
-    try:
-        wait_for(server)
-        others.append(start(sys.executable, str(HERE / "devices.py"), f"127.0.0.1:{PORT}"))
-        alerts = start(*HELIO, "sub", "-p", PORT, "-t", "alerts/#", "-v", stdout=subprocess.PIPE)
-        others.append(alerts)
-        assert alerts.stdout is not None
-        for line in alerts.stdout:
-            if began:
-                print(f"-- the first alert, {time.monotonic() - began:.0f} s after the start", flush=True)
-                began = 0.0
-            print(line.decode().rstrip(), flush=True)
-    except KeyboardInterrupt:
-        print("-- stopping; what is in hand is finished", flush=True)
-    finally:
-        for process in others:
+class Example:
+    """What runs, until Ctrl-C, or until one of them ends by itself."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._is_to_stop = False
+        self._running: dict[str, Process] = {}
+        self._showing: list[threading.Thread] = []
+        self._banner: list[str] = []
+        self._alerts = 0
+        # The first says that it is to stop; more of them change nothing: `make`, too, hands on what it got.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._stop)
+
+    def run(self, config: Path) -> int:
+        """The exit status."""
+        try:
+            server = self._start("server", *HELIO, "serve", "--config", str(config), show=self._show_banner)
+            self._watch(until=lambda: any(READY in line for line in self._banner))
+            if not self._is_to_stop:
+                port = self._port()
+                self._start("simulated devices", sys.executable, str(HERE / "devices.py"), f"127.0.0.1:{port}")
+                alerts = *HELIO, "sub", "-p", str(port), "-t", "alerts/#", "-v"
+                self._start("subscriber", *alerts, show=self._show_alert)
+            self._watch(until=lambda: False)
+            print("-- stopping; what is in hand is finished", flush=True)
+        finally:
+            self._end()
+        return 0 if server.returncode == -signal.SIGTERM else server.returncode
+
+    def _stop(self, *_: object) -> None:
+        self._is_to_stop = True
+
+    def _start(self, name: str, *command: str, show: Callable[[str], None] | None = None) -> Process:
+        """Start a process that Ctrl-C does not reach: they are stopped one after the other."""
+        stdout = None if show is None else subprocess.PIPE
+        process = self._running[name] = subprocess.Popen(command, stdout=stdout, start_new_session=True)
+        if show is not None:
+            thread = threading.Thread(target=_show_lines, args=(process, show))
+            thread.start()
+            self._showing.append(thread)
+        return process
+
+    def _watch(self, until: Callable[[], bool]) -> None:
+        """Wait until something is so, or until it is time to stop."""
+        while not (self._is_to_stop or until()):
+            for name, process in self._running.items():
+                if (status := process.poll()) is not None:
+                    raise SystemExit(f"-- the {name} ended by itself, with exit status {status}; all is stopped")
+            time.sleep(LOOK)
+
+    def _port(self) -> int:
+        """Where our own server takes MQTT; another broker may listen elsewhere on this machine."""
+        for line in self._banner:
+            address = urlsplit(line.strip())
+            if address.scheme == "mqtt" and address.port:
+                return address.port
+        raise SystemExit("-- expected a server with a listener for MQTT without TLS, found none; all is stopped")
+
+    def _show_banner(self, line: str) -> None:
+        self._banner.append(line)
+        print(line, flush=True)
+
+    def _show_alert(self, line: str) -> None:
+        if not self._alerts:
+            print(f"-- the first alert, {time.monotonic() - self._began:.0f} s after the start", flush=True)
+        self._alerts += 1
+        print(line, flush=True)
+
+    def _end(self) -> None:
+        """The server last: the others would miss it."""
+        for process in reversed(self._running.values()):
             process.terminate()
-        server.send_signal(signal.SIGINT)
-        status = server.wait()
-    return status
+            process.wait()
+        for thread in self._showing:
+            thread.join()
+        # Only the end of this process is left, and another Ctrl-C must not turn that into a failure.
+        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
 
 
-def wait_for(server: subprocess.Popen[bytes]) -> None:
-    """Until the server takes connections, or has ended."""
-    while server.poll() is None:
-        with contextlib.suppress(OSError):
-            socket.create_connection(("127.0.0.1", int(PORT))).close()
-            return
-        time.sleep(0.05)
-    raise SystemExit(server.returncode)
-
-
-def start(*command: str, stdout: int | None = None) -> subprocess.Popen[bytes]:
-    """Start a process that Ctrl-C does not reach: `main` stops them one after the other."""
-    return subprocess.Popen(command, stdout=stdout, start_new_session=True)
+def _show_lines(process: Process, show: Callable[[str], None]) -> None:
+    assert process.stdout is not None
+    with process.stdout as lines:
+        for line in lines:
+            show(line.decode().rstrip())
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "heliograph.toml"))
+    sys.exit(Example().run(Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "heliograph.toml"))

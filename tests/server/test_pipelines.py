@@ -59,6 +59,57 @@ def test_its_state_is_what_it_says_itself() -> None:
     run(steps)
 
 
+def test_one_that_is_started_while_it_stops_runs_again() -> None:
+    async def steps() -> None:
+        one = process(STOPPABLE)
+        one.start()
+        await until(lambda: one.told == "running")
+        first = one.pid
+        stopping = asyncio.ensure_future(one.stop())
+        await asyncio.sleep(0)
+        assert one.told == "stopping"
+        one.start()
+        await stopping
+        await until(lambda: one.told == "running")
+        assert one.pid != first
+        assert one.restarts == 0
+        await one.stop()
+        assert one.told == "stopped"
+
+    run(steps)
+
+
+def test_one_that_is_started_while_it_stops_and_stopped_again_is_stopped() -> None:
+    async def steps() -> None:
+        one = process(STOPPABLE)
+        one.start()
+        await until(lambda: one.told == "running")
+        stopping = asyncio.ensure_future(one.stop())
+        await asyncio.sleep(0)
+        assert one.told == "stopping"
+        one.start()
+        await one.stop()
+        await stopping
+        assert (one.told, one.pid) == ("stopped", None)
+
+    run(steps)
+
+
+def test_one_that_is_started_while_it_stops_between_two_attempts_runs_again() -> None:
+    async def steps() -> None:
+        one = process("import sys; sys.exit(1)")
+        one.start()
+        await until(lambda: one.told == "waiting")
+        stopping = asyncio.ensure_future(one.stop())
+        await asyncio.sleep(0)
+        one.start()
+        await stopping
+        assert one.told == "starting"
+        await one.stop()
+
+    run(steps)
+
+
 def test_one_that_has_done_all_is_not_started_again() -> None:
     async def steps() -> None:
         one = process('print(\'{"state": "finished"}\', flush=True)')

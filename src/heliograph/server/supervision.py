@@ -73,12 +73,21 @@ class SupervisedProcess:
         return {self.what.replace(" ", "_"): self.name}
 
     def start(self) -> None:
-        """Have it run from now on."""
+        """Have it run from now on. One that is about to stop does so, and is then started again."""
         self.wanted = True
         if self._keeping is None or self._keeping.done():
-            self.state = State.STARTING
-            self._settled.clear()
-            self._keeping = asyncio.ensure_future(self._keep())
+            self._begin()
+
+    def _begin(self) -> None:
+        self.state = State.STARTING
+        self._settled.clear()
+        self._keeping = asyncio.ensure_future(self._keep())
+
+    def _has_stopped(self) -> None:
+        """It was told to stop, and has; meanwhile somebody may have told it to start."""
+        self.state = State.STOPPED
+        if self.wanted:
+            self._begin()
 
     async def settled(self) -> None:
         """Wait until it is ready, or has failed to start once."""
@@ -95,7 +104,8 @@ class SupervisedProcess:
             keeping.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await keeping
-            self.state = State.STOPPED
+            if self._keeping is keeping:  # nobody else who waited for the same has started it again
+                self._has_stopped()
             return
         self.state = State.STOPPING
         self._signal(process, signal.SIGTERM)
@@ -125,6 +135,9 @@ class SupervisedProcess:
             began = time.monotonic()
             code, status = await self._run_once()
             self._settled.set()
+            if self.state is State.STOPPING:
+                self._has_stopped()
+                return
             if not self.wanted or self._is_done(code):
                 break
             lived = time.monotonic() - began

@@ -50,6 +50,22 @@ def test_notes_do_not_grow_with_batches(database):
     assert database('SELECT "query", part, batch FROM heliograph_batches') == [("query", 0, 4)]
 
 
+def test_outputs_with_different_columns_cannot_share_a_table(database):
+    rows = TableRows(Part("query", 0, 0))
+    rows.add(database.url, "READINGS", pa.table({"n": [1]}))
+    rows.add(database.url, "READINGS", pa.table({"n": ["one"]}))
+    with pytest.raises(Problem, match=r"table READINGS gets rows of several.*found \(n int64\) and \(n string\)"):
+        rows.write()
+
+
+def test_outputs_with_the_same_columns_share_a_table(database):
+    rows = TableRows(Part("query", 0, 0))
+    for value in (1, 2):
+        rows.add(database.url, "READINGS", pa.table({"n": [value]}))
+    rows.write()
+    assert database("SELECT n FROM READINGS ORDER BY n") == [(1,), (2,)]
+
+
 def test_rows_that_the_table_does_not_take_leave_no_note(database):
     database("CREATE TABLE READINGS (n INTEGER UNIQUE)")
     with pytest.raises(Problem, match="table READINGS cannot be written: UNIQUE constraint failed"):

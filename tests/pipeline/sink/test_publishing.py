@@ -1,7 +1,9 @@
 """A task publishes its rows once, however often and by whomever it is tried: a real server, without Spark."""
 
 import threading
+import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,9 +15,10 @@ from heliograph.pipeline.sink.options import SinkOptions
 from heliograph.pipeline.sink.part import Part
 from heliograph.pipeline.sink.publishing import Publishing
 from heliograph.pipeline.sink.units import MOST_MESSAGES
+from heliograph.pipeline.sink.writing import BatchWriter
 from heliograph.server.passwords import PasswordFile
 from pipeline.sink.desk import CONFIG, Desk
-from running import RunningServer, Serve
+from running import PATIENCE, RunningServer, Serve
 
 COLUMNS = ("payload",)
 Batches = Iterator[pa.RecordBatch]
@@ -235,3 +238,41 @@ def test_a_task_waits_for_a_server_whose_pages_say_where_it_listens(serve: Serve
     drop_channel(options)
     with Desk(address) as desk:
         assert desk.bodies("q") == numbers(3000)
+
+
+def test_a_job_that_failed_leaves_no_tokens_whoever_still_holds_one(
+    options: SinkOptions, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its second task has failed on its way, and the first does not know yet that the job has."""
+    monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=7))
+    writer = BatchWriter(COLUMNS, options)
+    monkeypatch.undo()
+    job = uuid.UUID(int=7).hex
+    elsewhere = replace(options, job="elsewhere")  # so that it has a connection of its own
+    begun, failed = threading.Event(), threading.Event()
+
+    def slowly() -> Batches:
+        yield from rows(10)
+        begun.set()
+        failed.wait(PATIENCE)
+        raise Interrupted
+
+    def first_task() -> None:
+        with pytest.raises(Interrupted):
+            Publishing(Part(job, 0, 0), COLUMNS, elsewhere, lambda: None).publish(slowly())
+
+    task = threading.Thread(target=first_task)
+    task.start()
+    assert begun.wait(PATIENCE)
+    with pytest.raises(Interrupted):
+        Publishing(Part(job, 0, 1), COLUMNS, options, lambda: None).publish(interrupted(rows(20, 10), 1))
+    assert desk.queues(f"SPARK.{job}.*") == [f"SPARK.{job}.0", f"SPARK.{job}.1"]
+    threading.Timer(0.3, failed.set).start()
+    writer.abort([None, None])
+    task.join(PATIENCE)
+    assert desk.queues(f"SPARK.{job}.*") == []
+
+
+def test_a_job_that_failed_because_there_is_no_server_ends_well() -> None:
+    """Why it failed is for others to tell."""
+    BatchWriter(COLUMNS, SinkOptions(server="amqp://127.0.0.1:1")).abort([None])

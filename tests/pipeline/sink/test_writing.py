@@ -15,6 +15,7 @@ from pyspark.sql.streaming import StreamingQuery
 from heliograph.log.stream_reader import StreamReader
 from paho_client import PahoClient
 from pipeline.sink.desk import CONFIG, Desk
+from pipeline.source.plants import wait_until
 from running import RunningServer, Serve
 
 FULL = (
@@ -122,13 +123,17 @@ def test_rows_are_in_a_stream_once(spark: SparkSession, server: RunningServer) -
     frame = spark.range(0, 3000, 1, 2).selectExpr("concat('many/', id % 7) topic", "cast(id as string) payload")
     write(frame, server.url("amqp"))
     reader = StreamReader(server.config.parent / f"{server.config.stem}-data", "all")
-    found = [
-        int(message.payload)
-        for partition in range(reader.partitions)
-        for message in reader.messages(partition, reader.earliest(partition), 100_000)
-        if message.topic.startswith("many/")
-    ]
-    assert sorted(found) == list(range(3000))
+
+    def found() -> list[int]:
+        return sorted(
+            int(message.payload)
+            for partition in range(reader.partitions)
+            for message in reader.messages(partition, reader.earliest(partition), 100_000)
+            if message.topic.startswith("many/")
+        )
+
+    wait_until(lambda: len(found()) >= 3000)  # readers of files see what was committed a moment later
+    assert found() == list(range(3000))
 
 
 def test_the_server_is_found_by_its_pages(spark: SparkSession, server: RunningServer, desk: Desk) -> None:

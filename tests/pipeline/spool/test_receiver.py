@@ -1,5 +1,6 @@
 """Messages of a real broker are in the spool before the broker is told so."""
 
+import socket
 import subprocess
 import sys
 import threading
@@ -178,6 +179,43 @@ def test_a_broker_that_is_not_there_is_told(tmp_path: Path) -> None:
     wanted = spool_options({"server": "mqtt://127.0.0.1:1", "topic": "t", "spool": str(tmp_path)})
     with pytest.raises(Problem, match=r"cannot connect to mqtt://127.0.0.1:1: Connection refused"):
         Receiver(wanted)
+
+
+def test_what_nobody_expected_is_told_too(broker: Mosquitto, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the query would wait for messages for ever."""
+
+    def append(*_: object) -> None:
+        raise MemoryError("a message too large")
+
+    with receiving(options(broker, tmp_path / "spool")) as receiver:
+        monkeypatch.setattr(receiver.spool, "append", append)
+        broker.publish("plant/1", ["x"])
+        with pytest.raises(MemoryError, match="a message too large"):
+            wait_until(lambda: receiver.check() is not None)
+
+
+def test_a_broker_that_knows_no_mqtt_5_is_spoken_to_in_the_version_before(tmp_path: Path) -> None:
+    """The first answer is that of such a broker to a CONNECT of MQTT 5; the others take us in."""
+    versions = []
+
+    def answer(listening: socket.socket) -> None:
+        for answers in ([b"\x20\x03\x00\x84\x00"], [b"\x20\x02\x00\x00", b"\x90\x03\x00\x01\x01"]):
+            with listening.accept()[0] as client:
+                for each in answers:
+                    data = client.recv(1000)
+                    if data[0] == 0x10:
+                        versions.append(data[8])
+                    client.sendall(each)
+                client.recv(1000)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        answering = threading.Thread(target=answer, args=(listening,))
+        answering.start()
+        server = f"mqtt://127.0.0.1:{listening.getsockname()[1]}"
+        with receiving(spool_options({"server": server, "topic": "plant/#", "spool": str(tmp_path / "spool")})):
+            pass
+        answering.join(PATIENCE)
+    assert versions == [5, 4]
 
 
 def test_a_spool_stays_with_its_topic(broker: Mosquitto, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from heliograph.errors import Problem
 from heliograph.pipeline.source.message_properties import NO_PROPERTIES
 from heliograph.pipeline.spool.rows import Rows
-from heliograph.pipeline.spool.segments import Spool, read_segment, segment_file, segment_numbers
+from heliograph.pipeline.spool.segments import Spool, SpoolInUse, read_segment, segment_file, segment_numbers
 
 NONE: frozenset[int] = frozenset()
 
@@ -94,7 +94,7 @@ def test_the_size_is_that_of_segments_that_are_needed(tmp_path: Path) -> None:
 
 def test_a_directory_belongs_to_one_process(tmp_path: Path) -> None:
     spool = Spool(tmp_path)
-    with pytest.raises(Problem, match="in use by another query"):
+    with pytest.raises(SpoolInUse, match="in use by another query"):
         Spool(tmp_path)
     spool.close()
 

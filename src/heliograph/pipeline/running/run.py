@@ -9,8 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heliograph.client.problems import ConnectionLost, NoAnswer
 from heliograph.errors import Problem
 from heliograph.log.lock import DirectoryLock
+from heliograph.log.remote_stream_reader import Unreachable
 from heliograph.pipeline.running.errors import is_sparks, sentence
 from heliograph.pipeline.running.jobs import start_job
 from heliograph.pipeline.running.lag import LagMeter
@@ -35,6 +37,8 @@ FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
 MOST_FAILURES = 6
 """So many failures in a row, with nothing done between them, and the pipeline gives up."""
+_AWAY = (Unreachable, ConnectionLost, NoAnswer)
+"""A server that was there may come back."""
 _LOOK = 0.2
 _LAG_LOOK = 1.0
 _LAST_BATCH = 20.0
@@ -77,6 +81,8 @@ class _Run:
         self._lag_due = 0.0
         self._advanced = False
         """Whether something has been done since the queries were started last."""
+        self._has_run = False
+        """Whether the queries have been started once."""
 
     def run(self) -> Status:
         self._tell(State.STARTING)
@@ -118,12 +124,7 @@ class _Run:
     def _run(self, spark: "SparkSession") -> None:
         failures, pause = 0, FIRST_PAUSE
         while not self._stop.is_set():
-            queries = self._start(spark)
-            self._advanced = False
-            self._tell(State.RUNNING)
-            log.info("the pipeline runs: %s, from %s", self.status.runs, self._pipeline.source)
-            error = self._watch(queries)
-            self._end(queries)
+            error = self._attempt(spark)
             if error is None:
                 break
             if self._advanced:
@@ -138,6 +139,25 @@ class _Run:
             self._stop.wait(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
         self._tell(State.STOPPED if self._stop.is_set() else State.FINISHED)
+
+    def _attempt(self, spark: "SparkSession") -> str | None:
+        """Run the queries until one fails (what it says), or until all have ended or are to end."""
+        self._advanced = False
+        try:
+            queries = self._start(spark)
+        except _AWAY as problem:
+            if not self._has_run:  # what is wrong at the first start is for a person
+                raise
+            for query in spark.streams.active:  # a job may have started some before it failed
+                with suppress(Exception):
+                    query.stop()
+            return str(problem)
+        self._has_run = True
+        self._tell(State.RUNNING)
+        log.info("the pipeline runs: %s, from %s", self.status.runs, self._pipeline.source)
+        error = self._watch(queries)
+        self._end(queries)
+        return error
 
     def _start(self, spark: "SparkSession") -> list["QueryProgress"]:
         pipeline = self._pipeline

@@ -3,6 +3,11 @@
 from typing import NamedTuple
 
 
+def queues_of(name: str) -> str:
+    """The pattern of all queues in which the server keeps tokens of a query or of a job."""
+    return f"SPARK.{name}.*"
+
+
 class Part(NamedTuple):
     """What a task is to write: a partition of a batch of a query or of a job."""
 

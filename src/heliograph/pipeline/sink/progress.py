@@ -16,9 +16,12 @@ from heliograph.client.problems import InUse, InvalidDestination
 from heliograph.errors import Problem
 from heliograph.pipeline.sink.channel import Channel, channel_to
 from heliograph.pipeline.sink.options import SinkOptions
+from heliograph.pipeline.sink.part import queues_of
 
 _PATIENCE = 60.0
 """Seconds that another attempt may take to end."""
+_ENDING = 5.0
+"""Seconds that tasks of a job that has failed may take to end."""
 _PAUSE = 0.05
 
 
@@ -92,6 +95,23 @@ class Token:
                 exclusive=True,
                 replace=True,
             )
+
+
+def forget_job(options: SinkOptions, job: str) -> None:
+    """Delete all tokens of a job that has failed: those, too, of tasks that did not come so far as to tell of theirs.
+
+    Some of its tasks may not know yet that they are to end, and hold theirs for a moment.
+    """
+    give_up = time.monotonic() + _ENDING
+    with channel_to(options).connection.session() as asking:
+        while left := management(asking, "queue-list", pattern=queues_of(job)):
+            for queue in left:
+                try:
+                    management(asking, "queue-delete", name=queue["name"], purge=True)
+                except Problem:
+                    if time.monotonic() > give_up:
+                        raise
+            time.sleep(_PAUSE)
 
 
 def forget(options: SinkOptions, queues: Iterable[str]) -> None:

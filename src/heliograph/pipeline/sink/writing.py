@@ -1,5 +1,6 @@
 """What Spark calls when a frame is written: writers for batch and for streaming."""
 
+import logging
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from heliograph.pipeline.sink.options import SinkOptions, sink_options
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
+
+log = logging.getLogger(__name__)
 
 QUERY = "sql.streaming.queryId"
 BATCH = "streaming.sql.batchId"
@@ -98,14 +101,19 @@ class BatchWriter(DataSourceArrowWriter):
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """A job without a name is never repeated: nobody needs to know how far it came."""
-        self._forget(messages)
-
-    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        self._forget(messages)
-
-    def _forget(self, messages: list[WriterCommitMessage | None]) -> None:
         queues = [each.queue for each in messages if isinstance(each, Published) and each.rows]
         if self._once and queues:
             from heliograph.pipeline.sink.progress import forget
 
             forget(self._options, queues)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        """The same; but tasks that have failed do not say which queue is theirs."""
+        if not self._once:
+            return
+        from heliograph.pipeline.sink.progress import forget_job
+
+        try:
+            forget_job(self._options, self._job)
+        except Problem as problem:  # the user is to be told why the job failed, and not this
+            log.warning("progress of a job that failed stays on the server: %s", problem)

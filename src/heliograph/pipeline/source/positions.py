@@ -1,7 +1,7 @@
 """Places in a stream as users name them: earliest, latest, offsets by partition, or a time."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -44,6 +44,15 @@ class Position:
             return {number: reader.offset_at(number, self.time) for number in numbers}
         find = _finder(reader, self.word or "")
         return {number: find(number) for number in numbers}
+
+    def check_within(self, stream: str, offsets: Mapping[int, int], extents: Sequence[tuple[int, int]]) -> None:
+        """A Problem if it was resolved to offsets that are behind the end of a partition."""
+        for partition, (_, latest) in enumerate(extents):
+            if offsets[partition] > latest:
+                raise Problem(
+                    f'{self.option}: stream "{stream}", partition {partition}, ends at {latest}, '
+                    f"found {offsets[partition]}"
+                )
 
     def _by_partition(self, reader: StreamSource, numbers: range) -> dict[int, int]:
         given = dict(self.offsets or ())

@@ -23,7 +23,6 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from heliograph.errors import Problem
 from heliograph.log.stream_span import StreamSource, StreamState
 from heliograph.pipeline.source.access import make_stream, open_stream, patiently, stream_name
 from heliograph.pipeline.source.data_loss import beginning_of, readable_from
@@ -100,12 +99,8 @@ class StreamBatchReader(DataSourceReader):
         options, wanted = self._options, self._wanted
         start, end = options.start.resolve(reader), options.end.resolve(reader)
         extents = reader.extents()
-        for partition, (_, latest) in enumerate(extents):
-            if end[partition] > latest:
-                raise Problem(
-                    f'endingOffsets: stream "{reader.name}", partition {partition}, ends at {latest}, '
-                    f"found {end[partition]}"
-                )
+        options.start.check_within(reader.name, start, extents)
+        options.end.check_within(reader.name, end, extents)
         if wanted.since:
             start = {p: max(offset, reader.offset_at(p, wanted.since)) for p, offset in start.items()}
         if wanted.is_before:
@@ -152,7 +147,10 @@ class StreamMicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Where a query begins that has no checkpoint yet."""
         state = self._state()
-        return self._json(self._options.start.resolve(self._reader()), state.identity)
+        reader = self._reader()
+        start = self._options.start.resolve(reader)
+        self._options.start.check_within(reader.name, start, reader.extents())
+        return self._json(start, state.identity)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
         """What `maxMessagesPerTrigger` says."""

@@ -1,5 +1,6 @@
 """The columns that a stream has in Spark."""
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 
 import pyarrow as pa
@@ -52,8 +53,17 @@ def stream_schema(payload_format: str) -> StructType:
 
 
 def check_schema(wanted: StructType, payload_format: str) -> None:
-    """Whether a user's own schema has only columns that there are: any of them, in any order."""
-    there = {field.name: field.dataType for field in stream_schema(payload_format).fields} | _ON_REQUEST
+    """Whether a user's own schema has only columns that a stream has: any of them, in any order."""
+    check_columns(wanted, columns_in(stream_schema(payload_format)) | _ON_REQUEST)
+
+
+def columns_in(schema: StructType) -> dict[str, DataType]:
+    """The types of columns, by name."""
+    return {field.name: field.dataType for field in schema.fields}
+
+
+def check_columns(wanted: StructType, there: Mapping[str, DataType]) -> None:
+    """Whether a user's own schema has only columns that are there."""
     for field in wanted.fields:
         kind = there.get(field.name)
         if kind is None:

@@ -42,6 +42,10 @@ class Lost(Problem):
     """There is no connection; it makes sense to try again."""
 
 
+class UnsupportedVersion(Problem):
+    """The broker does not speak this version of MQTT."""
+
+
 class Broker:
     """A connection to a broker that has let us in. Bytes of messages go to its inbox."""
 
@@ -161,7 +165,9 @@ class Broker:
 
 def _refusal(what: str, reason: Reason) -> Problem:
     text = f"{what}: {reason.name.lower().replace('_', ' ')}"
-    return Lost(text) if reason in _LATER else Problem(text)
+    if reason in _LATER:
+        return Lost(text)
+    return UnsupportedVersion(text) if reason is Reason.UNSUPPORTED_PROTOCOL_VERSION else Problem(text)
 
 
 def _open(options: SpoolOptions) -> socket.socket:

@@ -2,6 +2,10 @@
 
 The reader lives in a process of its own for as long as the query runs; there it receives. It is also made in other
 processes, which only read segments. So it connects when it is first asked what is there, and never before.
+
+Spark keeps this in its checkpoint: {"segment": 12, "tasks": 2}, the number behind the last segment, and how many tasks
+were wanted when that was said: a batch that is run again after a failure, perhaps on another machine, is cut as it was
+the first time, because a sink may know its rows by task and number. Older checkpoints do not have `tasks`.
 """
 
 import os
@@ -16,7 +20,7 @@ from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
 from heliograph.errors import Problem
-from heliograph.pipeline.source.schema import arrow_schema, check_schema, stream_schema
+from heliograph.pipeline.source.schema import arrow_schema, check_columns, columns_in, stream_schema
 from heliograph.pipeline.spool.options import SpoolOptions, spool_options
 from heliograph.pipeline.spool.receiver import Receiver, client_id_of
 from heliograph.pipeline.spool.segments import read_segment, segment_file, segment_numbers
@@ -34,7 +38,7 @@ def spool_schema(options: Mapping[str, str]) -> StructType:
 
 def spool_reader(schema: StructType, options: Mapping[str, str]) -> "SpoolReader":
     """For `spark.readStream`."""
-    check_schema(schema, "binary")
+    check_columns(schema, columns_in(spool_schema(options)))
     return SpoolReader(schema, spool_options(options))
 
 
@@ -64,7 +68,7 @@ class SpoolReader(DataSourceStreamReader):
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
         """The oldest segment that is there."""
         numbers = segment_numbers(self._directory) if self._directory.exists() else []
-        return {"segment": numbers[0] if numbers else 0}
+        return _offset(numbers[0] if numbers else 0)
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802 - Spark's name
         """Behind the newest segment with messages. The first call connects to the broker."""
@@ -77,13 +81,14 @@ class SpoolReader(DataSourceStreamReader):
                 f"the checkpoint has read {self._directory} up to segment {start['segment']}, but there are segments "
                 f"up to {end} only; expected the directory that belongs to the checkpoint as option spool"
             )
-        return {"segment": end}
+        # What is the same must look the same: Spark compares the text.
+        return start if start["segment"] == end else _offset(end)
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Segments]:
-        """Neighbouring segments together, about as much for each task. The same segments are always cut alike."""
+        """Neighbouring segments together, about as much for each task. The same offsets are always cut alike."""
         numbers = range(start["segment"], end["segment"])
         sizes = [_size(segment_file(self._directory, number)) for number in numbers]
-        share = max(_SMALL, -(-sum(sizes) // (os.cpu_count() or 1)))
+        share = max(_SMALL, -(-sum(sizes) // end.get("tasks", _tasks())))
         found: list[Segments] = []
         first, gathered = start["segment"], 0
         for number, size in zip(numbers, sizes, strict=True):
@@ -122,6 +127,15 @@ class SpoolReader(DataSourceStreamReader):
         if self._receiver is not None:
             self._receiver.stop()
             self._receiver = None
+
+
+def _tasks() -> int:
+    """How many tasks are worth having on this machine."""
+    return os.cpu_count() or 1
+
+
+def _offset(segment: int) -> dict[str, int]:
+    return {"segment": segment, "tasks": _tasks()}
 
 
 def _size(path: Path) -> int:

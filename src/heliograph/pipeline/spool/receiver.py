@@ -9,9 +9,9 @@ import uuid
 from pathlib import Path
 
 from heliograph.errors import Problem
-from heliograph.pipeline.spool.broker import Broker, Lost
+from heliograph.pipeline.spool.broker import Broker, Lost, UnsupportedVersion
 from heliograph.pipeline.spool.options import SpoolOptions
-from heliograph.pipeline.spool.segments import Spool
+from heliograph.pipeline.spool.segments import Spool, SpoolInUse
 
 LOG = logging.getLogger("heliograph.pipeline")
 _IDENTITY = "spool.json"
@@ -31,7 +31,7 @@ class Receiver:
         """Connect and subscribe; a `Problem` if that is not possible now."""
         self._options = options
         self.spool = _open_spool(Path(options.spool))
-        self._problem: Problem | None = None
+        self._problem: Exception | None = None
         self._stopping = threading.Event()
         try:
             self._identity = _Identity(Path(options.spool), options)
@@ -71,7 +71,7 @@ class Receiver:
                     self._broker = None
                     self._stopping.wait(pause)
                     pause = min(2 * pause, _LONGEST_PAUSE)
-        except Problem as problem:
+        except Exception as problem:  # whatever it is, the query must not wait for ever
             self._problem = problem
             if self._broker is not None:
                 self._broker.close()
@@ -79,8 +79,8 @@ class Receiver:
     def _connect(self) -> Broker:
         try:
             broker = self._enter(self._version)
-        except Problem as problem:
-            if self._version == 4 or "unsupported protocol version" not in str(problem):
+        except UnsupportedVersion:
+            if self._version == 4:
                 raise
             self._version = 4
             broker = self._enter(4)
@@ -131,8 +131,8 @@ def _open_spool(directory: Path) -> Spool:
     while True:
         try:
             return Spool(directory)
-        except Problem as problem:
-            if "in use by" not in str(problem) or time.monotonic() > deadline:
+        except SpoolInUse:
+            if time.monotonic() > deadline:
                 raise
             time.sleep(_LOOK)
 

@@ -54,14 +54,21 @@ def read_segment(directory: Path, number: int) -> tuple[Facts, pa.RecordBatch]:
         raise Problem(f"{path}: expected a segment of the spool, found something else: {error}") from None
 
 
+class SpoolInUse(Problem):
+    """Another process has the directory."""
+
+
 class Spool:
     """The segments of one directory, for the one process that adds to them."""
 
     def __init__(self, directory: Path) -> None:
-        """Take the directory, and go on where the last process ended; a `Problem` if another one has it."""
+        """Take the directory, and go on where the last process ended; `SpoolInUse` if another one has it."""
         directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
-        self._lock = DirectoryLock(directory, "another query")
+        try:
+            self._lock = DirectoryLock(directory, "another query")
+        except Problem as problem:
+            raise SpoolInUse(str(problem)) from None
         self._sizes: dict[int, int] = {}
         self._needed = 0
         self._guard = threading.Lock()

@@ -1,11 +1,14 @@
 """Where the messages of an aggregation go: names of topics, and of the queue of deadlines."""
 
 import re
+from hashlib import sha256
 from typing import NamedTuple
 from urllib.parse import quote
 
 REQUESTS, REPLIES, DEADLINES = "requests", "replies", "deadlines"
 _ROOT = "heliograph/aggregation"
+_LONGEST = 21
+"""Letters of an aggregation in the name of its queue, which has 48 at most, as the server demands."""
 
 
 class SetPlace(NamedTuple):
@@ -33,7 +36,16 @@ def topics_of(aggregate: str) -> str:
 
 def deadline_queue(aggregate: str) -> str:
     """The queue that gives out deadlines when they are due; bodies are topics."""
-    return re.sub(r"[^A-Za-z0-9._]", "_", f"FLOW.AGGREGATION.{aggregate}.DEADLINES")
+    return f"FLOW.AGGREGATION.{_in_queue_name(aggregate)}.DEADLINES"
+
+
+def _in_queue_name(aggregate: str) -> str:
+    """The name itself if a queue's name can have it; else how it begins, and a digest that tells it from others."""
+    if re.fullmatch(rf"[A-Za-z0-9._]{{1,{_LONGEST}}}", aggregate):
+        return aggregate
+    digest = sha256(aggregate.encode()).hexdigest()[:8]
+    beginning = re.sub(r"[^A-Za-z0-9._]", "_", aggregate)[: _LONGEST - len(digest) - 1]
+    return f"{beginning}-{digest}"  # no name that stays as it is has a hyphen
 
 
 def kind_of(topic: str) -> tuple[str, bytes]:

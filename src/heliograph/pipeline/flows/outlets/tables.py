@@ -5,7 +5,7 @@ repeated finds the note, and writes nothing.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -64,9 +64,25 @@ class TableRows:
         """Write all that is not there yet."""
         for (url, table), several in self._waiting.items():
             try:
-                _write(_engine(url), table, pa.concat_tables(several), self._part)
+                _write(_engine(url), table, _together(table, several), self._part)
             except SQLAlchemyError as error:
                 raise Problem(f"table {table} cannot be written: {getattr(error, 'orig', None) or error}") from error
+
+
+def _together(name: str, several: Sequence[pa.Table]) -> pa.Table:
+    """Rows of several outputs, which need the same columns."""
+    first = several[0].schema
+    for rows in several:
+        if not rows.schema.equals(first):
+            raise Problem(
+                f"table {name} gets rows of several outputs, and they differ: expected the same columns from all, "
+                f"found {_columns(first)} and {_columns(rows.schema)}; give them one JSON schema, or a table each"
+            )
+    return pa.concat_tables(several)
+
+
+def _columns(schema: pa.Schema) -> str:
+    return "(" + ", ".join(f"{field.name} {field.type}" for field in schema) + ")"
 
 
 def _write(engine: Engine, name: str, rows: pa.Table, part: Part) -> None:
