@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -10,8 +11,10 @@ from pathlib import Path
 
 from running import PATIENCE, environment
 
-_WORKERS = b"pyspark.daemon"
-"""In the command line of the process that workers are forked from, and of each of them."""
+_TASKS = b"pyspark.worker"
+"""The last argument of the process that workers for tasks are forked from, whatever it is itself; and so of theirs."""
+_LOST_TASK = re.compile(rb"Exception in task [^\n]*\n[^\n]*Python worker exited unexpectedly")
+"""What Spark says of a task whose worker is gone. Of an idle worker that is gone it says nothing."""
 
 
 class Driver:
@@ -57,21 +60,35 @@ class Driver:
                     os.kill(pid, signal.SIGKILL)
 
     def kill_worker(self) -> bool:
-        """SIGKILL for one of Spark's workers; False if there is none at the moment."""
-        found = sorted(pid for pid in self._session() if _is_worker(pid))
+        """SIGKILL for one of the workers that do tasks; False if there is none at the moment."""
+        assert self._process is not None
+        found = task_workers(self._process.pid)
         if found:
             with suppress(ProcessLookupError):
                 os.kill(self._random.choice(found), signal.SIGKILL)
         return bool(found)
 
+    def lost_tasks(self) -> int:
+        """How many tasks have lost their workers, in all its lives."""
+        return len(_LOST_TASK.findall(self._log.read_bytes()))
+
     def _session(self) -> Iterator[int]:
         """The living processes of this life."""
         assert self._process is not None
-        for entry in Path("/proc").iterdir():
-            with suppress(ValueError, ProcessLookupError):
-                pid = int(entry.name)
-                if os.getsid(pid) == self._process.pid and not _is_zombie(pid):
-                    yield pid
+        return _processes(self._process.pid)
+
+
+def task_workers(session: int) -> list[int]:
+    """The processes of a session that do Spark's tasks. Those that plan are none of them: they have nothing to lose."""
+    return sorted(pid for pid in _processes(session) if _is_task_worker(pid))
+
+
+def _processes(session: int) -> Iterator[int]:
+    for entry in Path("/proc").iterdir():
+        with suppress(ValueError, ProcessLookupError):
+            pid = int(entry.name)
+            if os.getsid(pid) == session and not _is_zombie(pid):
+                yield pid
 
 
 def _stat(pid: int) -> list[str]:
@@ -86,12 +103,14 @@ def _is_zombie(pid: int) -> bool:
     return _stat(pid)[0] in {"Z", "X"}
 
 
-def _is_worker(pid: int) -> bool:
-    return _WORKERS in _command_line(pid) and _WORKERS in _command_line(int(_stat(pid)[1]))
+def _is_task_worker(pid: int) -> bool:
+    """Forked, so that it has the command line of its parent."""
+    words = _command_line(pid)
+    return words[-1:] == [_TASKS] and words == _command_line(int(_stat(pid)[1]))
 
 
-def _command_line(pid: int) -> bytes:
+def _command_line(pid: int) -> list[bytes]:
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]
     except (FileNotFoundError, ProcessLookupError):
-        return b""
+        return []

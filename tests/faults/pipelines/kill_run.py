@@ -25,6 +25,12 @@ PATIENCE = 300.0
 """Seconds for one more micro-batch, with a start of Java in them and much else to do for the machine."""
 LONGEST_LIFE = 3.0
 """Something is killed within so many seconds of a micro-batch that was completed."""
+LONGEST_SEARCH = 60.0
+"""Seconds within which a worker is killed that has a task in hand; a few kills of idle ones come before."""
+LONGEST_PAUSE = 0.5
+"""The longest pause between these kills. It is random, or all of them might come between two micro-batches."""
+TOLD = 0.2
+"""Seconds in which Spark says that a task has lost its worker; if it takes longer, one more is killed."""
 LONGEST_AWAY = 1.0
 """Seconds that the server is away, so that others come in vain."""
 WORKERS_LEFT = 0.5
@@ -68,6 +74,7 @@ class Figures:
     seed: int
     rounds: int
     kills: Counter[Victim]
+    lost_tasks: int
     exits: int
     batches: int
     acknowledged: int
@@ -78,7 +85,8 @@ class Figures:
     def __str__(self) -> str:
         kills = ", ".join(f"{self.kills[victim]} of {victim}" for victim in Victim)
         return (
-            f"{self.rounds} rounds, kills: {kills}, {self.exits} times the driver gave up; {self.batches} batches; "
+            f"{self.rounds} rounds, kills: {kills}; {self.lost_tasks} tasks lost their workers, {self.exits} times "
+            f"the driver gave up; {self.batches} batches; "
             f"{self.acknowledged} messages acknowledged, {self.stored} in the stream, {self.rows} rows in files, "
             f"{self.queued} in the queue; seed {self.seed}"
         )
@@ -148,10 +156,19 @@ class PipelineRun:
                 self._another_batch()
                 time.sleep(self._random.uniform(0, LONGEST_LIFE))
                 victim = next(chosen)
-                self._kill(victim)
+                self.kill(victim)
                 progress(f"round {number} of {rounds}: the {victim}, after {self._batches} batches; seed {self.seed}")
             self._finish()
         return self.figures(rounds)
+
+    def kill(self, victim: Victim) -> None:
+        """Kill it, and start what does not start by itself."""
+        if victim is Victim.DRIVER:
+            self._kill_driver()
+        elif victim is Victim.WORKER:
+            self._kill_worker()
+        else:
+            self._kill_server()
 
     def violations(self) -> list[Violation]:
         return violations(self.story)
@@ -160,7 +177,8 @@ class PipelineRun:
         """The numbers so far; the last three are not known before the end."""
         story = self.story
         counts = len(story.stored), len(story.rows or ()), len(story.queue or ())
-        return Figures(self.seed, rounds, self.kills.copy(), self._exits, self._batches, self._acknowledged, *counts)
+        ends = self._driver.lost_tasks(), self._exits
+        return Figures(self.seed, rounds, self.kills.copy(), *ends, self._batches, self._acknowledged, *counts)
 
     def _victims(self) -> Iterator[Victim]:
         while True:
@@ -186,28 +204,36 @@ class PipelineRun:
         self._expect("a micro-batch is completed", lambda: self._checkpoint.batches > before)
         self._batches = self._checkpoint.batches
 
-    def _kill(self, victim: Victim) -> None:
-        if victim is Victim.DRIVER:
-            self._kill_driver()
-        elif victim is Victim.WORKER:
-            self._expect("there is a worker", self._driver.kill_worker)
-        else:
-            self._kill_server()
-        self.kills[victim] += 1
-
     def _kill_driver(self) -> None:
         self._driver.kill(workers=self._random.random() >= WORKERS_LEFT)
         self._driver.start()
+        self.kills[Victim.DRIVER] += 1
         if self._random.random() < STARTS_KILLED:
             time.sleep(self._random.uniform(0, LONGEST_DRIVER_START))
             self._driver.kill()
             self._driver.start()
             self.kills[Victim.DRIVER] += 1
 
+    def _kill_worker(self) -> None:
+        """Kill workers until one of them had a task. Spark itself has to say so, or the wrong ones might be killed."""
+        before = self._driver.lost_tasks()
+
+        def one_had_a_task() -> bool:
+            time.sleep(self._random.uniform(0, LONGEST_PAUSE))
+            if not self._driver.kill_worker():
+                return False
+            self.kills[Victim.WORKER] += 1
+            time.sleep(TOLD)
+            return self._driver.lost_tasks() > before
+
+        what = "a task loses its worker (if never, are those that are killed the ones that do tasks?)"
+        self._expect(what, one_had_a_task, LONGEST_SEARCH)
+
     def _kill_server(self) -> None:
         self._publisher.burst()
         time.sleep(self._random.uniform(0, LONGEST_BURST))
         self._server.kill()
+        self.kills[Victim.SERVER] += 1
         if self._random.random() < STARTS_KILLED:
             self._server.begin_to_start()
             time.sleep(self._random.uniform(0, LONGEST_START))
@@ -237,12 +263,17 @@ class PipelineRun:
     def _acknowledged(self) -> int:
         return sum(len(stream.acknowledged) for stream in self.history.streams)
 
-    def _expect(self, what: str, condition: Callable[[], bool]) -> None:
-        """Wait for it. A driver that ends is started again, as whoever watches over it would do."""
-        give_up, exits, batches = time.monotonic() + PATIENCE, 0, self._checkpoint.batches
+    def _expect(self, what: str, condition: Callable[[], bool], longest: float | None = None) -> None:
+        """Wait for it. A driver that ends is started again, as whoever watches over it would do.
+
+        Without `longest`, there is no end to it as long as micro-batches are completed.
+        """
+        give_up, exits, batches = time.monotonic() + (longest or PATIENCE), 0, self._checkpoint.batches
         while not condition():
             if self._checkpoint.batches > batches:
-                give_up, exits, batches = time.monotonic() + PATIENCE, 0, self._checkpoint.batches
+                exits, batches = 0, self._checkpoint.batches
+                if longest is None:
+                    give_up = time.monotonic() + PATIENCE
             if not self._driver.runs:
                 exits += 1
                 assert exits < MOST_EXITS, f"{what}: the driver ends again and again\n{self._driver.log()}"
