@@ -17,6 +17,7 @@ from heliograph.cli import pipeline_run
 from heliograph.log.stream_reader import StreamReader
 from plain_client import PlainClient
 from running import PATIENCE, environment, servers
+from small_flows import write_flow
 
 MORE = """
 [storage]
@@ -29,6 +30,15 @@ name = "clean"
 start = false
 job = "clean.py"
 source = "stream:plant"
+"""
+FLOW = """
+nodes:
+  In: {type: TopicInput, topic: "plant/#", domain: JSON}
+  Readings: {type: Publication}
+  Alarms: {type: QueueOutput, queue: ALARMS}
+connections:
+  - In.out -> Readings
+  - In.out -> Alarms
 """
 
 
@@ -170,6 +180,19 @@ def test_a_source_that_is_not_there_is_told_before_spark_is_started(
     assert "startingOffsets: expected earliest, latest, offsets by partition" in error
     told = json.loads((tmp_path / "heliograph-data" / "pipelines" / "clean" / "status.json").read_text())
     assert (told["state"], "startingOffsets" in told["error"]) == ("failed", True)
+
+
+def test_outputs_that_need_a_server_are_told_before_spark_is_started(
+    server: QueueServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("heliograph.pipeline.session.build_session", lambda *_, **__: pytest.fail("Spark is started"))
+    write_flow(tmp_path, FLOW)
+    data = server.server.config.with_name("data")
+    words = ["pipeline", "run", str(tmp_path), "--name", "alarms", "--server", str(data), "--source", "stream:plant"]
+    status, _, error = helio(*words, "--sink", "Readings=parquet:readings")
+    assert status == 1
+    assert f"server: {data} is the folder of a log, which is for reading only" in error
+    assert "go to the server from: Alarms, dead_letters; expected the URL of the server, or files" in error
 
 
 def test_a_pipeline_that_is_not_in_the_file(tmp_path: Path) -> None:
