@@ -150,7 +150,9 @@ def test_stopping_what_is_stopped_changes_nothing(server: QueueServer) -> None:
         (["flow", "--source", "stream:x", "--to", "latest"], "expected --from beside --to"),
         (["--config", "x.toml"], "expected the NAME of a pipeline beside --config, found none"),
         (["--config", "x.toml", "a", "--source", "stream:x"], "expected no other option for that, found --source"),
-        (["--config", "x.toml", "a", "--no-fail-on-data-loss"], "that, found --fail-on-data-loss"),
+        (["--config", "x.toml", "a", "--no-fail-on-data-loss"], "that, found --no-fail-on-data-loss"),
+        (["--config", "x.toml", "a", "--from", "earliest"], "that, found --from"),
+        (["--config", "x.toml", "a", "--to", "latest"], "that, found --to"),
         (["--config", "x.toml", "a"], "x.toml: expected a readable file"),
     ],
 )
@@ -158,6 +160,34 @@ def test_mistakes_in_what_to_run(words: list[str], told: str) -> None:
     status, _, error = helio("pipeline", "run", *words)
     assert status == 1
     assert told in error
+
+
+def test_beside_a_configuration_file_no_option_is_ignored() -> None:
+    parser = argparse.ArgumentParser()
+    pipeline_run.add_arguments(parser)
+    values = {
+        "--sink": "Out=topic:x",
+        "--set": "a=1",
+        "--most-messages": "5",
+        "--interval": "0.5",
+        "--lookup-cache": "0",
+    }
+    counts = {"--help", "--config", "--server", "--master", "--conf", "--once", "--supervised"}
+    refused = {action.option_strings[0]: action for action in parser._actions if action.option_strings}
+    for option in {*refused} - counts - {"-h"}:
+        words = [option] if refused[option].nargs == 0 else [option, values.get(option, "x")]
+        status, _, error = helio("pipeline", "run", "--config", "x.toml", "a", *words)
+        assert (status, error.rpartition("found ")[2]) == (1, f"{option}\n")
+
+
+def test_the_server_that_is_named_by_hand_counts(tmp_path: Path) -> None:
+    (tmp_path / "clean.py").touch()
+    (tmp_path / "x.toml").write_text(MORE + 'server = "http://far:8080"\n')
+    parser = argparse.ArgumentParser()
+    pipeline_run.add_arguments(parser)
+    words = ["--config", str(tmp_path / "x.toml"), "clean"]
+    for more, server in (([], "http://far:8080"), (["--server", "http://near:8080"], "http://near:8080")):
+        assert pipeline_run._configured(parser.parse_args([*words, *more])).server == server
 
 
 def test_messages_may_be_lost_if_the_command_line_says_so() -> None:
