@@ -190,6 +190,31 @@ def test_the_server_that_is_named_by_hand_counts(tmp_path: Path) -> None:
         assert pipeline_run._configured(parser.parse_args([*words, *more])).server == server
 
 
+def test_a_range_has_the_databases_of_the_pipeline_unless_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    parser = argparse.ArgumentParser()
+    pipeline_run.add_arguments(parser)
+    words = ["flow", "--source", "stream:x"]
+    own, past = (
+        pipeline_run._given(parser.parse_args([*words, *more]))
+        for more in ([], ["--from", "earliest", "--to", "latest"])
+    )
+    assert own.folder != past.folder
+    assert own.state_folder == past.state_folder == str(tmp_path / "heliograph-data" / "pipelines" / "flow" / "state")
+    for more in ([], ["--from", "earliest", "--to", "latest"]):
+        assert pipeline_run._given(parser.parse_args([*words, *more, "--state", "/x"])).state_folder == "/x"
+
+
+def test_databases_of_flows_to_compare_have_to_be_somewhere(tmp_path: Path) -> None:
+    write_flow(tmp_path, FLOW + "data_sources:\n  PLANT:\n")
+    words = ["pipeline", "compare", str(tmp_path), str(tmp_path), "--source", "stream:x"]
+    status, _, error = helio(*words)
+    assert status == 1
+    assert "data source PLANT is a file of SQLite; say with `state` in which folder" in error
+    status, _, error = helio(*words, "--state", str(tmp_path / "none"))
+    assert (status, "expected the folder of embedded databases, found none at" in error) == (1, True)
+
+
 def test_messages_may_be_lost_if_the_command_line_says_so() -> None:
     parser = argparse.ArgumentParser()
     pipeline_run.add_arguments(parser)

@@ -39,6 +39,13 @@ def test_files_are_beside_the_configuration(file: Path) -> None:
     assert (one.flow, one.start) == (str(file.parent / "flows/orders"), True)
     (one,) = loaded(file, GOOD + 'checkpoint = "hdfs://x/y"').pipelines
     assert one.checkpoint == "hdfs://x/y"
+    loaded(file, GOOD + 'state = "databases"')
+    pipeline, _ = configured(file, "orders", None)
+    assert pipeline.state_folder == str(file.parent / "databases")
+
+
+def test_databases_are_in_a_folder(file: Path) -> None:
+    assert mistakes(file, GOOD + 'state = "s3://x"') == ['pipeline[1].state: expected a folder, found "s3://x"']
 
 
 def test_sinks_and_settings_are_tables_of_texts(file: Path) -> None:

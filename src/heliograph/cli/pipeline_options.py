@@ -33,6 +33,16 @@ def add_server(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_state(parser: argparse.ArgumentParser, default: str) -> None:
+    """Where the embedded databases of a flow are."""
+    parser.add_argument(
+        "--state",
+        default="",
+        metavar="DIR",
+        help=f"where embedded databases of the flow are, as DIR/NAME.db (default: {default})",
+    )
+
+
 def setting(text: str) -> tuple[str, str]:
     """`KEY=VALUE`."""
     key, equals, value = text.partition("=")
@@ -78,6 +88,7 @@ def _pipeline(one: PipelineConfig, config: Config, server: str | None) -> Pipeli
         most_messages=one.most_messages,
         interval=one.interval,
         lookup_cache=one.lookup_cache,
+        state=one.state,
         master=one.master,
         conf=one.conf,
         checkpoint=one.checkpoint,

@@ -19,7 +19,15 @@ from pathlib import Path
 
 from heliograph.cli.flow_options import parameter
 from heliograph.cli.pipeline_figures import progress_text
-from heliograph.cli.pipeline_options import add_server, add_spark, configured, default_folder, setting, spark_settings
+from heliograph.cli.pipeline_options import (
+    add_server,
+    add_spark,
+    add_state,
+    configured,
+    default_folder,
+    setting,
+    spark_settings,
+)
 from heliograph.cli.stopping import stopped_by_signals
 from heliograph.errors import Problem
 from heliograph.pipeline.running import Pipeline, State, Status, run_pipeline
@@ -55,6 +63,7 @@ _OF_THE_FILE = {
     "most_messages": "--most-messages",
     "interval": "--interval",
     "lookup_cache": "--lookup-cache",
+    "state": "--state",
     "checkpoint": "--checkpoint",
 }
 """What a configuration file says in place of the command line: where the arguments have it, and the option."""
@@ -109,6 +118,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--most-messages", type=int, metavar="N", help="messages in a batch at most")
     parser.add_argument("--interval", type=float, metavar="S", help="least seconds between two batches")
     parser.add_argument("--lookup-cache", type=int, metavar="N", help="answers of databases that are kept")
+    add_state(parser, "in the data folder; those of the pipeline also for a range")
     add_spark(parser)
     parser.add_argument(
         "--checkpoint", default="", metavar="DIR", help="where Spark keeps how far it is (default: in the data folder)"
@@ -176,9 +186,12 @@ def _given(args: argparse.Namespace) -> Pipeline:
     if args.end and not args.begin:
         raise Problem("expected --from beside --to: where the range begins")
     name = args.name or Path(args.flow or args.job or "pipeline").absolute().stem
-    if args.end:
-        name += time.strftime("-%Y%m%dT%H%M%S", time.gmtime())  # it begins at the beginning, each time
     server = args.server or DEFAULT_SERVER
+    state = args.state
+    if args.end:
+        if args.flow and not state:  # what a flow looks up is there, and nothing is in a new folder
+            state = str(default_folder(name, server) / "state")
+        name += time.strftime("-%Y%m%dT%H%M%S", time.gmtime())  # it begins at the beginning, each time
     return Pipeline(
         name=name,
         source=args.source,
@@ -198,6 +211,7 @@ def _given(args: argparse.Namespace) -> Pipeline:
         most_messages=args.most_messages or 0,
         interval=args.interval or 0.0,
         lookup_cache=args.lookup_cache or 0,
+        state=state,
         checkpoint=args.checkpoint,
     )
 

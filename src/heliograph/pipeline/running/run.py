@@ -171,7 +171,7 @@ class _Run:
             trigger=pipeline.trigger,
             available_now=self._once,
             input_node=pipeline.input_node or None,
-            state=str(pipeline.folder / "state"),
+            state=pipeline.state_folder,
             lookup_cache=pipeline.lookup_cache,
             name=pipeline.name,
         )
