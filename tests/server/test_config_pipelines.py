@@ -92,6 +92,24 @@ def test_a_job_takes_nothing_that_is_for_flows(file: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("127.0.0.1", "127.0.0.1"),
+        ("broker", "broker"),
+        ("*", "127.0.0.1"),
+        ("0.0.0.0", "127.0.0.1"),
+        ("::", "[::1]"),
+        ("0:0:0:0:0:0:0:0", "[::1]"),
+        ("fd00::7", "[fd00::7]"),
+    ],
+)
+def test_this_servers_pages_are_read_unless_said(file: Path, host: str, address: str) -> None:
+    loaded(file, f'{GOOD}[http]\nport = 8081\nhost = "{host}"')
+    pipeline, _ = configured(file, "orders", None)
+    assert pipeline.server == f"http://{address}:8081"
+
+
 def test_without_pages_a_pipeline_needs_another_server(file: Path) -> None:
     text = "[http]\nenabled = false\n" + GOOD
     (told,) = mistakes(file, text)

@@ -9,6 +9,7 @@ from heliograph.cli.flow_options import parameter
 from heliograph.errors import Problem
 from heliograph.pipeline.running.pipeline import DEFAULT_SERVER, Pipeline
 from heliograph.server import config as configuration
+from heliograph.server.addresses import address_from_here
 from heliograph.server.config import Config
 from heliograph.server.config_tables import PipelineConfig, StorageConfig
 from heliograph.server.pipeline_figures import FOLDER
@@ -69,7 +70,7 @@ def configured(file: Path, name: str, server: str | None) -> tuple[Pipeline, Con
 
 def _pipeline(one: PipelineConfig, config: Config, server: str | None) -> Pipeline:
     http = config.http
-    own = f"http://{'127.0.0.1' if http.host in {'', '*', '0.0.0.0'} else http.host}:{http.port}"  # noqa: S104
+    own = f"http://{address_from_here(http.host, http.port)}"
     return Pipeline(
         name=one.name,
         source=one.source,
