@@ -17,6 +17,7 @@ from heliograph.cli import pipeline_run
 from heliograph.log.stream_reader import StreamReader
 from plain_client import PlainClient
 from running import PATIENCE, environment, servers
+from small_flows import write_flow
 
 MORE = """
 [storage]
@@ -29,6 +30,15 @@ name = "clean"
 start = false
 job = "clean.py"
 source = "stream:plant"
+"""
+FLOW = """
+nodes:
+  In: {type: TopicInput, topic: "plant/#", domain: JSON}
+  Readings: {type: Publication}
+  Alarms: {type: QueueOutput, queue: ALARMS}
+connections:
+  - In.out -> Readings
+  - In.out -> Alarms
 """
 
 
@@ -140,7 +150,9 @@ def test_stopping_what_is_stopped_changes_nothing(server: QueueServer) -> None:
         (["flow", "--source", "stream:x", "--to", "latest"], "expected --from beside --to"),
         (["--config", "x.toml"], "expected the NAME of a pipeline beside --config, found none"),
         (["--config", "x.toml", "a", "--source", "stream:x"], "expected no other option for that, found --source"),
-        (["--config", "x.toml", "a", "--no-fail-on-data-loss"], "that, found --fail-on-data-loss"),
+        (["--config", "x.toml", "a", "--no-fail-on-data-loss"], "that, found --no-fail-on-data-loss"),
+        (["--config", "x.toml", "a", "--from", "earliest"], "that, found --from"),
+        (["--config", "x.toml", "a", "--to", "latest"], "that, found --to"),
         (["--config", "x.toml", "a"], "x.toml: expected a readable file"),
     ],
 )
@@ -148,6 +160,59 @@ def test_mistakes_in_what_to_run(words: list[str], told: str) -> None:
     status, _, error = helio("pipeline", "run", *words)
     assert status == 1
     assert told in error
+
+
+def test_beside_a_configuration_file_no_option_is_ignored() -> None:
+    parser = argparse.ArgumentParser()
+    pipeline_run.add_arguments(parser)
+    values = {
+        "--sink": "Out=topic:x",
+        "--set": "a=1",
+        "--most-messages": "5",
+        "--interval": "0.5",
+        "--lookup-cache": "0",
+    }
+    counts = {"--help", "--config", "--server", "--master", "--conf", "--once", "--supervised"}
+    refused = {action.option_strings[0]: action for action in parser._actions if action.option_strings}
+    for option in {*refused} - counts - {"-h"}:
+        words = [option] if refused[option].nargs == 0 else [option, values.get(option, "x")]
+        status, _, error = helio("pipeline", "run", "--config", "x.toml", "a", *words)
+        assert (status, error.rpartition("found ")[2]) == (1, f"{option}\n")
+
+
+def test_the_server_that_is_named_by_hand_counts(tmp_path: Path) -> None:
+    (tmp_path / "clean.py").touch()
+    (tmp_path / "x.toml").write_text(MORE + 'server = "http://far:8080"\n')
+    parser = argparse.ArgumentParser()
+    pipeline_run.add_arguments(parser)
+    words = ["--config", str(tmp_path / "x.toml"), "clean"]
+    for more, server in (([], "http://far:8080"), (["--server", "http://near:8080"], "http://near:8080")):
+        assert pipeline_run._configured(parser.parse_args([*words, *more])).server == server
+
+
+def test_a_range_has_the_databases_of_the_pipeline_unless_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    parser = argparse.ArgumentParser()
+    pipeline_run.add_arguments(parser)
+    words = ["flow", "--source", "stream:x"]
+    own, past = (
+        pipeline_run._given(parser.parse_args([*words, *more]))
+        for more in ([], ["--from", "earliest", "--to", "latest"])
+    )
+    assert own.folder != past.folder
+    assert own.state_folder == past.state_folder == str(tmp_path / "heliograph-data" / "pipelines" / "flow" / "state")
+    for more in ([], ["--from", "earliest", "--to", "latest"]):
+        assert pipeline_run._given(parser.parse_args([*words, *more, "--state", "/x"])).state_folder == "/x"
+
+
+def test_databases_of_flows_to_compare_have_to_be_somewhere(tmp_path: Path) -> None:
+    write_flow(tmp_path, FLOW + "data_sources:\n  PLANT:\n")
+    words = ["pipeline", "compare", str(tmp_path), str(tmp_path), "--source", "stream:x"]
+    status, _, error = helio(*words)
+    assert status == 1
+    assert "data source PLANT is a file of SQLite; say with `state` in which folder" in error
+    status, _, error = helio(*words, "--state", str(tmp_path / "none"))
+    assert (status, "expected the folder of embedded databases, found none at" in error) == (1, True)
 
 
 def test_messages_may_be_lost_if_the_command_line_says_so() -> None:
@@ -170,6 +235,19 @@ def test_a_source_that_is_not_there_is_told_before_spark_is_started(
     assert "startingOffsets: expected earliest, latest, offsets by partition" in error
     told = json.loads((tmp_path / "heliograph-data" / "pipelines" / "clean" / "status.json").read_text())
     assert (told["state"], "startingOffsets" in told["error"]) == ("failed", True)
+
+
+def test_outputs_that_need_a_server_are_told_before_spark_is_started(
+    server: QueueServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("heliograph.pipeline.session.build_session", lambda *_, **__: pytest.fail("Spark is started"))
+    write_flow(tmp_path, FLOW)
+    data = server.server.config.with_name("data")
+    words = ["pipeline", "run", str(tmp_path), "--name", "alarms", "--server", str(data), "--source", "stream:plant"]
+    status, _, error = helio(*words, "--sink", "Readings=parquet:readings")
+    assert status == 1
+    assert f"server: {data} is the folder of a log, which is for reading only" in error
+    assert "go to the server from: Alarms, dead_letters; expected the URL of the server, or files" in error
 
 
 def test_a_pipeline_that_is_not_in_the_file(tmp_path: Path) -> None:

@@ -39,6 +39,13 @@ def test_files_are_beside_the_configuration(file: Path) -> None:
     assert (one.flow, one.start) == (str(file.parent / "flows/orders"), True)
     (one,) = loaded(file, GOOD + 'checkpoint = "hdfs://x/y"').pipelines
     assert one.checkpoint == "hdfs://x/y"
+    loaded(file, GOOD + 'state = "databases"')
+    pipeline, _ = configured(file, "orders", None)
+    assert pipeline.state_folder == str(file.parent / "databases")
+
+
+def test_databases_are_in_a_folder(file: Path) -> None:
+    assert mistakes(file, GOOD + 'state = "s3://x"') == ['pipeline[1].state: expected a folder, found "s3://x"']
 
 
 def test_sinks_and_settings_are_tables_of_texts(file: Path) -> None:
@@ -83,6 +90,24 @@ def test_a_job_takes_nothing_that_is_for_flows(file: Path) -> None:
     assert mistakes(file, text) == [
         "pipeline[1].lookup_cache: expected none, because this is for flows; a job does that itself"
     ]
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("127.0.0.1", "127.0.0.1"),
+        ("broker", "broker"),
+        ("*", "127.0.0.1"),
+        ("0.0.0.0", "127.0.0.1"),
+        ("::", "[::1]"),
+        ("0:0:0:0:0:0:0:0", "[::1]"),
+        ("fd00::7", "[fd00::7]"),
+    ],
+)
+def test_this_servers_pages_are_read_unless_said(file: Path, host: str, address: str) -> None:
+    loaded(file, f'{GOOD}[http]\nport = 8081\nhost = "{host}"')
+    pipeline, _ = configured(file, "orders", None)
+    assert pipeline.server == f"http://{address}:8081"
 
 
 def test_without_pages_a_pipeline_needs_another_server(file: Path) -> None:

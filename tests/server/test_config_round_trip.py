@@ -108,6 +108,7 @@ pipelines = tables(
     source=st.sampled_from(["stream:s", "topic:a/#"]),
     server=st.just("http://broker:8080"),
     checkpoint=st.sampled_from(["", "/var/lib/x", "hdfs://x/y"]),
+    state=st.sampled_from(["", "/var/lib/state"]),
 )
 configs = tables(
     Config,

@@ -1,14 +1,15 @@
 """Run messages of the past through two versions of a flow, and show what differs. Nothing is sent.
 
 Outputs are matched by the message that came in, the output node, and their order. The exit status is 0 if both do the
-same, 1 if not. Database nodes do what they do, so use data sources that may be changed.
+same, 1 if not. Database nodes do what they do, so use data sources that may be changed: with --state, a copy of those
+of the pipeline.
 """
 
 import argparse
 from pathlib import Path
 
 from heliograph.cli.flow_options import load_from
-from heliograph.cli.pipeline_options import add_server, add_spark
+from heliograph.cli.pipeline_options import add_server, add_spark, add_state
 from heliograph.errors import Problem
 from heliograph.pipeline.running import Pipeline
 from heliograph.pipeline.running.errors import is_sparks, sentence
@@ -17,6 +18,7 @@ from heliograph.pipeline.running.pipeline import DEFAULT_SERVER
 EXAMPLES = """\
   helio pipeline compare flows/orders-1 flows/orders-2 --source stream:orders
   helio pipeline compare flows/orders-1 flows/orders-2 --source stream:orders --from 2026-01-01 --to 2026-02-01
+  helio pipeline compare flows/orders-1 flows/orders-2 --source stream:orders --state copy-of-state
 """
 
 
@@ -34,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--env", metavar="ENV", help="take the parameters of parameters/ENV.yaml")
     parser.add_argument("--input", default="", metavar="NODE", help="the input node, if the flows have several")
     parser.add_argument("--samples", type=int, default=3, metavar="N", help="show so many of each difference (3)")
+    add_state(parser, "none, so it is needed if a flow has some")
     add_server(parser)
     add_spark(parser)
 
@@ -41,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compare, then print."""
     from heliograph.pipeline.flows import compare  # noqa: PLC0415 - Spark is not needed to read a help text
+    from heliograph.pipeline.flows.outputs import state_folder  # noqa: PLC0415
     from heliograph.pipeline.session import build_session  # noqa: PLC0415
 
     pipeline = Pipeline(
@@ -53,10 +57,15 @@ def run(args: argparse.Namespace) -> int:
         ending=args.end,
     )
     old, new = load_from(args.old, args.env), load_from(args.new, args.env)
+    state = args.state or None
+    if state and not Path(state).is_dir():
+        raise Problem(f"--state: expected the folder of embedded databases, found none at {state}")
+    for flow in (old, new):
+        state_folder(state, flow)  # whether it has to be said is known before Spark is started
     spark = build_session("helio pipeline compare", master=args.master or None, conf=dict(args.conf))
     try:
         messages = spark.read.format("heliograph").options(**pipeline.source_options).load()
-        comparison = compare(old, new, messages, input_node=args.input or None, samples=args.samples)
+        comparison = compare(old, new, messages, input_node=args.input or None, state=state, samples=args.samples)
     except Exception as error:
         if is_sparks(error):
             raise Problem(sentence(error)) from error

@@ -9,6 +9,7 @@ from heliograph.cli.flow_options import parameter
 from heliograph.errors import Problem
 from heliograph.pipeline.running.pipeline import DEFAULT_SERVER, Pipeline
 from heliograph.server import config as configuration
+from heliograph.server.addresses import address_from_here
 from heliograph.server.config import Config
 from heliograph.server.config_tables import PipelineConfig, StorageConfig
 from heliograph.server.pipeline_figures import FOLDER
@@ -30,6 +31,16 @@ def add_server(parser: argparse.ArgumentParser) -> None:
         "--server",
         metavar="URL",
         help=f"the server's HTTP pages, or the folder of its log for reading only (default: {DEFAULT_SERVER})",
+    )
+
+
+def add_state(parser: argparse.ArgumentParser, default: str) -> None:
+    """Where the embedded databases of a flow are."""
+    parser.add_argument(
+        "--state",
+        default="",
+        metavar="DIR",
+        help=f"where embedded databases of the flow are, as DIR/NAME.db (default: {default})",
     )
 
 
@@ -59,7 +70,7 @@ def configured(file: Path, name: str, server: str | None) -> tuple[Pipeline, Con
 
 def _pipeline(one: PipelineConfig, config: Config, server: str | None) -> Pipeline:
     http = config.http
-    own = f"http://{'127.0.0.1' if http.host in {'', '*', '0.0.0.0'} else http.host}:{http.port}"  # noqa: S104
+    own = f"http://{address_from_here(http.host, http.port)}"
     return Pipeline(
         name=one.name,
         source=one.source,
@@ -78,6 +89,7 @@ def _pipeline(one: PipelineConfig, config: Config, server: str | None) -> Pipeli
         most_messages=one.most_messages,
         interval=one.interval,
         lookup_cache=one.lookup_cache,
+        state=one.state,
         master=one.master,
         conf=one.conf,
         checkpoint=one.checkpoint,

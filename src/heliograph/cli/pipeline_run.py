@@ -14,12 +14,20 @@ import os
 import sys
 import threading
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from heliograph.cli.flow_options import parameter
 from heliograph.cli.pipeline_figures import progress_text
-from heliograph.cli.pipeline_options import add_server, add_spark, configured, default_folder, setting, spark_settings
+from heliograph.cli.pipeline_options import (
+    add_server,
+    add_spark,
+    add_state,
+    configured,
+    default_folder,
+    setting,
+    spark_settings,
+)
 from heliograph.cli.stopping import stopped_by_signals
 from heliograph.errors import Problem
 from heliograph.pipeline.running import Pipeline, State, Status, run_pipeline
@@ -39,20 +47,26 @@ EXAMPLES = """\
   helio pipeline run --config heliograph.toml telemetry
 """
 
-_OF_THE_FILE = (
-    "job",
-    "source",
-    "sink",
-    "name",
-    "env",
-    "set",
-    "input",
-    "begin",
-    "end",
-    "fail_on_data_loss",
-    "checkpoint",
-)
-"""What a configuration file says in place of the command line."""
+_OF_THE_FILE = {
+    "job": "--job",
+    "source": "--source",
+    "sink": "--sink",
+    "name": "--name",
+    "user": "--user",
+    "password": "--password",
+    "env": "--env",
+    "set": "--set",
+    "input": "--input",
+    "begin": "--from",
+    "end": "--to",
+    "fail_on_data_loss": "--fail-on-data-loss",
+    "most_messages": "--most-messages",
+    "interval": "--interval",
+    "lookup_cache": "--lookup-cache",
+    "state": "--state",
+    "checkpoint": "--checkpoint",
+}
+"""What a configuration file says in place of the command line: where the arguments have it, and the option."""
 _QUIET = 10.0
 """Seconds between two lines where nobody looks at a terminal."""
 
@@ -101,9 +115,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help="whether to fail if messages are gone before they were read; if not, what there is is read (default: yes)",
     )
-    parser.add_argument("--most-messages", type=int, default=0, metavar="N", help="messages in a batch at most")
-    parser.add_argument("--interval", type=float, default=0.0, metavar="S", help="least seconds between two batches")
-    parser.add_argument("--lookup-cache", type=int, default=0, metavar="N", help="answers of databases that are kept")
+    parser.add_argument("--most-messages", type=int, metavar="N", help="messages in a batch at most")
+    parser.add_argument("--interval", type=float, metavar="S", help="least seconds between two batches")
+    parser.add_argument("--lookup-cache", type=int, metavar="N", help="answers of databases that are kept")
+    add_state(parser, "in the data folder; those of the pipeline also for a range")
     add_spark(parser)
     parser.add_argument(
         "--checkpoint", default="", metavar="DIR", help="where Spark keeps how far it is (default: in the data folder)"
@@ -149,15 +164,17 @@ def _configured(args: argparse.Namespace) -> Pipeline:
     """The pipeline of a configuration file, which says all there is to say of it."""
     if not args.flow:
         raise Problem("expected the NAME of a pipeline beside --config, found none")
-    for option in _OF_THE_FILE:
-        if getattr(args, option) not in (None, "", []):
-            found = f"--{option.replace('_', '-')}"
+    for name, option in _OF_THE_FILE.items():
+        if (given := getattr(args, name)) not in (None, "", []):
+            found = option.replace("--", "--no-", 1) if given is False else option
             raise Problem(f"--config says what the pipeline is; expected no other option for that, found {found}")
     pipeline, config = configured(args.config, args.flow, args.server)
     if args.supervised:
         logging.basicConfig(level=config.log.level.upper(), format="%(levelname)s %(message)s", stream=sys.stderr)
     else:
         logs.configure(config.log.level, config.log.format)
+        if args.server:  # who says it by hand means it, whatever the file says
+            pipeline = replace(pipeline, server=args.server)
     return pipeline
 
 
@@ -169,9 +186,12 @@ def _given(args: argparse.Namespace) -> Pipeline:
     if args.end and not args.begin:
         raise Problem("expected --from beside --to: where the range begins")
     name = args.name or Path(args.flow or args.job or "pipeline").absolute().stem
-    if args.end:
-        name += time.strftime("-%Y%m%dT%H%M%S", time.gmtime())  # it begins at the beginning, each time
     server = args.server or DEFAULT_SERVER
+    state = args.state
+    if args.end:
+        if args.flow and not state:  # what a flow looks up is there, and nothing is in a new folder
+            state = str(default_folder(name, server) / "state")
+        name += time.strftime("-%Y%m%dT%H%M%S", time.gmtime())  # it begins at the beginning, each time
     return Pipeline(
         name=name,
         source=args.source,
@@ -188,9 +208,10 @@ def _given(args: argparse.Namespace) -> Pipeline:
         starting=args.begin,
         ending=args.end,
         fail_on_data_loss=args.fail_on_data_loss is not False,
-        most_messages=args.most_messages,
-        interval=args.interval,
-        lookup_cache=args.lookup_cache,
+        most_messages=args.most_messages or 0,
+        interval=args.interval or 0.0,
+        lookup_cache=args.lookup_cache or 0,
+        state=state,
         checkpoint=args.checkpoint,
     )
 

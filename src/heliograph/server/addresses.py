@@ -29,6 +29,14 @@ def address_text(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host or '*'}:{port}"
 
 
+def address_from_here(host: str, port: int) -> str:
+    """`host:port` for programs on this machine, which reach a socket on every interface by its family's loopback."""
+    ip = _ip(host)
+    if host in EVERY_INTERFACE or (ip is not None and ip.is_unspecified):
+        host = "::1" if ip is not None and ip.version == 6 else "127.0.0.1"
+    return address_text(host, port)
+
+
 def _ip(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         return ipaddress.ip_address(text)

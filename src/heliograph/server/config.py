@@ -151,6 +151,7 @@ def _settled_pipeline(path: Path, pipeline: PipelineConfig) -> PipelineConfig:
         flow=beside(pipeline.flow),
         job=beside(pipeline.job),
         checkpoint=beside(pipeline.checkpoint),
+        state=beside(pipeline.state),
     )
 
 

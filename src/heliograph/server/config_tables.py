@@ -245,6 +245,8 @@ class PipelineConfig:
     """Least seconds between two batches; 0: a batch follows when there is something for it."""
     lookup_cache: int = 0
     """Answers of databases that each process of the flow keeps, so as not to ask again."""
+    state: str = ""
+    """Folder of the flow's embedded databases; by default state in the folder pipelines/NAME of [storage]."""
     server: str = ""
     """The pages of another server, as in "http://broker:8080"; by default this one's."""
     user: str = ""

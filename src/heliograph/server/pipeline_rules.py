@@ -7,7 +7,7 @@ from heliograph.server.config_rules import PLAIN_NAME, PLAIN_NAME_TEXT
 from heliograph.server.config_tables import PipelineConfig
 from heliograph.server.toml_writing import value_text
 
-_OF_FLOWS = ("sinks", "env", "input", "lookup_cache")
+_OF_FLOWS = ("sinks", "env", "input", "lookup_cache", "state")
 
 
 def pipeline_mistakes(pipelines: Mapping[str, PipelineConfig], *, has_pages: bool) -> Iterator[str]:
@@ -23,6 +23,8 @@ def pipeline_mistakes(pipelines: Mapping[str, PipelineConfig], *, has_pages: boo
         kind, _, rest = pipeline.source.partition(":")
         if kind not in {"stream", "topic"} or not rest:
             yield f'{where}.source: expected "stream:NAME" or "topic:FILTER", found {value_text(pipeline.source)}'
+        if "://" in pipeline.state:
+            yield f"{where}.state: expected a folder, found {value_text(pipeline.state)}"
         if not has_pages and not pipeline.server:
             yield f"{where}.server: expected the pages of a server, since those of this one are not enabled, found none"
 

@@ -27,7 +27,7 @@ from heliograph.log.log import LogOptions
 from heliograph.mqtt.reasons import Reason
 from heliograph.server import config as configuration
 from heliograph.server import logs, notify
-from heliograph.server.addresses import address_text
+from heliograph.server.addresses import address_from_here, address_text
 from heliograph.server.config import Config
 from heliograph.server.config_tables import Durability, ListenerConfig, ListenerProtocol
 from heliograph.server.failover import elsewhere
@@ -266,9 +266,7 @@ class Server:
         """Where programs on this machine find the pages; nothing if there are none."""
         if self.http is None:
             return ""
-        host, port = self.http.addresses[0]
-        local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - to know them
-        return f"http://{address_text(local, port)}"
+        return f"http://{address_from_here(*self.http.addresses[0])}"
 
     def _may_make_streams(self) -> bool:
         return self.config.http.make_streams

@@ -7,7 +7,12 @@ from pathlib import Path
 from heliograph.flow.testing.running import select_cases
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "flows"
-FLOWS = sorted(folder.name for folder in EXAMPLES.iterdir() if (folder / "flow.yaml").is_file())
+FOLDERS = {
+    **{folder.name: folder for folder in sorted(EXAMPLES.iterdir()) if (folder / "flow.yaml").is_file()},
+    "telemetry": EXAMPLES.parent / "telemetry" / "flow",
+}
+"""Where each flow is."""
+FLOWS = list(FOLDERS)
 ON_SPARK = [name for name in FLOWS if name != "aggregation"]
 _NUMBER = re.compile(rb"\d+")
 _WORD = re.compile(rb"[A-Za-z]{3,}")
@@ -16,7 +21,7 @@ _WORD = re.compile(rb"[A-Za-z]{3,}")
 def messages_for(flow: str, count: int) -> list[bytes]:
     """So many, good and bad; the same ones every time."""
     chance = random.Random(flow)
-    seeds = [step.body for case in select_cases(EXAMPLES / flow) for step in case.steps if step.wait is None]
+    seeds = [step.body for case in select_cases(FOLDERS[flow]) for step in case.steps if step.wait is None]
     made = list(dict.fromkeys(seeds))
     while len(made) < count:
         body = chance.choice(seeds)

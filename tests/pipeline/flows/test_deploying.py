@@ -5,7 +5,12 @@ import pytest
 from flow_process import write_flow
 from heliograph.errors import Problem
 from heliograph.flow.definition.loading import load_flow
-from heliograph.pipeline.flows.deploying import check_deployable, sends_messages_only, written_sources
+from heliograph.pipeline.flows.deploying import (
+    check_deployable,
+    check_folder_suffices,
+    sends_messages_only,
+    written_sources,
+)
 from heliograph.pipeline.flows.routes import Routes
 
 IN, OUT = "in: {type: QueueInput, queue: IN}\n", "out: {type: QueueOutput, queue: OUT}\n"
@@ -162,3 +167,21 @@ FILE = "file: {type: FileOutput, directory: out, name: one.txt}\n"
 def test_whether_all_that_comes_out_of_a_flow_are_messages(tmp_path, nodes, wires, routes, only):
     definition = load_flow(write_flow(tmp_path / "tested", nodes, wires, "", {}))
     assert sends_messages_only(definition, "in", Routes.parse(routes)) is only
+
+
+@pytest.mark.parametrize(
+    ("routes", "told"),
+    [
+        ([], "from: out, dead_letters;"),
+        (["out=topic:x", "dead_letters=parquet:bad"], "from: out;"),
+        (["out=parquet:good"], "from: dead_letters;"),
+        (["out=parquet:good", "dead_letters=table:sqlite:///bad.db#BAD"], ""),
+    ],
+)
+def test_a_folder_is_enough_for_what_goes_to_files_and_tables(tmp_path, routes, told):
+    definition = load_flow(write_flow(tmp_path / "tested", IN + OUT + FILE, "in.out -> out\nin.out -> file", "", {}))
+    if told:
+        with pytest.raises(Problem, match=told):
+            check_folder_suffices(definition, "in", Routes.parse(routes), "/data")
+    else:
+        check_folder_suffices(definition, "in", Routes.parse(routes), "/data")

@@ -6,7 +6,7 @@ from flow_process import write_flow
 from heliograph.errors import Problem
 from heliograph.flow.definition.loading import load_flow
 from heliograph.pipeline.flows.aggregation.fan_in import FanIn, fan_ins
-from heliograph.pipeline.flows.deploying import check_deployable
+from heliograph.pipeline.flows.deploying import check_deployable, check_folder_suffices
 from heliograph.pipeline.flows.reaching import reachable
 from heliograph.pipeline.flows.routes import Routes
 
@@ -84,3 +84,8 @@ def test_no_aggregation_follows_another(refused):
 def test_a_flow_that_aggregates_is_not_kept_to_one_partition(refused):
     text = refused(CONTROL + ASK + REPLIES + COLLECT, WIRES, settings="spark: {single_partition: yes}")
     assert "spark: {single_partition: yes} is not possible for a flow that aggregates" in text
+
+
+def test_a_flow_that_aggregates_needs_a_server_and_not_only_its_folder(load):
+    with pytest.raises(Problem, match="flow tested aggregates, for which the server makes streams"):
+        check_folder_suffices(load(CONTROL + ASK + REPLIES + COLLECT, WIRES), "in", Routes(), "/data")

@@ -290,6 +290,18 @@ def test_what_has_to_be_in_a_folder_is_told_if_the_checkpoint_is_elsewhere(flow,
         run(flow(settings="spark: {single_partition: yes}"), checkpoint="s3a://a/b", state="/data")
 
 
+def test_the_folder_of_a_log_is_enough_if_nothing_goes_to_the_server(spark, flow, run, server, source, tmp_path):
+    source["server"] = str(server.config.with_name(f"{server.config.stem}-data"))
+    routes = (f"big=parquet:{tmp_path / 'big'}", f"small=table:sqlite:///{tmp_path / 'out.db'}#SMALL")
+    with pytest.raises(Problem, match=r"server from: dead_letters; .* such as dead_letters=parquet:FOLDER"):
+        run(flow(), *routes)
+    run(flow(), *routes, f"dead_letters=parquet:{tmp_path / 'failed'}")
+    with sqlite3.connect(tmp_path / "out.db") as connection:
+        (small,) = connection.execute("SELECT count(*) FROM SMALL").fetchone()
+    found = [spark.read.parquet(str(tmp_path / name)).count() for name in ("big", "failed")]
+    assert [*found, small] == [90, 20, 90]
+
+
 def test_two_versions_of_a_flow_are_compared_on_what_the_stream_has(spark, flow, source):
     messages = spark.read.format("heliograph").options(**source).load()
     comparison = compare(flow("old", limit=100), flow("new", limit=150), messages, samples=1)

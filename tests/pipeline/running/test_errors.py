@@ -28,6 +28,22 @@ def test_otherwise_the_line_with_sparks_error_class_counts() -> None:
     assert sentence(text) == "[UNRESOLVED_COLUMN] no column x"
 
 
+def test_a_python_stack_is_told_by_its_cause() -> None:
+    text = """[PYTHON_DATA_SOURCE_ERROR] Failed to plan: Traceback (most recent call last):
+  File "/x/reading.py", line 27, in <module>
+    import google_crc32c
+ModuleNotFoundError: No module named 'google_crc32c'
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+UnboundLocalError: cannot access local variable 'reader'
+"""
+    assert sentence(text) == (
+        "[PYTHON_DATA_SOURCE_ERROR] Failed to plan: ModuleNotFoundError: No module named 'google_crc32c'"
+    )
+
+
 def test_anything_else_is_told_with_its_kind() -> None:
     assert sentence(ValueError("bad\nworse")) == "ValueError: bad"
     assert sentence(ConnectionRefusedError()) == "ConnectionRefusedError"

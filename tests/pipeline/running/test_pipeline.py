@@ -26,6 +26,8 @@ def pipeline(**given: Any) -> Pipeline:
         ({"source": "steam:x"}, "did you mean stream:x?"),
         ({"flow": "", "job": "j.py", "sinks": {"Out": "topic:x"}}, "a sink is for flows; a job does that itself"),
         ({"flow": "", "job": "j.py", "lookup_cache": 5}, "a look-up cache is for flows"),
+        ({"flow": "", "job": "j.py", "state": "/x"}, "a folder of databases is for flows"),
+        ({"state": "hdfs://x/y"}, "expected a folder as state, found 'hdfs://x/y'"),
     ],
 )
 def test_what_cannot_work_is_refused(given: dict[str, Any], told: str) -> None:
@@ -54,6 +56,11 @@ def test_messages_may_be_lost_only_if_it_is_said() -> None:
 def test_who_it_is_goes_to_the_sink() -> None:
     assert pipeline().sink_options == {"server": "http://127.0.0.1:8080"}
     assert pipeline(user="u", password="p").sink_options["password"] == "p"
+
+
+def test_databases_are_in_its_folder_unless_said() -> None:
+    assert pipeline().state_folder == "/data/state"
+    assert pipeline(state="/shared").state_folder == "/shared"
 
 
 def test_the_checkpoint_is_in_its_folder_unless_said() -> None:

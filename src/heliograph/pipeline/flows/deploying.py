@@ -133,11 +133,30 @@ def _routes(nodes: Mapping[str, NodeDefinition], routes: Routes) -> Iterator[str
 def sends_messages_only(definition: FlowDefinition, entry: str, routes: Routes) -> bool:
     """Whether all that comes out of a flow goes to the server."""
     outputs = [node for node in reachable(definition, entry).values() if node.type in OUTPUTS]
-    to_server = all(
-        routes.of(node.name).to_server and (node.type != "FileOutput" or routes.of(node.name).kind != "flow")
-        for node in outputs
-    )
-    return to_server and routes.dead_letters.to_server
+    return all(_goes_to_server(node, routes) for node in outputs) and routes.dead_letters.to_server
+
+
+def check_folder_suffices(definition: FlowDefinition, entry: str, routes: Routes, folder: str) -> None:
+    """`Problem` if a flow that reads the folder of a log, without its server, needs the server all the same."""
+    nodes = reachable(definition, entry).values()
+    if fan_in.fan_ins(definition, nodes):
+        raise Problem(
+            f"server: {folder} is the folder of a log, which is for reading only, but flow {definition.name} "
+            "aggregates, for which the server makes streams; expected the URL of the server"
+        )
+    sent = [node.name for node in nodes if node.type in OUTPUTS and _goes_to_server(node, routes)]
+    sent += [DEAD_LETTERS] if routes.dead_letters.to_server else []
+    if sent:
+        raise Problem(
+            f"server: {folder} is the folder of a log, which is for reading only, but messages of flow "
+            f"{definition.name} go to the server from: {', '.join(sent)}; expected the URL of the server, or files or "
+            f"a table for all of them, such as {sent[-1]}=parquet:FOLDER"
+        )
+
+
+def _goes_to_server(node: NodeDefinition, routes: Routes) -> bool:
+    route = routes.of(node.name)
+    return route.to_server and (node.type != "FileOutput" or route.kind != "flow")
 
 
 def written_sources(definition: FlowDefinition) -> frozenset[str]:

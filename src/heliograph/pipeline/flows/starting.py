@@ -12,7 +12,7 @@ from heliograph.flow.definition.flow import FlowDefinition
 from heliograph.flow.definition.spark import single_partition
 from heliograph.pipeline.flows.aggregation.fan_in import fan_ins
 from heliograph.pipeline.flows.aggregation.starting import Aggregation
-from heliograph.pipeline.flows.deploying import check_deployable, sends_messages_only
+from heliograph.pipeline.flows.deploying import check_deployable, check_folder_suffices, sends_messages_only
 from heliograph.pipeline.flows.effect_rows import SCHEMA, SINK_DDL
 from heliograph.pipeline.flows.flow_reading import NAME as READING
 from heliograph.pipeline.flows.flow_reading import FlowReading, reading_option
@@ -24,7 +24,7 @@ from heliograph.pipeline.flows.processing import FlowJob
 from heliograph.pipeline.flows.reaching import reachable
 from heliograph.pipeline.flows.routes import DEAD_LETTERS, Route, Routes
 from heliograph.pipeline.flows.sending import MessagesOnly, Sending
-from heliograph.pipeline.sink.options import SinkOptions, sink_options
+from heliograph.pipeline.sink.options import DEFAULT_SERVER, SinkOptions, sink_options
 from heliograph.pipeline.source.options import source_options as checked_source
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ def start_flow(
     """Run a flow on a stream until the query is stopped, or (`available_now`) until it has done what is there.
 
     `source_options` are those of `format("heliograph")`; the server they name is also the one that messages are sent
-    to, and `user` and `password` may be among them for that. `trigger` is the time between micro-batches (`1 second`);
+    to, and `user` and `password` may be among them for that. If they name the folder of a log instead, all outputs have
+    to go to files or tables. `trigger` is the time between micro-batches (`1 second`);
     without it they follow each other. `input_node` is needed if the flow has several inputs. `state` is the folder of
     SQLite files that data sources name; all executors have to reach it (default: `flow` in the checkpoint).
     `lookup_cache` is how many answers of databases each process keeps. A flow that cannot run on Spark is a `Problem`
@@ -82,8 +83,11 @@ def start_flow(
     )
     for_source = {name: value for name, value in source_options.items() if name.lower() not in _OF_THE_SINK}
     server = _server(source_options)
+    if server is None:
+        check_folder_suffices(flow, entry, routes, _address(source_options))
     aggregation = None
     if messages_only:
+        assert server is not None, "a folder takes no messages"
         writer = _published(spark, flow, job, for_source, server)
     else:
         spark.dataSource.register(FlowOutputs)
@@ -134,7 +138,14 @@ def _origins(flow: FlowDefinition) -> dict[str, str]:
     return {name: str(node.properties.get("queue", "")) for name, node in flow.nodes.items() if "Input" in node.type}
 
 
-def _server(source_options: Mapping[str, str]) -> SinkOptions:
+def _address(source_options: Mapping[str, str]) -> str:
+    return next((value for name, value in source_options.items() if name.lower() == "server"), DEFAULT_SERVER)
+
+
+def _server(source_options: Mapping[str, str]) -> SinkOptions | None:
+    """Where messages go; None if the folder of a log is read without its server."""
+    if "://" not in _address(source_options):
+        return None
     given = {name.lower(): value for name, value in source_options.items()}
     return sink_options({name: given[name] for name in _OF_THE_SERVER if name in given}, streaming=True)
 

@@ -4,6 +4,8 @@ import re
 
 _OURS = re.compile(r"heliograph\.[\w.]+: (.*(?:\n(?!\s|Traceback|Caused by|\tat ).+)*)")
 _SPARK = re.compile(r"^\[[A-Z_.0-9]+\] .*", re.MULTILINE)
+_STACK = "Traceback (most recent call last):"
+_PYTHONS = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt)\b.*", re.MULTILINE)
 _LONGEST = 2000
 
 
@@ -16,7 +18,11 @@ def sentence(error: BaseException | str) -> str:
     if ours := _OURS.findall(text):
         return str(ours[-1]).strip()[:_LONGEST]
     if found := _SPARK.search(text):
-        return found[0][:_LONGEST]
+        line = found[0]
+        # The first one is the cause: what follows happened while it was handled.
+        if line.endswith(_STACK) and (cause := _PYTHONS.search(text, found.end())):
+            line = line.removesuffix(_STACK) + cause[0]
+        return line[:_LONGEST]
     first = text.partition("\n")[0]
     if isinstance(error, str):
         return first[:_LONGEST]

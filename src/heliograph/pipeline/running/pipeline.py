@@ -23,7 +23,7 @@ class Pipeline:
     source: str
     """`stream:NAME` or `topic:FILTER`."""
     folder: Path
-    """Where its status, its checkpoint and the databases of its flow are, on this machine."""
+    """Where its status is, on this machine; and its checkpoint and the databases of its flow, unless said."""
     flow: str = ""
     """The folder of a flow; or else `job`."""
     job: str = ""
@@ -52,6 +52,8 @@ class Pipeline:
     """Least seconds between two batches."""
     lookup_cache: int = 0
     """Answers of databases that each process keeps."""
+    state: str = ""
+    """The folder of the flow's embedded databases, if not in `folder`: one that all of a cluster can reach."""
     master: str = ""
     conf: Mapping[str, str] = field(default_factory=dict)
     checkpoint: str = ""
@@ -84,9 +86,12 @@ class Pipeline:
                     ("an environment", self.env),
                     ("an input node", self.input_node),
                     ("a look-up cache", self.lookup_cache),
+                    ("a folder of databases", self.state),
                 )
                 if given
             ]
+        if "://" in self.state:
+            found.append(f"expected a folder as state, found {self.state!r}")
         return found
 
     @property
@@ -114,6 +119,11 @@ class Pipeline:
     def spark_checkpoint(self) -> str:
         """Where Spark keeps its checkpoint."""
         return self.checkpoint or str(self.folder / "checkpoint")
+
+    @property
+    def state_folder(self) -> str:
+        """Where the embedded databases of the flow are."""
+        return self.state or str(self.folder / "state")
 
     @property
     def trigger(self) -> str | None:

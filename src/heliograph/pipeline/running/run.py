@@ -113,7 +113,19 @@ class _Run:
         make_stream(options)
         open_stream(options).close()
         if self._pipeline.flow:
-            self._definition()
+            definition = self._definition()
+            if "://" not in self._pipeline.server:
+                self._check_folder(definition)
+
+    def _check_folder(self, definition: "FlowDefinition") -> None:
+        """Whether the folder of a log is enough for the flow."""
+        from heliograph.pipeline.flows.deploying import check_deployable, check_folder_suffices  # noqa: PLC0415 - as above
+        from heliograph.pipeline.flows.routes import Routes  # noqa: PLC0415
+
+        pipeline = self._pipeline
+        routes = Routes.parse(pipeline.sinks)
+        entry = check_deployable(definition, pipeline.input_node or None, routes)
+        check_folder_suffices(definition, entry, routes, pipeline.server)
 
     def _definition(self) -> "FlowDefinition":
         from heliograph.flow.definition.loading import load_flow  # noqa: PLC0415 - a job needs no flows
@@ -179,7 +191,7 @@ class _Run:
             trigger=pipeline.trigger,
             available_now=self._once,
             input_node=pipeline.input_node or None,
-            state=str(pipeline.folder / "state"),
+            state=pipeline.state_folder,
             lookup_cache=pipeline.lookup_cache,
             name=pipeline.name,
         )

@@ -10,6 +10,7 @@ import importlib.util
 import tempfile
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from pyspark import SparkFiles
@@ -29,18 +30,24 @@ PACKAGES = (
     "xmlschema",
     "yaml",
 )
+_OF_QUERIES = "streaming_job"
+"""The folder in which Spark has those Python processes look for files that plan the batches of a streaming query. They
+run beside the driver, and with the Python of executors, which does not have our package here either."""
 
 
 def ship_packages(spark: SparkSession) -> None:
     """Give the executors of this session all `PACKAGES`; they fetch them with their first task."""
     # Executors fetch archives from where they are, at any time; Spark removes this directory when the session ends.
-    directory = Path(tempfile.mkdtemp(dir=SparkFiles.getRootDirectory()))
+    root = Path(SparkFiles.getRootDirectory())
+    directory = Path(tempfile.mkdtemp(dir=root))
     for name in PACKAGES:
         for part in _parts(name):
             if part.is_dir():
                 spark.sparkContext.addArchive(f"{_pack(part, directory)}#{part.name}")
             else:
                 spark.sparkContext.addPyFile(str(part))
+    with suppress(FileExistsError):  # of this session, registered before
+        (root / _OF_QUERIES).symlink_to(root, target_is_directory=True)
 
 
 def _parts(name: str) -> Iterator[Path]:

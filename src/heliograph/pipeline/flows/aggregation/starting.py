@@ -70,6 +70,7 @@ class Aggregation:
 
     def start(self, writer: "DataStreamWriter") -> "StreamingQuery":
         """Start the query, with what publishes its deadlines."""
+        assert self._plan.server is not None, "deadlines are messages of the server"
         deadlines = Deadlines(self._plan.server, [fan_in.aggregate for fan_in in self._fan_ins])
         try:
             deadlines.publish_due()

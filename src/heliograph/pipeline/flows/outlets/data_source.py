@@ -95,7 +95,12 @@ def _write(plan: OutputsPlan, rows: Iterator[pa.RecordBatch]) -> Written:
 
     part = part_of_task()
     writing = _Writing(plan, part)
-    EncodedPublishing(part, plan.server).publish(writing.messages(rows))
+    messages = writing.messages(rows)
+    if plan.server is None:
+        for _ in messages:
+            raise AssertionError("a message without a server")
+    else:
+        EncodedPublishing(part, plan.server).publish(messages)
     return Written(part.name, part.batch, tuple(writing.staged))
 
 

@@ -21,7 +21,8 @@ class OutputsPlan:
     routes: Routes
     json_schemas: Mapping[str, pa.Schema]
     """By node: the columns of those that go to files or tables as JSON."""
-    server: SinkOptions
+    server: SinkOptions | None
+    """Where messages go; None if there are none, because the folder of a log is read without its server."""
 
     def text(self) -> str:
         """As an option."""
