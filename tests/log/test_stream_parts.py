@@ -54,11 +54,13 @@ def logs(draw: st.DrawFn) -> bytes:
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(logs(), st.integers(0, 5), st.integers(1, 20), st.sampled_from([90, 200, 16 << 10]))
+@given(
+    logs(), st.integers(0, 5), st.integers(1, 20), st.sampled_from([90, 200, 16 << 10]), st.sampled_from([0, 300, 2000])
+)
 def test_what_is_sent_is_what_would_have_been_read(
-    tmp_path: Path, data: bytes, offset: int, stop: int, window: int
+    tmp_path: Path, data: bytes, offset: int, stop: int, window: int, worth: int
 ) -> None:
-    with patch.object(stream_parts, "_WINDOW", window):
+    with patch.object(stream_parts, "_WINDOW", window), patch.object(stream_parts, "_WORTH_SENDING", worth):
         found, sent = passage(tmp_path / "log", data, offset, stop)
     block = block_of(data, 0, MINE, offset, stop)
     assert (sent, found.next) == (b"".join(block.records()), block.next)
@@ -66,12 +68,21 @@ def test_what_is_sent_is_what_would_have_been_read(
 
 
 def test_records_that_lie_one_behind_the_other_are_one_part(tmp_path: Path) -> None:
-    mine = record([b"a" * 5000] * 9, 0) + record([b"b"], 9) + record([b"c"] * 2, 10)
-    found, _ = passage(tmp_path / "log", mine + record([b"x"], 0, OTHERS) + record([b"d"], 12))
+    mine = record([b"a" * 5000] * 9, 0) + record([b"b" * 100] * 200, 9) + record([b"c"] * 2, 209)
+    others = record([b"x"], 0, OTHERS)
+    more = record([b"d" * 70_000], 211)
+    found, _ = passage(tmp_path / "log", mine + others + more)
     assert [(part.place, part.size) for part in found.pieces if isinstance(part, FilePart)] == [
         (len(FRONT), len(mine)),
-        (len(FRONT) + len(mine) + len(record([b"x"], 0, OTHERS)), len(record([b"d"], 12))),
+        (len(FRONT) + len(mine) + len(others), len(more)),
     ]
+
+
+def test_records_that_lie_far_apart_are_copied_and_sent_together(tmp_path: Path) -> None:
+    mine = [record([b"a"], offset) for offset in range(50)]
+    found, sent = passage(tmp_path / "log", b"".join(each + record([b"x"], 0, OTHERS) for each in mine))
+    assert (list(found.pieces), found.next) == ([sent], 50)
+    assert sent == b"".join(mine)
 
 
 @pytest.mark.parametrize("spoiled", [b"\0" * 40, b"\1" * 40])

@@ -11,11 +11,13 @@ from typing import NamedTuple
 
 from heliograph.log import kinds
 from heliograph.log.messages import offset_for
-from heliograph.log.record import HEADER_SIZE, BadRecord, padded
+from heliograph.log.record import ALIGNMENT, HEADER_SIZE, BadRecord, padded
 from heliograph.log.stream_block import FRONT, block_of
 
 _WINDOW = 16 << 10
 """Bytes that are read at a time: all of many small records, and of a large one the front."""
+_WORTH_SENDING = 64 << 10
+"""To have the kernel send less than this takes longer than to copy it."""
 _HEAD_SIZE, _RECEIVER_SIZE = 36, 14
 """Bytes of messages before the columns with their receivers, and of those for each receiver."""
 
@@ -50,7 +52,7 @@ def passage_of(descriptor: int, place: int, end: int, position: int, cursor: int
 
     A record is at the first place, which is `position` of the log; BadRecord where there should be one and is not.
     """
-    pieces: list[Piece] = []
+    found = _Pieces(descriptor)
     start, window = place, _WINDOW
     while place < end and offset < stop:
         data = os.pread(descriptor, min(window, end - place), place)
@@ -71,27 +73,68 @@ def passage_of(descriptor: int, place: int, end: int, position: int, cursor: int
                     window = HEADER_SIZE + _HEAD_SIZE + _RECEIVER_SIZE * receivers
                     if at + window > size and here + window <= end:
                         break
-                    found = offset_for(data, cursor, at + HEADER_SIZE)
-                    only, first = (cursor, found) if found is not None else (-1, 0)
+                    mine = offset_for(data, cursor, at + HEADER_SIZE)
+                    only, first = (cursor, mine) if mine is not None else (-1, 0)
                 if only == cursor and first <= offset < first + count:
-                    _add(pieces, descriptor, here, length, end)
+                    found.add(here, min(padded(length), end - here), data, at)
                     offset = first + count
             elif kind == kinds.GROUP:
                 block = block_of(os.pread(descriptor, length, here), position + here - start, cursor, offset, stop)
-                pieces += block.records()
+                found.add_bytes(block.records())
                 offset = block.next
             at = padded(at + length)
         place += at
-    return Passage(pieces, offset, end - start)
+    return Passage(found.all(), offset, end - start)
 
 
-def _add(pieces: list[Piece], descriptor: int, place: int, length: int, end: int) -> None:
-    """Add a record, to the one before it if they lie one behind the other."""
-    size = min(padded(length), end - place)
-    last = pieces[-1] if pieces else None
-    if isinstance(last, FilePart) and last.place + last.size == place:
-        pieces[-1] = FilePart(descriptor, last.place, last.size + size)
-    else:
-        pieces.append(FilePart(descriptor, place, size))
-    if size < padded(length):
-        pieces.append(bytes(padded(length) - size))
+class _Pieces:
+    """Records as they are found: long runs of them as parts of the file, others as bytes that have been read anyway."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._pieces: list[Piece] = []
+        self._bytes: list[bytes | memoryview] = []
+        """What has been read and is to be sent, behind all pieces."""
+        self._start = self._end = -1
+        """The run of records that lie one behind the other, in the file."""
+        self._run: list[memoryview] = []
+        """All of that run, as long as it is short."""
+        self._is_long = False
+
+    def add(self, place: int, size: int, data: bytes, at: int) -> None:
+        """A record in the file; it is also in the data, as far as that goes."""
+        if place != self._end:
+            self._close()
+            self._start = place
+        self._end = place + size
+        if not self._is_long:
+            self._is_long = self._end - self._start >= _WORTH_SENDING or at + size > len(data)
+            self._run.append(memoryview(data)[at : at + size])
+        if missing := -size % ALIGNMENT:  # the file ends within the filling
+            self.add_bytes([bytes(missing)])
+
+    def add_bytes(self, pieces: Sequence[bytes | memoryview]) -> None:
+        """Something that is not in the file as it is."""
+        self._close()
+        self._bytes += pieces
+
+    def all(self) -> list[Piece]:
+        """All of them."""
+        self._close()
+        self._settle()
+        return self._pieces
+
+    def _close(self) -> None:
+        """End the run."""
+        if self._is_long:
+            self._settle()
+            self._pieces.append(FilePart(self._descriptor, self._start, self._end - self._start))
+        else:
+            self._bytes += self._run
+        self._start = self._end = -1
+        self._run, self._is_long = [], False
+
+    def _settle(self) -> None:
+        if self._bytes:
+            self._pieces.append(b"".join(self._bytes))
+            self._bytes = []
