@@ -66,12 +66,14 @@ def gathered(blocks: Iterator[Block], first: int, end: int, room: Room, *, copyi
                 yield _joined(small)
                 small, size = [], 0
             if large and large.size + extent > BATCH_SIZE:
-                yield large.taken()
+                yield large.records()
+                large = LargeRecords()
             large.add(block, first, end)
             room.clear()
         else:
             if large:
-                yield large.taken()
+                yield large.records()
+                large = LargeRecords()
             small.append(block)
             size += len(block.data)
             if size > BATCH_SIZE - READ_SIZE:
@@ -80,7 +82,7 @@ def gathered(blocks: Iterator[Block], first: int, end: int, room: Room, *, copyi
                 room.clear()
         first = block.next
     if large:
-        yield large.taken()
+        yield large.records()
     if small:
         yield _joined(small)
 
@@ -146,13 +148,11 @@ class LargeRecords:
             self._firsts.append(earliest)
         self.size, self._next = at, block.next
 
-    def taken(self) -> Records:
-        """All of them, and begin anew."""
+    def records(self) -> Records:
+        """All of them."""
         starts = np.cumsum([0, *map(len, self._fronts[:-1])])
         payloads = self._payloads.slice(0, self.size) if self._payloads is not None else None
-        found = Records(b"".join(self._fronts), starts, np.array(self._firsts, np.int64), self._next, payloads)
-        self.__init__()  # type: ignore[misc]  # as when it was made
-        return found
+        return Records(b"".join(self._fronts), starts, np.array(self._firsts, np.int64), self._next, payloads)
 
 
 def other_form(form: int) -> Problem:
