@@ -14,7 +14,7 @@ def test_sources_are_read_and_alerts_come_with_nothing_lost():
     with spark_site(quick=True) as site:
         rows = list(measure(site, TINY, ("source", "alerts")))
     assert [row.error for row in rows if row.error] == []
-    assert len(rows) == 3 * 7 + 1
+    assert len(rows) == 3 * 8 + 1
     assert all(row.run is not None and row.run.rate > 0 for row in rows[:-1])
     assert rows[-1].figures["50P ms"] > 0
     assert rows[-1].steps["addBatch"] > 0
