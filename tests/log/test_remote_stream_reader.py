@@ -13,7 +13,7 @@ import pytest
 from heliograph.errors import Problem
 from heliograph.log.remote_stream_reader import RemoteStreamReader, Unreachable
 from heliograph.log.room import Room
-from log.test_stream_block import MINE, payloads_in, record
+from log.test_stream_block import MINE, OTHERS, payloads_in, record
 
 Records = Callable[[int], tuple[bytes, int, int]]
 """The body of an answer from an offset on, the length that it says it has, and the offset behind it."""
@@ -143,4 +143,14 @@ def test_a_server_whose_answers_bring_nothing_has_gone_away(room: Room | None) -
         return body[:-10], len(body), offset + 1
 
     with answering(cut_off) as (reader, _), pytest.raises(Unreachable, match="the answer ends 10 bytes too early"):
+        list(reader.blocks(0, 0, 3, 100, room))
+
+
+@pytest.mark.parametrize("room", rooms())
+def test_an_answer_without_what_was_asked_for_is_not_asked_for_again_and_again(room: Room | None) -> None:
+    def of_others(offset: int) -> tuple[bytes, int, int]:
+        body = record([b"x"], offset, OTHERS)
+        return body, len(body), offset + 1
+
+    with answering(of_others) as (reader, _), pytest.raises(Problem, match="the answer is damaged"):
         list(reader.blocks(0, 0, 3, 100, room))

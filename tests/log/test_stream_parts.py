@@ -78,10 +78,11 @@ def test_records_that_lie_one_behind_the_other_are_one_part(tmp_path: Path) -> N
     ]
 
 
-def test_records_that_lie_far_apart_are_copied_and_sent_together(tmp_path: Path) -> None:
-    mine = [record([b"a"], offset) for offset in range(50)]
+@pytest.mark.parametrize("cursors", [(MINE,), (OTHERS, MINE)])
+def test_records_that_lie_far_apart_are_copied_and_sent_together(tmp_path: Path, cursors: tuple[int, ...]) -> None:
+    mine = [record([b"a"], offset, *cursors) for offset in range(500)]
     found, sent = passage(tmp_path / "log", b"".join(each + record([b"x"], 0, OTHERS) for each in mine))
-    assert (list(found.pieces), found.next) == ([sent], 50)
+    assert (list(found.pieces), found.next) == ([sent], 500)
     assert sent == b"".join(mine)
 
 
@@ -91,3 +92,14 @@ def test_where_there_is_no_record_is_told(tmp_path: Path, spoiled: bytes) -> Non
     with pytest.raises(BadRecord, match="there is no record here") as caught:
         passage(tmp_path / "log", first + spoiled)
     assert caught.value.position == 64 + len(first)
+
+
+def test_a_file_that_is_shorter_than_it_should_be_is_told(tmp_path: Path) -> None:
+    path, first = tmp_path / "log", record([b"a"], 0)
+    path.write_bytes(first)
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        with pytest.raises(BadRecord, match="the file ends here"):
+            passage_of(descriptor, 0, 2 * len(first), 64, MINE, 0, 9)
+    finally:
+        os.close(descriptor)

@@ -119,7 +119,7 @@ class RemoteStreamReader(StreamSource):
 
     def _blocks_in(self, answer: HTTPResponse, offset: int, size: int, room: Room | None, then: str) -> Iterator[Block]:
         """The records of an answer, as they come; `then` is what the server is asked when all of it is here."""
-        cursor, total, rest = int(answer.headers["heliograph-cursor"]), answer.length or 0, b""
+        cursor, total, rest, first = int(answer.headers["heliograph-cursor"]), answer.length or 0, b"", offset
         if room is None:
             size = total
         try:
@@ -141,7 +141,7 @@ class RemoteStreamReader(StreamSource):
         finally:
             if answer.length and self._answer is answer:  # nobody wants the rest of it
                 self.close()
-        if rest:
+        if rest or offset == first:
             raise Problem(f"{self._url}: the answer is damaged at byte {total - len(rest)} of {total}")
 
     def _block(self, data: Data, cursor: int, offset: int) -> Block:

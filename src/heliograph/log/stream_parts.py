@@ -56,6 +56,8 @@ def passage_of(descriptor: int, place: int, end: int, position: int, cursor: int
     start, window = place, _WINDOW
     while place < end and offset < stop:
         data = os.pread(descriptor, min(window, end - place), place)
+        if not data:
+            raise BadRecord(position + place - start, "the file ends here")
         at, window, size = 0, _WINDOW, len(data)
         while at < size and offset < stop:
             here = place + at
@@ -70,8 +72,9 @@ def passage_of(descriptor: int, place: int, end: int, position: int, cursor: int
                 )
             if kind == kinds.MESSAGES:
                 if receivers != 1:
-                    window = HEADER_SIZE + _HEAD_SIZE + _RECEIVER_SIZE * receivers
-                    if at + window > size and here + window <= end:
+                    front = HEADER_SIZE + _HEAD_SIZE + _RECEIVER_SIZE * receivers
+                    if at + front > size and here + front <= end:
+                        window = max(_WINDOW, front)
                         break
                     mine = offset_for(data, cursor, at + HEADER_SIZE)
                     only, first = (cursor, mine) if mine is not None else (-1, 0)
