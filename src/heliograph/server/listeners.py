@@ -16,6 +16,7 @@ from heliograph.server.gate import CertificateGate, Credentials, ListenerGate
 from heliograph.server.logs import RepeatedWarnings
 from heliograph.server.sockets import Reactor
 from heliograph.server.transports import TransportClient
+from heliograph.server.web_names import is_listed, is_own_host, is_own_origin
 from heliograph.server.websocket import WebSocketClient
 from heliograph.server.writing import Writer
 
@@ -86,8 +87,21 @@ class Listener:
 
     def _new_client(self) -> asyncio.Protocol:
         if self.config.kind in {ListenerKind.WS, ListenerKind.WSS}:
-            return WebSocketClient(self._writer, self._gate_for, self.config.protocol, self.config.path)
+            config = self.config
+            return WebSocketClient(self._writer, self._gate_for, config.protocol, config.path, self._may_open)
         return TransportClient(self._writer, self._gate_for, self.config.protocol)
+
+    def _may_open(self, origin: str, host: str) -> bool:
+        """Whether a web page of this origin may use this listener: one that is listed, or of the listener's address.
+
+        A host name that is not ours is no danger where a page needs a password or a certificate of that name.
+        """
+        config = self.config
+        safe = config.encrypted or not config.anonymous or is_own_host(host, (config.host,))
+        if is_listed(origin, config.origins) or (safe and is_own_origin(origin, host)):
+            return True
+        warnings.warning("origin", "a web page may not use this listener", listener=config.name, origin=origin)
+        return False
 
     def _gate_for(self, transport: asyncio.BaseTransport) -> ListenerGate | CertificateGate:
         certificate = transport.get_extra_info("peercert")

@@ -43,6 +43,7 @@ from heliograph.server.queue_managers import QueueManagers
 from heliograph.server.sockets import Reactor
 from heliograph.server.stream_making import StreamMaking
 from heliograph.server.stream_pages import StreamPages
+from heliograph.server.web_names import is_own_host
 from heliograph.server.writing import Writer
 
 log = logging.getLogger(__name__)
@@ -256,6 +257,7 @@ class Server:
             ),
             folders={"/streams": stream_pages},
             takers={"/streams": StreamMaking(self.broker, self._writer.soon, stream_pages, self._may_make_streams)},
+            is_own_host=lambda host: is_own_host(host, (self.config.http.host, *self.config.http.hosts)),
         )
         try:
             await self.http.start(http.host, http.port)
