@@ -13,6 +13,7 @@ from heliograph.log.room import Room
 from heliograph.log.stream_block import BLOCK_SIZE, Block, Data, block_of
 from heliograph.log.stream_index import UnknownStream
 from heliograph.log.stream_span import OffsetAhead, OffsetGone, StreamSource, StreamState
+from heliograph.ports import PAGES_URL
 
 _TIMEOUT = 30.0
 _MUCH = 4 << 20
@@ -28,10 +29,10 @@ class RemoteStreamReader(StreamSource):
     """Reads one stream, as a StreamReader does. A Problem says why the server cannot be reached."""
 
     def __init__(self, url: str, name: str, timeout: float = _TIMEOUT) -> None:
-        """`url` is that of the server's pages, as in "http://broker:8080"; UnknownStream if it has no such stream."""
+        """`url` is that of the server's pages, as in "http://broker:15880"; UnknownStream if it has no such stream."""
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise Problem(f"expected the URL of a server's pages, as in http://127.0.0.1:8080, found {url!r}")
+            raise Problem(f"expected the URL of a server's pages, as in {PAGES_URL}, found {url!r}")
         connection = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._connection = connection(parts.hostname, parts.port, timeout=timeout)
         self._url = url
