@@ -13,6 +13,7 @@ from heliograph.log.room import Room
 from heliograph.log.stream_block import BLOCK_SIZE, Block, Data, block_of
 from heliograph.log.stream_index import UnknownStream
 from heliograph.log.stream_span import OffsetAhead, OffsetGone, StreamSource, StreamState
+from heliograph.network_errors import sentence
 from heliograph.ports import PAGES_URL
 
 _TIMEOUT = 30.0
@@ -204,7 +205,7 @@ class RemoteStreamReader(StreamSource):
 
     def _unreachable(self, error: Exception) -> Unreachable:
         self.close()
-        return Unreachable(f"{self._url}: the server cannot be reached: {_why(error)}")
+        return Unreachable(f"{self._url}: the server cannot be reached: {sentence(error, self._url)}")
 
     def _ask(self, path: str) -> HTTPResponse:
         try:
@@ -239,7 +240,3 @@ class RemoteStreamReader(StreamSource):
         if "latest" in told:
             return OffsetAhead(f"stream {self.name}", told["offset"], told["latest"])
         return Problem(f"{self._url}: {told['error']}")
-
-
-def _why(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__

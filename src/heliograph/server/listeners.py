@@ -7,9 +7,8 @@ import socket
 from contextlib import suppress
 from typing import Any
 
-from heliograph.errors import Problem
 from heliograph.server import certificates
-from heliograph.server.accepting import Acceptor, tcp_sockets, unix_socket
+from heliograph.server.accepting import Acceptor, cannot_listen, tcp_sockets, unix_socket
 from heliograph.server.addresses import address_text
 from heliograph.server.config_tables import ListenerConfig, ListenerKind, ListenerProtocol
 from heliograph.server.gate import CertificateGate, Credentials, ListenerGate
@@ -56,8 +55,7 @@ class Listener:
             else:
                 sockets = await tcp_sockets(config.host, config.port)
         except OSError as error:
-            where = "" if config.address in config.name else f" on {config.address}"
-            raise Problem(f"{config.name}: cannot listen{where}: {error.strerror or error}") from None
+            raise cannot_listen(f'listener "{config.name}"', "its [[listener]]", config.address, error) from None
         self._acceptors = [Acceptor(sock, config.name, self._take) for sock in sockets]
 
     @property

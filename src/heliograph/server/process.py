@@ -27,6 +27,7 @@ from heliograph.log.log import LogOptions
 from heliograph.mqtt.reasons import Reason
 from heliograph.server import config as configuration
 from heliograph.server import logs, notify
+from heliograph.server.accepting import cannot_listen
 from heliograph.server.addresses import address_from_here, address_text
 from heliograph.server.config import Config
 from heliograph.server.config_tables import Durability, ListenerConfig, ListenerProtocol
@@ -262,7 +263,7 @@ class Server:
         try:
             await self.http.start(http.host, http.port)
         except OSError as error:
-            raise Problem(f"http: cannot listen on {http.host}:{http.port}: {error.strerror or error}") from None
+            raise cannot_listen("http", "[http]", address_text(http.host, http.port), error) from None
 
     def _pages_url(self) -> str:
         """Where programs on this machine find the pages; nothing if there are none."""
