@@ -74,7 +74,11 @@ class Turn:
         self._store.when_safe(lambda: _show(kept))
 
     def flush(self) -> None:
-        """The turn is over."""
+        """The turn is over.
+
+        Counts of failures come last. A message that has failed too often was moved in this turn, and that is in the log
+        already: a crash leaves no message in its queue with a count that should have taken it out.
+        """
         self.flush_puts()
         if self._done:
             for cursor, offsets in self._done.items():

@@ -157,14 +157,17 @@ class Work:
         for queue, entries in self._puts.items():
             queue.show(entries)
 
-    def roll_back(self) -> None:
-        """Forget the puts, and give the gets back to their places: each counts as a failed delivery."""
+    def roll_back(self, outcome: Outcome = FAILED) -> None:
+        """Forget the puts, and give the gets back to their places: each counts as a failed delivery.
+
+        The outcome is LOST if nobody asked for it, because the client is gone.
+        """
         if self.over:
             return
         self._end(committed=False)
         for queue, entries in self._puts.items():
             queue.forget_puts(entries)
         for queue, entries in self._gets.items():
-            queue.back(entries, FAILED)
+            queue.back(entries, outcome)
         for queue, entries, _, _ in self._refused:
-            queue.back(entries, FAILED)
+            queue.back(entries, outcome)
