@@ -306,7 +306,7 @@ class AmqpConnection:
         if error is not None and self.opened:
             self.broker.stats.protocol_errors += 1
         why = "client disconnected" if error is None else f"{error.condition}: {error.description or ''}"
-        self._leave(Departure.LOST if error is not None else Departure.DETACHED, why)
+        self._leave(Departure.LOST if error is not None else Departure.DISCONNECTED, why)
         self._finish()
 
     def lost(self) -> None:
