@@ -84,7 +84,7 @@ class AmqpConnection:
         self._talking = False
         self._stalled: set[Outgoing] = set()
         self._timer: Timer | None = self.broker.timers.at(
-            self.broker.now() + self.broker.limits.connect_timeout, self._opened_in_time
+            self.broker.now() + self.broker.limits.connect_timeout, self._opened_in_time, outlet
         )
 
     # Bytes in
@@ -348,4 +348,4 @@ class AmqpConnection:
         events, due = self.engine.tick(now)
         self._handle(events)
         if not self.ended and not isinf(due):
-            self._timer = self.broker.timers.at(due, self._tick)
+            self._timer = self.broker.timers.at(due, self._tick, outlet=self.outlet)

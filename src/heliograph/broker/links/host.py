@@ -104,8 +104,14 @@ class Host:
         if self._full:
             full, self._full = self._full, []
             for connection in full:
-                connection.go_on()
+                try:
+                    connection.go_on()
+                except Exception:
+                    self.broker.defects.note("messages could not be sent", connection.outlet)
         while self._talking:
             talking, self._talking = self._talking, []
             for connection in talking:
-                connection.flush()
+                try:
+                    connection.flush()
+                except Exception:
+                    self.broker.defects.note("frames could not be written", connection.outlet)

@@ -266,6 +266,10 @@ class Queues:
         """Messages of a queue cannot be read back."""
         self._broker.journal.unreadable(f"queue {queue.name}", why)
 
+    def note_defect(self, what: str) -> None:
+        """Something unexpected has been raised, and is being handled."""
+        self._broker.defects.note(what)
+
     # Time and turns
 
     def now(self) -> int:
@@ -291,7 +295,10 @@ class Queues:
         while self._awake:
             awake, self._awake = self._awake, {}
             for queue in awake:
-                queue.hand_out()
+                try:
+                    queue.hand_out()
+                except Exception:
+                    self.note_defect(f"messages of queue {queue.name} could not be handed out")
         if self._shown:
             shown, self._shown = self._shown, []
             for queue, entries in shown:
@@ -305,7 +312,10 @@ class Queues:
         """Hand out what is there, and give what has gathered to the log. The broker calls it."""
         self.hand_out()
         if self.turn is not None:
-            self.turn.flush()
+            if self.turn.ledger.halted:
+                self.turn.forget_puts()
+            else:
+                self.turn.flush()
 
     def when_safe(self, action: Callable[[], None]) -> None:
         """Do this when the turn is safe."""
@@ -321,7 +331,7 @@ class Queues:
     def trouble(self) -> Refusal | None:
         """Why no persistent message can be taken at present."""
         store = self._broker.store
-        if store is None or store.ledger.trouble is None:
+        if store is None or not store.trouble:
             return None
         text = f"messages cannot be stored at present: {store.trouble}"
         return Refusal(refusal.FULL if store.disk_full else refusal.INTERNAL, text)
