@@ -16,7 +16,6 @@ from heliograph.broker.broker import Broker
 from heliograph.broker.connection import Connection
 from heliograph.broker.links.connection import AmqpConnection
 from heliograph.broker.links.host import Host
-from heliograph.broker.links.management_node import ManagementNode
 from heliograph.broker.queues.definition import Kind
 from heliograph.broker.queues.queues import SYSTEM
 from heliograph.broker.queues.refusal import Refused
@@ -186,7 +185,7 @@ class Server:
             )
         self.host = Host(self.broker, self.config.server.name, time.time)
         self.host.failover = [elsewhere(url) for url in self.config.server.failover]
-        self.host.management = ManagementNode(self.broker)
+        self.host.is_managed = True
         self.host.redirects = self.queue_managers.redirects
         self._writer = Writer(
             self.broker,

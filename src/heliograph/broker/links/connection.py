@@ -31,6 +31,7 @@ from heliograph.broker.links.opening import ESTABLISHMENT_FAILED, error_in_open
 from heliograph.broker.links.outgoing import Outgoing
 from heliograph.broker.links.transactions import Transactions
 from heliograph.broker.outlet import Outlet
+from heliograph.broker.queues.queue import Queue
 from heliograph.broker.timers import Timer
 from heliograph.mqtt.reasons import Reason
 
@@ -177,6 +178,10 @@ class AmqpConnection:
         """The server has ended a link: what still comes on it is for nobody."""
         link.context = None
         self.links.pop(link, None)
+
+    def made(self, queue: Queue) -> bool:
+        """Whether a temporary queue is this client's: it goes with one of its links."""
+        return isinstance(queue.creator, Link) and queue.creator.session.connection is self.engine
 
     def _detached(self, link: Link, *, closed: bool) -> None:
         changed = self._link_gone(link, Departure.CLOSED if closed else Departure.DETACHED)

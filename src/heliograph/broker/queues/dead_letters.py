@@ -69,11 +69,16 @@ def _grave(queues: "Queues", queue: "Queue", number: int, *, backed_out: bool) -
             found = queues.find(name) if name else None
         except NoSuchQueue:
             continue
-        if found is not None and found is not queue and found.takes(number):
+        if found is not None and found is not queue and _is_for_all(found) and found.takes(number):
             return found
     # The last resort takes everything, full or not: what finds no place here would be lost or go round for ever.
     last = queues.find(DEAD_LETTER_QUEUE)
     return None if last is queue else last
+
+
+def _is_for_all(queue: "Queue") -> bool:
+    """Whether it is no client's own: what others have sent has no place in temporary queues and subscriptions."""
+    return not (queue.definition.temporary or queue.definition.internal)
 
 
 def _move(queues: "Queues", queue: "Queue", entries: list[Entry], to: "Queue", copies: list[Entry]) -> bool:

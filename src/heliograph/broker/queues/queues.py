@@ -38,6 +38,9 @@ SYSTEM = (
 )
 
 
+_SYSTEM_NAMES = {one.name for one in SYSTEM}
+
+
 class Queues:
     """`broker.queues`. Definitions, and persistent messages, are in the log and are there again after a restart."""
 
@@ -85,6 +88,10 @@ class Queues:
     def all(self) -> list[Queue]:
         """All queues that have messages of their own: no aliases, no models."""
         return list(self._queues.values())
+
+    def is_servers(self, queue: Queue) -> bool:
+        """Whether a queue is there for the server's own use: for dead letters."""
+        return queue.name in _SYSTEM_NAMES or queue.name == self.dead_letter_queue
 
     # Changes
 
@@ -161,7 +168,7 @@ class Queues:
         Without `purge`, a queue that has messages is refused. Consumers are told by `ended`.
         """
         definition = self.definition(name)
-        if name in {one.name for one in SYSTEM}:
+        if name in _SYSTEM_NAMES:
             raise Refused(refusal.NOT_ALLOWED, f"queue {name} belongs to the server")
         queue = self._queues.get(name)
         depth = queue.depth if queue is not None else 0
