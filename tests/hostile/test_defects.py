@@ -1,6 +1,7 @@
 """Failures that nobody knows of yet, in a server with defects on purpose: the one at fault goes, the others stay."""
 
 import signal
+import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from certificates import Authority
 from faults.amqp_peer import GREETING, AmqpPeer, begin, receiver_from, sender_to
 from heliograph.amqp import Accepted
 from heliograph.amqp.message import Message, Value, encode_message
@@ -40,9 +42,11 @@ DEFECTIVE = {"PYTHONPATH": f"{Path(__file__).parent / 'defective'}:{SOURCE}"}
 
 
 @pytest.fixture
-def config(tmp_path: Path) -> Path:
+def config(tmp_path: Path, authority: Authority) -> Path:
     file = tmp_path / "heliograph.toml"
-    write_config(file, CONFIG)
+    pair = authority.issue("server", "server")
+    tls = f'[[listener]]\nkind = "tls"\nport = 0\ncert = "{pair.cert}"\nkey = "{pair.key}"\n'
+    write_config(file, CONFIG + tls)
     return file
 
 
@@ -138,6 +142,17 @@ def test_an_mqtt_publisher_of_what_a_bound_queue_cannot_store_is_cut_off(server:
         good.publish("bound", b"after")
     assert in_queue(server, "bound") == [b"before", b"after"]
     assert server.stats()["internal_errors"] == 1
+
+
+def test_a_publisher_on_tls_is_cut_off_like_any_other(server: RunningServer, authority: Authority) -> None:
+    port, trusting = server.port_of("mqtts"), ssl.create_default_context(cafile=authority.cert)
+    with PlainClient(port, tls=trusting).connected("publisher") as publisher:
+        publisher.send(Publish("bound", b"unstorable", qos=1, packet_id=1))
+        assert publisher.is_closed()
+    assert server.stats()["internal_errors"] == 1
+    with PlainClient(port, tls=trusting).connected("publisher") as publisher:
+        publisher.publish("bound", b"fine")
+    assert in_queue(server, "bound") == [b"fine"]
 
 
 def test_a_message_that_cannot_be_sent_becomes_a_dead_letter_and_its_receiver_gets_the_next(

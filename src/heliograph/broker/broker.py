@@ -380,7 +380,10 @@ class Broker:
         if self.store is not None and self.store.ready:
             self.more_is_safe()  # held behind something else, but nothing of its own had to be written
         for action in self.at_turn_end:
-            action()
+            try:
+                action()
+            except Exception:
+                self.defects.note("the end of a turn")
 
     def _write_down(self) -> None:
         try:

@@ -27,6 +27,7 @@ from heliograph.broker.window import Settled
 from heliograph.errors import Problem
 from heliograph.log.commit import NO_ROOM
 from heliograph.log.cursor import Cursor
+from heliograph.log.group import Group
 from heliograph.log.ledger import Ledger
 from heliograph.log.log import LogOptions
 from heliograph.log.messages import Messages, Receivers, encode_messages
@@ -246,17 +247,19 @@ class Store:
         self._write_moves()
         self.ledger.write_acks()
         before = len(self._then)
+        group: Group | None = None
         try:
             with self.ledger.group() as group:
                 yield
                 turn.flush_puts(whole=True)
                 self._write_moves()
         except Exception:
-            # Queues are told by whoever meant to put. But clients of MQTT may have messages with offsets that others
-            # will get, and it is too late to take these back.
             turn.forget_puts()
             del self._then[before:]
-            if self._issued or self._moves or any(self._is_for_session(cursor) for cursor in group.receivers):
+            self._moves.clear()
+            # The rest is up to whoever wanted all this. But clients of MQTT may have been sent messages with offsets
+            # that others will get, and it is too late to take these back.
+            if self._issued or any(map(self._is_for_session, group.receivers if group else ())):
                 self.halt()
             raise
 

@@ -269,6 +269,7 @@ class Server:
                 self.pipelines.list,
                 lambda: [facts for listener in self.listeners for facts in listener.facts],
             ),
+            on_error=self.broker.defects.note,
             folders={"/streams": stream_pages},
             takers={"/streams": StreamMaking(self.broker, self._writer.soon, stream_pages, self._may_make_streams)},
         )

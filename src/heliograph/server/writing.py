@@ -124,7 +124,10 @@ class Writer:
     async def close_all(self, reason: Reason, text: str, patience: float) -> None:
         """End all connections; those that have not read their last bytes after `patience` seconds are cut off."""
         for outlet in list(self.outlets):
-            outlet.connection.end(reason, text)
+            try:
+                outlet.connection.end(reason, text)
+            except Exception:
+                self.broker.defects.note("the end of a connection", outlet)
         self.flush()
         if self.outlets:
             self._all_closed.clear()

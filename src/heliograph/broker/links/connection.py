@@ -335,7 +335,10 @@ class AmqpConnection:
             del self.host.containers[self.container_id]
         self.transactions.roll_back_all()
         for link in list(self.links):
-            self._link_gone(link, how)
+            try:
+                self._link_gone(link, how)
+            except Exception:  # what the other links have must not stay locked
+                self.broker.defects.note("the end of a link")
 
     def _finish(self) -> None:
         self.ended = True
