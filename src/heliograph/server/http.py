@@ -76,12 +76,15 @@ class HttpServer:
         timeout: float = IDLE_TIMEOUT,
         folders: Mapping[str, Folder] | None = None,
         takers: Mapping[str, Taker] | None = None,
+        on_error: Callable[[str], None] = log.exception,
         is_own_host: Callable[[str], bool] = lambda _: True,
     ) -> None:
         """`timeout` is the time in seconds that a client has for each request, and to take each answer.
 
-        `is_own_host` tells whether a Host header means this server; other requests are not answered.
+        `on_error` is told what could not be made, where the exception is handled. `is_own_host` tells whether a Host
+        header means this server; other requests are not answered.
         """
+        self._on_error = on_error
         self._is_own_host = is_own_host
         self._folders = dict(folders or {})
         self._takers = dict(takers or {})
@@ -183,7 +186,7 @@ class HttpServer:
         except Unavailable as why:
             return refusal(HTTPStatus.SERVICE_UNAVAILABLE, str(why))
         except Exception:
-            log.exception("cannot make a page", extra={"path": path})
+            self._on_error(f"the page {path[:200]} could not be made")
             return refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "this page could not be made; the server's log says why")
 
     def _list_of_pages(self) -> tuple[str, bytes]:

@@ -36,6 +36,11 @@ class LogJournal:
 def _there(fields: dict[str, object]) -> dict[str, object]:
     return {key: value for key, value in fields.items() if value is not None}
 
+    def failed(self, what: str, outlet: Outlet | None) -> None:
+        """A defect has shown itself."""
+        peer = {} if outlet is None else {"peer": _peer(outlet)}
+        log.exception("internal error: %s%s", what, "; the connection is closed" if peer else "", extra=peer)
+
 
 def _peer(outlet: Outlet) -> str:
     assert isinstance(outlet, NetworkOutlet)
