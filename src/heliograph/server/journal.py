@@ -32,14 +32,14 @@ class LogJournal:
         """Messages that wait for a client cannot be read back from the log."""
         _warnings.warning("unreadable", "stored messages cannot be read", client=client_id, detail=why)
 
-
-def _there(fields: dict[str, object]) -> dict[str, object]:
-    return {key: value for key, value in fields.items() if value is not None}
-
     def failed(self, what: str, outlet: Outlet | None) -> None:
         """A defect has shown itself."""
         peer = {} if outlet is None else {"peer": _peer(outlet)}
         log.exception("internal error: %s%s", what, "; the connection is closed" if peer else "", extra=peer)
+
+
+def _there(fields: dict[str, object]) -> dict[str, object]:
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def _peer(outlet: Outlet) -> str:

@@ -102,6 +102,11 @@ class Server:
             store = Store(directory, Clock(time.monotonic, time.time), self._wake, options)
         except OSError as error:
             raise Problem(f"storage.directory: {directory}: {error.strerror or error}") from None
+        if directory.stat().st_mode & 0o077:
+            log.warning(
+                "others on this machine can look into the folder of the log; messages are in it",
+                extra={"folder": str(directory), "mode": f"{directory.stat().st_mode & 0o777:o}"},
+            )
         if store.ledger.log.torn is not None:
             log.warning("the log was not closed properly", extra={"detail": str(store.ledger.log.torn)})
         return store
