@@ -113,6 +113,15 @@ def test_a_will_that_waits_is_published_by_the_next_server(scene, crash) -> None
     assert receiver.payloads() == [b"gone"]
 
 
+def test_a_will_to_a_topic_that_is_not_allowed_any_more_keeps_nobody_from_starting(make) -> None:
+    scene = make()
+    durable(scene, "w", will=Will("a/b/c", b"gone", 1, False, {}))
+    scene.limits = {"topic_levels": 2}
+    scene.restart()
+    assert scene.broker.stats.publishes_refused == 1
+    assert scene.broker.sessions["w"].will is None
+
+
 @BOTH
 def test_a_will_that_was_published_or_given_up_is_not_published_again(scene, crash) -> None:
     receiver = subscriber(scene)

@@ -365,7 +365,10 @@ class Broker:
         self.timers.cancel(session.will_timer)
         will, session.will, session.will_timer = session.will, None, None
         assert will is not None
-        self.publish(self._span_of(will), session)
+        try:
+            self.publish(self._span_of(will), session)
+        except ProtocolError:  # a will from the log: what a topic may be is not what it was when the client connected
+            self.stats.publishes_refused += 1
         if self.store is not None and session.number:
             self.store.note_presence(session)
 

@@ -1,8 +1,19 @@
 """The subscription tree: which subscriptions match a topic."""
 
+import re
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
+
+_BRIDGE_STATE = re.compile(r"\$SYS/broker/connection/[^/]+/state")
+
+
+def is_bridge_state(topic: str) -> bool:
+    """Whether this is where a bridge of mosquitto says that it is connected: the one place in `$SYS` that is not ours.
+
+    Bridges cannot be told from other clients, for not all of them say what they are; mosquitto asks no more either.
+    """
+    return _BRIDGE_STATE.fullmatch(topic) is not None
 
 
 class _Node(Generic[T]):
