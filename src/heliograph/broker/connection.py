@@ -447,6 +447,7 @@ class Connection:
             if expiry and not session.expiry:
                 raise ProtocolError(Reason.PROTOCOL_ERROR, "DISCONNECT cannot make a session outlive its connection")
             session.expiry = min(expiry, self.broker.limits.session_expiry_max)
+        self.outlet.left = True
         self._leave("client disconnected", publish_will=packet.reason != Reason.NORMAL_DISCONNECTION)
         self._finish()
 

@@ -16,6 +16,7 @@ from heliograph.broker.outlet import Outlet
 from heliograph.mqtt.reasons import Reason
 from heliograph.server.addresses import address_text
 from heliograph.server.config_tables import ListenerProtocol
+from heliograph.server.lingering import LINGER, Lingering
 
 log = logging.getLogger(__name__)
 
@@ -25,8 +26,8 @@ HIGH_WATER = 1 << 20
 HARD_LIMIT = 4 * HIGH_WATER
 # Chunks that are larger than this on average are written as they are.
 _WORTH_PIECES = 4096
-# A connection that has ended is kept this many seconds for the client to read its last bytes; some never do.
-LINGER = 5.0
+# When the server stops, clients that have read their last bytes have this many seconds to close.
+_TIME_TO_CLOSE = 0.5
 
 
 class NetworkOutlet(Outlet):
@@ -88,6 +89,8 @@ class Writer:
         self.outlets: set[NetworkOutlet] = set()
         """Open connections, whether their client has been admitted or not."""
         self._all_closed = asyncio.Event()
+        self.lingering = Lingering(loop)
+        """Sockets of connections that were ended here, when all has been written."""
 
     def opened(self, outlet: NetworkOutlet, gate: Gate, protocol: ListenerProtocol) -> None:
         """A connection has come."""
@@ -123,6 +126,7 @@ class Writer:
         for outlet in list(self.outlets):
             outlet.abort()
         self.flush()
+        await self.lingering.close_all(_TIME_TO_CLOSE)
 
     def soon(self) -> None:
         """Something may have been put into outlets: write it before the loop waits again."""
