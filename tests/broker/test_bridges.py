@@ -73,9 +73,10 @@ def test_any_client_tells_the_state_of_its_bridge(scene, version):
         "$SYS/broker/connection/a/state/b",
         "$SYS/broker/connection/a",
         "$SYS/broker/uptime",
+        "$share/g/a",
     ],
 )
-def test_the_rest_of_sys_is_the_servers_own(scene, topic):
+def test_the_rest_is_not_for_clients(scene, topic):
     client = scene.client("c")
     assert client.publish(topic, b"1", 1, retain=True).reason == Reason.NOT_AUTHORIZED
     assert scene.broker.retained.count == 0

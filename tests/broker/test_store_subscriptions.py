@@ -113,6 +113,19 @@ def test_a_will_that_waits_is_published_by_the_next_server(scene, crash) -> None
     assert receiver.payloads() == [b"gone"]
 
 
+@BOTH
+def test_the_state_of_a_bridge_waits_for_who_is_away_but_is_not_retained_by_the_next_server(scene, crash) -> None:
+    state = "$SYS/broker/connection/there/state"
+    receiver = durable(scene, "s")
+    receiver.subscribe(state, 1)
+    receiver.disconnect()
+    scene.client("bridge").publish(state, b"1", 1, retain=True)
+    scene.turn_ends()
+    scene.restart(crash=crash)
+    assert durable(scene, "s").payloads() == [b"1"]
+    assert scene.broker.retained.count == 0
+
+
 def test_a_will_to_a_topic_that_is_not_allowed_any_more_keeps_nobody_from_starting(make) -> None:
     scene = make()
     durable(scene, "w", will=Will("a/b/c", b"gone", 1, False, {}))

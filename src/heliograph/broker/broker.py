@@ -145,8 +145,8 @@ class Broker:
         """Whether MQTT needs them in the log: somebody wants them who may be away, or they are to be retained."""
         if route.streams:
             return True
-        if span.retain:
-            return not span.topic.startswith(b"$SYS/")
+        if span.retain and not span.topic.startswith(b"$SYS/"):
+            return True
         return span.qos > 0 and bool(route.durable)
 
     def publish_message(self, topic: str, payload: bytes, *, qos: int = 0, retain: bool = False) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from heliograph.broker import delivery
 from heliograph.broker.fitting import fit
 from heliograph.broker.session import FOR_EVER
-from heliograph.broker.topics import is_bridge_state
+from heliograph.broker.topics import is_reserved
 from heliograph.mqtt.packets import ConnAck, Connect, Subscribe
 from heliograph.mqtt.properties import Properties
 from heliograph.mqtt.reasons import Reason
@@ -36,8 +36,8 @@ def reason_to_refuse(broker: "Broker", connect: Connect) -> tuple[Reason, str] |
     if len(broker.sessions) >= limits.sessions and connect.client_id not in broker.sessions:
         return Reason.QUOTA_EXCEEDED, f"{limits.sessions} sessions are kept, no more are taken"
     if connect.will is not None:
-        if connect.will.topic.startswith("$SYS/") and not is_bridge_state(connect.will.topic):
-            return Reason.NOT_AUTHORIZED, "a will cannot go to $SYS"
+        if is_reserved(connect.will.topic.encode()):
+            return Reason.NOT_AUTHORIZED, "a will cannot go to $SYS or $share"
         if connect.will.topic.count("/") >= limits.topic_levels:
             return Reason.TOPIC_NAME_INVALID, f"the will's topic has more than {limits.topic_levels} levels"
     return None

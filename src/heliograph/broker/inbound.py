@@ -18,7 +18,7 @@ from heliograph.broker.fitting import fit
 from heliograph.broker.routes import Route
 from heliograph.broker.span import Span, carried_properties
 from heliograph.broker.subscription import Subscription
-from heliograph.broker.topics import is_bridge_state
+from heliograph.broker.topics import is_reserved
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
 from heliograph.mqtt.framing import decode_varint
 from heliograph.mqtt.packets import PacketType, PubAck, PubRec
@@ -233,7 +233,7 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
 
 def _publish(connection: "Connection", span: Span, route: Route) -> tuple[Reason, int]:
     broker = connection.broker
-    if span.topic.startswith(b"$SYS/") and not is_bridge_state(span.topic.decode()):
+    if span.topic.startswith(b"$") and is_reserved(span.topic):
         broker.stats.publishes_refused += span.count
         return Reason.NOT_AUTHORIZED, span.count
     store = broker.store

@@ -5,15 +5,16 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
-_BRIDGE_STATE = re.compile(r"\$SYS/broker/connection/[^/]+/state")
+_BRIDGE_STATE = re.compile(rb"\$SYS/broker/connection/[^/]+/state")
 
 
-def is_bridge_state(topic: str) -> bool:
-    """Whether this is where a bridge of mosquitto says that it is connected: the one place in `$SYS` that is not ours.
+def is_reserved(topic: bytes) -> bool:
+    """Whether clients may not publish there: `$SYS` is the server's own, and `$share` is for topic filters.
 
-    Bridges cannot be told from other clients, for not all of them say what they are; mosquitto asks no more either.
+    Only bridges of mosquitto say in `$SYS` whether they are connected. They cannot be told from other clients, for not
+    all of them say what they are; mosquitto asks no more either.
     """
-    return _BRIDGE_STATE.fullmatch(topic) is not None
+    return topic.startswith((b"$SYS/", b"$share/")) and _BRIDGE_STATE.fullmatch(topic) is None
 
 
 class _Node(Generic[T]):

@@ -6,7 +6,7 @@ from heliograph.mqtt.packets import Connect, Will
 from heliograph.mqtt.primitives import Reader
 from heliograph.mqtt.properties import Properties, read_properties
 from heliograph.mqtt.reasons import Reason
-from heliograph.mqtt.strings import check_characters, check_topic_name
+from heliograph.mqtt.strings import check_characters, check_topic_of_client
 
 # Protocol name and level -> version, and whether the client is a bridge: mosquitto sets a bit of the level to say so.
 # MQTT 5 has subscription options instead.
@@ -100,5 +100,5 @@ def _check_client_id(client_id: str, version: int, clean_start: bool) -> None:
 def _will(reader: Reader, version: int, flags: int) -> Will:
     properties = read_properties(reader, "will") if version == 5 else Properties()
     topic = reader.string()
-    check_topic_name(topic)
+    check_topic_of_client(topic)
     return Will(topic, reader.binary(), _will_qos(flags), bool(flags & _WILL_RETAIN), properties)

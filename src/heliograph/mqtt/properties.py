@@ -9,7 +9,6 @@ from heliograph.mqtt.framing import encode_varint
 from heliograph.mqtt.packet_types import PacketType
 from heliograph.mqtt.primitives import U16, U32, Reader, pack_binary, pack_byte, pack_pair, pack_string
 from heliograph.mqtt.reasons import Reason
-from heliograph.mqtt.strings import check_topic_name
 
 
 class Properties(TypedDict, total=False):
@@ -86,10 +85,9 @@ def _alias_not_zero(name: str, value: int) -> None:
         raise ProtocolError(Reason.TOPIC_ALIAS_INVALID, f"property {name} is 0")
 
 
-def _topic_name(name: str, value: str) -> None:
+def _no_wildcard(name: str, value: str) -> None:
     if not value or "+" in value or "#" in value:
         raise ProtocolError(Reason.PROTOCOL_ERROR, f"property {name} is no topic name: {value!r}")
-    check_topic_name(value)  # whoever answers would be refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +115,7 @@ _TABLE = (
     _Property(0x01, "payload_format_indicator", _BYTE, _MESSAGE, _zero_or_one),
     _Property(0x02, "message_expiry_interval", _U32, _MESSAGE),
     _Property(0x03, "content_type", _STRING, _MESSAGE),
-    _Property(0x08, "response_topic", _STRING, _MESSAGE, _topic_name),
+    _Property(0x08, "response_topic", _STRING, _MESSAGE, _no_wildcard),
     _Property(0x09, "correlation_data", _BINARY, _MESSAGE),
     _Property(0x0B, "subscription_identifier", _VARINT, frozenset({_T.PUBLISH, _T.SUBSCRIBE}), _not_zero),
     _Property(0x11, "session_expiry_interval", _U32, _HANDSHAKE | {_T.DISCONNECT}),

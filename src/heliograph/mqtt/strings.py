@@ -35,13 +35,21 @@ def check_characters(text: str, what: str) -> None:
 
 
 def check_topic_name(topic: str) -> None:
-    """Raise ProtocolError (mostly TOPIC_NAME_INVALID) unless messages can be published to this topic."""
+    """Raise ProtocolError (TOPIC_NAME_INVALID) unless the standard allows messages on this topic."""
     _check_length(topic, "topic name", Reason.TOPIC_NAME_INVALID)
-    check_characters(topic, "topic name")
     if "+" in topic or "#" in topic:
         raise ProtocolError(Reason.TOPIC_NAME_INVALID, f"topic name {topic!r} contains a wildcard")
-    if topic == "$share" or topic.startswith("$share/"):
-        raise MalformedPacket(f"topic name {topic!r} begins like a shared subscription")
+
+
+def check_topic_of_client(topic: str) -> None:
+    """Raise ProtocolError unless a client of ours may publish to this topic.
+
+    A server may be stricter than the standard. Those who read from other servers take what these let through.
+    """
+    check_topic_name(topic)
+    check_characters(topic, "topic name")
+    if topic == "$share":
+        raise MalformedPacket("topic name '$share' is the beginning of a shared subscription")
 
 
 def check_topic_filter(topic_filter: str) -> None:
@@ -71,6 +79,8 @@ def split_share(topic_filter: str) -> tuple[str | None, str]:
 def _check_length(text: str, what: str, reason: Reason) -> None:
     if not text:
         raise ProtocolError(reason, f"{what} is empty")
+    if "\0" in text:
+        raise ProtocolError(reason, f"{what} {text!r} contains U+0000")
     # A character takes four bytes at most, so short strings need not be encoded to know that they fit.
     if len(text) > STRING_MAX // 4 and len(text.encode("utf-8", "surrogatepass")) > STRING_MAX:
         raise ProtocolError(reason, f"{what} is longer than {STRING_MAX} bytes")
