@@ -174,7 +174,8 @@ def test_extended_authentication_is_refused_by_name(scene):
 
 
 @pytest.mark.parametrize(
-    ("topic", "reason"), [("$SYS/a", Reason.NOT_AUTHORIZED), ("$share/a", Reason.NOT_AUTHORIZED), ("a/b/c/d", Reason.TOPIC_NAME_INVALID)]
+    ("topic", "reason"),
+    [("$SYS/a", Reason.NOT_AUTHORIZED), ("$share/a", Reason.NOT_AUTHORIZED), ("a/b/c/d", Reason.TOPIC_NAME_INVALID)],
 )
 def test_a_will_that_could_not_be_published_is_refused(topic, reason):
     scene = Scene(topic_levels=3)
