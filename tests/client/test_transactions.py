@@ -205,6 +205,33 @@ def test_a_commit_without_a_connection_waits_for_one_if_there_is_something_to_co
     assert memory.broker.bodies("q") == ["a"]
 
 
+@pytest.mark.parametrize("turns", range(15))
+def test_a_commit_while_the_connection_comes_back_waits_for_its_messages(memory, owner, turns):
+    core = producer(memory, owner)
+    memory.cut()
+    send(core, "committed")
+    for _ in range(turns):
+        memory.turn()
+    memory.do(owner.commit())
+    assert memory.broker.bodies("q") == ["committed"]
+    send(core, "rolled back")
+    memory.do(owner.roll_back())
+    assert memory.broker.bodies("q") == ["committed"]
+
+
+@pytest.mark.parametrize("turns", range(15))
+def test_what_is_rolled_back_while_the_connection_comes_back_is_never_sent(memory, owner, turns):
+    core = producer(memory, owner)
+    memory.cut()
+    send(core, "rolled back")
+    for _ in range(turns):
+        memory.turn()
+    memory.do(owner.roll_back())
+    send(core, "committed")
+    memory.do(owner.commit())
+    assert memory.broker.bodies("q") == ["committed"]
+
+
 def test_what_is_rolled_back_without_a_connection_is_never_sent(memory, owner):
     core = producer(memory, owner)
     broker = memory.brokers.pop("here")
