@@ -41,6 +41,8 @@ class SessionCore:
         self._begun: Pending[None] = Pending()
         self._ended: Pending[None] | None = None
         self._links: list[LinkEnd[Any]] = []
+        self._arriving: list[LinkEnd[Any]] = []
+        """Links that are being attached for the first time. Messages may wait for them already."""
         self._delivered: dict[tuple[Fetched, int], Delivery] = {}
         """What the application has and has not acknowledged."""
         self._lingering: list[tuple[Fetched, Callable[[], Coroutine[Any, Any, None]]]] = []
@@ -172,12 +174,14 @@ class SessionCore:
     async def add(self, link: "LinkEnd[Any]") -> None:
         """Attach a link, and again after each loss of the connection."""
         self.check()
+        self._arriving.append(link)
         try:
             await self.connection.when_connected(link.attach)
-        except MessagingProblem:
-            link.closed = True
-            link.released()
+        except MessagingProblem as problem:
+            link.end(problem)
             raise
+        finally:
+            self._arriving.remove(link)
         self._links.append(link)
 
     async def remove(self, link: "LinkEnd[Any]") -> None:
@@ -220,7 +224,7 @@ class SessionCore:
 
     @property
     def _senders(self) -> list[SenderEnd]:
-        return [link for link in self._links if isinstance(link, SenderEnd)]
+        return [link for link in [*self._links, *self._arriving] if isinstance(link, SenderEnd)]
 
     # Messages.
 
