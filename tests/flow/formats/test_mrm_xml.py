@@ -377,7 +377,9 @@ def schema(content: str) -> Modelled:
     """A model of a schema with an element M of this content, and what else is needed."""
     text = f"""<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
   <xs:simpleType name="Size"><xs:union memberTypes="xs:int Word"/></xs:simpleType>
-  <xs:simpleType name="Word"><xs:restriction base="xs:string"><xs:enumeration value="small"/></xs:restriction></xs:simpleType>
+  <xs:simpleType name="Word">
+    <xs:restriction base="xs:string"><xs:enumeration value="small"/></xs:restriction>
+  </xs:simpleType>
   <xs:group name="AB"><xs:sequence>
     <xs:element name="A" type="xs:int"/><xs:element name="B" type="xs:string" minOccurs="0"/>
   </xs:sequence></xs:group>
@@ -431,7 +433,8 @@ class TestRepetitionOfTheOutermostGroup:
 
 def test_elements_that_a_derived_type_adds_to_a_choice_follow_it() -> None:
     model = schema("""
-      <xs:complexType name="T"><xs:choice maxOccurs="2"><xs:element name="A" type="xs:int"/></xs:choice></xs:complexType>
+      <xs:complexType name="T"><xs:choice maxOccurs="2">
+        <xs:element name="A" type="xs:int"/></xs:choice></xs:complexType>
       <xs:complexType name="U"><xs:complexContent><xs:extension base="T"><xs:sequence>
         <xs:element name="C" type="xs:int"/></xs:sequence></xs:extension></xs:complexContent></xs:complexType>
       <xs:element name="M"><xs:complexType><xs:sequence><xs:element name="T" type="T"/></xs:sequence></xs:complexType>

@@ -9,9 +9,9 @@
             occurs: 0..*
             sequence: [{name: Article, type: string}, {name: Price, type: decimal}]
 
-Every line is written with all its columns, empty ones at the end too: readers of CSV count them. Values with separators,
-quotes or line ends in them are quoted. A format that does not say what ends a line writes CRLF,
-and reads what the first line of a message ends with: CRLF or LF.
+Every line is written with all its columns, empty ones at the end too: readers of CSV count them. Values with
+separators, quotes or line ends in them are quoted. A format that does not say what ends a line writes CRLF, and reads
+what the first line of a message ends with: CRLF or LF.
 
 Records are read one by one, as somebody looks for them.
 """

@@ -259,7 +259,7 @@ class _Schema:
         if not kind.is_atomic():
             return Type.STRING, {}, ()
         atom = getattr(kind, "primitive_type", None)  # a union has none, and its restrictions have the union
-        primitive = atom.local_name if isinstance(atom, XsdAtomicBuiltin) else ""
+        primitive = str(atom.local_name) if isinstance(atom, XsdAtomicBuiltin) else ""
         type_ = TYPES.get(primitive, Type.STRING)
         if type_ is Type.DECIMAL and kind.is_derived(self.schema.meta_schema.types["integer"]):
             type_ = Type.INTEGER

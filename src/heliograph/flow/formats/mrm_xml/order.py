@@ -1,7 +1,7 @@
 """Which elements may follow each other inside an element: each is one character, and what may be is a pattern of them.
 
-A message chooses how many elements there are, so the pattern must not try again and again: in the pattern the next element
-alone tells which way to go, as XML Schema demands of its groups. Groups of a model file need not be so clear. So what the
+A message chooses how many elements there are, so the pattern must not try again and again: in it the next element alone
+tells which way to go, as XML Schema demands of its groups. Groups of a model file need not be so clear. So what the
 pattern refuses is gone through once more, with all ways at the same time.
 """
 
