@@ -14,7 +14,7 @@ class LateGate:
     def __init__(self):
         self.user = self.password = self.verdict = None
 
-    def check(self, user, password, verdict):
+    def check(self, outlet, user, password, verdict):
         self.user, self.password, self.verdict = user, password, verdict
 
 
@@ -87,7 +87,7 @@ def test_a_client_waits_for_the_verdict_on_its_credentials(scene):
     client.send(Publish("a", b"2"))
     assert (gate.user, gate.password) == ("u", b"p")
     assert client.take() == watcher.take() == []
-    gate.verdict(Reason.SUCCESS, "")
+    gate.verdict(Reason.SUCCESS, "", None)
     assert client.take() == [ConnAck()]
     assert watcher.payloads() == [b"1", b"2"]
 
@@ -100,7 +100,7 @@ def test_a_client_whose_credentials_are_refused_is_told_and_let_go(scene, reason
         gate = LateGate()
         client = scene.stranger(version, gate)
         client.send(Connect("c", version, username="u"), Publish("a", b"1", 1, packet_id=1))
-        gate.verdict(reason, "no")
+        gate.verdict(reason, "no", None)
         (connack,) = client.take()
         assert connack.reason == (reason if version == 5 else code)
         assert connack.properties == ({"reason_string": "no"} if version == 5 else {})
@@ -114,7 +114,7 @@ def test_a_verdict_on_a_client_that_has_gone_does_nothing(scene):
     client = scene.stranger(4, gate)
     client.send(Connect("c", 4))
     client.lose()
-    gate.verdict(Reason.SUCCESS, "")
+    gate.verdict(Reason.SUCCESS, "", None)
     assert scene.broker.sessions == {}
 
 

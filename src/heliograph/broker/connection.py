@@ -6,6 +6,7 @@ it has a session, and *ended* after that. Only an open one takes packets other t
 
 from collections.abc import Sequence
 from enum import Enum
+from functools import partial
 
 from heliograph.broker import delivery, facts, handshake
 from heliograph.broker.broker import Broker
@@ -218,17 +219,17 @@ class Connection:
         self.version, self.version5 = packet.version, packet.version == 5
         problem = handshake.reason_to_refuse(self.broker, packet)
         if problem is not None:
-            self.refuse(*problem)
+            self.refuse(*problem, packet)
             return True
         self.state = State.WAITING
-        self.gate.check(packet.username, packet.password, lambda reason, text: self._admit(packet, reason, text))
+        self.gate.check(self.outlet, packet.username, packet.password, partial(self._admit, packet))
         return self.state is not State.WAITING
 
-    def _admit(self, connect: packets.Connect, reason: Reason, text: str) -> None:
+    def _admit(self, connect: packets.Connect, reason: Reason, text: str, user: str | None) -> None:
         if self.state is not State.WAITING:  # the client has gone meanwhile
             return
         if reason is not Reason.SUCCESS:
-            self.refuse(reason, text)
+            self.refuse(reason, text, connect)
             return
         old = self.broker.sessions.get(connect.client_id)
         stored = old is not None and old.number > 0
@@ -236,11 +237,11 @@ class Connection:
         store = self.broker.store
         if store is not None and (stored or (self.session is not None and self.session.number)):
             # CONNACK says that there is a session which outlives the connection, or that an old one is forgotten.
-            store.when_safe(lambda: self._welcome(connect, present))
+            store.when_safe(lambda: self._welcome(connect, user, present))
         else:
-            self._welcome(connect, present)
+            self._welcome(connect, user, present)
 
-    def _welcome(self, connect: packets.Connect, present: bool) -> None:
+    def _welcome(self, connect: packets.Connect, user: str | None, present: bool) -> None:
         if self.state is not State.WAITING or self.session is None:  # the client has gone meanwhile
             return
         self.state = State.OPEN
@@ -249,7 +250,8 @@ class Connection:
             self.outlet,
             self.session.client_id,
             mqtt=_VERSIONS[self.version],
-            user=connect.username,
+            user=user,
+            claimed_user=connect.username if connect.username != user else None,
             clean=connect.clean_start,
             keep_alive=self.keep_alive,
         )
@@ -258,10 +260,11 @@ class Connection:
         if self._parts is not None:
             self.receive(b"")
 
-    def refuse(self, reason: Reason, text: str) -> None:
-        """CONNACK with a reason why not, and the end."""
+    def refuse(self, reason: Reason, text: str, connect: packets.Connect | None = None) -> None:
+        """CONNACK with a reason why not, and the end. Without a CONNECT, it could not be read."""
         self.broker.stats.refused += 1
-        self.broker.journal.refused(self.outlet, reason.name, text)
+        client_id, user = (connect.client_id, connect.username) if connect else (None, None)
+        self.broker.journal.refused(self.outlet, reason.name, text, client=client_id, claimed_user=user)
         properties = Properties(reason_string=text[:_REASON_STRING_MOST]) if self.version5 else Properties()
         code = reason if self.version5 else connack_code_v3(reason)
         self.send(packets.ConnAck(False, code, properties))

@@ -7,15 +7,15 @@ import socket
 from contextlib import suppress
 from typing import Any
 
-from heliograph.errors import Problem
 from heliograph.server import certificates
-from heliograph.server.accepting import Acceptor, tcp_sockets, unix_socket
+from heliograph.server.accepting import Acceptor, cannot_listen, tcp_sockets, unix_socket
 from heliograph.server.addresses import address_text
 from heliograph.server.config_tables import ListenerConfig, ListenerKind, ListenerProtocol
 from heliograph.server.gate import CertificateGate, Credentials, ListenerGate
 from heliograph.server.logs import RepeatedWarnings
 from heliograph.server.sockets import Reactor
 from heliograph.server.transports import TransportClient
+from heliograph.server.web_names import is_listed, is_own_host, is_own_origin
 from heliograph.server.websocket import WebSocketClient
 from heliograph.server.writing import Writer
 
@@ -55,8 +55,7 @@ class Listener:
             else:
                 sockets = await tcp_sockets(config.host, config.port)
         except OSError as error:
-            where = "" if config.address in config.name else f" on {config.address}"
-            raise Problem(f"{config.name}: cannot listen{where}: {error.strerror or error}") from None
+            raise cannot_listen(f'listener "{config.name}"', "its [[listener]]", config.address, error) from None
         self._acceptors = [Acceptor(sock, config.name, self._take) for sock in sockets]
 
     @property
@@ -86,8 +85,21 @@ class Listener:
 
     def _new_client(self) -> asyncio.Protocol:
         if self.config.kind in {ListenerKind.WS, ListenerKind.WSS}:
-            return WebSocketClient(self._writer, self._gate_for, self.config.protocol, self.config.path)
+            config = self.config
+            return WebSocketClient(self._writer, self._gate_for, config.protocol, config.path, self._may_open)
         return TransportClient(self._writer, self._gate_for, self.config.protocol)
+
+    def _may_open(self, origin: str, host: str) -> bool:
+        """Whether a web page of this origin may use this listener: one that is listed, or of the listener's address.
+
+        A host name that is not ours is no danger where a page needs a password or a certificate of that name.
+        """
+        config = self.config
+        safe = config.encrypted or not config.anonymous or is_own_host(host, (config.host,))
+        if is_listed(origin, config.origins) or (safe and is_own_origin(origin, host)):
+            return True
+        warnings.warning("origin", "a web page may not use this listener", listener=config.name, origin=origin)
+        return False
 
     def _gate_for(self, transport: asyncio.BaseTransport) -> ListenerGate | CertificateGate:
         certificate = transport.get_extra_info("peercert")
