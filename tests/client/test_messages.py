@@ -36,7 +36,8 @@ class Origin:
 
 def encoded(message: Message, ttl=None) -> bytes:
     message.destination = message.destination or Queue("there")
-    return encode_outgoing(message, message.destination.name, lambda place: place.name, ttl)
+    name = message.destination.name
+    return encode_outgoing(message, name, lambda place: place.name, message.persistent, message.priority, ttl)
 
 
 def received(payload: bytes, again: int = 0) -> Message:
@@ -77,7 +78,7 @@ def test_what_is_written_fast_is_what_the_codec_would_read(body, to, correlation
     message = Message(body, correlation_id=correlation_id)
     message.message_id = "ID:1"
     message.destination = Queue(to)
-    found = decode_message(encode_outgoing(message, to, str, None if ttl is None else ttl / 1000))
+    found = decode_message(encode_outgoing(message, to, str, True, 4, None if ttl is None else ttl / 1000))
     assert (found.message_id, found.to, found.correlation_id, found.durable) == ("ID:1", to, correlation_id, True)
     assert found.ttl == ttl
 
