@@ -336,7 +336,7 @@ class Store:
             if session.number:
                 yield facts.SESSION, facts.as_json(facts.session_fact(session, self._presence(session)))
         for span in self.retained.all():
-            if self.retained.has(span) and not span.topic.startswith(b"$SYS/"):
+            if not span.topic.startswith(b"$SYS/"):
                 body = encode_messages(self._messages(span, None), Receivers((), (), ()))
                 yield facts.RETAINED, body + span.data
 

@@ -126,7 +126,7 @@ class SocketOutlet(NetworkOutlet):
 
     def go_on_reading(self) -> None:
         self._reading = select.EPOLLIN
-        if self.fd >= 0:
+        if self.fd >= 0 and self._unsent_bytes <= HARD_LIMIT and not self.finished:
             self._watch(self._watched | select.EPOLLIN)
 
     def _watch(self, events: int) -> None:

@@ -55,7 +55,7 @@ class TransportOutlet(NetworkOutlet):
         self.transport.pause_reading()
 
     def go_on_reading(self) -> None:
-        if self._reading_paused:
+        if self._reading_paused and self.transport.get_write_buffer_size() <= HARD_LIMIT:
             self._reading_paused = False
             self.transport.resume_reading()
 

@@ -85,6 +85,9 @@ class Writer:
         self._protocols = protocols
         self._loop = loop
         self._scheduled = False
+        self._slicing = False
+        broker.slices.more = self._more_slices
+        broker.slices.failed = self._slice_failed
         self.outlets: set[NetworkOutlet] = set()
         """Open connections, whether their client has been admitted or not."""
         self._all_closed = asyncio.Event()
@@ -130,6 +133,26 @@ class Writer:
         if not self._scheduled and (broker.dirty or broker.store is not None or broker.queues.awake):
             self._scheduled = True
             self._loop.call_soon(self.flush)
+
+    def _more_slices(self) -> None:
+        """There is work in slices: the next one comes after the next turn of the clients."""
+        if not self._slicing:
+            self._slicing = True
+            self._loop.call_soon(self._do_slice)
+
+    def _do_slice(self) -> None:
+        self._slicing = False
+        slices = self.broker.slices
+        slices.run()
+        self.flush()
+        if slices.busy:
+            self._more_slices()
+
+    def _slice_failed(self, owner: object) -> None:
+        log.exception("internal error; the connection is closed")
+        outlet = getattr(owner, "outlet", None)
+        if isinstance(outlet, NetworkOutlet):
+            outlet.abort()
 
     def flush(self) -> None:
         """Write now."""
