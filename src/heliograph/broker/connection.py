@@ -58,6 +58,8 @@ class Connection:
     __slots__ = (
         "_aliases",
         "_have",
+        "_kind",
+        "_kind_at",
         "_need",
         "_parts",
         "_timer",
@@ -101,7 +103,18 @@ class Connection:
         self._have = 0
         self._need = 0
         self._timer: Timer | None = None
+        self._kind = PacketType.CONNECT
+        """The last packet that was none of those that come in runs, and when it came."""
+        self._kind_at = 0.0
         self._check_at(self.heard + broker.limits.connect_timeout)
+
+    def describe(self) -> dict[str, str]:
+        """Who the client is and what it has sent last, for people."""
+        return {
+            "client": self.session.client_id if self.session is not None else "",
+            "protocol": f"MQTT {_VERSIONS[self.version]}",
+            "sent": self._kind.name if self._kind_at == self.heard else "PUBLISH or acknowledgements",
+        }
 
     # Bytes in
 
@@ -187,6 +200,7 @@ class Connection:
                 return
             kind = data[pos] >> 4
             if self.state is not State.OPEN:
+                self._note_kind(kind)
                 if not self._take_first(data[pos], data[body:end]):
                     self._keep(data, end, 0)
                     return
@@ -197,9 +211,11 @@ class Connection:
             elif _FIRST_ACK <= kind <= _LAST_ACK and data[pos + 1] == 2:
                 pos = self._take_acks(data, pos)
             elif kind in _MANY:
+                self._note_kind(kind)
                 self._take_many(PacketType(kind), data[pos], data[body:end])
                 pos = end
             else:
+                self._note_kind(kind)
                 self._take_packet(decode(data[pos], data[body:end], self.version))
                 pos = end
             if self.state is State.ENDED:
@@ -214,6 +230,10 @@ class Connection:
                 if self._is_working:
                     self._keep(data, pos, 0)
                     return
+
+    def _note_kind(self, kind: int) -> None:
+        if kind:
+            self._kind, self._kind_at = PacketType(kind), self.heard
 
     @property
     def _is_working(self) -> bool:

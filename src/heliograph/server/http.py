@@ -17,6 +17,7 @@ import h11
 
 from heliograph.log.stream_parts import FilePart, Piece
 from heliograph.server.accepting import Acceptor, tcp_sockets
+from heliograph.server.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
 
@@ -74,12 +75,14 @@ class HttpServer:
         timeout: float = IDLE_TIMEOUT,
         folders: Mapping[str, Folder] | None = None,
         takers: Mapping[str, Taker] | None = None,
+        watchdog: Watchdog | None = None,
     ) -> None:
         """`timeout` is the time in seconds that a client has for each request, and to take each answer."""
         self._folders = dict(folders or {})
         self._takers = dict(takers or {})
         self._pages: dict[str, Page] = {"/": self._list_of_pages, **pages}
         self._timeout = timeout
+        self._watchdog = watchdog or Watchdog()
         self._acceptors: list[Acceptor] = []
         self._connections: set[asyncio.Task[None]] = set()
 
@@ -158,6 +161,7 @@ class HttpServer:
             headers = (("Allow", "GET, HEAD, PUT" if taker else "GET, HEAD"), ("Connection", "close"))
             expected, method = "GET, HEAD or PUT" if taker else "GET or HEAD", request.method.decode()
             return refusal(HTTPStatus.METHOD_NOT_ALLOWED, f"expected {expected}, found {method}", *headers)
+        self._watchdog.mark(lambda: {"what": f"page {path}"})
         page, folder = self._pages.get(path), self._folders.get(start)
         try:
             if taker is not None and request.method == b"PUT":

@@ -17,6 +17,7 @@ from heliograph.server.metrics import CONTENT_TYPE, Metric, render_prometheus
 from heliograph.server.pipeline_metrics import pipeline_metrics
 from heliograph.server.queue_metrics import amqp_metrics, queue_manager_metrics, queue_metrics, work_metrics
 from heliograph.server.queue_pages import amqp_figures, queue_figures, work_figures
+from heliograph.server.watchdog import Watchdog
 
 _JSON = "application/json"
 # The subscriptions with most messages waiting: what an operator looks for, whatever the number of subscriptions.
@@ -27,7 +28,12 @@ Facts = Callable[[], list[dict[str, Any]]]
 
 
 def pages(
-    host: Host, server_name: Callable[[], str], managers: Facts, pipelines: Facts, listeners: Facts
+    host: Host,
+    server_name: Callable[[], str],
+    managers: Facts,
+    pipelines: Facts,
+    watchdog: Watchdog,
+    listeners: Facts,
 ) -> dict[str, Page]:
     """The pages by path. `managers` are the queue managers that the server runs beside itself."""
     broker = host.broker
@@ -36,6 +42,7 @@ def pages(
     def metrics_page() -> tuple[str, bytes]:
         found = [
             *metrics(broker, broker.now() - started),
+            *_loop_metrics(watchdog),
             *queue_metrics(queue_figures(broker)),
             *work_metrics(work_figures(broker)),
             *amqp_metrics(amqp_figures(host)),
@@ -50,6 +57,7 @@ def pages(
             "queues": queue_figures(broker),
             "units_of_work": work_figures(broker),
             "amqp": amqp_figures(host),
+            "loop": _loop(watchdog),
             "queue_managers": managers(),
         }
         return _JSON, _dump(figures)
@@ -229,6 +237,29 @@ def metrics(broker: Broker, uptime: float) -> list[Metric]:
             "counter",
             "Messages not retained because there was no room.",
             retained["rejected"],
+        ),
+    ]
+
+
+def _loop(watchdog: Watchdog) -> dict[str, Any]:
+    return {
+        "longest_turn_seconds": round(watchdog.longest, 4),
+        "longest_turn_cpu_seconds": round(watchdog.longest_cpu, 4),
+        "longest_turn_cpu_by": watchdog.longest_cpu_by,
+        "slow_turns": watchdog.slow_turns,
+    }
+
+
+def _loop_metrics(watchdog: Watchdog) -> list[Metric]:
+    return [
+        Metric(
+            "heliograph_loop_lag_seconds",
+            "gauge",
+            "The longest that everybody had to wait for one turn of the server, since the last scrape.",
+            watchdog.scrape(),
+        ),
+        Metric(
+            "heliograph_loop_slow_turns_total", "counter", "Turns that took more than 100 ms.", watchdog.slow_turns
         ),
     ]
 

@@ -43,6 +43,7 @@ from heliograph.server.queue_managers import QueueManagers
 from heliograph.server.sockets import Reactor
 from heliograph.server.stream_making import StreamMaking
 from heliograph.server.stream_pages import StreamPages
+from heliograph.server.watchdog import Watchdog
 from heliograph.server.writing import Writer
 
 log = logging.getLogger(__name__)
@@ -74,6 +75,7 @@ class Server:
         self.broker: Broker
         self._trouble = ""
         self._index_due = 0.0
+        self.watchdog = Watchdog()
         self.listeners: list[Listener] = []
         self.http: HttpServer | None = None
 
@@ -136,6 +138,7 @@ class Server:
             self._loop.call_soon(self._look_after_log)
 
     def _look_after_log(self) -> None:
+        self.watchdog.mark(lambda: {"what": "upkeep of the log"})
         if self._store.upkeep.busy:  # it may have waited for just this
             self._upkeep(_UPKEEP_BETWEEN)
         if (now := time.monotonic()) >= self._index_due:
@@ -180,6 +183,7 @@ class Server:
                 ListenerProtocol.MQTT: partial(Connection, self.broker),
                 ListenerProtocol.AMQP: partial(AmqpConnection, self.host),
             },
+            self.watchdog,
         )
         self._reactor = Reactor(loop, self._writer) if isinstance(loop, ClientLoop) else None
         if isinstance(loop, ClientLoop):
@@ -205,6 +209,8 @@ class Server:
         gc.collect()
         gc.freeze()
         gc.set_threshold(50_000, 20, 20)
+        if isinstance(loop, ClientLoop):
+            loop.on_long_turn(self.watchdog.look)  # from now on: to start takes as long as it takes
 
     def _declare_queues(self, config: Config) -> None:
         """Make the queues of the configuration, or have them be as it says; others stay as they are."""
@@ -252,10 +258,12 @@ class Server:
                 lambda: self.config.server.name,
                 lambda: self.queue_managers.list()[1:],
                 self.pipelines.list,
+                self.watchdog,
                 lambda: [facts for listener in self.listeners for facts in listener.facts],
             ),
             folders={"/streams": stream_pages},
             takers={"/streams": StreamMaking(self.broker, self._writer.soon, stream_pages, self._may_make_streams)},
+            watchdog=self.watchdog,
         )
         try:
             await self.http.start(http.host, http.port)
@@ -368,6 +376,7 @@ class Server:
         while True:
             await asyncio.sleep(_TICK)
             now = time.monotonic()
+            self.watchdog.mark(lambda: {"what": "timers and upkeep of the log"})
             try:
                 self.broker.timers.run(now)
                 if now >= next_retention:
@@ -386,6 +395,7 @@ class Server:
         while True:
             interval = self.config.sys_topics.interval
             if interval:
+                self.watchdog.mark(lambda: {"what": "figures for $SYS"})
                 try:
                     self._sys_topics.publish()
                     self._writer.flush()

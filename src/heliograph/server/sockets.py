@@ -10,11 +10,14 @@ import os
 import select
 import socket
 from collections import deque
+from collections.abc import Iterator
 from itertools import islice
+from time import monotonic
 
 from heliograph.broker.gate import Gate
 from heliograph.server.config_tables import ListenerProtocol
 from heliograph.server.loop import ClientLoop
+from heliograph.server.watchdog import Mark
 from heliograph.server.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Writer, forget_unsent, peer_text
 
 log = logging.getLogger("heliograph.sockets")
@@ -162,7 +165,10 @@ class Reactor:
         self.writer = writer
         self._clients: dict[int, SocketOutlet] = {}
         self.epoll = loop.epoll
+        self._events: list[tuple[int, int]] = []
+        self._read_until = 0.0
         loop.on_events(self._turn)
+        writer.watchdog.readings = self._readings
 
     def add(self, sock: socket.socket, gate: Gate, protocol: ListenerProtocol) -> SocketOutlet:
         """Serve a client on this accepted socket, which does not block."""
@@ -178,6 +184,7 @@ class Reactor:
 
     def _turn(self, events: list[tuple[int, int]]) -> None:
         clients = self._clients
+        self._events = events
         received = 0
         for fd, event in events:
             outlet = clients.get(fd)
@@ -206,4 +213,13 @@ class Reactor:
                 log.exception("internal error; the connection is closed")
                 outlet.gone()
         self.writer.broker.stats.bytes_received += received
+        self._read_until = monotonic()
         self.writer.flush()
+
+    def _readings(self) -> Iterator[Mark]:
+        """Who was read from in this turn, and when; for the watchdog."""
+        for fd, _ in self._events:
+            outlet = self._clients.get(fd)
+            if outlet is not None:
+                yield outlet.connection.heard, outlet.describe
+        yield self._read_until, lambda: {"what": "messages handed out and written at the end of a turn"}

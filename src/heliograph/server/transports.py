@@ -89,6 +89,7 @@ class TransportClient(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._writer.broker.stats.bytes_received += len(data)
+        self._writer.watchdog.mark(self.outlet.describe)
         try:
             self.take(data)
         except Exception:

@@ -16,6 +16,7 @@ from heliograph.broker.outlet import Outlet
 from heliograph.mqtt.reasons import Reason
 from heliograph.server.addresses import address_text
 from heliograph.server.config_tables import ListenerProtocol
+from heliograph.server.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +47,10 @@ class NetworkOutlet(Outlet):
         if len(chunks) > 1 and sum(map(len, chunks)) < _WORTH_PIECES * len(chunks):
             return [b"".join(chunks)]
         return chunks
+
+    def describe(self) -> dict[str, str]:
+        """Who the client is and what it has sent last, for people."""
+        return {**self.connection.describe(), "address": self.peer()}
 
     @abstractmethod
     def flush(self) -> int:
@@ -80,12 +85,17 @@ Protocols = Mapping[ListenerProtocol, Callable[[Outlet, Gate], Conversation]]
 class Writer:
     """Knows all network outlets, and flushes the broker's dirty ones at the end of the loop's turn."""
 
-    def __init__(self, broker: Broker, loop: asyncio.AbstractEventLoop, protocols: Protocols) -> None:
+    def __init__(
+        self, broker: Broker, loop: asyncio.AbstractEventLoop, protocols: Protocols, watchdog: Watchdog
+    ) -> None:
         self.broker = broker
+        self.watchdog = watchdog
         self._protocols = protocols
         self._loop = loop
         self._scheduled = False
         self._slicing = False
+        self._sliced: object = None
+        """Whose work was done last."""
         broker.slices.more = self._more_slices
         broker.slices.failed = self._slice_failed
         self.outlets: set[NetworkOutlet] = set()
@@ -99,6 +109,8 @@ class Writer:
 
     def closed(self, outlet: NetworkOutlet) -> None:
         """A connection is gone."""
+        facts = {**outlet.describe(), "sent": "the end of the connection"}
+        self.watchdog.mark(lambda: facts)
         outlet.connection.lost()
         self.broker.restless = True  # there may be a will, or messages for somebody else
         del outlet.connection  # or the two would keep each other alive until the garbage collector comes by
@@ -143,10 +155,16 @@ class Writer:
     def _do_slice(self) -> None:
         self._slicing = False
         slices = self.broker.slices
-        slices.run()
+        self.watchdog.mark(self._describe_slice)
+        self._sliced = slices.run()
         self.flush()
         if slices.busy:
             self._more_slices()
+
+    def _describe_slice(self) -> dict[str, str]:
+        outlet = getattr(self._sliced, "outlet", None)
+        who = outlet.describe() if isinstance(outlet, NetworkOutlet) and outlet in self.outlets else {}
+        return {**who, "what": "work in slices"}
 
     def _slice_failed(self, owner: object) -> None:
         log.exception("internal error; the connection is closed")

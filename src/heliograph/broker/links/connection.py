@@ -48,6 +48,7 @@ class AmqpConnection:
 
     __slots__ = (
         "_answers",
+        "_last",
         "_stalled",
         "_talking",
         "_timer",
@@ -56,6 +57,7 @@ class AmqpConnection:
         "ended",
         "engine",
         "gate",
+        "heard",
         "host",
         "links",
         "opened",
@@ -80,12 +82,19 @@ class AmqpConnection:
         self.links: dict[Link, None] = {}
         """Those that lead somewhere: their context is what they lead to."""
         self.transactions = Transactions(self.broker.queues.begin)
+        self.heard = self.broker.now()
         self._answers: _Answers | None = None
         self._talking = False
+        self._last = ""
+        """The last event, for people."""
         self._stalled: set[Outgoing] = set()
         self._timer: Timer | None = self.broker.timers.at(
             self.broker.now() + self.broker.limits.connect_timeout, self._opened_in_time
         )
+
+    def describe(self) -> dict[str, str]:
+        """Who the client is and what it has sent last, for people."""
+        return {"client": self.container_id, "protocol": "AMQP 1.0", "sent": self._last}
 
     # Bytes in
 
@@ -93,10 +102,13 @@ class AmqpConnection:
         """Bytes have come from the client."""
         if self.ended:
             return
-        self._handle(self.engine.receive(data, self.broker.now()))
+        self.heard = self.broker.now()
+        self._handle(self.engine.receive(data, self.heard))
 
     def _handle(self, events: list[Event]) -> None:
         self.talk()
+        if events:
+            self._last = type(events[-1]).__name__
         for event in events:
             # Those that come with messages are looked for first.
             if type(event) is Transfers:
