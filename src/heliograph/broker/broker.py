@@ -261,13 +261,24 @@ class Broker:
         return Reason.SUCCESS
 
     def backlogs(self) -> Iterator[tuple[Subscription | ShareGroup, list[Buffer | Spool]]]:
-        """All who have had to let messages wait, with where these wait: in memory, in the log, or both."""
-        owners: list[Subscription | ShareGroup] = list(self.groups.values())
-        owners += [s for session in self.sessions.values() for s in session.subscriptions.values() if s.group is None]
-        for owner in owners:
+        """All who have had to let messages wait, with where these wait: in memory, in the log, or both.
+
+        Others may come and go while somebody goes through them.
+        """
+        for owner in self._owners():
             places: list[Buffer | Spool] = [place for place in (owner.buffer, owner.spool) if place is not None]
             if places:
                 yield owner, places
+
+    def _owners(self) -> Iterator[Subscription | ShareGroup]:
+        yield from list(self.groups.values())
+        for session in list(self.sessions.values()):
+            yield from [one for one in session.subscriptions.values() if one.group is None]
+
+    @property
+    def waiting(self) -> int:
+        """Messages that wait for a subscription or a group: the sum over all `backlogs`."""
+        return self.held.messages + (self.store.spooled.messages if self.store is not None else 0)
 
     # Sessions
 

@@ -21,8 +21,8 @@ from heliograph.server.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
 
-Page = Callable[[], tuple[str, bytes]]
-"""Makes a page when it is asked for: its content type and its bytes."""
+Page = Callable[[], tuple[str, bytes] | Awaitable[tuple[str, bytes]]]
+"""Makes a page when it is asked for: its content type and its bytes. One that takes long is made bit by bit."""
 
 
 class Unavailable(Exception):
@@ -167,7 +167,8 @@ class HttpServer:
             if taker is not None and request.method == b"PUT":
                 return await taker(path, body)
             if page is not None:
-                return Answer(HTTPStatus.OK, *page())
+                made = page()
+                return Answer(HTTPStatus.OK, *(await made if isinstance(made, Awaitable) else made))
             if folder is not None:
                 return await folder(path, url.query)
             there = ", ".join([*self._pages, *self._folders])

@@ -1,15 +1,18 @@
 """The operators' pages: what the broker counts, for Prometheus and as JSON."""
 
+import asyncio
 import json
 import sys
 from collections.abc import Callable
 from heapq import nlargest
+from itertools import islice
 from typing import Any
 
 from heliograph import __version__
 from heliograph.broker.broker import Broker
 from heliograph.broker.buffer import Buffer
 from heliograph.broker.links.host import Host
+from heliograph.broker.slices import Steps
 from heliograph.broker.spool import Spool
 from heliograph.broker.subscription import ShareGroup, Subscription
 from heliograph.server.http import Page, Unavailable
@@ -39,11 +42,13 @@ def pages(
     broker = host.broker
     started = broker.now()
 
-    def metrics_page() -> tuple[str, bytes]:
+    async def metrics_page() -> tuple[str, bytes]:
+        queues: dict[str, Any] = {}
+        await in_slices(broker, queue_figures(broker, queues))
         found = [
             *metrics(broker, broker.now() - started),
             *_loop_metrics(watchdog),
-            *queue_metrics(queue_figures(broker)),
+            *queue_metrics(queues),
             *work_metrics(work_figures(broker)),
             *amqp_metrics(amqp_figures(host)),
             *queue_manager_metrics(managers()),
@@ -51,10 +56,12 @@ def pages(
         ]
         return CONTENT_TYPE, render_prometheus(found).encode()
 
-    def stats_page() -> tuple[str, bytes]:
+    async def stats_page() -> tuple[str, bytes]:
+        queues: dict[str, Any] = {}
+        await in_slices(broker, queue_figures(broker, queues))
         figures = {"server": _server(server_name(), broker.now() - started), **statistics(broker)}
         figures |= {
-            "queues": queue_figures(broker),
+            "queues": queues,
             "units_of_work": work_figures(broker),
             "amqp": amqp_figures(host),
             "loop": _loop(watchdog),
@@ -62,12 +69,17 @@ def pages(
         }
         return _JSON, _dump(figures)
 
+    async def subscriptions_page() -> tuple[str, bytes]:
+        found: list[dict[str, Any]] = []
+        await in_slices(broker, subscriptions(broker, found))
+        return _JSON, _dump(found)
+
     return {
         "/metrics": metrics_page,
         "/stats": stats_page,
         "/pipelines": lambda: (_JSON, _dump(pipelines())),
         "/listeners": lambda: (_JSON, _dump(listeners())),
-        "/subscriptions": lambda: (_JSON, _dump(subscriptions(broker))),
+        "/subscriptions": subscriptions_page,
         "/healthz": lambda: _health(broker),
     }
 
@@ -111,7 +123,7 @@ def statistics(broker: Broker) -> dict[str, Any]:
         "bytes": {"received": stats.bytes_received, "sent": stats.bytes_sent},
         "subscriptions": {"count": broker.subscription_count, "shared_groups": len(broker.groups)},
         "buffers": {
-            "messages": sum(place.count for _, places in broker.backlogs() for place in places),
+            "messages": broker.waiting,
             "bytes": broker.held.bytes,
         },
         "storage": _storage(broker),
@@ -152,10 +164,34 @@ def _streams(broker: Broker) -> list[dict[str, Any]]:
     ]
 
 
-def subscriptions(broker: Broker) -> list[dict[str, Any]]:
-    """The subscriptions that have had to buffer most, with their counters."""
-    fullest = nlargest(_SHOWN, broker.backlogs(), key=lambda pair: max((p.count, p.high_water) for p in pair[1]))
-    return [_subscription(owner, places) for owner, places in fullest]
+def subscriptions(broker: Broker, found: list[dict[str, Any]]) -> Steps:
+    """Put the subscriptions that have had to buffer most, with their counters, into `found`."""
+    fullest: list[tuple[Subscription | ShareGroup, list[Buffer | Spool]]] = []
+    backlogs = broker.backlogs()
+    while some := list(islice(backlogs, _SHOWN)):
+        fullest = nlargest(_SHOWN, [*fullest, *some], key=lambda pair: max((p.count, p.high_water) for p in pair[1]))
+        yield None
+    found += [_subscription(owner, places) for owner, places in fullest]
+
+
+async def in_slices(broker: Broker, steps: Steps) -> None:
+    """Do work for a page, bit by bit as all work is done whose size clients choose."""
+    owner, over = object(), asyncio.get_running_loop().create_future()
+    failures: list[Exception] = []
+
+    def tried() -> Steps:
+        try:
+            yield from steps
+        except Exception as failure:
+            failures.append(failure)
+
+    try:
+        if not broker.slices.begin(owner, tried(), lambda: over.set_result(None)):
+            await over
+    finally:
+        broker.slices.drop(owner)
+    if failures:
+        raise failures[0]
 
 
 def _subscription(owner: Subscription | ShareGroup, places: list[Buffer | Spool]) -> dict[str, Any]:

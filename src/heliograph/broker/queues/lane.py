@@ -44,6 +44,16 @@ class Lane:
         yield from list(self._stragglers)
         yield from [entry for entry in self._slots[self._head :] if entry is not None]
 
+    def first(self) -> Entry | None:
+        """The entry at the front; None if there is none."""
+        if self._stragglers:
+            return self._stragglers[0]
+        if not self.count:
+            return None
+        while self._slots[self._head] is None:
+            self._head += 1
+        return self._slots[self._head]
+
     def append(self, entries: Sequence[Entry]) -> None:
         """Let entries wait behind all others."""
         for place, entry in enumerate(entries, self._base + len(self._slots)):

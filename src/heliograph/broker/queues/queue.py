@@ -447,7 +447,7 @@ class Queue:
 
     def statistics(self) -> QueueStatistics:
         """Figures of this moment."""
-        waiting = [entry.put_at for lane in self.lanes if (entry := next(iter(lane), None))]
+        waiting = [entry.put_at for lane in self.lanes if (entry := lane.first())]
         oldest = self.shelf.oldest if self.shelf is not None and not self.shelf.loaded else min(waiting, default=0)
         return QueueStatistics(
             depth=self.depth,
