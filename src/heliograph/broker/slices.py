@@ -9,6 +9,9 @@ example, is not read from meanwhile.
 from collections import deque
 from collections.abc import Callable, Generator
 
+from heliograph.broker.defects import Defects
+from heliograph.broker.outlet import Outlet
+
 SLICE = 0.002
 """Seconds for one slice, and for all slices between two turns."""
 
@@ -21,10 +24,12 @@ Steps = Generator[bool | None, None, None]
 class _Work:
     """One piece of work that is not done yet."""
 
-    __slots__ = ("done", "dropped", "owner", "running", "steps", "waiting")
+    __slots__ = ("done", "dropped", "outlet", "owner", "running", "steps", "waiting")
 
-    def __init__(self, owner: object, steps: Steps, done: Callable[[], None]) -> None:
+    def __init__(self, owner: object, outlet: Outlet | None, steps: Steps, done: Callable[[], None]) -> None:
         self.owner = owner
+        self.outlet = outlet
+        """The client on whose account it is done."""
         self.steps = steps
         self.done = done
         self.running = False
@@ -35,18 +40,16 @@ class _Work:
 class Slices:
     """All work of a broker that is under way. `more` is called when there is some that `run` has to be called for."""
 
-    def __init__(self, now: Callable[[], float]) -> None:
+    def __init__(self, now: Callable[[], float], defects: Defects) -> None:
         self._now = now
+        self._defects = defects
         self._work: dict[object, _Work] = {}
         self._row: deque[_Work] = deque()
         self.more: Callable[[], None] = lambda: None
-        self.failed: Callable[[object], None] = lambda _owner: None
-        """Called where an exception is being handled that work of this owner raised; the work is over."""
 
     def begin(self, owner: object, steps: Steps, done: Callable[[], None]) -> bool:
         """Do the first slice; whether that was all. Otherwise `done` is called at the end of the last one."""
-        work = _Work(owner, steps, done)
-        self._work[owner] = work
+        work = self._work[owner] = _Work(owner, self._defects.serving, steps, done)
         try:
             is_done = self._slice(work, self._now() + SLICE)
         except BaseException:
@@ -60,7 +63,7 @@ class Slices:
 
     def later(self, owner: object, done: Callable[[], None]) -> None:
         """Call `done` when it is this owner's turn again: he has had as much as he may have at once."""
-        work = self._work[owner] = _Work(owner, _nothing(), done)
+        work = self._work[owner] = _Work(owner, self._defects.serving, _nothing(), done)
         self._line_up(work)
 
     @property
@@ -72,15 +75,15 @@ class Slices:
         """Whether there is work of this owner."""
         return owner in self._work
 
-    def run(self) -> object | None:
-        """Do what can be done in the time of one slice, by turns; whose work was the last."""
+    def run(self) -> Outlet | None:
+        """Do what can be done in the time of one slice, by turns; for which client the last was."""
         until = self._now() + SLICE
-        owner = None
+        outlet = None
         for _ in range(len(self._row)):
             work = self._row.popleft()
-            owner = work.owner
             if work.dropped:
                 continue
+            outlet = self._defects.serving = work.outlet
             try:
                 if self._slice(work, until):
                     self._forget(work)
@@ -90,10 +93,11 @@ class Slices:
                     self._row.append(work)
             except Exception:
                 self._forget(work)
-                self.failed(owner)
+                self._defects.note("work in slices", outlet)
             if self._now() >= until:
                 break
-        return owner
+        self._defects.serving = None
+        return outlet
 
     def wake(self, owner: object) -> None:
         """What work of this owner waits for may have come."""

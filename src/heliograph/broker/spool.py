@@ -31,7 +31,7 @@ class _Unsent(Ranges):
         super().__init__()
 
     @property
-    def count(self) -> int:  # type: ignore[override]
+    def count(self) -> int:
         """How many numbers there are."""
         return self._number
 

@@ -45,6 +45,8 @@ class _ClientSelector(selectors.EpollSelector):
         self.look: Callable[[float, float, float], None] = lambda _began, _ended, _cpu: None
         self._began = self._cpu_at = monotonic()
         self._cpu = thread_time()
+        self.on_error: Callable[[Exception], None]
+        """Told of what `handle` and `answer` raise."""
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Serve clients until asyncio has something to do, or the time is up."""
@@ -62,12 +64,17 @@ class _ClientSelector(selectors.EpollSelector):
                 self._cpu_at, self._cpu = began, thread_time()
             if events:
                 own_turn = False
-                for fd, _ in events:
-                    if fd == bell:
-                        self.answer()
-                    elif fd == own:
-                        own_turn = True
-                self.handle(events)
+                try:
+                    for fd, _ in events:
+                        if fd == bell:
+                            self.answer()
+                        elif fd == own:
+                            own_turn = True
+                    self.handle(events)
+                except Exception as error:
+                    # Raised from here, it would end the loop; and asyncio's own events must not be lost.
+                    own_turn = True
+                    self.on_error(error)
                 if own_turn:
                     return super().select(0)
             ended = monotonic()
@@ -88,6 +95,10 @@ class ClientLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._clients = _ClientSelector()
         super().__init__(self._clients)
+        self._clients.on_error = self._failed
+
+    def _failed(self, error: Exception) -> None:
+        self.call_exception_handler({"message": "serving clients", "exception": error})
 
     @property
     def epoll(self) -> "select.epoll":

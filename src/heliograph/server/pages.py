@@ -111,6 +111,7 @@ def statistics(broker: Broker) -> dict[str, Any]:
             "refused": stats.refused,
             "protocol_errors": stats.protocol_errors,
         },
+        "internal_errors": stats.internal_errors,
         "messages": {
             "received": stats.messages_received,
             "sent": stats.messages_sent,
@@ -232,6 +233,12 @@ def metrics(broker: Broker, uptime: float) -> list[Metric]:
             "Connections ended because of what the client sent.",
             clients["protocol_errors"],
         ),
+        Metric(
+            "heliograph_internal_errors_total",
+            "counter",
+            "Defects of the server that showed themselves; the log has each of them.",
+            stats["internal_errors"],
+        ),
         Metric("heliograph_messages_received_total", "counter", "Messages from clients.", messages["received"]),
         Metric("heliograph_messages_sent_total", "counter", "Messages to clients.", messages["sent"]),
         Metric(
@@ -294,9 +301,7 @@ def _loop_metrics(watchdog: Watchdog) -> list[Metric]:
             "The longest that everybody had to wait for one turn of the server, since the last scrape.",
             watchdog.scrape(),
         ),
-        Metric(
-            "heliograph_loop_slow_turns_total", "counter", "Turns that took more than 100 ms.", watchdog.slow_turns
-        ),
+        Metric("heliograph_loop_slow_turns_total", "counter", "Turns that took more than 100 ms.", watchdog.slow_turns),
     ]
 
 
