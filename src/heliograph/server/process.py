@@ -127,6 +127,7 @@ class Server:
             else:
                 log.warning("messages can be stored again")
             self._trouble = trouble
+        self.watchdog.mark(lambda: {"what": "answers and messages that are safe now"})
         self._attempt("sending what is safe now", self.broker.more_is_safe)
         store = self._store
         # Rare, or only where there are streams: not before clients have been written to.
