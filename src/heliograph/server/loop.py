@@ -43,10 +43,15 @@ class _ClientSelector(selectors.EpollSelector):
         self.epoll.register(self.bell, select.EPOLLIN | select.EPOLLET)
         self.answer: Callable[[], None] = lambda: None
         self.look: Callable[[float, float, float], None] = lambda _began, _ended, _cpu: None
-        self._began = self._cpu_at = monotonic()
-        self._cpu = thread_time()
+        self._began = self._cpu_at = self._cpu = 0.0
+        self.begin_turn()
         self.on_error: Callable[[Exception], None]
         """Told of what `handle` and `answer` raise."""
+
+    def begin_turn(self) -> None:
+        """A turn is measured from here."""
+        self._began = self._cpu_at = monotonic()
+        self._cpu = thread_time()
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Serve clients until asyncio has something to do, or the time is up."""
@@ -118,7 +123,8 @@ class ClientLoop(asyncio.SelectorEventLoop):
         self._clients.answer = answer
 
     def on_long_turn(self, look: Callable[[float, float, float], None]) -> None:
-        """Call `look(began, ended, processor time)` after turns that are worth a look."""
+        """Call `look(began, ended, processor time)` after turns that are worth a look, this one from now on."""
+        self._clients.begin_turn()
         self._clients.look = look
 
     # Handling a client's packet may give asyncio work, which must not wait until clients fall silent.

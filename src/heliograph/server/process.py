@@ -19,6 +19,7 @@ from heliograph.broker.links.host import Host
 from heliograph.broker.queues.definition import Kind
 from heliograph.broker.queues.queues import SYSTEM
 from heliograph.broker.queues.refusal import Refused
+from heliograph.broker.slices import SLICE
 from heliograph.broker.store import Clock, Store
 from heliograph.broker.sys_topics import SysTopics
 from heliograph.errors import Problem
@@ -51,7 +52,10 @@ log = logging.getLogger(__name__)
 _TICK = 0.2
 # Seconds that each tick spends on checkpoints and compaction, if there is need.
 _UPKEEP = 0.02
-_UPKEEP_BETWEEN = 0.002
+# Seconds that it spends at once, and after something has become safe: clients have their turns in between.
+_UPKEEP_AT_ONCE = 0.002
+# The collector's thresholds. It looks at what is new in small parts, because everybody waits meanwhile.
+_COLLECT = (10_000, 3, 700)
 # Seconds between two looks at how much streams keep.
 _RETENTION = 1.0
 # Least seconds between two updates of the streams' index after something has become safe; each tick makes one too.
@@ -60,6 +64,12 @@ _INDEX_PACE = 0.02
 _NAMED = 20
 # How long a stopping server waits for clients to read their last bytes.
 _GOODBYE = 2.0
+
+
+def _for_a_slice() -> Callable[[], bool]:
+    """Tells whether there is time left for what has just begun."""
+    until = time.monotonic() + SLICE
+    return lambda: time.monotonic() < until
 
 
 class Server:
@@ -137,7 +147,7 @@ class Server:
     def _look_after_log(self) -> None:
         self.watchdog.mark(lambda: {"what": "upkeep of the log"})
         if self._store.upkeep.busy:  # it may have waited for just this
-            self._upkeep(_UPKEEP_BETWEEN)
+            self._upkeep(_UPKEEP_AT_ONCE)
         if (now := time.monotonic()) >= self._index_due:
             self._index_due = now + _INDEX_PACE
             self._attempt("the index of streams", self._store.streams.update_index)
@@ -224,7 +234,7 @@ class Server:
         # look at everything again each time a few hundred of them have come.
         gc.collect()
         gc.freeze()
-        gc.set_threshold(50_000, 20, 20)
+        gc.set_threshold(*_COLLECT)
         if isinstance(loop, ClientLoop):
             loop.on_long_turn(self.watchdog.look)  # from now on: to start takes as long as it takes
 
@@ -394,16 +404,35 @@ class Server:
             await asyncio.sleep(_TICK)
             now = time.monotonic()
             self.watchdog.mark(lambda: {"what": "timers and upkeep of the log"})
-            self._attempt("timers", partial(self.broker.timers.run, now))
+            await self._run_timers(now)
             if now >= next_retention:
                 next_retention = now + _RETENTION
                 self._attempt("retention of streams", self._store.retain_streams)
             self._attempt("the end of a turn", self._writer.flush)
-            self._upkeep(_UPKEEP)
+            await self._upkeep_of_tick()
             self._attempt("the index of streams", self._store.streams.update_index)
             if watchdog is not None and now >= next_watchdog:
                 notify.watchdog()
                 next_watchdog = now + watchdog
+
+    async def _run_timers(self, now: float) -> None:
+        """Do what is due. Much may be due at once: clients have their turns in between."""
+        while self.broker.timers.run(now, _for_a_slice()):
+            self._attempt("the end of a turn", self._writer.flush)
+            await asyncio.sleep(0)
+            self.watchdog.mark(lambda: {"what": "timers"})
+
+    async def _upkeep_of_tick(self) -> None:
+        """Look after the log, bit by bit; in vain if there is nothing to do, or if it has to wait for the disk."""
+        until = time.monotonic() + _UPKEEP
+        began = 0.0
+        while began < until:
+            began = time.monotonic()
+            self.watchdog.mark(lambda: {"what": "upkeep of the log"})
+            self._upkeep(_UPKEEP_AT_ONCE)
+            if time.monotonic() < began + _UPKEEP_AT_ONCE:
+                return
+            await asyncio.sleep(0)
 
     async def _report(self) -> None:
         while True:

@@ -7,11 +7,13 @@ import struct
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from time import monotonic
 
 from heliograph.broker.broker import Broker
 from heliograph.broker.conversation import Conversation
 from heliograph.broker.gate import Gate
 from heliograph.broker.outlet import Outlet
+from heliograph.broker.slices import SLICE
 from heliograph.mqtt.reasons import Reason
 from heliograph.server.addresses import address_text
 from heliograph.server.config_tables import ListenerProtocol
@@ -154,7 +156,11 @@ class Writer:
     def soon(self) -> None:
         """Something may have been put into outlets: write it before the loop waits again."""
         broker = self.broker
-        if not self._scheduled and (broker.dirty or broker.store is not None or broker.queues.awake):
+        if broker.dirty or broker.store is not None or broker.queues.awake:
+            self._again()
+
+    def _again(self) -> None:
+        if not self._scheduled:
             self._scheduled = True
             self._loop.call_soon(self.flush)
 
@@ -183,9 +189,10 @@ class Writer:
         self._scheduled = False
         broker = self.broker
         sent = 0
+        until = 0.0
         broker.end_turn()
         # Writing can end connections, whose wills are then messages for others, and makes room for more messages: go on
-        # until nothing is left.
+        # until nothing is left, or until it is the turn of others. A client may read as fast as it is written to.
         while broker.dirty or broker.defects.culprits:
             self._cut_off_culprits()
             dirty, broker.dirty = broker.dirty, []
@@ -197,6 +204,11 @@ class Writer:
                     # A defect met while writing to one client must not end the service for all others.
                     broker.defects.note("writing to a client", outlet)
             if broker.restless:
+                now = monotonic()
+                until = until or now + SLICE
+                if now >= until:
+                    self._again()
+                    break
                 broker.restless = False
                 broker.end_turn()
         broker.stats.bytes_sent += sent

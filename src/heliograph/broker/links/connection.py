@@ -32,11 +32,15 @@ from heliograph.broker.links.outgoing import Outgoing
 from heliograph.broker.links.transactions import Transactions
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.queues.queue import Queue
+from heliograph.broker.slices import SLICE
 from heliograph.broker.timers import Timer
 from heliograph.mqtt.reasons import Reason
 
 if TYPE_CHECKING:
     from heliograph.broker.links.host import Host
+
+_MOUTHFUL = 32 << 10
+"""Bytes that are taken from a client before it is seen how long others have waited."""
 
 # As much may be waiting to be written before it has to be seen whether the client reads it.
 _ROOM = 1 << 20
@@ -53,6 +57,7 @@ class AmqpConnection:
         "_stalled",
         "_talking",
         "_timer",
+        "_unread",
         "broker",
         "container_id",
         "ended",
@@ -88,6 +93,8 @@ class AmqpConnection:
         self._talking = False
         self._last = ""
         """The last event, for people."""
+        self._unread: list[bytes] | None = None
+        """What has come and has to wait until it is the client's turn again."""
         self._stalled: set[Outgoing] = set()
         self._timer: Timer | None = self.broker.timers.at(
             self.broker.now() + self.broker.limits.connect_timeout, self._opened_in_time, outlet
@@ -104,7 +111,31 @@ class AmqpConnection:
         if self.ended:
             return
         self.heard = self.broker.now()
-        self._handle(self.engine.receive(data, self.heard))
+        if self._unread is not None:
+            self._unread.append(data)
+            self.outlet.stop_reading()  # whoever let it be read from did not know
+        elif len(data) <= _MOUTHFUL:
+            self._handle(self.engine.receive(data, self.heard))
+        else:
+            self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        """Take as much as there is time for. The rest waits until others have had their turn."""
+        began = self.broker.now()
+        for end in range(_MOUTHFUL, len(data) + _MOUTHFUL, _MOUTHFUL):
+            self._handle(self.engine.receive(data[end - _MOUTHFUL : end], began))
+            if self.ended:
+                return
+            if end < len(data) and self.broker.now() - began > SLICE:
+                self._unread = [data[end:]]
+                self.outlet.stop_reading()
+                self.broker.slices.later(self, self._take_unread)
+                return
+
+    def _take_unread(self) -> None:
+        unread, self._unread = self._unread or [], None
+        self.outlet.go_on_reading()
+        self._take(b"".join(unread))
 
     def _handle(self, events: list[Event]) -> None:
         self.talk()
@@ -354,6 +385,8 @@ class AmqpConnection:
 
     def _finish(self) -> None:
         self.ended = True
+        self._unread = None
+        self.broker.slices.drop(self)
         self._stalled.clear()
         self.broker.timers.cancel(self._timer)
         self.talk()
