@@ -30,6 +30,7 @@ from heliograph.broker.streams import Stream, StreamOptions
 from heliograph.broker.subscription import ShareGroup, Subscription
 from heliograph.broker.timers import Timers
 from heliograph.broker.topics import TopicTree
+from heliograph.broker.wide_delivery import WideDelivery
 from heliograph.broker.window import Settled
 from heliograph.mqtt import packets
 from heliograph.mqtt.errors import ProtocolError
@@ -74,6 +75,7 @@ class Broker:
         self.held = Held()
         self.timers = Timers(self.defects)
         self.slices = Slices(now, self.defects)
+        self.wide = WideDelivery(self, delivery.offer)
         self.dirty: list[Outlet] = []
         """Outlets that have something to write."""
         self._tree: TopicTree[Receiver] = TopicTree()

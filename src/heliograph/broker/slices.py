@@ -18,6 +18,9 @@ SLICE = 0.002
 WAIT = True
 """What a step yields if it cannot go on before `wake` is called."""
 
+ENOUGH = False
+"""What a step yields that has made much to write: the slice ends here, whatever time it took."""
+
 Steps = Generator[bool | None, None, None]
 
 
@@ -125,7 +128,7 @@ class Slices:
                 if waits:
                     work.waiting = True
                     return False
-                if self._now() >= until:
+                if waits is ENOUGH or self._now() >= until:
                     return False
         finally:
             work.running = False

@@ -162,7 +162,11 @@ class Writer:
     def _again(self) -> None:
         if not self._scheduled:
             self._scheduled = True
-            self._loop.call_soon(self.flush)
+            self._loop.call_soon(self._flush_if_due)
+
+    def _flush_if_due(self) -> None:
+        if self._scheduled:  # nobody has done it meanwhile
+            self.flush()
 
     def _more_slices(self) -> None:
         """There is work in slices: the next one comes after the next turn of the clients."""
@@ -175,7 +179,7 @@ class Writer:
         slices = self.broker.slices
         self.watchdog.mark(self._describe_slice)
         self._sliced = slices.run()
-        self.flush()
+        self._again()
         if slices.busy:
             self._more_slices()
 
@@ -189,7 +193,7 @@ class Writer:
         self._scheduled = False
         broker = self.broker
         sent = 0
-        until = 0.0
+        until = monotonic() + SLICE
         broker.end_turn()
         # Writing can end connections, whose wills are then messages for others, and makes room for more messages: go on
         # until nothing is left, or until it is the turn of others. A client may read as fast as it is written to.
@@ -204,9 +208,7 @@ class Writer:
                     # A defect met while writing to one client must not end the service for all others.
                     broker.defects.note("writing to a client", outlet)
             if broker.restless:
-                now = monotonic()
-                until = until or now + SLICE
-                if now >= until:
+                if monotonic() >= until:
                     self._again()
                     break
                 broker.restless = False

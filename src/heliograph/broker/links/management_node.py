@@ -1,5 +1,6 @@
 """The node `$management` as clients meet it: a place that takes requests and puts the answers where they say."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -28,6 +29,8 @@ class ManagementNode:
         """`is_askers` says whether the client that asks has made a temporary queue itself."""
         self._broker = broker
         self._is_askers = is_askers
+        self._asked: deque[tuple[Message, Queue]] = deque()
+        """Requests that have not been answered, and where the answers go."""
 
     def put(self, messages: Sequence[bytes], *, work: Work | None = None) -> Put:
         """Do what these messages ask for, in order; ProtocolError, and nothing is done, if one is no message."""
@@ -47,8 +50,14 @@ class ManagementNode:
             replies = self._replies(request)
         except Refused as refused:
             return refused.refusal
-        self._broker.slices.begin(object(), self._answer(request, replies), lambda: None)
+        self._asked.append((request, replies))
+        if not self._broker.slices.is_working(self):
+            self._broker.slices.begin(self, self._answer_all(), lambda: None)
         return None
+
+    def _answer_all(self) -> Steps:
+        while self._asked:
+            yield from self._answer(*self._asked.popleft())
 
     def _answer(self, request: Message, replies: Queue) -> Steps:
         answer = encode_message((yield from carry_out(self._broker, request)))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # What a message is taken to have before any has been sent: with little known, little is taken out of the queue at once.
 _GUESS = 512 << 10
-_TROUBLE = 512
+_TROUBLE = 1024
 """A message costs as much time as so many bytes more would: small ones by the ten thousand hold others up."""
 _AT_ONCE = 1000
 """Messages that are settled before others have their turn."""
@@ -128,6 +128,7 @@ class Outgoing:
 
     def look_further(self) -> None:
         """There was no time to look at all messages of the queue, and now there is."""
+        self.connection.talk()
         self.serve()
 
     def failed(self) -> None:

@@ -130,7 +130,11 @@ class Lane:
                 slots[at] = entry
                 self._head = min(self._head, at)
         if late:
-            self._stragglers = sorted(self._stragglers + late, key=_place_of)
+            late.sort(key=_place_of)
+            if not self._stragglers or self._stragglers[-1].place < late[0].place:  # nearly always
+                self._stragglers += late
+            else:
+                self._stragglers = sorted(self._stragglers + late, key=_place_of)
         self.count += len(entries)
 
     def _cut(self) -> None:

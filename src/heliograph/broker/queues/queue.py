@@ -26,6 +26,7 @@ from heliograph.broker.queues.shelf import Shelf
 from heliograph.broker.queues.statistics import Counters, QueueStatistics
 from heliograph.broker.queues.timetable import Timetable
 from heliograph.broker.queues.work import Work
+from heliograph.broker.slices import Steps
 from heliograph.errors import Problem
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 _INDEXED_AT_ONCE = 500
 """A queue that has no more messages than this gets an index of them as soon as somebody has a use for one."""
 _EXPIRED_AT_ONCE = 1000
+_FORGOTTEN_AT_ONCE = 1000
 
 
 class Queue:
@@ -507,8 +509,15 @@ class Queue:
         for consumer in self.consumers:
             self.consumers.remove(consumer)
             consumer.ended(Refusal(refusal.DELETED, f"queue {self.name} has been deleted"))
-        if self.shelf is not None:
-            self.shelf.forget(entry for lane in self.lanes for entry in lane)
+        self._queues.do_in_slices(self, self._let_go_of_all())
+
+    def _let_go_of_all(self) -> Steps:
+        """There may be a million messages: to free their memory takes time, too."""
+        for lane in self.lanes:
+            while some := lane.take(_FORGOTTEN_AT_ONCE):
+                if self.shelf is not None:
+                    self.shelf.forget(some)
+                yield None
 
 
 def _by_priority(entries: Iterable[Entry]) -> dict[int, list[Entry]]:

@@ -20,7 +20,7 @@ from heliograph.broker.queues.shelf import Memory, Shelf
 from heliograph.broker.queues.statistics import WorkCounters
 from heliograph.broker.queues.turn import Runs, Turn
 from heliograph.broker.queues.work import LIMIT, Work
-from heliograph.broker.slices import SLICE
+from heliograph.broker.slices import SLICE, Steps
 from heliograph.errors import Problem
 
 if TYPE_CHECKING:
@@ -330,6 +330,10 @@ class Queues:
         slices = self._broker.slices
         if not slices.is_working(owner):
             slices.later(owner, action)
+
+    def do_in_slices(self, owner: object, steps: Steps) -> None:
+        """Do this bit by bit."""
+        self._broker.slices.begin(owner, steps, lambda: None)
 
     def note_shown(self, queue: Queue, entries: list[Entry]) -> None:
         """Persistent messages that anybody may have now: if nobody takes them, they may have to leave memory."""
