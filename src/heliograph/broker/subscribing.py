@@ -7,6 +7,7 @@ packet waits until it is done; nobody else does.
 from typing import TYPE_CHECKING
 
 from heliograph.broker import delivery, durable
+from heliograph.broker.handshake import as_a_bridge_wants
 from heliograph.broker.routes import Route
 from heliograph.broker.session import Session
 from heliograph.broker.slices import WAIT, Steps
@@ -42,13 +43,17 @@ class _Asked:
 def subscribe(connection: "Connection", session: Session, body: bytes) -> Steps:
     """Take SUBSCRIBE. Filters that are equal count once, with the options that come last; each is answered."""
     packet_id, properties, subscriptions = read_subscribe(body, connection.version)
+    number = 0
     for _ in subscriptions():  # a packet that breaks the rules somewhere changes nothing
+        number += 1
         yield None
+    connection.check_room_for(packets.SubAck(packet_id, (0,) * number))
     identifier = properties.get("subscription_identifier", [None])[0]
     done: dict[str, _Asked] = {}
     try:
         reasons = bytearray()
-        for asked in subscriptions():
+        for one_asked in subscriptions():
+            asked = as_a_bridge_wants(one_asked) if connection.bridge else one_asked
             reasons.append(_take(connection.broker, session, asked, identifier, done))
             yield None
         for one in done.values():
@@ -136,8 +141,11 @@ def _offer(broker: "Broker", subscription: Subscription, kept: Span) -> None:
 def unsubscribe(connection: "Connection", session: Session, body: bytes) -> Steps:
     """Take UNSUBSCRIBE."""
     packet_id, _, filters = read_unsubscribe(body, connection.version)
+    number = 0
     for _ in filters():
+        number += 1
         yield None
+    connection.check_room_for(packets.UnsubAck(packet_id, (0,) * number))
     reasons = bytearray()
     for topic_filter in filters():
         reasons.append(connection.broker.unsubscribe(session, topic_filter))
