@@ -106,7 +106,21 @@ def test_messages_are_persistent_unless_asked_otherwise(memory):
     core = producer(memory, session(memory))
     memory.finish(send(core, "one"))
     memory.finish(send(core, "two", persistent=False))
-    assert [glance(payload).durable for payload in memory.broker.queues["q"]] == [True, False]
+    assert [bool(glance(payload).durable) for payload in memory.broker.queues["q"]] == [True, False]
+
+
+def test_a_message_may_leave_persistence_and_priority_to_the_queue(memory):
+    core = producer(memory, session(memory), persistent=None, priority=None)
+    for manner in ({}, {"priority": 4}, {"priority": 5}, {"persistent": True}, {"ttl": 9}):
+        memory.finish(send(core, "m", **manner))
+    seen = [glance(payload) for payload in memory.broker.queues["q"]]
+    assert [(one.durable, one.priority) for one in seen] == [
+        (None, None),
+        (None, 4),
+        (None, 5),
+        (True, None),
+        (None, None),
+    ]
 
 
 def test_a_delay_travels_as_the_time_of_delivery(memory):

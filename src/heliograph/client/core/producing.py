@@ -38,15 +38,17 @@ _FALLBACK_LINKS = 20
 class Manner:
     """How messages are sent."""
 
-    persistent: bool = True
-    priority: int = 4
+    persistent: bool | None = True
+    """None leaves it to the queue."""
+    priority: int | None = 4
+    """None leaves it to the queue."""
     ttl: float | None = None
     """Seconds; None is for ever."""
     delay: float = 0.0
     """Seconds that the server keeps a message before it delivers it."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.priority <= 9:
+        if self.priority is not None and not 0 <= self.priority <= 9:
             raise Problem(f"a priority is 0 to 9, not {self.priority}")
         if self.ttl is not None and self.ttl <= 0:
             raise Problem(f"a message's time to live is more than 0 seconds, not {self.ttl}")
@@ -175,14 +177,15 @@ class ProducerCore:
         now = time.time()
         message.destination = place
         message.timestamp = now
-        message.persistent = manner.persistent
-        message.priority = manner.priority
+        message.persistent = bool(manner.persistent)
+        message.priority = 4 if manner.priority is None else manner.priority
         message.delivery_time = None
         if manner.delay:
             self._check_delays(place)
             message.delivery_time = now + manner.delay
         message.expiration = None if manner.ttl is None else now + manner.delay + manner.ttl
-        return encode_outgoing(message, self.connection.address_of(place), self.connection.address_of, manner.ttl)
+        address_of = self.connection.address_of
+        return encode_outgoing(message, address_of(place), address_of, manner.persistent, manner.priority, manner.ttl)
 
     def _check_delays(self, place: Destination) -> None:
         link = self._links.get("") or self._links.get(place.name)
