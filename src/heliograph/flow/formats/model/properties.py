@@ -38,7 +38,8 @@ class Property:
             value = str(value)  # YAML reads digits as a number
         if type(value) is not self.type:
             raise ModelProblem(place, f"{name}: expected {self._expected()}, found {value!r}")
-        if self.limits is not None and not self.limits[0] <= int(value) <= self.limits[1]:
+        outside = isinstance(value, int) and self.limits is not None and not self.limits[0] <= value <= self.limits[1]
+        if outside:
             raise ModelProblem(place, f"{name}: expected {self._expected()}, found {value!r}")
         if self.choices and value not in self.choices:
             raise ModelProblem(place, f"{name}: expected {self._expected()}, found {value!r}")
