@@ -1,12 +1,11 @@
 """Exceptions as a program sees them: THROW, handlers, LOG."""
 
-import re
-from functools import lru_cache
 from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.flow.esql.database_access import DatabaseError
 from heliograph.flow.esql.evaluation import Evaluation, FailureBehind, LogEntry
+from heliograph.flow.values.comparison import like
 from heliograph.flow.values.errors import (
     BAD_ARGUMENT,
     CAST_FAILED,
@@ -107,18 +106,7 @@ def caught(evaluation: Evaluation, error: Problem | RecursionError) -> str:
 
 def state_like(state: str, pattern: str, escape: str = "\\") -> bool:
     """Whether a state is as SQLSTATE LIKE says."""
-    return _pattern(pattern, escape).fullmatch(state) is not None
-
-
-@lru_cache(maxsize=256)
-def _pattern(pattern: str, escape: str) -> re.Pattern[str]:
-    parts, letters = [], iter(pattern)
-    for letter in letters:
-        if letter == escape:
-            parts.append(re.escape(next(letters, "")))
-        else:
-            parts.append({"%": ".*", "_": "."}.get(letter) or re.escape(letter))
-    return re.compile("".join(parts), re.DOTALL)
+    return like(state, pattern, escape) is True
 
 
 def log(
