@@ -137,4 +137,3 @@ def _pieces(pattern: str, escape: str) -> Iterator[_Piece]:
         else:
             piece.append(None if character == "_" else character)
     yield _Piece(piece)
-

@@ -33,6 +33,7 @@ _XML = {
 }
 
 _XMLNSC = {
+    "Element": Xmlnsc.ELEMENT,
     "Folder": Xmlnsc.FOLDER,
     "DocumentType": 0x01000300,
     "XmlDeclaration": Xmlnsc.XML_DECLARATION,
@@ -52,6 +53,7 @@ _XMLNSC = {
     "NamespaceDecl": Xmlnsc.NAMESPACE_DECL,
     "DoubleNamespaceDecl": Xmlnsc.NAMESPACE_DECL,
     "SingleNamespaceDecl": Xmlnsc.SINGLE_NAMESPACE_DECL,
+    "base64Binary": Xmlnsc.BASE64,
     "EntityDefinition": 0x03000300,
     "DoubleEntityDefinition": 0x03000300,
     "SingleEntityDefinition": 0x03000301,

@@ -8,8 +8,8 @@ Number = int | float
 NUMBERS = frozenset({int, float})
 """Kinds of numbers; `bool` is none of them, although Python counts with it."""
 LONGEST_TEXT = 32_768
-"""Characters of a string that is gone through for a consumer. LIKE, and whether two properties are equal, is unknown for
-longer ones: many consumers may look at each message, and a message may be large."""
+"""Characters of a string that is gone through for a consumer. LIKE, and whether two properties are equal, is unknown
+for longer ones: many consumers may look at each message, and a message may be large."""
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 

@@ -6,7 +6,15 @@ from typing import Any
 from heliograph.flow.esql.checking.scopes import Library, Scope, Variable
 from heliograph.flow.esql.field_types import field_type
 from heliograph.flow.esql.functions import FUNCTIONS
-from heliograph.flow.esql.names import BROKER_PROPERTIES, CONSTANTS, TREES, constant_of, is_changeable
+from heliograph.flow.esql.names import (
+    BROKER_PROPERTIES,
+    CONSTANTS,
+    TREES,
+    alone,
+    constant_of,
+    is_changeable,
+    property_of,
+)
 from heliograph.flow.esql.problem import Mistake, Source
 from heliograph.flow.esql.suggestions import suggestion
 from heliograph.flow.esql.syntax import (
@@ -40,7 +48,6 @@ from heliograph.flow.esql.syntax import (
 )
 
 _WITH_FIELDS = ("ROW", "REFERENCE", "CORRELATION")
-_PROPERTIES = frozenset(name.upper() for name in BROKER_PROPERTIES)
 _KNOWN_EVERYWHERE = (*BROKER_PROPERTIES, *CONSTANTS)
 _TREES = {kind: frozenset(name.upper() for name in names) for kind, names in TREES.items()}
 _NO_BODY = "; the body for output is OutputRoot with the name of a domain: OutputRoot.XMLNSC"
@@ -186,9 +193,10 @@ class ExpressionChecker:
         return None
 
     def _known_everywhere(self, reference: FieldReference) -> bool:
-        if not reference.steps and reference.correlation.upper() in _PROPERTIES:
+        if property_of(reference) is not None or constant_of(reference) is not None:
             return True
-        return constant_of(reference) is not None
+        function = FUNCTIONS.get(alone(reference))
+        return function is not None and function.least == 0
 
     def _unknown(self, reference: FieldReference, scope: Scope) -> str:
         name = reference.correlation

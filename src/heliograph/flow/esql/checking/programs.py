@@ -90,7 +90,7 @@ def _check_routine(routine: Routine, scope: Scope, checker: StatementChecker) ->
     elif routine.body is not None and routine.language == "DATABASE":
         checker.report(routine.at, f"{routine.name} is in the database: it has an EXTERNAL NAME, not a body")
     if routine.kind == "FUNCTION" and routine.returns is None and routine.language == "ESQL":
-        checker.report(routine.at, f"the function {routine.name} needs RETURNS and a type; else it is a PROCEDURE")
+        checker.warn(routine.at, f"the function {routine.name} has no RETURNS: it gives nothing, as a PROCEDURE")
     inner = scope.inside()
     for parameter in routine.parameters:
         constant = parameter.constant or parameter.type.name in ("NAME", "NAMESPACE")

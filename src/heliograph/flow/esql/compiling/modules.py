@@ -5,12 +5,12 @@ from typing import Any
 
 from heliograph.flow.esql import syntax
 from heliograph.flow.esql.compiling.assignments import converted
-from heliograph.flow.esql.compiling.code import NULL
 from heliograph.flow.esql.compiling.context import Context, Environment, Frame, KnownRoutine, Unit
 from heliograph.flow.esql.compiling.names import Binding, Kind, Names, Scope
 from heliograph.flow.esql.compiling.paths import local_names
+from heliograph.flow.esql.compiling.prefixes import Prefixes
 from heliograph.flow.esql.compiling.routines import check_declared, gives_back, kind_of, scalar_type
-from heliograph.flow.esql.compiling.statements import literal_name, one
+from heliograph.flow.esql.compiling.statements import first_reference, first_row, initial_value, note_constant, one
 
 
 class ProgramWriter:
@@ -114,28 +114,33 @@ class ProgramWriter:
 
     def _declare(self, context: Context, scope: Scope, node: syntax.Declaration, name: str, key: str) -> None:
         check_declared(context, node.type)
-        kind = kind_of(node.type)
-        if kind is Kind.REFERENCE:
-            raise context.problem(node, f"{name} is declared outside of routines, and can be no reference there")
-        initial = context.value(node.initial) if node.initial is not None and kind is Kind.SCALAR else NULL
-        binding = Binding(name, "", kind, scalar_type(node.type), fields=node.type.qualifier)
-        if kind is Kind.ROW:
-            first = f"{context.use('Element')}({name!r})"
-        else:
-            first = converted(context, initial, binding.type, binding.fields)
-        binding.python = f"ev.shared.values[{key!r}]" if node.shared else f"own.{self._variables.new(name)}"
+        binding = Binding(name, "", kind_of(node.type), scalar_type(node.type), fields=node.type.qualifier)
         if node.shared:
+            binding.python = f"ev.shared.values[{key!r}]"
+            known, context.prefixes = context.prefixes, Prefixes()
             context.emit(f"if {key!r} not in ev.shared.values:")
             with context.indented():
+                first = context.temporary(name)
+                context.emit(f"{first} = {self._first(context, node, binding)}")
                 context.emit(f"ev.shared.initialise({key!r}, lambda: {first})")
-        elif node.external:
-            target = f"{context.use('Type')}.{binding.type.name}" if binding.type is not None else "None"
-            context.emit(f"{binding.python} = {context.use('external')}(ev, {name!r}, {target}, {first})")
+            context.prefixes = known
         else:
+            first = self._first(context, node, binding)
+            binding.python = f"own.{self._variables.new(name)}"
+            if node.external:
+                target = f"{context.use('Type')}.{binding.type.name}" if binding.type is not None else "None"
+                first = f"{context.use('external')}(ev, {name!r}, {target}, {first})"
             context.emit(f"{binding.python} = {first}")
-        binding.constant = node.constant or node.external or node.type.name in ("NAME", "NAMESPACE")
-        binding.literal = literal_name(node)
+        note_constant(binding, node)
         scope.declare(binding)
+
+    def _first(self, context: Context, node: syntax.Declaration, binding: Binding) -> str:
+        """Python of the first value of a variable."""
+        if binding.kind is Kind.ROW:
+            return first_row(context, node, binding.name)
+        if binding.kind is Kind.REFERENCE:
+            return first_reference(context, node, binding.name)
+        return converted(context, initial_value(context, node), binding.type, binding.fields)
 
     def _routines(self, environment: Environment, scope: Scope, routines: Sequence[syntax.Routine]) -> None:
         for routine in routines:

@@ -70,7 +70,9 @@ class Binding:
     """The function whose local variable it is; None for variables of a module or a schema."""
     constant: bool = False
     literal: str | None = None
-    """The text of a NAME or NAMESPACE whose value is known."""
+    """The text of a NAME, a NAMESPACE or another constant whose value is known."""
+    is_name: bool = False
+    """Whether it is a NAME, which stands for a name in a path. A NAMESPACE stands for one before the colon only."""
     fields: syntax.Qualifier | None = None
     """Of an INTERVAL that is declared with them: values that are put into it have these."""
 

@@ -45,6 +45,14 @@ class Thrown(UserError):
     severity: int = 1
     catalog: str = BROKER_CATALOG
 
+    @property
+    def sql(self) -> tuple[int, str, int, str] | None:
+        """SQLCODE, SQLSTATE, SQLNATIVEERROR and SQLERRORTEXT, if the first four values can be these."""
+        match self.inserts[:4]:
+            case (int(code), str(state), int() | None as native, str(text)):
+                return code, state, native or 0, text
+        return None
+
 
 def thrown(severity: Any = None, catalog: Any = None, number: Any = None, values: tuple[Any, ...] = ()) -> Thrown:
     """The exception of a THROW statement."""
@@ -75,10 +83,12 @@ def reason_of(error: Problem | RecursionError) -> BaseException:
 def state_of(error: Problem | RecursionError) -> str:
     """The SQLSTATE of an exception.
 
-    D and five characters if a database raised it, U and a number if the program did, S and SQL's own state or a number
-    for the rest.
+    D and five characters if a database raised it; what THROW says, or else U and a number, if the program did; S and
+    SQL's own state or a number for the rest.
     """
     reason = reason_of(error)
+    if isinstance(reason, Thrown) and reason.sql is not None:
+        return reason.sql[1]
     if isinstance(reason, DatabaseError):
         return f"D{reason.state}"
     number = _number(error, reason)
@@ -97,7 +107,9 @@ def caught(evaluation: Evaluation, error: Problem | RecursionError) -> str:
     reason = reason_of(error)
     evaluation.sqlstate = state_of(error)
     evaluation.sqlerrortext = str(error if isinstance(error, FailureBehind) else reason)
-    if isinstance(reason, DatabaseError):
+    if isinstance(reason, Thrown) and reason.sql is not None:
+        evaluation.sqlcode, _, evaluation.sqlnativeerror, evaluation.sqlerrortext = reason.sql
+    elif isinstance(reason, DatabaseError):
         evaluation.sqlcode, evaluation.sqlnativeerror = reason.code, reason.native
     else:
         evaluation.sqlcode, evaluation.sqlnativeerror = -(_number(error, reason) or 1), 0
