@@ -353,6 +353,12 @@ class TestNamesThatAreThere:
 
 
 class TestFieldTypes:
+    def test_a_field_of_a_header(self, accepted: Runner) -> None:
+        done = accepted("SET OutputRoot.MQRFH2.(MQRFH2.Field)Version = 2; SET OutputRoot.XMLNSC.O = '';")
+        header = done.evaluation.output_root.first("MQRFH2")
+        assert header is not None
+        assert [(field.name, field.value) for field in header.children] == [("Version", 2)]
+
     def test_an_element_of_xmlnsc(self, accepted: Runner) -> None:
         done = accepted(
             "SET OutputRoot.XMLNSC.O.(XMLNSC.Element)x = InputBody.In.(XMLNSC.Element)a;", '<In a="1"><a>2</a></In>'
@@ -390,3 +396,22 @@ class TestRoutines:
           BEGIN RETURN 'x'; END;"""
         assert mistakes(text) == []
         compile_program(parse_program(text))
+
+    def test_a_routine_in_java_that_nobody_calls_does_no_harm(self, accepted: Runner) -> None:
+        java = 'CREATE PROCEDURE trace(IN text CHARACTER) LANGUAGE JAVA EXTERNAL NAME "log.Log.write";'
+        main = "CREATE COMPUTE MODULE M CREATE FUNCTION Main() RETURNS BOOLEAN BEGIN {} RETURN TRUE; END; END MODULE;"
+        assert accepted(java + main.format("SET Environment.a = 1;")).value("a") == 1
+        assert warnings(java + main.format("")) == ["routines in JAVA cannot run here; a Python node can do their work"]
+        (mistake,) = mistakes(java + main.format("CALL trace('x');"))
+        assert mistake.text == "trace is written in JAVA, which is not run here; a Python node can do its work"
+
+    def test_programs_may_have_a_base64encode_of_their_own(self, accepted: Runner) -> None:
+        done = accepted(
+            """CREATE FUNCTION base64Encode(IN source CHARACTER) RETURNS CHARACTER BEGIN RETURN 'my ' || source; END;
+            CREATE COMPUTE MODULE M CREATE FUNCTION Main() RETURNS BOOLEAN BEGIN
+              SET Environment.a = base64Encode('x');
+              SET Environment.b = Base64Decode('AP8Q');
+              RETURN TRUE;
+            END; END MODULE;"""
+        )
+        assert (done.value("a"), done.value("b")) == ("my x", b"\x00\xff\x10")

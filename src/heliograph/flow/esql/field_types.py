@@ -11,6 +11,7 @@ _ANY_DOMAIN = {"Name": NAME, "Value": VALUE, "NameValue": NAME_VALUE}
 _XML = {
     "Element": Xml.ELEMENT,
     "Tag": Xml.ELEMENT,
+    "ParserRoot": 0x01000010,
     "XmlDecl": Xml.XML_DECL,
     "DocTypeDecl": 0x05000020,
     "NamespaceDecl": Xml.NAMESPACE_DECL,
@@ -62,6 +63,7 @@ _XMLNSC = {
     "PI": Xmlnsc.PI,
 }
 
+_HEADER = {"Field": NAME_VALUE}
 _JSON = {"Object": Json.OBJECT, "Array": Json.ARRAY, "Value": Json.VALUE}
 
 _BY_DOMAIN: dict[str, dict[str, int]] = {
@@ -73,6 +75,8 @@ _BY_DOMAIN: dict[str, dict[str, int]] = {
         ("XMLNSC", _XMLNSC),
         ("SOAP", _XMLNSC),
         ("JSON", _JSON),
+        ("MQRFH2", _HEADER),
+        ("MQRFH", _HEADER),
     )
 }
 

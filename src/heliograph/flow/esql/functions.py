@@ -80,6 +80,9 @@ FUNCTIONS: dict[str, Signature] = {
 }
 """Functions of the language by name, in upper case. CAST, CASE, SELECT, ROW, LIST, PASSTHRU and FOR are not calls."""
 
+YIELDING = frozenset({"BASE64DECODE", "BASE64ENCODE"})
+"""Functions that came late to the language: programs have routines of their own of these names, which are meant then."""
+
 EXTRACTS = frozenset(
     [
         "YEAR",

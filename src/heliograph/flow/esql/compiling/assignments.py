@@ -34,14 +34,15 @@ def set_statement(context: Context, node: syntax.Set) -> None:
     set_target(context, node.target, code, node.aspect)
 
 
-def batch(context: Context, statements: Sequence[syntax.Statement]) -> int:
-    """Write as many SETs of fields below one field as stand at the beginning, in one call; gives how many.
+def batch(context: Context, statements: Sequence[syntax.Statement], at: int) -> int:
+    """Write as many SETs of fields below one field as stand here one after the other, in one call; gives how many.
 
     The values may be taken before the first field is set, as none of them looks at what is changed.
     """
-    first = statements[0]
+    first = statements[at]
     run: list[syntax.Set] = []
-    for node in statements:
+    for index in range(at, len(statements)):
+        node = statements[index]
         if (
             not isinstance(node, syntax.Set)
             or not isinstance(first, syntax.Set)

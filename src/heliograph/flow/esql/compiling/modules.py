@@ -1,6 +1,7 @@
 """Programs: their routines as Python functions, their modules as functions that can be run."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from heliograph.flow.esql import syntax
@@ -35,13 +36,14 @@ class ProgramWriter:
             schema = ".".join(program.schema)
             self._known.setdefault(schema.upper(), {}).update(self._named(program.routines, schema))
             self._scopes.setdefault(schema.upper(), Scope())
-        starts = [self._declare_schema(program) for program in self._programs]
-        for program in self._programs:
-            environment = self._environment(program, None)
+        environments = [self._environment(program) for program in self._programs]
+        own = list(zip(self._programs, environments, strict=True))
+        starts = [self._declare_schema(program, environment) for program, environment in own]
+        for program, environment in own:
             scope = self._scopes[".".join(program.schema).upper()]
             self._routines(environment, scope, program.routines)
         for module in self._programs[0].modules:
-            self._module(self._programs[0], module, [start for start in starts if start])
+            self._module(self._programs[0], environments[0], module, [start for start in starts if start])
 
     def _named(self, routines: Sequence[syntax.Routine], prefix: str) -> dict[str, KnownRoutine]:
         return {
@@ -53,27 +55,27 @@ class ProgramWriter:
             for routine in routines
         }
 
-    def _environment(self, program: syntax.Program, module: syntax.Module | None) -> Environment:
+    def _environment(self, program: syntax.Program) -> Environment:
+        """What is known outside of modules."""
         schema = ".".join(program.schema)
         routines: dict[str, KnownRoutine] = {}
         for name in [*(".".join(path) for path in reversed(program.path)), schema]:
             routines.update(self._known.get(name.upper(), {}))
         for name, known in self._known.items():
             routines.update({f"{name}.{key}": value for key, value in known.items() if name})
-        return Environment(
-            module.kind if module is not None else "", schema, program.file, routines, program.text, schema
-        )
+        return Environment("", schema, program.file, routines, program.text.split("\n"), schema)
 
-    def _declare_schema(self, program: syntax.Program) -> str:
+    def _declare_schema(self, program: syntax.Program, environment: Environment) -> str:
         schema = ".".join(program.schema)
         scope = self._scopes[schema.upper()]
-        return self._declarations(self._environment(program, None), scope, program.declarations, schema)
+        return self._declarations(environment, scope, program.declarations, schema)
 
-    def _module(self, program: syntax.Program, module: syntax.Module, starts: list[str]) -> None:
+    def _module(
+        self, program: syntax.Program, around: Environment, module: syntax.Module, starts: list[str]
+    ) -> None:
         label = ".".join([*program.schema, module.name]) if module.name else ".".join(program.schema)
-        environment = self._environment(program, module)
         known = self._named(module.routines, module.name)
-        environment.routines = {**environment.routines, **known}
+        environment = replace(around, kind=module.kind, routines={**around.routines, **known})
         scope = Scope(self._path_scope(program))
         start = self._declarations(environment, scope, module.declarations, label)
         self._routines(environment, scope, module.routines)
@@ -149,10 +151,7 @@ class ProgramWriter:
 
     def _routine(self, environment: Environment, scope: Scope, routine: syntax.Routine) -> None:
         known = environment.routines[routine.name.upper()]
-        own = Environment(
-            environment.kind, known.label, environment.file, environment.routines, environment.text, environment.schema
-        )
-        context = self._context(own, Scope(scope))
+        context = self._context(replace(environment, label=known.label), Scope(scope))
         context.frame.returns = routine.returns
         parameters = []
         outputs = []

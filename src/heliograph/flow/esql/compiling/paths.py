@@ -80,7 +80,7 @@ def _inside(context: Context, text: str, key: str, tree: str, like: str) -> Base
     if known is None:
         known = Known(context.temporary(like), True)
         context.emit(f"{known.python} = {text}")
-        context.prefixes.known[route] = known
+        context.prefixes.learn(route, known)
     return Base(known.python, key, tree)
 
 
@@ -160,7 +160,7 @@ def _walked(context: Context, start: Base, path: tuple[StepCode, ...], walk: str
         context.emit(f"if {expected.python} is None:")
         with context.indented():
             context.emit(f"{expected.python} = {walk}")
-        context.prefixes.known[route] = Known(expected.python, ensured)
+        context.prefixes.learn(route, Known(expected.python, ensured))
         return expected.python
     python = _named(context, start, path, ensured=ensured)
     context.emit(f"{python} = {walk}")
@@ -170,7 +170,7 @@ def _walked(context: Context, start: Base, path: tuple[StepCode, ...], walk: str
 def _named(context: Context, start: Base, path: tuple[StepCode, ...], *, ensured: bool) -> str:
     python = context.temporary(_like(path))
     if all(step.stable for step in path):
-        context.prefixes.known[start.route(path)] = Known(python, ensured)
+        context.prefixes.learn(start.route(path), Known(python, ensured))
     return python
 
 

@@ -141,7 +141,7 @@ def _compile_text(standing: Standing, around: Mapping[str, Any], text: str) -> C
     """The function for a text of EVAL: of the evaluation, the module's variables, and the local ones."""
     unit = Unit("EVAL", around)
     environment = standing.environment
-    own = Environment(environment.kind, "EVAL", "EVAL", environment.routines, text, environment.schema)
+    own = replace(environment, label="EVAL", file="EVAL", lines=text.split("\n"))
     frame = Frame(paths.local_names())
     scope = Scope()
     for binding in standing.visible:
@@ -181,7 +181,7 @@ class FilterExpression:
         self.file = file
         unit = Unit(file or "expression")
         frame = Frame(paths.local_names())
-        environment = Environment("FILTER", "expression", file or "expression", {}, text)
+        environment = Environment("FILTER", "expression", file or "expression", {}, text.split("\n"))
         context = Context(unit, environment, frame, Scope(), GENERATORS)
         node = parse_expression(text, file)
         if isinstance(node, syntax.FieldReference) and paths.is_path(context, node) and not paths.is_list(node):

@@ -15,6 +15,9 @@ from heliograph.flow.esql.compiling.prefixes import Known, Prefixes, Route
 from heliograph.flow.esql.compiling.routines import check_declared, kind_of, scalar_type
 
 _LOOPS = (syntax.While, syntax.Repeat, syntax.Loop, syntax.For)
+_DEEPEST_REWRITTEN = 4
+"""How many loops in each other are written again and again: each is, for every time that the one around it is. Those
+further inside keep no paths."""
 
 
 def body(context: Context, statements: syntax.Body) -> None:
@@ -33,7 +36,7 @@ def body(context: Context, statements: syntax.Body) -> None:
 def _run(context: Context, statements: Sequence[syntax.Statement]) -> None:
     at = 0
     while at < len(statements):
-        done = 0 if context.resumes else batch(context, statements[at:])
+        done = 0 if context.resumes else batch(context, statements, at)
         if not done:
             one(context, statements[at])
         at += done or 1
@@ -54,10 +57,11 @@ def one(context: Context, node: syntax.Statement) -> None:
 
 def _resumed_declaration(context: Context, node: syntax.Declaration) -> None:
     """DECLARE under a CONTINUE handler: if the first value fails, the variable has none."""
-    declared, at, indent = set(context.scope.bindings), len(context.unit.body), context.margin()
+    at, indent = len(context.unit.body), context.margin()
+    names = [name.upper() for name in node.names if name.upper() not in context.scope.bindings]
     with handlers.resumed(context):
         context.statement(node)
-    new = [context.scope.bindings[name.upper()] for name in node.names if name.upper() not in declared]
+    new = [context.scope.bindings[name] for name in dict.fromkeys(names)]
     context.unit.insert(at, [f"{indent}{binding.python} = {_nothing(context, binding)}" for binding in new])
 
 
@@ -239,6 +243,12 @@ def _loop(
 ) -> None:
     """A loop, which may use what was found before it, or in an earlier round, as long as no round changes that: so it
     is written again with less, until what it starts with is still so at its end."""
+    if context.loop_depth == _DEEPEST_REWRITTEN:
+        context.prefixes = Prefixes()
+        _write_loop(context, node, head, until)
+        context.prefixes = Prefixes()
+        return
+    context.loop_depth += 1
     outside = context.prefixes
     expected: dict[Route, bool] | None = None
     while True:
@@ -259,6 +269,7 @@ def _loop(
         outside = Prefixes({route: known for route, known in outside.known.items() if route in kept.known})
         expected = lasting or {route: ensured for route, ensured in (expected or {}).items() if route in kept.known}
     context.prefixes = before
+    context.loop_depth -= 1
 
 
 def _write_loop(

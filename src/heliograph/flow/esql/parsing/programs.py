@@ -1,9 +1,9 @@
 """Parsing whole ESQL texts: schemas, routines, modules, and statements without a module around them."""
 
-from heliograph.flow.esql.parsing.cursor import MOST_MISTAKES, Mistaken
+from heliograph.flow.esql.parsing.cursor import Mistaken
 from heliograph.flow.esql.parsing.lexer import Kind, Token
 from heliograph.flow.esql.parsing.statements import StatementParser
-from heliograph.flow.esql.problem import EsqlProblem
+from heliograph.flow.esql.problem import MOST_MISTAKES, EsqlProblem
 from heliograph.flow.esql.suggestions import suggestion
 from heliograph.flow.esql.syntax import (
     Block,
