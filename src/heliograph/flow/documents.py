@@ -63,8 +63,8 @@ _guess("merge", r"^<<$")
 DEEPEST = 100
 """How many mappings and lists may stand in each other."""
 MOST_ENTRIES = 200_000
-"""Mappings, lists and scalars of a file, aliases counted with all that they stand for: a few lines of aliases of aliases
-could stand for more than any memory holds."""
+"""Mappings, lists and scalars of a file, aliases counted with all that they stand for: a few lines of aliases of
+aliases could stand for more than any memory holds."""
 
 
 def _single_node(text: str) -> yaml.Node | None:
@@ -83,7 +83,7 @@ def _node(text: str, loader: Any) -> yaml.Node | None:
 class _RefusedError(Exception):
     """YAML that stands for too much."""
 
-    def __init__(self, text: str, mark: yaml.Mark) -> None:
+    def __init__(self, text: str, mark: Any) -> None:
         super().__init__(text)
         self.mark = mark
 
@@ -96,12 +96,14 @@ class _Size:
     entries: int = 1
     levels: int = 1
 
-    def add(self, entries: int, levels: int, mark: yaml.Mark) -> None:
+    def add(self, entries: int, levels: int, mark: Any) -> None:
         """Something in it."""
         self.entries += entries
         self.levels = max(self.levels, levels + 1)
         if self.entries > MOST_ENTRIES:
-            raise _RefusedError(f"this file has more than {MOST_ENTRIES} entries, with what its aliases stand for", mark)
+            raise _RefusedError(
+                f"this file has more than {MOST_ENTRIES} entries, with what its aliases stand for", mark
+            )
         if self.levels > DEEPEST + 1:  # the file itself is one
             raise _RefusedError(f"there are more than {DEEPEST} levels in each other here", mark)
 
@@ -123,7 +125,7 @@ def _check_size(events: Iterable[yaml.Event]) -> None:
         elif isinstance(event, yaml.AliasEvent):
             if any(one.anchor == event.anchor for one in open_ones):
                 raise _RefusedError(f"*{event.anchor} stands for something that it is in itself", event.start_mark)
-            open_ones[-1].add(*known.get(event.anchor, (1, 0)), event.start_mark)
+            open_ones[-1].add(*known.get(event.anchor or "", (1, 0)), event.start_mark)
         elif isinstance(event, yaml.ScalarEvent):
             open_ones[-1].add(1, 0, event.start_mark)
 

@@ -318,7 +318,9 @@ class ExpressionChecker:
             self.report(node.at, f"there is no function or procedure {name}{suggestion(node.name, known)}")
             return None
         if routine.language in OTHER_LANGUAGES:
-            text = f"{routine.name} is written in {routine.language}, which is not run here; a Python node can do its work"
+            text = (
+                f"{routine.name} is written in {routine.language}, which is not run here; a Python node can do its work"
+            )
             self.report(node.at, text)
         # Each result set goes to a list of fields, named behind the arguments.
         count = len(routine.parameters) + routine.result_sets

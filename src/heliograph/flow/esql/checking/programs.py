@@ -27,6 +27,7 @@ from heliograph.flow.esql.syntax import (
     While,
 )
 
+
 def check_program(program: Program, others: Sequence[Program] = ()) -> list[Mistake]:
     """What is wrong with a program that the parser has accepted, and warnings, in the order of the text.
 

@@ -70,9 +70,7 @@ class ProgramWriter:
         scope = self._scopes[schema.upper()]
         return self._declarations(environment, scope, program.declarations, schema)
 
-    def _module(
-        self, program: syntax.Program, around: Environment, module: syntax.Module, starts: list[str]
-    ) -> None:
+    def _module(self, program: syntax.Program, around: Environment, module: syntax.Module, starts: list[str]) -> None:
         label = ".".join([*program.schema, module.name]) if module.name else ".".join(program.schema)
         known = self._named(module.routines, module.name)
         environment = replace(around, kind=module.kind, routines={**around.routines, **known})

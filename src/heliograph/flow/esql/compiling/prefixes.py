@@ -95,11 +95,7 @@ class Prefixes:
     def made(self, target: Route) -> None:
         """Fields on this path were made where there were none, behind all others: what was there is there still."""
         self._forget(
-            [
-                route
-                for route, known in self.known.items()
-                if not known.ensured and not _survives(route, known, target)
-            ]
+            [route for route, known in self.known.items() if not known.ensured and not _survives(route, known, target)]
         )
 
     def written(self, target: Route) -> None:
