@@ -142,3 +142,22 @@ class CertificateGate:
     def check(self, _outlet: Outlet, _user: str | None, _password: bytes | None, verdict: Verdict) -> None:
         """The handshake has proved who the client is, whatever name it gives."""
         verdict(Reason.SUCCESS, "", self.proven_user)
+
+
+class EncryptedOnlyGate:
+    """For a client that came to an encrypted listener in the clear: it is told so, in its own protocol."""
+
+    __slots__ = ()
+
+    anonymous = True
+    """It may say nothing about itself: whatever it says, others on the way can read."""
+    proven_user: str | None = None
+
+    @classmethod
+    def for_transport(cls, _transport: asyncio.BaseTransport) -> "EncryptedOnlyGate":
+        """The gate for every such client."""
+        return cls()
+
+    def check(self, _outlet: Outlet, _user: str | None, _password: bytes | None, verdict: Verdict) -> None:
+        """Refuse."""
+        verdict(Reason.NOT_AUTHORIZED, "this listener wants TLS, and this connection is not encrypted", None)

@@ -17,6 +17,7 @@ import h11
 
 from heliograph.log.stream_parts import FilePart, Piece
 from heliograph.server.accepting import Acceptor, tcp_sockets
+from heliograph.server.lingering import LINGER, MOST_BYTES
 from heliograph.server.logs import RepeatedWarnings
 
 log = logging.getLogger(__name__)
@@ -124,10 +125,11 @@ class HttpServer:
             return
         try:
             await self._converse(reader, writer, sock)
+            await _let_client_close(reader, writer)
             writer.close()
             async with asyncio.timeout(self._timeout):
                 await writer.wait_closed()
-        except (TimeoutError, ConnectionError):
+        except OSError:  # a timeout, too
             pass  # gone, or as good as gone
         finally:
             writer.transport.abort()  # does nothing where all went well
@@ -197,6 +199,15 @@ class HttpServer:
             f"<ul>{items}</ul></html>\n"
         )
         return "text/html; charset=utf-8", text.encode()
+
+
+async def _let_client_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Drop what the client still sends, maybe a body that was too large: a reset might cost it the answer."""
+    writer.write_eof()
+    left = MOST_BYTES
+    async with asyncio.timeout(LINGER):
+        while left > 0 and (dropped := await reader.read(READ_SIZE)):
+            left -= len(dropped)
 
 
 async def _next_request(http: h11.Connection, reader: asyncio.StreamReader) -> tuple[h11.Request | None, bytes]:

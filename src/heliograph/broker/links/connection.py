@@ -311,6 +311,7 @@ class AmqpConnection:
 
     def _closed(self, error: Error | None) -> None:
         """The client has closed, or has broken the rules and was told so."""
+        self.outlet.left = error is None
         if error is not None and self.opened:
             self.broker.stats.protocol_errors += 1
         why = "client disconnected" if error is None else f"{error.condition}: {error.description or ''}"

@@ -41,6 +41,8 @@ class SessionCore:
         self._begun: Pending[None] = Pending()
         self._ended: Pending[None] | None = None
         self._links: list[LinkEnd[Any]] = []
+        self._arriving: list[LinkEnd[Any]] = []
+        """Links that are being attached for the first time. Messages may wait for them already."""
         self._expecting: dict[LinkEnd[Any], None] = {}
         """Links, of the list above or not, that wait for the server to answer their attach or detach."""
         self._delivered: dict[tuple[Fetched, int], Delivery] = {}
@@ -174,13 +176,15 @@ class SessionCore:
     async def add(self, link: "LinkEnd[Any]") -> None:
         """Attach a link, and again after each loss of the connection."""
         self.check()
+        self._arriving.append(link)
         try:
             await self.connection.when_connected(link.attach)
-        except MessagingProblem:
+        except MessagingProblem as problem:
             if not link.closed:
-                link.closed = True
-                link.released()
+                link.end(problem)
             raise
+        finally:
+            self._arriving.remove(link)
         self._links.append(link)
 
     def expects(self, link: "LinkEnd[Any]") -> None:
@@ -231,7 +235,7 @@ class SessionCore:
 
     @property
     def _senders(self) -> list[SenderEnd]:
-        return [link for link in self._links if isinstance(link, SenderEnd)]
+        return [link for link in [*self._links, *self._arriving] if isinstance(link, SenderEnd)]
 
     # Messages.
 
