@@ -74,8 +74,8 @@ def _guarded(stream: TextIO) -> TextIO:
     if isinstance(stream.buffer, _Guarded):
         return stream
     stream.flush()
-    bytes_ = cast("BinaryIO", _Guarded(stream.buffer, stream.encoding))
-    return io.TextIOWrapper(bytes_, stream.encoding, stream.errors, line_buffering=True)
+    guarded = cast("BinaryIO", _Guarded(stream.buffer, stream.encoding))
+    return io.TextIOWrapper(guarded, stream.encoding, stream.errors, line_buffering=True)
 
 
 def steer(stream: TextIO, text: str) -> None:

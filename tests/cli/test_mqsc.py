@@ -366,6 +366,8 @@ def test_a_name_that_was_folded_to_capitals_hints_at_quotes() -> None:
     ]
     _, said, _ = run("DISPLAY QLOCAL(orders)", queue("orders"))
     assert "(orders was read as ORDERS;" in said[0]
+    _, said, _ = run("ALTER QLOCAL(orders) DESCR(what)", queue("orders"))
+    assert "(orders was read as ORDERS;" in said[0]
     _, said, _ = run("DELETE QLOCAL(ORDERS)", queue("orders"))
     assert said == ["file:1:1: failed: there is no queue ORDERS"]
 

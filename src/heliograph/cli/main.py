@@ -71,6 +71,11 @@ def _command(name: str, rest: Sequence[str]) -> int:
     except Problem as problem:
         print(f"helio {name}: {problem}", file=sys.stderr)
         return 1
+    except OSError as error:
+        if not error.filename:
+            raise
+        print(f"helio {name}: cannot use {error.filename}: {(error.strerror or str(error)).lower()}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 130
 

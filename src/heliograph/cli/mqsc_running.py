@@ -86,7 +86,7 @@ class Interpreter:
         except Problem as problem:
             self.failed += 1
             number, column = text.place(0)
-            self._tell(f"{self._source}:{number}:{column}: failed: {problem}{_hint(command)}")
+            self._tell(f"{self._source}:{number}:{column}: failed: {problem}{_hint(command, str(problem))}")
         return True
 
     def _lines(self, command: Command) -> Iterator[str]:
@@ -224,16 +224,14 @@ class Interpreter:
         yield from set_out({"QMNAME": attributes["QMNAME"], **chosen})
 
 
-def _hint(command: Command | None) -> str:
-    """What may have been meant, if names were folded to capitals."""
-    if command is None:
-        return ""
-    clauses = [clause for clause in (command.target, *command.clauses) if clause is not None]
-    folded = [word for clause in clauses for word in clause.values or () if word.written]
-    if not folded:
-        return ""
-    word = folded[0]
-    return f" ({word.written} was read as {word.text}; in quotes, '{word.written}', it stays as it is)"
+def _hint(command: Command | None, problem: str) -> str:
+    """What may have been meant, if a name that the problem is about was folded to capitals."""
+    clauses = () if command is None else (command.target, *command.clauses)
+    for clause in clauses:
+        for word in (clause.values if clause is not None else None) or ():
+            if word.written and word.text in problem.split():
+                return f" ({word.written} was read as {word.text}; in quotes, '{word.written}', it stays as it is)"
+    return ""
 
 
 def _split(

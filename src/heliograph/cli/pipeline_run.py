@@ -35,6 +35,7 @@ from heliograph.pipeline.running.status import StatusFile
 from heliograph.ports import PAGES_URL
 from heliograph.server import logs
 from heliograph.server.config_tables import LogFormat, LogLevel
+from heliograph.terminal import steer, visible
 
 EXAMPLES = """\
   helio pipeline run flows/orders --source stream:orders
@@ -241,7 +242,7 @@ class _Telling:
                 print(json.dumps({"state": status.state}), flush=True)
         elif self._line:
             text = progress_text(asdict(status))
-            print(f"\r{text:<{self._width}}", end="", file=sys.stderr, flush=True)
+            steer(sys.stderr, f"\r{visible(text):<{self._width}}")
             self._width = len(text)
         elif status.state is not self.state or (status.rows != self._rows and time.monotonic() >= self._next):
             self._next, self._rows = time.monotonic() + _QUIET, status.rows
