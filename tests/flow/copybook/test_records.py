@@ -209,7 +209,7 @@ def test_a_message_may_end_with_the_last_occurrence_of_a_table() -> None:
         "      01  REC.\n          05  A PIC X.\n          05  B PIC 9(2).\n",
         "       01  REC.\n           EJECT\n           05  A PIC X.\n           SKIP1\n           05  B PIC 9(2).\n",
         "000100 01  REC.\n000200     05  A PIC X.\n000300     05  B PIC 9(2).\n",
-        "       EXEC SQL DECLARE T TABLE (A CHAR) END-EXEC.\n       01  REC.\n        05 A PIC X.\n        05 B PIC 9(2).",
+        "       EXEC SQL DECLARE T TABLE () END-EXEC.\n       01  REC.\n        05 A PIC X.\n        05 B PIC 9(2).",
     ],
     ids=["free form", "column 7", "listing", "numbered", "declared table"],
 )

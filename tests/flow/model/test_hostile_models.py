@@ -77,9 +77,12 @@ HOSTILE = {
         {"m.xsd": f'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">{LAUGHS}]>' + schema(element(""))["m.xsd"]},
         r"m\.xsd:1: cannot use this XML schema: Entities are forbidden",
     ),
-    "no XML": (schema("<!--" * 50_000), r"m\.xsd:\d+: expected an XML schema: "),
-    "references without an end": (schema("<import " * 50_000), r"m\.xsd:2: expected an XML schema: "),
-    "a file's name instead of a schema": ({"m.xsd": "schema.xsd"}, r"m\.xsd:1: expected an XML schema: syntax error"),
+    "no XML": (schema("<!--" * 50_000), r"m\.xsd:\d+: cannot use this XML schema: "),
+    "references without an end": (schema("<import " * 50_000), r"m\.xsd:2: cannot use this XML schema: "),
+    "a file's name instead of a schema": (
+        {"m.xsd": "schema.xsd"},
+        r"m\.xsd:1: cannot use this XML schema: syntax error",
+    ),
     "a pattern that counts too far": (
         schema(element(f'<xs:sequence><xs:element name="a">{PATTERN}</xs:element></xs:sequence>')),
         r"m\.xsd:\d+: cannot use this XML schema: the repetition number is too large",

@@ -92,7 +92,7 @@ def _check(text: str, file: str) -> None:
         parser.Parse(text.encode(), True)
     except expat.ExpatError as error:
         raise ModelProblem(
-            Place(file, error.lineno), f"expected an XML schema: {expat.ErrorString(error.code)}"
+            Place(file, error.lineno), f"cannot use this XML schema: {expat.ErrorString(error.code)}"
         ) from None
 
 
