@@ -100,8 +100,8 @@ def test_an_alias_stands_for_a_queue_and_a_model_for_queues_to_come(file: Path) 
 @pytest.mark.parametrize(
     ("keys", "mistake"),
     [
-        ('name = ""', "queue[1]: expected a queue name of 1 to 48 letters, digits and . _ / % -, found ''"),
-        ('name = "a b"', "queue[1]: expected a queue name of 1 to 48 letters, digits and . _ / % -, found 'a b'"),
+        ('name = ""', 'queue[1]: expected a queue name of 1 to 255 letters, digits and . _ / % -, found ""'),
+        ('name = "a b"', 'queue[1]: expected a queue name of 1 to 255 letters, digits and . _ / % -, found "a b"'),
         ('name = "$own"', 'queue[1].name: expected a name that does not begin with "$", found "$own"'),
         ('name = "a"\nkind = "remote"', 'queue[1].kind: expected one of "local", "alias", "model", found "remote"'),
         ('name = "a"\nmax_depth = 0', "queue[1].max_depth: expected an integer from 1 to 999999999, found 0"),

@@ -8,9 +8,11 @@ order there. Readers find them by the index, which is brought up to date here.
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 from zlib import crc32
 
+from heliograph.bounds import Range
+from heliograph.broker.attributes import filter_mistake, number_mistakes, plain_name_mistake
 from heliograph.errors import Problem
 from heliograph.log.cursor import Cursor
 from heliograph.log.ledger import Ledger
@@ -19,18 +21,25 @@ from heliograph.log.stream_index import PartitionWriter, write_description
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """What is wanted of a stream."""
+    """What is wanted of a stream. Made only if that can be had; a Problem says what is wrong, a line for each key."""
 
     name: str = ""
-    """Name of the stream: letters, digits, "-", "_" and ".", a letter or digit first."""
+    """Name of the stream: letters, digits, "-", "_" and ".", a letter or digit first, at most 200."""
     filter: str = ""
     """Topic filter: messages that match it are kept, whatever their QoS."""
-    partitions: int = 1
+    partitions: Annotated[int, Range(1, 1024)] = 1
     """Parts that can be read side by side. All messages of a topic are in one. Can grow, but not shrink."""
-    retention_bytes: int = 1 << 30
+    retention_bytes: Annotated[int, Range(0, 1 << 60)] = 1 << 30
     """Most bytes kept, over all partitions; the oldest messages go first. 0 is no limit."""
-    retention_age: float = 0.0
+    retention_age: Annotated[float, Range(0, 10_000_000_000)] = 0.0
     """Seconds that messages are kept; 0 is no limit."""
+
+    def __post_init__(self) -> None:
+        """Check it."""
+        found = [("name", plain_name_mistake(self.name)), ("filter", filter_mistake(self.filter))]
+        found += number_mistakes(self)
+        if mistakes := [f"{key}: {mistake}" for key, mistake in found if mistake]:
+            raise Problem("\n".join(mistakes))
 
 
 MOST_MADE = 1024

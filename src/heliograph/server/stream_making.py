@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from heliograph.broker.attributes import filter_mistake, shown
 from heliograph.broker.broker import Broker
 from heliograph.broker.streams import StreamConflict, StreamOptions, TooManyStreams
 from heliograph.errors import Problem
-from heliograph.server.config import STREAM_RANGES
-from heliograph.server.config_rules import stream_mistakes
 from heliograph.server.http import Answer, refusal
 from heliograph.server.stream_pages import StreamPages
 from heliograph.server.toml_reading import TableReader
@@ -49,7 +48,7 @@ class StreamMaking:
                 "streams cannot be made here: expected [http] make_streams = true in the server's configuration",
             )
         try:
-            is_new = await self._make(_options(words[0], body))
+            is_new = await self._make(_options(words[0], body, self._broker.limits.topic_levels))
         except BadStream as why:
             return refusal(HTTPStatus.BAD_REQUEST, str(why))
         except StreamConflict as why:
@@ -88,7 +87,7 @@ class StreamMaking:
         return is_new
 
 
-def _options(name: str, body: bytes) -> StreamOptions:
+def _options(name: str, body: bytes, most_levels: int) -> StreamOptions:
     try:
         asked: Any = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -96,12 +95,11 @@ def _options(name: str, body: bytes) -> StreamOptions:
     if not isinstance(asked, dict):
         raise BadStream(f'expected an object, as in {{"filter": "plant/#"}}, found {json.dumps(asked)[:100]}')
     if asked.setdefault("name", name) != name:
-        raise BadStream(f"name: expected {name}, as in the path, found {json.dumps(asked['name'])[:100]}")
+        raise BadStream(f"name: expected {shown(name)}, as in the path, found {shown(asked['name'])}")
     reader = TableReader(Path())  # there are no files in it
-    options = reader.read(StreamOptions, asked, ranges=STREAM_RANGES)
-    mistakes = reader.mistakes + [
-        mistake.removeprefix(".") for mistake in stream_mistakes({"": options} if options else {})
-    ]
-    if mistakes or options is None:
-        raise BadStream("; ".join(mistakes))
+    options = reader.read(StreamOptions, asked)
+    if options is None:
+        raise BadStream("; ".join(reader.mistakes))
+    if mistake := filter_mistake(options.filter, most_levels):
+        raise BadStream(f"filter: {mistake}")
     return options

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote
 
+from heliograph.broker.attributes import is_plain_name
 from heliograph.log.stream_index import UnknownStream, stream_names, unknown_stream
 from heliograph.log.stream_parts import FilePart, Piece
 from heliograph.log.stream_reader import StreamReader
@@ -23,7 +24,6 @@ from heliograph.log.stream_span import OffsetAhead, OffsetGone, StreamMessage
 from heliograph.mqtt.framing import encode_varint
 from heliograph.mqtt.packets import PacketType
 from heliograph.mqtt.properties import decode_properties
-from heliograph.server.config_rules import PLAIN_NAME
 from heliograph.server.http import Answer, refusal
 
 MOST_BYTES = 4 << 20
@@ -78,7 +78,7 @@ class StreamPages:
             return refusal(HTTPStatus.BAD_REQUEST, str(why), offset=why.offset, latest=why.latest)
 
     def _reader(self, name: str) -> StreamReader:
-        if not PLAIN_NAME.fullmatch(name):  # a name from outside must not become a path
+        if not is_plain_name(name):  # a name from outside must not become a path
             raise unknown_stream(self._directory, name)
         return StreamReader(self._directory, name)
 

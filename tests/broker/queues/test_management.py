@@ -97,8 +97,8 @@ def test_a_queue_can_be_like_another_of_its_kind(scene: Scene) -> None:
     [
         ({"name": "a b"}, "expected a queue name"),
         ({"max_depth": 1}, "name: expected the name of a queue, found none"),
-        ({"name": "a", "max_depth": 0}, "expected max_depth from 1"),
-        ({"name": "a", "max_depth": "7"}, "max_depth: expected an integer, found '7'"),
+        ({"name": "a", "max_depth": 0}, "max_depth: expected an integer from 1"),
+        ({"name": "a", "max_depth": "7"}, 'max_depth: expected an integer, found "7"'),
         ({"name": "a", "put_enabled": 1}, "put_enabled: expected true or false, found 1"),
         ({"name": "a", "kind": "remote"}, "expected kind to be one of local, alias, model"),
         ({"name": "a", "kind": "alias"}, "expected the name of a queue as target"),

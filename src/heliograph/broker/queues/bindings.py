@@ -8,6 +8,7 @@ if somebody on the side of MQTT wants them.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from heliograph.broker.attributes import LONGEST_SELECTOR, filter_mistake, text_mistake
 from heliograph.broker.queues.conversion.to_amqp import amqp_messages
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.queue import Queue
@@ -15,8 +16,6 @@ from heliograph.broker.queues.refusal import STORED, TAKEN, Put, Refusal
 from heliograph.broker.queues.selectors.selector import Selector, selector_for
 from heliograph.broker.span import Span
 from heliograph.errors import Problem
-from heliograph.mqtt.errors import ProtocolError
-from heliograph.mqtt.strings import check_topic_filter, split_share
 
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
@@ -90,8 +89,8 @@ class Bindings:
         there again after a restart. With `retained`, what is retained under the filter is put at once. A Problem says
         what is wrong with a filter or selector.
         """
+        self._check(topic_filter, selector)
         chosen = selector_for(selector) if selector else None
-        self._check(topic_filter)
         self._remove(queue, topic_filter)
         binding = self._add(Binding(topic_filter, queue, chosen, no_local))
         self._broker.queues.note(queue)
@@ -138,20 +137,15 @@ class Bindings:
     def revive(self, queue: Queue, facts: Sequence[dict[str, Any]]) -> None:
         """Bind a queue that was found in the log to what it was bound to."""
         for fact in facts:
+            if mistake := filter_mistake(fact["filter"]):
+                raise Problem(mistake)
             chosen = selector_for(fact["selector"]) if fact["selector"] else None
             self._add(Binding(fact["filter"], queue, chosen, fact["no_local"]))
 
-    def _check(self, topic_filter: str) -> None:
-        try:
-            check_topic_filter(topic_filter)
-            group, _ = split_share(topic_filter)
-        except ProtocolError as error:
-            raise Problem(str(error)) from None
-        if group is not None:
-            raise Problem(f"expected a topic filter that is not shared, found {topic_filter!r}")
-        most = self._broker.limits.topic_levels
-        if topic_filter.count("/") >= most:
-            raise Problem(f"expected a topic filter of at most {most} levels, found {topic_filter!r}")
+    def _check(self, topic_filter: str, selector: str) -> None:
+        mistake = filter_mistake(topic_filter, self._broker.limits.topic_levels)
+        if mistake := mistake or text_mistake(selector, LONGEST_SELECTOR):
+            raise Problem(mistake)
 
     def _add(self, binding: Binding) -> Binding:
         self._of.setdefault(binding.queue, {})[binding.filter] = binding

@@ -4,7 +4,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from heliograph.broker.queues.definition import Kind, QueueDefinition
+from heliograph.broker.attributes import is_number, shown
+from heliograph.broker.queues.definition import Kind, QueueDefinition, milliseconds
 from heliograph.errors import Problem
 
 if TYPE_CHECKING:
@@ -37,19 +38,17 @@ def definition_from(attributes: Mapping[str, Any]) -> QueueDefinition:
             raise Problem(f"expected an attribute of queues ({', '.join(_TYPES)}), found {key}")
         kind = _TYPES[key]
         if not _fits(value, kind):
-            raise Problem(f"{key}: expected {_WORDS[kind]}, found {value!r}")
-        found[key] = kind(value)
+            raise Problem(f"{key}: expected {_WORDS[kind]}, found {shown(value)}")
+        found[key] = value if kind is float else kind(value)  # an integer may be too large for a float
     if "max_ttl" in found:
-        found["max_ttl"] = round(found["max_ttl"] * _MILLISECONDS)
+        found["max_ttl"] = milliseconds(found["max_ttl"])
     if "name" not in found:
         raise Problem("name: expected the name of a queue, found none")
     return QueueDefinition(**found)
 
 
 def _fits(value: Any, kind: type) -> bool:
-    if kind in {int, float}:
-        return isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)
-    return isinstance(value, kind)
+    return is_number(value, kind) if kind in {int, float} else isinstance(value, kind)
 
 
 def describe(broker: "Broker", definition: QueueDefinition) -> dict[str, Any]:
