@@ -71,15 +71,18 @@ def filter_mistake(topic_filter: Any, most_levels: int = MOST_LEVELS) -> str:
 
 def number_mistakes(instance: Any) -> list[tuple[str, str]]:
     """Fields of an object that do not hold a number within the bounds that its class declares, and what is wrong."""
-    kinds = _types(type(instance))
+    cls: type = type(instance)
+    kinds = _types_of(cls)
     return [
         (field, f"expected {'an integer' if kinds[field] is int else 'a number'} {bounds}, found {shown(found)}")
-        for field, bounds in bounds_of(type(instance)).items()
+        for field, bounds in bounds_of(cls).items()
         if not is_number(found := getattr(instance, field), kinds[field]) or found not in bounds
     ]
 
 
-_types = cache(get_type_hints)
+@cache
+def _types_of(cls: type) -> dict[str, Any]:
+    return get_type_hints(cls)
 
 
 def is_number(value: Any, kind: type) -> bool:

@@ -5,6 +5,7 @@ they were stored, once, together with those for subscriptions. All messages of a
 order there. Readers find them by the index, which is brought up to date here.
 """
 
+import json
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,10 +13,17 @@ from typing import Annotated, Any
 from zlib import crc32
 
 from heliograph.bounds import Range
-from heliograph.broker.attributes import filter_mistake, number_mistakes, plain_name_mistake
+from heliograph.broker.attributes import (
+    LONGEST_PLAIN_NAME,
+    filter_mistake,
+    number_mistakes,
+    plain_name_mistake,
+    text_mistake,
+)
 from heliograph.errors import Problem
 from heliograph.log.cursor import Cursor
 from heliograph.log.ledger import Ledger
+from heliograph.log.record import Record
 from heliograph.log.stream_index import PartitionWriter, write_description
 
 
@@ -157,13 +165,25 @@ class Streams:
         self.taken_over: list[str] = []
         """Streams that were made while a server ran, and are in the configuration now."""
 
-    def revive(self, facts: dict[str, dict[str, Any]]) -> set[int]:
-        """Take up the streams that the log tells of; the numbers of their cursors."""
-        for name, fact in facts.items():
-            cursors = [self._ledger.cursors[number] for number in fact["cursors"]]
-            made, identity = fact.get("made", False), fact.get("identity", "")
-            self.by_name[name] = Stream(options_of(fact), cursors, made=made, identity=identity)
+    def revive(self, facts: dict[str, Record], failed: Callable[[Record, Exception], None]) -> set[int]:
+        """Take up the streams that the log tells of; the numbers of their cursors. `failed` gets the ones that fail."""
+        for name, record in list(facts.items()):
+            try:
+                self.by_name[name] = self._revived(json.loads(record.body))
+            except Exception as error:
+                failed(record, error)
+                del facts[name]
         return {cursor.number for stream in self.by_name.values() for cursor in stream.cursors}
+
+    def _revived(self, fact: dict[str, Any]) -> Stream:
+        options = options_of(fact)
+        if missing := [number for number in fact["cursors"] if number not in self._ledger.cursors]:
+            raise Problem(f"expected cursor {missing[0]} with messages of it, found none")
+        identity = fact.get("identity", "")
+        if mistake := text_mistake(identity, LONGEST_PLAIN_NAME):
+            raise Problem(f"identity: {mistake}")
+        cursors = [self._ledger.cursors[number] for number in fact["cursors"]]
+        return Stream(options, cursors, made=fact.get("made", False), identity=identity)
 
     def configure(self, wanted: Sequence[StreamOptions]) -> list[Stream]:
         """Make the streams what is wanted; those that are new or have changed. A Problem says what is not possible."""
@@ -228,16 +248,29 @@ class Streams:
 
     # The index
 
-    def open_index(self) -> None:
-        """Write an index for all that there is. Everything in the log has to be safe."""
+    def open_index(self) -> list[tuple[Stream, Problem]]:
+        """Write an index for all that there is. Everything in the log has to be safe.
+
+        Streams that can have none, and why, are left out from now on. A Problem if one of the configuration can not:
+        whoever wrote that wants to know it now.
+        """
         directory = self._ledger.log.directory
-        for stream in self.by_name.values():
-            write_description(directory, stream.name, stream.description())
+        failed = []
+        for stream in list(self.by_name.values()):
+            try:
+                write_description(directory, stream.name, stream.description())
+            except Problem as problem:
+                if stream.configured:
+                    raise
+                failed.append((stream, problem))
+                del self.by_name[stream.name]
+                continue
             stream.writers = [
                 PartitionWriter(directory, stream.name, partition, cursor)
                 for partition, cursor in enumerate(stream.cursors)
             ]
         self.update_index()
+        return failed
 
     def index_of_new(self, stream: Stream) -> Callable[[], None]:
         """What to do when a stream that has just been made is safe, so that readers find it."""

@@ -36,6 +36,7 @@ KINDS = {
     facts.QUEUE: "queue",
     facts.QUEUE_GONE: "queue gone",
     facts.DELIVERIES: "deliveries",
+    facts.SET_ASIDE: "set aside",
 }
 _MOVES = {
     facts.ISSUED: "issued",

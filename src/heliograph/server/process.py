@@ -158,6 +158,16 @@ class Server:
             self._store,
             self.config.streams,
         )
+        for one in self._store.set_aside:
+            log.error(
+                "an object in the log cannot be opened; it is set aside with its messages, and all else is served",
+                extra={
+                    "object": one.name,
+                    "position": one.position,
+                    "why": one.why,
+                    "remedy": f"stop the server, and run: helio log repair {self.config.storage.directory}",
+                },
+            )
         self.broker.queue_managers = self.queue_managers
         self.broker.pipelines = self.pipelines
         self._declare_queues(self.config)

@@ -18,7 +18,6 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from heliograph.bounds import Range
 
-
 NO_RANGES: Mapping[str, Range] = types.MappingProxyType({})
 
 

@@ -25,6 +25,7 @@ from heliograph.errors import Problem
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
     from heliograph.broker.timers import Timer
+    from heliograph.log.record import Record
     from heliograph.log.upkeep import Fact
 
 SYSTEM = (
@@ -340,21 +341,35 @@ class Queues:
                 rows = [DELIVERIES_ROW.pack(queue.shelf.cursor.number, *row) for row in queue.shelf.failed.items()]
                 yield facts.DELIVERIES, b"".join(rows)
 
-    def revive(self, found: QueueFacts) -> set[int]:
-        """Take up the queues that the log tells of; the numbers of their cursors."""
-        assert self.turn is not None
+    def revive(self, found: QueueFacts, failed: "Callable[[Record, Exception], None]") -> set[int]:
+        """Take up the queues that the log tells of; the numbers of their cursors. `failed` gets the ones that fail."""
         owned = set()
-        for definition, number in found.definitions():
-            self._definitions[definition.name] = definition
-            if definition.kind is Kind.LOCAL:
-                shelf = None
-                if number:
-                    cursor = self.turn.ledger.cursors[number]
-                    owned.add(number)
-                    shelf = Shelf(self.turn, cursor, self.memory, found.failed(cursor))
-                queue = self._queues[definition.name] = Queue(self, definition, shelf)
-                self._broker.bindings.revive(queue, found.bindings(definition.name))
+        for name in found.names():
+            try:
+                owned |= self._revive(name, found)
+            except Exception as error:
+                if queue := self._queues.pop(name, None):
+                    self._broker.bindings.forget(queue)
+                self._definitions.pop(name, None)
+                failed(found.records[name], error)
+                found.forget(name)
         return owned
+
+    def _revive(self, name: str, found: QueueFacts) -> set[int]:
+        assert self.turn is not None
+        definition, number = found.definition(name)
+        self._definitions[name] = definition
+        if definition.kind is not Kind.LOCAL:
+            return set()
+        shelf = None
+        if number:
+            cursor = self.turn.ledger.cursors.get(number)
+            if cursor is None:
+                raise Problem(f"expected cursor {number} with its messages, found none")
+            shelf = Shelf(self.turn, cursor, self.memory, found.failed(cursor))
+        queue = self._queues[name] = Queue(self, definition, shelf)
+        self._broker.bindings.revive(queue, found.bindings(name))
+        return {number} if number else set()
 
     def open(self, declared: Sequence[QueueDefinition]) -> None:
         """See to it that the server's own queues are there, and those of the configuration."""
