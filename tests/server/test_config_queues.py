@@ -149,7 +149,8 @@ def test_a_dead_letter_queue_that_no_queue_can_be_is_refused(file: Path) -> None
 def test_changed_queues_need_no_restart_but_another_dead_letter_queue_does(file: Path) -> None:
     old = loaded(file, '[[queue]]\nname = "a"')
     assert restart_needed(old, loaded(file, '[[queue]]\nname = "b"')) == []
-    assert restart_needed(old, loaded(file, '[queues]\ndead_letter_queue = "b"')) == ["queues"]
+    assert restart_needed(old, loaded(file, '[queues]\ndead_letter_queue = "b"')) == ["queues.dead_letter_queue"]
+    assert restart_needed(old, loaded(file, '[queues]\ncreate = ["dev.*"]')) == []
 
 
 # -- queue managers ---------------------------------------------------------------------------------------------------

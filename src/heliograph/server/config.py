@@ -50,6 +50,7 @@ LIMIT_RANGES = {
     "keep_alive_max": Range(0, SIXTEEN_BITS),
     "session_expiry_max": Range(0, 0xFFFFFFFF),
     "sessions": Range(1),
+    "queues": Range(1),
     "max_messages": Range(1),
     "max_bytes": Range(1),
     "buffered_bytes": Range(1),
@@ -180,6 +181,7 @@ def _broken_rules(found: dict[str, Any]) -> Iterator[str]:
     queues = found.get("queues", QueuesConfig())
     dead_letters = queues.dead_letter_queue if queues else DEAD_LETTER_QUEUE
     yield from queue_rules.dead_letter_mistakes(dead_letters)
+    yield from queue_rules.pattern_mistakes(queues.create if queues else ())
     yield from queue_rules.queue_mistakes(
         _numbered("queue", found.get("declared_queues")), dead_letters, limits.topic_levels
     )
@@ -259,8 +261,8 @@ def restart_needed(old: Config, new: Config) -> list[str]:
     ]
     if old.streams != new.streams:
         changed.append("stream")
-    if old.queues != new.queues:
-        changed.append("queues")
+    if old.queues.dead_letter_queue != new.queues.dead_letter_queue:
+        changed.append("queues.dead_letter_queue")
     if [(one.name, one.directory) for one in old.queue_managers] != [
         (one.name, one.directory) for one in new.queue_managers
     ]:

@@ -329,6 +329,8 @@ class QueuesConfig:
 
     dead_letter_queue: str = DEAD_LETTER_QUEUE
     """Takes the dead letters of queues that name no other place for them. Made if it is not there."""
+    create: tuple[str, ...] = ()
+    """Names, as in "dev.*", of queues that are made when an AMQP client first sends to them or receives from them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,6 +220,7 @@ class Server:
         """Make the queues of the configuration, or have them be as it says; others stay as they are."""
         queues = self.broker.queues
         queues.open_dead_letter_queue(self._started_with.queues.dead_letter_queue)
+        queues.created_on_demand = config.queues.create
         declared = {queue.name: queue for queue in config.declared_queues}
         for name, queue in declared.items():
             try:

@@ -1,6 +1,6 @@
 """Rules for the queues and queue managers of the configuration. Each yields mistakes as `key: what is wrong`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, TEMPORARY_MODEL, Kind, check_name
@@ -16,6 +16,14 @@ def dead_letter_mistakes(name: str) -> Iterator[str]:
         check_name(name)
     except Problem as problem:
         yield f"queues.dead_letter_queue: {problem}"
+
+
+def pattern_mistakes(patterns: Sequence[str]) -> Iterator[str]:
+    """What is wrong with the names of queues that clients may have made."""
+    for number, pattern in enumerate(patterns, 1):
+        if not pattern or pattern.startswith("$"):
+            key = f"queues.create[{number}]"
+            yield f'{key}: expected the names of queues, as in "dev.*", found {value_text(pattern)}'
 
 
 def queue_mistakes(queues: Mapping[str, QueueConfig], dead_letters: str, most_levels: int) -> Iterator[str]:

@@ -136,12 +136,17 @@ class QueueDefinition:
 _SWITCHES = ("put_enabled", "get_enabled", "default_persistence", "exclusive", "temporary")
 
 
+def is_queue_name(name: str) -> bool:
+    """Whether somebody could define a queue of this name."""
+    return bool(_NAME.fullmatch(name))
+
+
 def check_name(name: Any) -> None:
     """A Problem if no queue can have this name."""
     if isinstance(name, str) and name.startswith("$"):
         if mistake := text_mistake(name, _LONGEST_INTERNAL_NAME):
             raise Problem(f"the name of a subscription's queue: {mistake}")
-    elif not isinstance(name, str) or not _NAME.fullmatch(name):
+    elif not isinstance(name, str) or not is_queue_name(name):
         length = f" ({len(name)} characters)" if isinstance(name, str) else ""
         raise Problem(
             f"expected a queue name of 1 to {LONGEST_NAME} letters, digits and . _ / % -, found {shown(name)}{length}"

@@ -57,6 +57,8 @@ class Queues:
         """Whether a unit of work is being written: nobody may see anything of it before all of it is safe."""
         self.dead_letter_queue = DEAD_LETTER_QUEUE
         """Takes the dead letters of queues that name no other place for them."""
+        self.created_on_demand: Sequence[str] = ()
+        """Patterns for the names of queues that are made when a client first uses them."""
         self.turn = Turn(broker.store) if broker.store is not None else None
         """Where persistent messages go; None for a broker that keeps everything in memory."""
 
@@ -187,11 +189,18 @@ class Queues:
         if self.turn is not None and queue.shelf is not None:
             self.turn.ledger.drop_cursor(queue.shelf.cursor)
 
+    def check_room(self) -> None:
+        """Refused if there are so many queues that clients get no more."""
+        most = self._broker.limits.queues
+        if len(self._queues) >= most:
+            raise Refused(refusal.FULL, f"there are {len(self._queues)} queues, and clients get no more than {most}")
+
     def create_dynamic(self, model: str, creator: object, name: str = "") -> Queue:
         """Make a queue after a model, with a name that nobody has: `name` is what it begins with."""
         after = self.definition(model)
         if after.kind is not Kind.MODEL:
             raise Refused(refusal.NOT_ALLOWED, f"queue {model} is no model")
+        self.check_room()
         prefix = (name or "DYNAMIC")[:30]
         while (full := f"{prefix}.{secrets.token_hex(8).upper()}") in self._definitions:
             pass
