@@ -8,6 +8,8 @@ from heliograph.mqtt.properties import Properties, encode_properties
 from heliograph.mqtt.runs import ID_BYTES, write_ids
 
 _EXPIRY_ID = 0x02
+LONGEST_LIFE = 2**32 - 1
+"""Seconds: the largest expiry interval that MQTT can tell a receiver of."""
 
 
 class Span:
@@ -150,7 +152,7 @@ class Span:
     def _properties_now(self, extra: bytes, now: float) -> bytes:
         expiry = b""
         if self.expires:
-            left = max(1, ceil(self.expires - now))
+            left = min(max(1, ceil(self.expires - now)), LONGEST_LIFE)
             expiry = bytes((_EXPIRY_ID,)) + left.to_bytes(4, "big")
         encoded = expiry + self.properties + extra
         return encode_varint(len(encoded)) + encoded

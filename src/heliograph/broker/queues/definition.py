@@ -127,8 +127,6 @@ class QueueDefinition:
             check_name(found)
         except Problem as problem:
             raise Problem(f"queue {self.name}, {field}: {problem}") from None
-        if found.startswith("$"):
-            raise Problem(f"queue {self.name}, {field}: expected a queue that is not the server's own, found {found}")
         if found == self.name:
             raise Problem(f"queue {self.name}: expected another queue as {field}, found the queue itself")
 
@@ -156,5 +154,5 @@ def check_name(name: Any) -> None:
 def milliseconds(seconds: float) -> int:
     """A time that messages live, as definitions have it; a Problem if it is none."""
     if seconds not in Range(0, LONGEST_LIFE):
-        raise Problem(f"max_ttl: expected a number from 0 to {LONGEST_LIFE}, found {seconds}")
+        raise Problem(f"max_ttl: expected a number from 0 to {LONGEST_LIFE}, found {shown(seconds)}")
     return round(seconds * 1000)
