@@ -178,7 +178,7 @@ class Outgoing:
             begun = _ALL if how is Departure.LOST and not self._spares else self._begun
             self.queue.settle([entry for number, entry in unsettled.items() if number <= begun], LOST, consumer=self)
             rest = [entry for number, entry in unsettled.items() if number > begun]
-            # Qpid JMS asks for failed deliveries by default, and closes the connection with what it had only fetched ahead.
+            # Qpid JMS asks for failed deliveries by default, and closes with what it had only fetched ahead.
             outcome = RELEASED if how is Departure.DISCONNECTED else self._default
             self.queue.settle(rest, outcome, consumer=self)
         return self._subscription is not None and self._subscription.left(self.queue, how)
