@@ -318,8 +318,7 @@ def test_the_set_up_of_a_queue_manager_for_measuring_runs_as_it_is() -> None:
         ("CLEAR QLOCAL(A) NOW", "file:1:17: expected nothing more, found NOW"),
         (
             f"DEFINE QLOCAL({'A' * 49})",
-            "file:1:15: expected a name of at most 48 characters, as MQSC has it, found 49; "
-            "`helio queue` takes longer ones",
+            "file:1:15: expected a name of at most 48 characters, as MQSC has it, found 49; `helio queue` takes longer",
         ),
         ("CLEAR QALIAS(A)", "file:1:7: expected something to CLEAR, found QALIAS"),
         ("DISPLAY QUEUE(A) COLOUR", "file:1:18: expected an attribute of queues, found COLOUR"),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from heliograph.client import Acknowledge, Message, Session, connect
+from heliograph.errors import Problem
 from heliograph.mqtt import Publish
 from plain_client import PlainClient
 from running import RunningServer, Serve, servers
@@ -176,9 +177,12 @@ def test_queues_that_the_configuration_allows_are_made_on_first_use_and_stay(ser
     server.reload(BASE + '[queues]\ncreate = ["other.*"]\n')
     put(server, "other.orders", "two")
     assert got(server, "other.orders") == ["two"]
-    with connect(server.url("amqp")) as connection, connection.session() as session:
-        with pytest.raises(Exception, match="there is no queue dev.new"):
-            session.producer("dev.new")
+    with (
+        connect(server.url("amqp")) as connection,
+        connection.session() as session,
+        pytest.raises(Problem, match=r"there is no queue dev\.new"),
+    ):
+        session.producer("dev.new")
 
 
 def test_a_name_may_have_255_characters(serve: Serve) -> None:

@@ -194,7 +194,7 @@ def _queue_name(command: Command, target: Clause) -> str:
         raise command.source.mistake(
             name.at,
             f"expected a name of at most {_LONGEST_NAME} characters, as MQSC has it, found {len(name.text)}; "
-            "`helio queue` takes longer ones",
+            "`helio queue` takes longer",
         )
     return name.text
 

@@ -44,15 +44,20 @@ def test_the_answer_goes_to_reply_to_with_the_correlation_id_or_else_the_message
     ("operation", "body", "text"),
     [
         (None, Value({}), "expected the application property operation to be one of queue-list,"),
-        ("fly", Value({}), "found fly"),
+        ("fly", Value({}), 'found "fly"'),
         ([], Value({}), "found []"),
         ("queue-list", Value([1]), "expected a map of arguments as body"),
         ("queue-list", Data(b"x"), "expected a map of arguments as body"),
-        ("queue-list", Value({"x": 1}), "found x"),
+        ("queue-list", Value({"x": 1}), 'found "x"'),
         ("queue-list", Value({"pattern": 1}), "pattern to be of type str"),
         ("queue-show", Value({"name": ""}), "expected the argument name"),
         ("queue-delete", Value({}), "expected the argument name"),
         ("queue-define", Value({1: 2}), "expected an attribute"),
+        ("queue-define", Value({"name": "A", "like": [1]}), "like to be of type str"),
+        ("queue-define", Value({"name": "A", "replace": "no"}), "replace to be of type bool"),
+        ("queue-define", Value({"name": ["A"]}), "name: expected a string"),
+        ("queue-alter", Value({"name": DEAD_LETTER_QUEUE, "kind": {}}), "kind to be of type str"),
+        ("queue-show", Value({"x" * 100_000: 1}), "..."),
         (
             "queue-define",
             Value({"name": "A", "max_ttl": math.nan}),
@@ -117,7 +122,7 @@ def test_a_queue_can_be_like_another_of_its_kind(scene: Scene) -> None:
         ({"name": "a", "put_enabled": 1}, "put_enabled: expected true or false, found 1"),
         ({"name": "a", "kind": "remote"}, "expected kind to be one of local, alias, model"),
         ({"name": "a", "kind": "alias"}, "expected the name of a queue as target"),
-        ({"name": "a", "colour": "red"}, "found colour"),
+        ({"name": "a", "colour": "red"}, 'found "colour"'),
     ],
 )
 def test_what_cannot_be_a_queue_is_refused(scene: Scene, arguments: dict[str, Any], error: str) -> None:

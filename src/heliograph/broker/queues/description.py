@@ -35,7 +35,7 @@ def definition_from(attributes: Mapping[str, Any]) -> QueueDefinition:
     found: dict[str, Any] = {}
     for key, value in attributes.items():
         if key not in _TYPES:
-            raise Problem(f"expected an attribute of queues ({', '.join(_TYPES)}), found {key}")
+            raise Problem(f"expected an attribute of queues ({', '.join(_TYPES)}), found {shown(key)}")
         kind = _TYPES[key]
         if not _fits(value, kind):
             raise Problem(f"{key}: expected {_WORDS[kind]}, found {shown(value)}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from heliograph import __version__
 from heliograph.amqp.message import Message, Value
+from heliograph.broker.attributes import shown
 from heliograph.broker.queues.definition import Kind, QueueDefinition
 from heliograph.broker.queues.description import attributes_of, definition_from, describe, is_meant
 from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, PRECONDITION, NoSuchQueue, Refused
@@ -89,31 +90,31 @@ def _read(request: Message) -> tuple[Callable[["Broker", Arguments], Any], Argum
     name = (request.application_properties or {}).get("operation")
     if not isinstance(name, str) or name not in _OPERATIONS:
         known = ", ".join(_OPERATIONS)
-        raise Problem(f"expected the application property operation to be one of {known}, found {name}")
+        raise Problem(f"expected the application property operation to be one of {known}, found {shown(name)}")
     operation, takes = _OPERATIONS[name]
     arguments = request.body.value if isinstance(request.body, Value) else request.body
     if arguments is None:
         arguments = {}
     if not isinstance(arguments, dict):
         raise Problem(f"{name}: expected a map of arguments as body, found {type(arguments).__name__}")
-    if takes is not None:
-        for key, value in arguments.items():
+    for key, value in arguments.items():
+        if name not in _WITH_ATTRIBUTES or key in takes:  # attributes of a queue are checked as such
             _check(name, key, value, takes)
     return operation, arguments
 
 
 def _check(operation: str, key: Any, value: Any, known: Mapping[str, type]) -> None:
     if key not in known:
-        raise Problem(f"{operation}: expected no argument but {', '.join(known) or 'none'}, found {key}")
+        raise Problem(f"{operation}: expected no argument but {', '.join(known) or 'none'}, found {shown(key)}")
     kind = known[key]
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise Problem(f"{operation}: expected {key} to be of type {kind.__name__}, found {value!r}")
+        raise Problem(f"{operation}: expected {key} to be of type {kind.__name__}, found {shown(value)}")
 
 
 def _name(arguments: Arguments) -> str:
     name = arguments.get("name")
     if not isinstance(name, str) or not name:
-        raise Problem(f"expected the argument name to be the name of a queue, found {name!r}")
+        raise Problem(f"expected the argument name to be the name of a queue, found {shown(name)}")
     return str(name)
 
 
@@ -269,13 +270,14 @@ def _pipeline_stop(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
     return {"name": arguments["name"]}
 
 
-# By name, with the arguments that each takes; None where the attributes of a queue are among them, which are checked
-# as such.
-_OPERATIONS: dict[str, tuple[Callable[["Broker", Arguments], Any], Mapping[str, type] | None]] = {
+_WITH_ATTRIBUTES = {"queue-define", "queue-alter"}
+"""These take the attributes of a queue beside their own arguments."""
+# By name, with the arguments that each takes.
+_OPERATIONS: dict[str, tuple[Callable[["Broker", Arguments], Any], Mapping[str, type]]] = {
     "queue-list": (_list, {"pattern": str, "kind": str, "temporary": bool}),
     "queue-show": (_show, {"name": str}),
-    "queue-define": (_define, None),
-    "queue-alter": (_alter, None),
+    "queue-define": (_define, {"replace": bool, "like": str}),
+    "queue-alter": (_alter, {"name": str, "kind": str}),
     "queue-delete": (_delete, {"name": str, "kind": str, "purge": bool}),
     "queue-purge": (_purge, {"name": str}),
     "queue-redrive": (_redrive, {"name": str, "most": int, "origin": str}),
