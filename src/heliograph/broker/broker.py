@@ -105,6 +105,12 @@ class Broker:
         self._tree.add(stream.options.filter, stream)
         self.routes.forget(stream.options.filter)
 
+    def feed_no_more(self, stream: Stream) -> None:
+        """The other way round."""
+        if stream.is_fed:
+            self._tree.remove(stream.options.filter, stream)
+            self.routes.forget(stream.options.filter)
+
     # Publishing
 
     def publish(self, span: Span, publisher: Session | None = None, route: Route | None = None) -> tuple[Reason, int]:

@@ -95,7 +95,7 @@ class Revival:
 
     def take_fact(self, record: Record) -> None:
         """A fact that the store has noted."""
-        if record.kind > facts.SET_ASIDE:
+        if record.kind > facts.LAST:
             raise UnknownKind(
                 f"position {record.position}: a record of kind {record.kind}, which this version does not know"
             )
@@ -137,6 +137,8 @@ class Revival:
             self._retain(decode_messages(record.body, 1))
         elif record.kind == facts.STREAM:
             self.streams[json.loads(record.body)["stream"]] = record
+        elif record.kind == facts.STREAM_GONE:
+            self.streams.pop(json.loads(record.body)["stream"], None)
         elif self.queues.take(record):
             pass
         elif record.kind == facts.SESSION:

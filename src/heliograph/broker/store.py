@@ -176,6 +176,7 @@ class Store:
             self.ledger.wait()  # so that the index is there when the server is
             for stream, problem in self.streams.open_index():
                 self.set_aside.add(Record(0, facts.STREAM, facts.as_json(stream.fact())), problem)
+        self.streams.forget_index_of_others()
         return [stream for stream in self.streams.by_name.values() if stream.is_fed]
 
     def make_stream(self, options: StreamOptions) -> tuple[Stream, bool]:
@@ -184,6 +185,15 @@ class Store:
         if is_new:
             self._note(facts.STREAM, stream.fact())
         return stream, is_new
+
+    def delete_stream(self, name: str, *, purge: bool) -> tuple[Stream, int]:
+        """See Streams.delete; KeyError if there is none. Readers find it until this turn is safe."""
+        stream, messages = self.streams.delete(name, purge=purge)
+        self._note(facts.STREAM_GONE, {"stream": name})
+        for cursor in stream.cursors:
+            self.upkeep.freed(cursor.bytes)
+            self.ledger.drop_cursor(cursor)
+        return stream, messages
 
     def retain_streams(self) -> None:
         """Let go what is older or more than streams are to keep."""
@@ -394,8 +404,9 @@ class Store:
     # Checkpoints
 
     def _all_facts(self) -> Iterator[Fact]:
-        for stream in self.streams.by_name.values():
-            yield facts.STREAM, facts.as_json(stream.fact())
+        for stream in list(self.streams.by_name.values()):  # what is made meanwhile is told behind the beginning anyway
+            if self.streams.by_name.get(stream.name) is stream:
+                yield facts.STREAM, facts.as_json(stream.fact())
         if self._queues is not None:
             yield from self._queues.all_facts()
         for session in list(self.sessions.values()):

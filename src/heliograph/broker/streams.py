@@ -24,7 +24,7 @@ from heliograph.errors import Problem
 from heliograph.log.cursor import Cursor
 from heliograph.log.ledger import Ledger
 from heliograph.log.record import Record
-from heliograph.log.stream_index import PartitionWriter, write_description
+from heliograph.log.stream_index import PartitionWriter, delete_index, stream_names, write_description
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,10 @@ class StreamConflict(Problem):
 
 class TooManyStreams(Problem):
     """So many streams have been made that there can be no more."""
+
+
+class StreamKept(Problem):
+    """The stream cannot be deleted: why."""
 
 
 class Stream:
@@ -235,6 +239,23 @@ class Streams:
         stream.made = True
         return stream, True
 
+    def delete(self, name: str, *, purge: bool) -> tuple[Stream, int]:
+        """Forget a stream; what it was, and how many messages it had. StreamKept, unless `purge`, if it has some."""
+        stream = self.by_name[name]
+        if stream.configured:
+            raise StreamKept(
+                f"stream {name} is in the server's configuration; take it out there and restart the server first"
+            )
+        messages = sum(cursor.pending for cursor in stream.cursors)
+        if messages and not purge:
+            raise StreamKept(
+                f"stream {name} has {messages} messages; expected purge=true (helio stream delete --purge) to delete "
+                "it with them"
+            )
+        del self.by_name[name]
+        self._news = [writer for writer in self._news if writer not in stream.writers]
+        return stream, messages
+
     def _identified(self) -> list[Stream]:
         """Give an identity to streams of logs that were written when there was none; which these are."""
         old = [stream for stream in self.by_name.values() if not stream.identity]
@@ -272,6 +293,12 @@ class Streams:
         self.update_index()
         return failed
 
+    def forget_index_of_others(self) -> None:
+        """Delete the index of streams that are not there: a crash came before it could be done."""
+        directory = self._ledger.log.directory
+        for name in set(stream_names(directory)) - self.by_name.keys():
+            delete_index(directory, name)
+
     def index_of_new(self, stream: Stream) -> Callable[[], None]:
         """What to do when a stream that has just been made is safe, so that readers find it."""
         directory = self._ledger.log.directory
@@ -288,6 +315,12 @@ class Streams:
                 stream.writers = new
 
         return write
+
+    def forget_index(self, stream: Stream) -> None:
+        """Delete the index of a stream that is deleted, when that is safe: readers find it no more."""
+        for writer in stream.writers:
+            writer.close()
+        delete_index(self._ledger.log.directory, stream.name)
 
     def update_index(self) -> None:
         """Let readers see what has become safe. What is stored meanwhile is noted, and its turn comes next time."""

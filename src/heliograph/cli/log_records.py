@@ -37,6 +37,7 @@ KINDS = {
     facts.QUEUE_GONE: "queue gone",
     facts.DELIVERIES: "deliveries",
     facts.SET_ASIDE: "set aside",
+    facts.STREAM_GONE: "stream gone",
 }
 _MOVES = {
     facts.ISSUED: "issued",

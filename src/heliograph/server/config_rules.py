@@ -128,4 +128,4 @@ def http_warnings(http: HttpConfig) -> Iterator[str]:
             "statistics; there is no access control on them"
         )
         if http.make_streams:
-            yield "http.make_streams: and they can make streams, each of which keeps messages on this machine's disk"
+            yield "http.make_streams: and they can make streams, each of which costs disk, and delete them"

@@ -203,7 +203,7 @@ class HttpConfig:
     port: Port = 8080
     """0 is any free port."""
     make_streams: bool = DERIVED
-    """Whether whoever reaches the pages may make streams, which cost disk. Default: only if host is loopback."""
+    """Whether whoever reaches the pages may make and delete streams. Default: only if host is loopback."""
 
     def __post_init__(self) -> None:
         """Put the default that depends on the host in its place."""

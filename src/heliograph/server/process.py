@@ -272,6 +272,7 @@ class Server:
         if not http.enabled:
             return
         stream_pages = StreamPages(Path(self.config.storage.directory))
+        making = StreamMaking(self.broker, self._writer.soon, stream_pages, self._may_make_streams)
         self.http = HttpServer(
             pages(
                 self.host,
@@ -282,7 +283,7 @@ class Server:
             ),
             on_error=self.broker.defects.note,
             folders={"/streams": stream_pages},
-            takers={"/streams": StreamMaking(self.broker, self._writer.soon, stream_pages, self._may_make_streams)},
+            takers={"/streams": {"PUT": making.make, "DELETE": making.delete}},
         )
         try:
             await self.http.start(http.host, http.port)

@@ -56,9 +56,10 @@ class StreamPages:
 
     async def __call__(self, path: str, query: str) -> Answer:
         """An answer, made in a thread."""
-        return await asyncio.to_thread(self._answer, path, query)
+        return await asyncio.to_thread(self.answer, path, query)
 
-    def _answer(self, path: str, query: str) -> Answer:
+    def answer(self, path: str, query: str) -> Answer:
+        """What there is to say: whoever asks waits for files."""
         words = [unquote(word) for word in path.rstrip("/").split("/")[2:]]
         try:
             if not words:
@@ -164,7 +165,7 @@ def _messages(reader: StreamReader, partition: int, offset: int, query: Query) -
     size = 0
     limit = MOST_BYTES if query.bytes is None else min(query.bytes, MOST_BYTES)
     for message in reader.messages(partition, offset, _SHOWN if query.limit is None else query.limit):
-        fields = _fields(message)
+        fields = as_json(message)
         size += len(json.dumps(fields))
         if shown and size > limit:
             break
@@ -181,7 +182,8 @@ def _messages(reader: StreamReader, partition: int, offset: int, query: Query) -
     )
 
 
-def _fields(message: StreamMessage) -> dict[str, Any]:
+def as_json(message: StreamMessage) -> dict[str, Any]:
+    """A message as JSON can have it."""
     fields: dict[str, Any] = message._asdict()
     fields |= _with_text("payload", fields.pop("payload"))
     raw = encode_varint(len(message.properties)) + message.properties
