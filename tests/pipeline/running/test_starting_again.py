@@ -54,7 +54,10 @@ def pipeline(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     spark = SimpleNamespace(stop=lambda: None, streams=SimpleNamespace(active=[]))
     monkeypatch.setattr("heliograph.pipeline.session.build_session", lambda *_, **__: spark)
     monkeypatch.setattr(run, "FIRST_PAUSE", 0.001)
-    return Pipeline("clean", "stream:plant", tmp_path / "clean", job="clean.py", server=server.url("http"))
+    (tmp_path / "clean.py").touch()
+    return Pipeline(
+        "clean", "stream:plant", tmp_path / "clean", job=str(tmp_path / "clean.py"), server=server.url("http")
+    )
 
 
 @pytest.mark.parametrize("away", [Unreachable, ConnectionLost])

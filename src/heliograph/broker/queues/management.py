@@ -55,6 +55,9 @@ class Pipelines(Protocol):
     def stop_one(self, name: str) -> None:
         """Stop a pipeline; Refused if that cannot be."""
 
+    def remove_one(self, name: str, *, purge: bool) -> dict[str, Any]:
+        """Forget a pipeline; what stays of it. Refused if that cannot be."""
+
 
 def handle(broker: "Broker", request: Message) -> Message:
     """Do what a message asks for; the answer, whatever comes of it."""
@@ -270,6 +273,10 @@ def _pipeline_stop(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
     return {"name": arguments["name"]}
 
 
+def _pipeline_remove(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+    return _pipelines(broker).remove_one(_name(arguments), purge=bool(arguments.get("purge", False)))
+
+
 _WITH_ATTRIBUTES = {"queue-define", "queue-alter"}
 """These take the attributes of a queue beside their own arguments."""
 # By name, with the arguments that each takes.
@@ -288,4 +295,5 @@ _OPERATIONS: dict[str, tuple[Callable[["Broker", Arguments], Any], Mapping[str, 
     "pipeline-list": (_pipeline_list, {}),
     "pipeline-start": (_pipeline_start, {"name": str}),
     "pipeline-stop": (_pipeline_stop, {"name": str}),
+    "pipeline-remove": (_pipeline_remove, {"name": str, "purge": bool}),
 }
