@@ -4,6 +4,7 @@ What is wrong is refused at the door; and where an older server let it into the 
 """
 
 import json
+import math
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,19 @@ from urllib.error import HTTPError
 import pytest
 
 from broker.queues.scenes import WALL
+from faults.amqp_peer import AmqpPeer
+from heliograph.amqp import Source, Target
+from heliograph.amqp.performatives import Attach, Detach, Durability, ExpiryPolicy
+from heliograph.amqp.values import Described, Symbol, ULong
 from heliograph.broker import facts
+from heliograph.broker.links.filters import SELECTOR_CODE
 from heliograph.broker.store import Clock, Store
 from heliograph.cli.main import main
+from heliograph.client import Message as ClientMessage
+from heliograph.client import connect
 from heliograph.log.log import LogOptions
 from heliograph.log.messages import Messages, Receivers, encode_messages
-from heliograph.mqtt import Publish
+from heliograph.mqtt import PubAck, Publish
 from hostile.bystander import Bystander
 from plain_client import PlainClient
 from running import PATIENCE, RunningServer, Serve
@@ -72,6 +80,104 @@ def test_streams_that_could_not_be_opened_again_are_refused(serve: Serve, tmp_pa
     server = serve(CONFIG)
     assert [stream["name"] for stream in server.stats()["streams"]] == ["x" * 200]
     assert server.stats()["storage"]["objects_set_aside"] == 0
+
+
+BAD_QUEUES: dict[str, dict[str, Any]] = {
+    "a long name": {"name": "x" * 300},
+    "a name of the server's own": {"name": "$x"},
+    "U+0000 in the description": {"name": "q", "description": "a\0b"},
+    "a long description": {"name": "q", "description": "x" * 70_000},
+    "a long name of another": {"name": "q", "backout_queue": "x" * 300},
+    "a large number": {"name": "q", "max_depth": ULong(2**64 - 1)},
+    "an endless number": {"name": "q", "max_ttl": math.inf},
+    "no number": {"name": "q", "max_ttl": math.nan},
+    "a list for a name": {"name": ["q"]},
+    "a list to be like": {"name": "q", "like": [[]]},
+    "a map for a kind": {"name": "q", "kind": {}},
+    "an unknown attribute": {"name": "q", "x" * 70_000: 1},
+}
+DEEP = "/".join("a" * 20_000)
+BAD_SUBSCRIPTIONS: dict[str, tuple[str, str, str | None]] = {
+    "a long name": ("n" * 3000, "topic://a", None),
+    "U+0000 in the name": ("a\0b", "topic://a", None),
+    "20,000 levels": ("levels", f"topic://{DEEP}", None),
+    "a filter of 70 KB": ("wide", "topic://" + "a" * 70_000, None),
+    "no filter": ("none", "topic://a/#/b", None),
+    "a long selector": ("selector", "topic://a", "x = '" + "a" * 70_000 + "'"),
+    "no selector": ("wrong", "topic://a", "x ="),
+}
+
+
+def test_queues_that_could_not_be_opened_again_are_refused(serve: Serve) -> None:
+    server = serve(CONFIG)
+    with Bystander(server.port), connect(server.url("amqp")) as connection, connection.session() as session:
+        for why, arguments in BAD_QUEUES.items():
+            for operation in ("queue-define", "queue-alter"):
+                if operation == "queue-alter" and isinstance(arguments["name"], str):
+                    arguments = {**arguments, "name": "SYSTEM.DEFAULT.MODEL.QUEUE"}
+                request = ClientMessage(arguments, properties={"operation": operation})
+                answer = session.request("$management", request, PATIENCE)
+                changes = arguments.keys() - {"name", "like"}
+                assert answer.properties["status"] in {400, 409} or not changes, (why, answer.body)
+                assert len(str(answer.body)) < 1000, why
+    assert_same_after_restart(serve, server)
+
+
+def test_subscriptions_that_could_not_be_opened_again_are_refused(serve: Serve) -> None:
+    server = serve(CONFIG)
+    with Bystander(server.port):
+        for why, (name, address, selector) in BAD_SUBSCRIPTIONS.items():
+            filters = {Symbol("s"): Described(SELECTOR_CODE, selector)} if selector else None
+            source = Source(address, Durability.UNSETTLED_STATE, ExpiryPolicy.NEVER, filter=filters)
+            with AmqpPeer(server.port_of("amqp")).opened(Attach(name, 0, True, source=source, target=Target())) as peer:
+                assert peer.wait_for(Detach).error is not None, why
+    assert_same_after_restart(serve, server)
+
+
+def test_sessions_and_retained_messages_at_their_limits_can_be_opened_again(serve: Serve) -> None:
+    """The longest that MQTT has for each of them; what is longer, its own rules refuse."""
+    server = serve(CONFIG)
+    longest = "x" * 65_535
+    levels = "/".join("a" * 1000)
+    with Bystander(server.port):
+        with (
+            PlainClient(server.port).connected(
+                longest, clean_start=False, properties={"session_expiry_interval": 2**32 - 1}
+            ) as client,
+            PlainClient(server.port).connected("publisher") as publisher,
+        ):
+            share = "$share/" + "g" * 60_000 + "/a"
+            assert [client.subscribe(one, qos=2)[0] for one in (longest, levels, share)] == [2, 2, 2]
+            properties = {"user_property": [(longest, longest)], "content_type": longest}
+            publisher.send(Publish(longest, b"retained", qos=1, retain=True, packet_id=1, properties=properties))
+            assert isinstance(publisher.receive(), PubAck)
+            publisher.send(Publish(levels, b"retained", qos=1, retain=True, packet_id=2))
+            assert isinstance(publisher.receive(), PubAck)
+        with PlainClient(server.port).connected("deep") as client:
+            assert client.subscribe(DEEP)[0] >= 0x80
+    assert_same_after_restart(serve, server)
+    server = serve(CONFIG)
+    with PlainClient(server.port) as client:
+        assert client.connect(longest, clean_start=False).session_present
+        topics = {packet.topic for packet in (client.receive(), client.receive()) if isinstance(packet, Publish)}
+        assert topics == {longest, levels}
+    with PlainClient(server.port).connected() as client:
+        for topic in (longest, levels):
+            client.subscribe(topic)
+            message = client.receive()
+            assert isinstance(message, Publish)
+            assert (message.topic, message.retain) == (topic, True)
+
+
+def assert_same_after_restart(serve: Serve, server: RunningServer) -> None:
+    """Stopped and started again, a server has all that it had, and nothing that it cannot open."""
+    names = [queue["name"] for queue in server.stats()["queues"]["named"]]
+    server.stop()
+    server = serve(CONFIG)
+    assert server.stats()["storage"]["objects_set_aside"] == 0
+    assert [queue["name"] for queue in server.stats()["queues"]["named"]] == names
+    assert "q" not in names
+    server.stop()
 
 
 # -- what an older server let into the log ----------------------------------------------------------------------------
