@@ -152,8 +152,8 @@ class Broker:
         """Whether MQTT needs them in the log: somebody wants them who may be away, or they are to be retained."""
         if route.streams:
             return True
-        if span.retain:
-            return not span.topic.startswith(b"$SYS/")
+        if span.retain and not span.topic.startswith(b"$SYS/"):
+            return True
         return span.qos > 0 and bool(route.durable)
 
     def publish_message(self, topic: str, payload: bytes, *, qos: int = 0, retain: bool = False) -> None:
@@ -376,7 +376,10 @@ class Broker:
         self.timers.cancel(session.will_timer)
         will, session.will, session.will_timer = session.will, None, None
         assert will is not None
-        self.publish(self._span_of(will), session)
+        try:
+            self.publish(self._span_of(will), session)
+        except ProtocolError:  # a will from the log: what a topic may be is not what it was when the client connected
+            self.stats.publishes_refused += 1
         if self.store is not None and session.number:
             self.store.note_presence(session)
 

@@ -6,10 +6,12 @@ it has a session, and *ended* after that. Only an open one takes packets other t
 
 from collections.abc import Sequence
 from enum import Enum
+from functools import partial
 
 from heliograph.broker import delivery, facts, handshake
 from heliograph.broker.broker import Broker
 from heliograph.broker.facts import Move
+from heliograph.broker.fitting import Answer, fit
 from heliograph.broker.gate import Gate
 from heliograph.broker.inbound import forward, take_span, take_straight
 from heliograph.broker.outlet import Outlet
@@ -19,6 +21,7 @@ from heliograph.broker.subscription import Subscription
 from heliograph.broker.timers import Timer
 from heliograph.broker.window import Settled
 from heliograph.mqtt import packets
+from heliograph.mqtt.connect_decoding import maximum_packet_size
 from heliograph.mqtt.decoding import decode
 from heliograph.mqtt.encoding import encode
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
@@ -57,6 +60,7 @@ class Connection:
         "_usual",
         "_usual_generation",
         "_usual_receivers",
+        "bridge",
         "broker",
         "explain",
         "gate",
@@ -79,6 +83,8 @@ class Connection:
         self.session: Session | None = None
         self.version = 4
         self.version5 = False
+        self.bridge = False
+        """The client is another server, which wants no messages back that it sent, and retain flags as they were."""
         self.max_packet = min(_CONNECT_SIZE, broker.limits.packet_size)
         self.receive_maximum = 0
         self.keep_alive = 0
@@ -209,26 +215,28 @@ class Connection:
                 # The protocol level stands after the name; a v5 client gets its refusal in v5 form.
                 self.version5 = body[:7] == b"\x00\x04MQTT\x05"
                 self.version = 5 if self.version5 else 4
+                self.outlet.max_packet = maximum_packet_size(body)
                 # An older one gets an answer only if there is a return code for what is wrong.
                 if self.version5 or error.reason in _TOLD_TO_OLD_CLIENTS:
                     self.refuse(error.reason, str(error))
             raise
         if not isinstance(packet, packets.Connect):
             raise ProtocolError(Reason.PROTOCOL_ERROR, f"{type(packet).__name__} before CONNECT")
-        self.version, self.version5 = packet.version, packet.version == 5
+        self.version, self.version5, self.bridge = packet.version, packet.version == 5, packet.bridge
+        self.outlet.max_packet = packet.properties.get("maximum_packet_size", 0)
         problem = handshake.reason_to_refuse(self.broker, packet)
         if problem is not None:
-            self.refuse(*problem)
+            self.refuse(*problem, packet)
             return True
         self.state = State.WAITING
-        self.gate.check(packet.username, packet.password, lambda reason, text: self._admit(packet, reason, text))
+        self.gate.check(self.outlet, packet.username, packet.password, partial(self._admit, packet))
         return self.state is not State.WAITING
 
-    def _admit(self, connect: packets.Connect, reason: Reason, text: str) -> None:
+    def _admit(self, connect: packets.Connect, reason: Reason, text: str, user: str | None) -> None:
         if self.state is not State.WAITING:  # the client has gone meanwhile
             return
         if reason is not Reason.SUCCESS:
-            self.refuse(reason, text)
+            self.refuse(reason, text, connect)
             return
         old = self.broker.sessions.get(connect.client_id)
         stored = old is not None and old.number > 0
@@ -236,20 +244,28 @@ class Connection:
         store = self.broker.store
         if store is not None and (stored or (self.session is not None and self.session.number)):
             # CONNACK says that there is a session which outlives the connection, or that an old one is forgotten.
-            store.when_safe(lambda: self._welcome(connect, present))
+            store.when_safe(lambda: self._welcome(connect, user, present))
         else:
-            self._welcome(connect, present)
+            self._welcome(connect, user, present)
 
-    def _welcome(self, connect: packets.Connect, present: bool) -> None:
+    def _welcome(self, connect: packets.Connect, user: str | None, present: bool) -> None:
         if self.state is not State.WAITING or self.session is None:  # the client has gone meanwhile
             return
+        connack = handshake.connack(self, connect, present=present)
+        if not connack:
+            text = "what the client has to know does not fit into its maximum packet size"
+            self._leave(text, publish_will=False)
+            self.refuse(Reason.PACKET_TOO_LARGE, text)
+            return
         self.state = State.OPEN
+        self._write(connack)
         handshake.welcome(self, connect, present=present)
         self.broker.journal.admitted(
             self.outlet,
             self.session.client_id,
             mqtt=_VERSIONS[self.version],
-            user=connect.username,
+            user=user,
+            claimed_user=connect.username if connect.username != user else None,
             clean=connect.clean_start,
             keep_alive=self.keep_alive,
         )
@@ -258,10 +274,11 @@ class Connection:
         if self._parts is not None:
             self.receive(b"")
 
-    def refuse(self, reason: Reason, text: str) -> None:
-        """CONNACK with a reason why not, and the end."""
+    def refuse(self, reason: Reason, text: str, connect: packets.Connect | None = None) -> None:
+        """CONNACK with a reason why not, and the end. Without a CONNECT, it could not be read."""
         self.broker.stats.refused += 1
-        self.broker.journal.refused(self.outlet, reason.name, text)
+        client_id, user = (connect.client_id, connect.username) if connect else (None, None)
+        self.broker.journal.refused(self.outlet, reason.name, text, client=client_id, claimed_user=user)
         properties = Properties(reason_string=text[:_REASON_STRING_MOST]) if self.version5 else Properties()
         code = reason if self.version5 else connack_code_v3(reason)
         self.send(packets.ConnAck(False, code, properties))
@@ -316,6 +333,7 @@ class Connection:
         strangers = {i for i in unknown if not session.window.awaits_completion(i)}
         for packet_id in range(first, first + count):
             if packet_id in strangers:
+                session.window.check_not_qos1(packet_id)
                 self._unknown_receipts([packet_id])
             else:
                 self._answer(ack_run(PUBRELS, packet_id, 1), stored=stored)
@@ -373,8 +391,10 @@ class Connection:
             case packets.PingReq():
                 self._write(_PINGRESP)
             case packets.Subscribe():
-                self._subscribe(session, packet)
+                self._check_room_for(packets.SubAck(packet.packet_id, (0,) * len(packet.subscriptions)))
+                self._subscribe(session, handshake.as_a_bridge_wants(packet) if self.bridge else packet)
             case packets.Unsubscribe():
+                self._check_room_for(packets.UnsubAck(packet.packet_id, (0,) * len(packet.filters)))
                 reasons = tuple(self.broker.unsubscribe(session, f) for f in packet.filters)
                 answer = encode(packets.UnsubAck(packet.packet_id, reasons if self.version5 else ()), self.version)
                 self._answer(answer, stored=session.number > 0)
@@ -395,6 +415,13 @@ class Connection:
                 self._disconnect(session, packet)
             case _:
                 raise ProtocolError(Reason.PROTOCOL_ERROR, f"unexpected {type(packet).__name__}")
+
+    def _check_room_for(self, answer: Answer) -> None:
+        """Carry nothing out if the client could not be told: what it asks for is more than it lets us answer."""
+        most = self.outlet.max_packet
+        if most and not fit(answer, self.version, most):
+            text = f"{type(answer).__name__} would have more than the client's maximum packet size of {most} bytes"
+            raise ProtocolError(Reason.PACKET_TOO_LARGE, text)
 
     def _received_one(self, session: Session, packet_id: int) -> None:
         if session.window is None:
@@ -423,6 +450,7 @@ class Connection:
             if expiry and not session.expiry:
                 raise ProtocolError(Reason.PROTOCOL_ERROR, "DISCONNECT cannot make a session outlive its connection")
             session.expiry = min(expiry, self.broker.limits.session_expiry_max)
+        self.outlet.left = True
         self._leave("client disconnected", publish_will=packet.reason != Reason.NORMAL_DISCONNECTION)
         self._finish()
 
@@ -451,9 +479,11 @@ class Connection:
 
     # Bytes out
 
-    def send(self, packet: packets.Packet) -> None:
-        """Queue one packet for the client."""
-        self._write(encode(packet, self.version))
+    def send(self, packet: Answer) -> None:
+        """Queue one packet for the client, unless it is too large for it."""
+        chunk = fit(packet, self.version, self.outlet.max_packet)
+        if chunk:
+            self._write(chunk)
 
     def _write(self, chunk: bytes) -> None:
         delivery.write(self.broker, self.outlet, chunk)
@@ -475,17 +505,10 @@ class Connection:
         if self.state is State.ENDED:
             return
         if self.state is State.OPEN and self.version5:
-            self._say_goodbye(reason, text[:_REASON_STRING_MOST])
+            why = Properties(reason_string=text[:_REASON_STRING_MOST]) if self.explain else Properties()
+            self.send(packets.Disconnect(reason, why))
         self._leave(text, publish_will=publish_will)
         self._finish()
-
-    def _say_goodbye(self, reason: Reason, text: str) -> None:
-        if self.explain:
-            explained = encode(packets.Disconnect(reason, Properties(reason_string=text)), 5)
-            if len(explained) <= (self.outlet.max_packet or len(explained)):
-                self._write(explained)
-                return
-        self.send(packets.Disconnect(reason))
 
     def lost(self) -> None:
         """The network connection is gone."""

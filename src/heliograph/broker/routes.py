@@ -6,7 +6,7 @@ from heliograph.broker.subscription import ShareGroup, Subscription
 from heliograph.broker.topics import TopicTree
 from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.reasons import Reason
-from heliograph.mqtt.strings import check_topic_name, decode_utf8
+from heliograph.mqtt.strings import check_topic_of_client, decode_utf8
 
 Durable = Subscription | ShareGroup
 """A receiver with a spool."""
@@ -83,7 +83,7 @@ class RouteTable:
         if route is not None:
             return route
         name = decode_utf8(topic)
-        check_topic_name(name)
+        check_topic_of_client(name)
         if name.count("/") >= most_levels:
             raise ProtocolError(Reason.TOPIC_NAME_INVALID, f"topic has more than {most_levels} levels")
         found = tuple(self._tree.match(name))

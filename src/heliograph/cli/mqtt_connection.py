@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from heliograph.errors import Problem
 from heliograph.mqtt import Packet, ProtocolError, decode, encode, packet_bounds
+from heliograph.network_errors import sentence
 
 CONNECT_TIMEOUT = 10.0
 _CLOSE_TIMEOUT = 2.0
@@ -108,7 +109,7 @@ class Connection:
             return
         except OSError as error:
             self._open = False
-            raise Problem(f"connection to {self._name} lost: {_text(error)}") from None
+            raise Problem(f"connection to {self._name} lost: {sentence(error, self._name)}") from None
         if not chunk:
             self._open = False
             raise Problem(f"connection to {self._name} lost: the server closed it")
@@ -141,17 +142,11 @@ def _open(address: Address) -> socket.socket:
             # Acknowledgements and single messages are small; waiting to fill a segment would delay each of them.
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except OSError as error:
-        raise Problem(f"cannot connect to {address}: {_text(error)}") from None
+        raise Problem(f"cannot connect to {address}: {sentence(error, str(address))}") from None
     if address.tls is None:
         return plain
     try:
         return address.tls.wrap_socket(plain, server_hostname=address.host)
     except OSError as error:
         plain.close()
-        raise Problem(f"no TLS connection to {address}: {_text(error)}") from None
-
-
-def _text(error: OSError) -> str:
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"certificate not accepted: {error.verify_message}"
-    return error.strerror or str(error)
+        raise Problem(f"no TLS connection to {address}: {sentence(error, str(address))}") from None

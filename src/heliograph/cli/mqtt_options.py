@@ -14,6 +14,7 @@ from heliograph.cli.mqtt_connection import Address
 from heliograph.cli.property_options import PropertyOptions
 from heliograph.errors import Problem
 from heliograph.mqtt import Connect, Disconnect, ProtocolError, Will, check_topic_filter, check_topic_name
+from heliograph.network_errors import file_reason
 
 _VERSIONS = {"mqttv31": 3, "31": 3, "mqttv311": 4, "311": 4, "mqttv5": 5, "5": 5}
 _FOREVER = 0xFFFFFFFF
@@ -153,7 +154,7 @@ def _tls(args: argparse.Namespace) -> ssl.SSLContext:
             context.load_cert_chain(args.cert, args.key)
     except OSError as error:
         files = ", ".join(name for name in (args.cafile, args.cert, args.key) if name)
-        raise Problem(f"cannot use {files}: {error.strerror or error}") from None
+        raise Problem(f"cannot use {files}: {file_reason(error)}") from None
     context.check_hostname = not args.insecure
     return context
 

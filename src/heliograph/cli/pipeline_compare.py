@@ -13,7 +13,7 @@ from heliograph.cli.pipeline_options import add_server, add_spark, add_state
 from heliograph.errors import Problem
 from heliograph.pipeline.running import Pipeline
 from heliograph.pipeline.running.errors import is_sparks, sentence
-from heliograph.pipeline.running.pipeline import DEFAULT_SERVER
+from heliograph.ports import PAGES_URL
 
 EXAMPLES = """\
   helio pipeline compare flows/orders-1 flows/orders-2 --source stream:orders
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         source=args.source,
         folder=Path(),
         flow=str(args.new),
-        server=args.server or DEFAULT_SERVER,
+        server=args.server or PAGES_URL,
         starting=args.begin,
         ending=args.end,
     )

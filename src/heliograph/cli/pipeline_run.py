@@ -31,8 +31,8 @@ from heliograph.cli.pipeline_options import (
 from heliograph.cli.stopping import stopped_by_signals
 from heliograph.errors import Problem
 from heliograph.pipeline.running import Pipeline, State, Status, check, run_pipeline
-from heliograph.pipeline.running.pipeline import DEFAULT_SERVER
 from heliograph.pipeline.running.status import StatusFile
+from heliograph.ports import PAGES_URL
 from heliograph.server import logs
 from heliograph.server.config_tables import LogFormat, LogLevel
 
@@ -188,7 +188,7 @@ def _given(args: argparse.Namespace) -> Pipeline:
     if args.end and not args.begin:
         raise Problem("expected --from beside --to: where the range begins")
     name = args.name or Path(args.flow or args.job or "pipeline").absolute().stem
-    server = args.server or DEFAULT_SERVER
+    server = args.server or PAGES_URL
     state = args.state
     if args.end:
         if args.flow and not state:  # what a flow looks up is there, and nothing is in a new folder

@@ -5,23 +5,18 @@ import json
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from http import HTTPStatus
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from heliograph.cli.table import duration, facts, table
 from heliograph.errors import Problem
+from heliograph.log.remote_pages import ask, told
 from heliograph.log.remote_stream_reader import RemoteStreamReader
-from heliograph.log.stream_index import UnknownStream
 from heliograph.log.stream_reader import StreamReader
 from heliograph.log.stream_span import StreamMessage, StreamSource
-from heliograph.server.config_tables import HttpConfig
+from heliograph.ports import PAGES_URL
 from heliograph.server.stream_pages import StreamPages, as_json
-
-DEFAULT_SERVER = f"http://127.0.0.1:{HttpConfig().port}"
-_PATIENCE = 30.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,9 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         reading = "" if name == "delete" else ", or the folder of its log"
         made.add_argument(
             "--server",
-            default=DEFAULT_SERVER,
+            default=PAGES_URL,
             metavar="URL",
-            help=f"the server's HTTP pages{reading} (default: {DEFAULT_SERVER})",
+            help=f"the server's HTTP pages{reading} (default: {PAGES_URL})",
         )
         return made
 
@@ -88,9 +83,9 @@ def _show(args: argparse.Namespace) -> None:
     if args.json:
         print(json.dumps(found, indent=2))
         return
-    told = {key: found[key] for key in ("name", "filter")}
-    told |= {"state": _state(found), "kept": _kept(found), "messages": _messages(found), "bytes": _bytes(found)}
-    for line in facts({**told, "identity": found["identity"], "log": found["directory"]}):
+    shown = {key: found[key] for key in ("name", "filter")}
+    shown |= {"state": _state(found), "kept": _kept(found), "messages": _messages(found), "bytes": _bytes(found)}
+    for line in facts({**shown, "identity": found["identity"], "log": found["directory"]}):
         print(line)
     print()
     rows = [
@@ -187,7 +182,7 @@ def _line(partition: int, message: StreamMessage) -> bytes:
 def _delete(args: argparse.Namespace) -> None:
     if "://" not in args.server:
         raise Problem(f"--server: expected the URL of a server, which alone can delete streams, found {args.server}")
-    answer = _ask(args.server, f"{_path(args.name)}?purge={'true' if args.purge else 'false'}", "DELETE")
+    answer = ask(args.server, f"{_path(args.name)}?purge={'true' if args.purge else 'false'}", "DELETE")
     count = answer["messages"]
     print(f"{args.name} deleted" + (f" with {count} message{'' if count == 1 else 's'}" if count else ""))
 
@@ -209,35 +204,10 @@ def _folder(server: str) -> Path:
     return folder
 
 
-def _ask(server: str, path: str, method: str = "GET") -> Any:
-    """What the pages say, or the same from the files; a Problem is what they say is wrong."""
+def _ask(server: str, path: str) -> Any:
+    """What the pages say, or the same from the files."""
     if "://" in server:
-        status, body = _over_http(server, path, method)
-    else:
-        answer = StreamPages(_folder(server)).answer(path, "")
-        assert isinstance(answer.body, bytes)
-        status, body = answer.status, answer.body
-    try:
-        told = json.loads(body)
-    except ValueError:
-        raise Problem(f"{server}: expected the pages of a heliograph server, found something else") from None
-    if status == HTTPStatus.OK:
-        return told
-    raise UnknownStream(told["error"]) if status == HTTPStatus.NOT_FOUND else Problem(told["error"])
-
-
-def _over_http(server: str, path: str, method: str) -> tuple[int, bytes]:
-    parts = urlsplit(server)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise Problem(f"--server: expected the URL of a server's pages, as in {DEFAULT_SERVER}, found {server}")
-    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-    connection = kind(parts.hostname, parts.port, timeout=_PATIENCE)
-    try:
-        connection.request(method, parts.path.rstrip("/") + path)
-        answer = connection.getresponse()
-        return answer.status, answer.read()
-    except (OSError, HTTPException) as error:
-        why = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
-        raise Problem(f"{server}: the server cannot be reached: {why}") from None
-    finally:
-        connection.close()
+        return ask(server, path)
+    answer = StreamPages(_folder(server)).answer(path, "")
+    assert isinstance(answer.body, bytes)
+    return told(answer.status, answer.body)

@@ -47,12 +47,19 @@ def decode(first: int, body: bytes, version: int) -> Packet:
     if first < 0x10:
         raise MalformedPacket("packet type 0 does not exist")
     kind = _KINDS[first >> 4]
-    _check_flags(kind, first & 0x0F, version)
     if kind is PacketType.CONNECT:
-        return decode_connect(body)
+        return _connect(first & 0x0F, body)
+    _check_flags(kind, first & 0x0F, version)
     if kind is PacketType.AUTH and version < 5:
         raise MalformedPacket("AUTH does not exist before MQTT 5")
     return _DECODERS[kind](body, version)
+
+
+def _connect(flags: int, body: bytes) -> Packet:
+    packet = decode_connect(body)
+    if packet.version > 3:  # before that, clients could set these bits as they liked
+        _check_flags(PacketType.CONNECT, flags, packet.version)
+    return packet
 
 
 def _check_flags(kind: PacketType, flags: int, version: int) -> None:

@@ -26,6 +26,7 @@ from heliograph.log.log import LogOptions
 from heliograph.mqtt.reasons import Reason
 from heliograph.server import config as configuration
 from heliograph.server import logs, notify
+from heliograph.server.accepting import cannot_listen
 from heliograph.server.addresses import address_from_here, address_text
 from heliograph.server.config import Config
 from heliograph.server.config_tables import Durability, ListenerConfig, ListenerProtocol
@@ -42,6 +43,7 @@ from heliograph.server.queue_managers import QueueManagers
 from heliograph.server.sockets import Reactor
 from heliograph.server.stream_making import StreamMaking
 from heliograph.server.stream_pages import StreamPages
+from heliograph.server.web_names import is_own_host
 from heliograph.server.writing import Writer
 
 log = logging.getLogger(__name__)
@@ -100,6 +102,11 @@ class Server:
             store = Store(directory, Clock(time.monotonic, time.time), self._wake, options)
         except OSError as error:
             raise Problem(f"storage.directory: {directory}: {error.strerror or error}") from None
+        if directory.stat().st_mode & 0o077:
+            log.warning(
+                "others on this machine can look into the folder of the log; messages are in it",
+                extra={"folder": str(directory), "mode": f"{directory.stat().st_mode & 0o777:o}"},
+            )
         if store.ledger.log.torn is not None:
             log.warning("the log was not closed properly", extra={"detail": str(store.ledger.log.torn)})
         return store
@@ -284,11 +291,12 @@ class Server:
             on_error=self.broker.defects.note,
             folders={"/streams": stream_pages},
             takers={"/streams": {"PUT": making.make, "DELETE": making.delete}},
+            is_own_host=lambda host: is_own_host(host, (self.config.http.host, *self.config.http.hosts)),
         )
         try:
             await self.http.start(http.host, http.port)
         except OSError as error:
-            raise Problem(f"http: cannot listen on {http.host}:{http.port}: {error.strerror or error}") from None
+            raise cannot_listen("http", "[http]", address_text(http.host, http.port), error) from None
 
     def _pages_url(self) -> str:
         """Where programs on this machine find the pages; nothing if there are none."""

@@ -63,7 +63,7 @@ class SocketOutlet(NetworkOutlet):
         if sent < size:
             self._queue(pieces, sent)
         elif self.finished and not self._unsent:
-            self.gone()
+            self._part()
         if self.finished and self._unsent:
             self.reactor.writer.linger(self)
         return size
@@ -112,7 +112,7 @@ class SocketOutlet(NetworkOutlet):
             return
         self._unsent = None
         if self.finished:
-            self.gone()
+            self._part()
             return
         self._watch(self._reading)
         self.connection.resume()
@@ -137,14 +137,25 @@ class SocketOutlet(NetworkOutlet):
         except OSError:
             return "gone"
 
+    def _part(self) -> None:
+        """Everything has been written, and nothing more will come."""
+        if self.left:
+            self.gone()
+            return
+        self.reactor.epoll.unregister(self.fd)
+        self._let_go()
+        self.reactor.writer.lingering.add(self.socket)
+
     def gone(self) -> None:
         """The connection is over, from either side."""
-        if self.fd < 0:
-            return
+        if self.fd >= 0:
+            self._let_go()
+            self.socket.close()
+
+    def _let_go(self) -> None:
         self.reactor.forget(self)
         self.fd = -1
         self._unsent = None
-        self.socket.close()
         self.reactor.writer.closed(self)
 
     def abort(self) -> None:
@@ -170,7 +181,7 @@ class Reactor:
         return outlet
 
     def forget(self, outlet: SocketOutlet) -> None:
-        """The socket is about to be closed, which takes it out of the epoll set as well."""
+        """The client's socket is about to be closed, which takes it out of the epoll set, or has been taken out."""
         del self._clients[outlet.fd]
 
     def _turn(self, events: list[tuple[int, int]]) -> None:

@@ -1,7 +1,9 @@
 """Clients on asyncio transports: TLS everywhere, and plain TCP where there is no epoll."""
 
 import asyncio
+import socket
 from collections.abc import Callable
+from contextlib import suppress
 
 from heliograph.broker.gate import Gate
 from heliograph.server.config_tables import ListenerProtocol
@@ -14,7 +16,7 @@ GateFor = Callable[[asyncio.BaseTransport], Gate]
 class TransportOutlet(NetworkOutlet):
     """An outlet on an asyncio transport."""
 
-    __slots__ = ("_reading_paused", "transport", "writer")
+    __slots__ = ("_kept", "_reading_paused", "transport", "writer")
 
     def __init__(self, transport: asyncio.Transport, writer: Writer) -> None:
         super().__init__()
@@ -22,6 +24,8 @@ class TransportOutlet(NetworkOutlet):
         transport.set_write_buffer_limits(HIGH_WATER)
         self.transport = transport
         self._reading_paused = False
+        self._kept: socket.socket | None = None
+        """A second descriptor of the client's socket, so that it stays open when the transport has been closed."""
 
     def flush(self) -> int:
         data = b"".join(self.take_chunks())
@@ -40,8 +44,18 @@ class TransportOutlet(NetworkOutlet):
     def close(self) -> None:
         """Close the connection when everything has been written."""
         if not self.transport.is_closing():
+            if not self.left:
+                with suppress(OSError):  # without a descriptor to be had, the client may meet a reset
+                    self._kept = self.transport.get_extra_info("socket").dup()
             self.transport.close()
             self.writer.linger(self)
+
+    def closed(self) -> None:
+        """The transport has been closed, or the connection has been lost."""
+        self.writer.closed(self)
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            self.writer.lingering.add(kept)
 
     def drained(self) -> None:
         """The client has read most of what was written."""
@@ -58,6 +72,9 @@ class TransportOutlet(NetworkOutlet):
 
     def abort(self) -> None:
         forget_unsent(self.transport.get_extra_info("socket"))
+        if self._kept is not None:
+            self._kept.close()
+            self._kept = None
         self.transport.abort()
 
     def peer(self) -> str:
@@ -114,5 +131,5 @@ class TransportClient(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self.outlet in self._writer.outlets:
-            self._writer.closed(self.outlet)
+            self.outlet.closed()
         self._writer.soon()

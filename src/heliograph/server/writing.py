@@ -15,6 +15,7 @@ from heliograph.broker.outlet import Outlet
 from heliograph.mqtt.reasons import Reason
 from heliograph.server.addresses import address_text
 from heliograph.server.config_tables import ListenerProtocol
+from heliograph.server.lingering import LINGER, Lingering
 
 # Past this much unsent data, messages for a client wait in its subscriptions' buffers.
 HIGH_WATER = 1 << 20
@@ -22,8 +23,8 @@ HIGH_WATER = 1 << 20
 HARD_LIMIT = 4 * HIGH_WATER
 # Chunks that are larger than this on average are written as they are.
 _WORTH_PIECES = 4096
-# A connection that has ended is kept this many seconds for the client to read its last bytes; some never do.
-LINGER = 5.0
+# When the server stops, clients that have read their last bytes have this many seconds to close.
+_TIME_TO_CLOSE = 0.5
 
 
 class NetworkOutlet(Outlet):
@@ -85,6 +86,8 @@ class Writer:
         self.outlets: set[NetworkOutlet] = set()
         """Open connections, whether their client has been admitted or not."""
         self._all_closed = asyncio.Event()
+        self.lingering = Lingering(loop)
+        """Sockets of connections that were ended here, when all has been written."""
 
     def opened(self, outlet: NetworkOutlet, gate: Gate, protocol: ListenerProtocol) -> None:
         """A connection has come."""
@@ -136,6 +139,7 @@ class Writer:
         for outlet in list(self.outlets):
             outlet.abort()
         self.flush()
+        await self.lingering.close_all(_TIME_TO_CLOSE)
 
     def soon(self) -> None:
         """Something may have been put into outlets: write it before the loop waits again."""

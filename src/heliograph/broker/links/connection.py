@@ -136,23 +136,26 @@ class AmqpConnection:
 
     def _authenticate(self, event: Authenticate) -> None:
         anonymous = event.mechanism == "ANONYMOUS"
-        self.user = self.gate.proven_user or (None if anonymous else event.user)
+        claimed = self.gate.proven_user or (None if anonymous else event.user)
         password = None if event.password is None else event.password.encode()
-        self.gate.check(self.user, password, self._admit)
+        self.gate.check(self.outlet, claimed, password, partial(self._admit, claimed))
 
-    def _admit(self, reason: Reason, text: str) -> None:
+    def _admit(self, claimed: str | None, reason: Reason, text: str, user: str | None) -> None:
         if self.ended:  # the client has gone meanwhile
             return
         if reason is not Reason.SUCCESS:
             self.broker.stats.refused += 1
-            self.broker.journal.refused(self.outlet, reason.name, text)
-        self._handle(self.engine.authenticated(reason is Reason.SUCCESS, text))
+            self.broker.journal.refused(self.outlet, reason.name, text, claimed_user=claimed)
+        self.user = user
+        self._handle(self.engine.authenticated(reason is Reason.SUCCESS, text, busy=reason is Reason.SERVER_BUSY))
 
     def _open(self, asked: Open) -> None:
         error = error_in_open(self.host, asked)
         if error is not None:
             self.broker.stats.refused += 1
-            self.broker.journal.refused(self.outlet, error.condition, error.description or "")
+            self.broker.journal.refused(
+                self.outlet, error.condition, error.description or "", client=asked.container_id, user=self.user
+            )
             self.engine.open(properties={ESTABLISHMENT_FAILED: True})
             self.engine.close(error)
             self._finish()
@@ -308,6 +311,7 @@ class AmqpConnection:
 
     def _closed(self, error: Error | None) -> None:
         """The client has closed, or has broken the rules and was told so."""
+        self.outlet.left = error is None
         if error is not None and self.opened:
             self.broker.stats.protocol_errors += 1
         why = "client disconnected" if error is None else f"{error.condition}: {error.description or ''}"

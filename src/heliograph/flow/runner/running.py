@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from heliograph import private_files
 from heliograph.client.blocking import Connection, Session
 from heliograph.client.management import management
 from heliograph.client.problems import InvalidDestination
@@ -54,7 +55,7 @@ def run_flow(
     called when messages are being taken, with the port of HTTP (0 if there is none).
     """
     settings = settings_of(definition, server)
-    state.mkdir(parents=True, exist_ok=True)
+    private_files.make_folder(state)
     sources = DataSources(settings.data_sources, state)
     connection = connected(settings.server, stop)
     if connection is None:

@@ -9,10 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heliograph import private_files
 from heliograph.client.problems import ConnectionLost, NoAnswer
 from heliograph.errors import Problem
 from heliograph.log.lock import DirectoryLock
-from heliograph.log.remote_stream_reader import Unreachable
+from heliograph.log.remote_pages import Unreachable
 from heliograph.pipeline.running.checking import check, load_definition
 from heliograph.pipeline.running.errors import is_sparks, sentence
 from heliograph.pipeline.running.jobs import start_job
@@ -51,7 +52,9 @@ def run_pipeline(
     """
     folder = pipeline.folder
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        private_files.make_folder(folder.parent)
+        private_files.make_folder(folder)
+        private_files.tighten([folder])
     except OSError as error:
         raise Problem(f"{folder}: {error.strerror or error}") from None
     lock = DirectoryLock(folder, f"pipeline {pipeline.name}, which runs already")
