@@ -1,5 +1,6 @@
 """`helio` itself: which command, which help, which exit status."""
 
+import os
 import subprocess
 import sys
 
@@ -7,6 +8,7 @@ import pytest
 
 from heliograph import __version__
 from heliograph.cli.main import COMMANDS, main
+from running import environment
 
 
 def test_without_a_command_all_of_them_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -46,3 +48,18 @@ def test_a_missing_extra_is_named(words: list[str], package: str, extra: str) ->
     assert done.returncode == 1
     assert done.stderr.startswith(f"helio {words[0]}: the package {package} is missing; install the extra: pip install")
     assert f"heliograph[{extra}]" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["--help"], ["lab", "list"], ["config", "show"], ["queue", "--help"]])
+def test_a_reader_that_has_gone_is_no_error(words: list[str]) -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = subprocess.run(
+        [sys.executable, "-m", "heliograph.cli.main", *words],
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        check=False,
+    )
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (0, b"")

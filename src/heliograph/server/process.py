@@ -252,8 +252,9 @@ class Server:
             except (Problem, Refused) as problem:
                 log.error("a queue cannot be as configured, and stays as it is: %s", problem, extra={"queue": name})
         for other in queues.all():
-            # Bindings of a queue that has a name of its own come from the configuration alone.
-            if other.name not in declared and not other.definition.internal and self.broker.bindings.of(other):
+            # Bindings of a queue that has a name of its own come from the configuration, unless somebody named them.
+            unnamed = [one for one in self.broker.bindings.of(other) if not one.name]
+            if other.name not in declared and not other.definition.internal and unnamed:
                 self.broker.bindings.declare(other, ())
                 log.warning(
                     "a queue is not configured any more; it keeps what it has, and gets nothing more from topics",

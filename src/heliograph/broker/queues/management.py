@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from heliograph import __version__
 from heliograph.amqp.message import Message, Value
 from heliograph.broker.attributes import shown
+from heliograph.broker.queues import subscriptions
 from heliograph.broker.queues.definition import Kind, QueueDefinition
 from heliograph.broker.queues.description import attributes_of, definition_from, describe, is_meant
 from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, PRECONDITION, NoSuchQueue, Refused
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
 OK, MALFORMED, MISSING, CONFLICT, UNAVAILABLE = 200, 400, 404, 409, 503
 _STATUS = {NOT_FOUND: MISSING, PRECONDITION: CONFLICT, NOT_ALLOWED: CONFLICT}
-_CHANGES = {"queue-define", "queue-alter", "queue-delete", "queue-purge", "queue-redrive"}
+_CHANGES = {
+    *("queue-define", "queue-alter", "queue-delete", "queue-purge", "queue-redrive"),
+    *("subscription-define", "subscription-delete", "qm-alter"),
+}
 
 Arguments = Mapping[str, Any]
 
@@ -215,6 +219,22 @@ def _redrive(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
     return {"name": queue.name, "moved": done.moved, "left": dict(done.left)}
 
 
+# Subscriptions
+
+
+def _subscription_list(broker: "Broker", arguments: Arguments) -> list[dict[str, Any]]:
+    return subscriptions.listed(broker, arguments.get("pattern", "*"))
+
+
+def _subscription_define(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+    name, topic, queue, selector = (arguments.get(key, "") for key in ("name", "topic", "queue", "selector"))
+    return subscriptions.define(broker, name, topic, queue, selector, replace=arguments.get("replace", False))
+
+
+def _subscription_delete(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+    return subscriptions.delete(broker, _name(arguments))
+
+
 # Queue managers
 
 
@@ -238,6 +258,12 @@ def _qm_show(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
         if one["name"] == name:
             return one
     raise Refused(NOT_FOUND, f"there is no queue manager {name}")
+
+
+def _qm_alter(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+    if "dead_letter_queue" in arguments:
+        broker.queues.send_dead_letters(arguments["dead_letter_queue"])
+    return {"dead_letter_queue": broker.queues.dead_letter_queue}
 
 
 def _qm_start(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
@@ -288,7 +314,14 @@ _OPERATIONS: dict[str, tuple[Callable[["Broker", Arguments], Any], Mapping[str, 
     "queue-delete": (_delete, {"name": str, "kind": str, "purge": bool}),
     "queue-purge": (_purge, {"name": str}),
     "queue-redrive": (_redrive, {"name": str, "most": int, "origin": str}),
+    "subscription-list": (_subscription_list, {"pattern": str}),
+    "subscription-define": (
+        _subscription_define,
+        {"name": str, "topic": str, "queue": str, "selector": str, "replace": bool},
+    ),
+    "subscription-delete": (_subscription_delete, {"name": str}),
     "qm-list": (_qm_list, {}),
+    "qm-alter": (_qm_alter, {"dead_letter_queue": str}),
     "qm-show": (_qm_show, {"name": str}),
     "qm-start": (_qm_start, {"name": str}),
     "qm-stop": (_qm_stop, {"name": str}),

@@ -406,10 +406,29 @@ class Queues:
             self.declare(definition)
 
     def open_dead_letter_queue(self, name: str) -> None:
-        """Have dead letters go to this queue, which is made if it is not there; a Problem if it cannot be one."""
+        """Have dead letters go to this queue, which is made if it is not there; a Problem if it cannot be one.
+
+        In place of the queue that is always there, an administrator may have chosen another (`send_dead_letters`).
+        """
         known = self._definitions.get(name)
         if known is not None and known.kind is not Kind.LOCAL:
             raise Problem(f"expected a local queue for dead letters, found {name} of kind {known.kind}")
         if known is None:
             self.define(SYSTEM[0].replace(name=name))
+        self.dead_letter_queue = name
+        chosen = self._definitions[DEAD_LETTER_QUEUE].dead_letter_queue if name == DEAD_LETTER_QUEUE else ""
+        if chosen in self._queues:
+            self.dead_letter_queue = chosen
+
+    def send_dead_letters(self, name: str) -> None:
+        """Have dead letters go to this queue, after a restart as well; "" is the queue that is always there.
+
+        It is remembered as the place for dead letters of that queue.
+        """
+        if name in {"", DEAD_LETTER_QUEUE}:
+            name = DEAD_LETTER_QUEUE
+        elif self.find(name).definition.temporary or self.find(name).definition.internal:
+            raise Refused(refusal.NOT_ALLOWED, f"queue {name} belongs to a client")
+        name = self.find(name).name
+        self.alter(DEAD_LETTER_QUEUE, dead_letter_queue="" if name == DEAD_LETTER_QUEUE else name)
         self.dead_letter_queue = name

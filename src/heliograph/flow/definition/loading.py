@@ -14,6 +14,7 @@ from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.flow.definition.checking import check_node
+from heliograph.flow.definition.domains import check_domains
 from heliograph.flow.definition.expanding import expanded
 from heliograph.flow.definition.files import check_files
 from heliograph.flow.definition.flow import Connection, FlowDefinition, NodeDefinition
@@ -72,6 +73,7 @@ class _Loading:
         }
         self._check_graph(nodes, connections, file.name)
         self._check_data_sources(nodes, settings)
+        check_domains(nodes, findings)
         check_spark(settings, written.settings_places, findings)
         sources, models = check_files(self._folder, nodes, findings)
         findings.raise_mistakes()

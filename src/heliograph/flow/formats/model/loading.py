@@ -82,7 +82,7 @@ def load_models(sources: Mapping[str, str]) -> dict[str, Model]:
             name = PurePath(file).stem
             if name in models:
                 raise ModelProblem(Place(file, 1), f"there is a model {name} already, in {models[name].file}")
-            models[name] = Model(name, alone[file].messages, alone[file].formats, file)
+            models[name] = Model(name, alone[file].messages, alone[file].formats, file, alone[file].refused)
     return models
 
 
@@ -97,6 +97,7 @@ class _ModelFile:
         self._root = read_entries(text, file, ModelProblem)
         self._formats: dict[str, PhysicalFormat] = {}
         self._types: dict[str, Entry] = {}
+        self._refused: dict[str, ModelProblem] = {}
         self._within: list[str] = []
 
     def model(self) -> Model:
@@ -113,7 +114,7 @@ class _ModelFile:
             messages[name] = Message(name, self._group(name, entry))
         if not messages:
             raise ModelProblem(self._root.place, "expected messages, found none")
-        return Model(self.name, messages, self._formats, self.file)
+        return Model(self.name, messages, self._formats, self.file, self._refused)
 
     def _format(self, name: str, entry: Entry) -> PhysicalFormat:
         given = {key: value.value for key, value in entry.mapping().items()}
@@ -139,6 +140,7 @@ class _ModelFile:
                 raise ModelProblem(entry.place, f"there is a message {name} already")
             messages[name] = message
         self._formats = {**brought.formats, **self._formats}
+        self._refused |= brought.refused
 
     def _member(self, entry: Entry) -> Member:
         keys = entry.mapping()

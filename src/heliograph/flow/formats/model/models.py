@@ -52,6 +52,8 @@ class Models:
     def find(self, text: Text) -> tuple[Message, PhysicalFormat]:
         """The message and the physical format that the text names; what is the only one need not be named."""
         model = _named(self.models, text.message_set, "model", "the models folder")
+        if text.message_type in model.refused:
+            raise model.refused[text.message_type]
         message = _named(model.messages, text.message_type, "message", f"model {model.name}")
         form = _named(model.formats, text.message_format, "physical format", f"model {model.name}")
         return message, form

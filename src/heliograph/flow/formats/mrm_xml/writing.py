@@ -70,7 +70,7 @@ class Writer:
                 shape,
             )
         attributes = {shape.name: shape for shape in content.attributes.values()}
-        fits = content.fits
+        surely = content.order.surely
         plain = not attributes and content.value is None and not content.counted
 
         def write(element: Element) -> str:
@@ -106,7 +106,7 @@ class Writer:
                     value = value.translate(_TEXT)
                 out.append(f"{start}{value}{end}")
             tag = ""
-            if not bare or fits("".join(codes)) is None:
+            if not bare or surely("".join(codes)) is None:
                 out = self._in_order(element, content, codes, out)
                 tag = self._attributes(element, attributes)
             if content.value is not None:
@@ -127,14 +127,14 @@ class Writer:
                 tag = self._prefixes[shape.namespace] + shape.tag
                 assert shape.values is not None
                 pairs.append((shape.code, f"<{tag}>{shape.values.show(shape.default).translate(_TEXT)}</{tag}>"))
-        if content.fits("".join(code for code, _ in pairs)) is None or len(pairs) > len(codes):
+        if len(pairs) > len(codes) or not content.order.fits("".join(codes)):
             pairs.sort(key=lambda pair: pair[0])  # codes have the order of the model
         ordered = [code for code, _ in pairs]
-        for shape, least, most in content.counted:
+        for shape, least, most in content.to_count(ordered):
             count = ordered.count(shape.code)
             if count < least or (most is not None and count > most):
                 raise self._problem(element, f"{least} to {most} {shape.tag}", str(count))
-        if content.fits("".join(ordered)) is None:
+        if not content.order.fits("".join(ordered)):
             tags = {shape.code: shape.tag for shape in content.elements.values()}
             missing = [
                 shape.tag

@@ -56,6 +56,7 @@ class GroupPlan:
     separator: str
     postfix: bool
     suppress: bool
+    """Whether what is absent at the end is written without separators; it is read either way."""
     tag_separator: str
     tag_length: int
     length_digits: int
