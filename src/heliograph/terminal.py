@@ -8,7 +8,7 @@ what is meant to steer it, as a colour is, goes through `steer`. Pipes and files
 import io
 import re
 import sys
-from typing import Any, BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO, cast
 
 # C0, DEL and C1 but for tabs and ends of lines, characters that turn the direction of what follows, and lone
 # surrogates, which stand for bytes that are no text.
@@ -74,7 +74,7 @@ def _guarded(stream: TextIO) -> TextIO:
     if isinstance(stream.buffer, _Guarded):
         return stream
     stream.flush()
-    bytes_ = _Guarded(stream.buffer, stream.encoding)
+    bytes_ = cast("BinaryIO", _Guarded(stream.buffer, stream.encoding))
     return io.TextIOWrapper(bytes_, stream.encoding, stream.errors, line_buffering=True)
 
 

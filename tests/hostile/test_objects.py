@@ -86,7 +86,7 @@ BAD_QUEUES: dict[str, dict[str, Any]] = {
     "a long name": {"name": "x" * 300},
     "a name of the server's own": {"name": "$x"},
     "U+0000 in the description": {"name": "q", "description": "a\0b"},
-    "a long description": {"name": "q", "description": "x" * 70_000},
+    "a long description": {"name": "q", "description": "x" * 60_000},
     "a long name of another": {"name": "q", "backout_queue": "x" * 300},
     "a large number": {"name": "q", "max_depth": ULong(2**64 - 1)},
     "an endless number": {"name": "q", "max_ttl": math.inf},
@@ -94,7 +94,7 @@ BAD_QUEUES: dict[str, dict[str, Any]] = {
     "a list for a name": {"name": ["q"]},
     "a list to be like": {"name": "q", "like": [[]]},
     "a map for a kind": {"name": "q", "kind": {}},
-    "an unknown attribute": {"name": "q", "x" * 70_000: 1},
+    "an unknown attribute": {"name": "q", "x" * 60_000: 1},
 }
 DEEP = "/".join("a" * 20_000)
 BAD_SUBSCRIPTIONS: dict[str, tuple[str, str, str | None]] = {

@@ -17,15 +17,18 @@ from heliograph.broker.inbound import forward, take_span, take_straight
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.routes import Route
 from heliograph.broker.session import Session
+from heliograph.broker.slices import SLICE, Steps
+from heliograph.broker.subscribing import subscribe, unsubscribe
 from heliograph.broker.subscription import Subscription
 from heliograph.broker.timers import Timer
 from heliograph.broker.window import Settled
 from heliograph.mqtt import packets
 from heliograph.mqtt.connect_decoding import maximum_packet_size
-from heliograph.mqtt.decoding import decode
+from heliograph.mqtt.decoding import check_flags, decode
 from heliograph.mqtt.encoding import encode
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
 from heliograph.mqtt.framing import packet_bounds
+from heliograph.mqtt.packet_types import PacketType
 from heliograph.mqtt.properties import Properties
 from heliograph.mqtt.reasons import Reason, connack_code_v3
 from heliograph.mqtt.runs import PUBACKS, PUBCOMPS, PUBRECS, PUBRELS, ack_run, read_ack_run
@@ -39,6 +42,10 @@ _REASON_STRING_MOST = 200
 _VERSIONS = {3: "3.1", 4: "3.1.1", 5: "5"}
 _QOS0 = 0x30
 _PUBLISH, _FIRST_ACK, _LAST_ACK = 3, 4, 7
+_MANY = {PacketType.SUBSCRIBE: subscribe, PacketType.UNSUBSCRIBE: unsubscribe}
+"""Packets that may name many things."""
+_LOOK_AT_CLOCK_AFTER = 16
+"""Runs of messages or acknowledgements after which it is time to see how long others have waited."""
 
 
 class State(Enum):
@@ -54,6 +61,8 @@ class Connection:
     __slots__ = (
         "_aliases",
         "_have",
+        "_kind",
+        "_kind_at",
         "_need",
         "_parts",
         "_timer",
@@ -100,7 +109,18 @@ class Connection:
         self._have = 0
         self._need = 0
         self._timer: Timer | None = None
+        self._kind = PacketType.CONNECT
+        """The last packet that was none of those that come in runs, and when it came."""
+        self._kind_at = 0.0
         self._check_at(self.heard + broker.limits.connect_timeout)
+
+    def describe(self) -> dict[str, str]:
+        """Who the client is and what it has sent last, for people."""
+        return {
+            "client": self.session.client_id if self.session is not None else "",
+            "protocol": f"MQTT {_VERSIONS[self.version]}",
+            "sent": self._kind.name if self._kind_at == self.heard else "PUBLISH or acknowledgements",
+        }
 
     # Bytes in
 
@@ -131,8 +151,7 @@ class Connection:
                     return
             self._take(data, pos)
         except ProtocolError as error:
-            broker.stats.protocol_errors += 1
-            self.end(error.reason, str(error), publish_will=True)
+            self._broke_rules(error)
         else:
             session = self.session
             if session is not None and (session.backlog or (session.window is not None and session.window.holds)):
@@ -155,6 +174,9 @@ class Connection:
             return data
         self._parts.append(data)
         self._have += len(data)
+        if self._is_working:
+            self.outlet.stop_reading()  # whoever let it be read from did not know
+            return None
         if self.state is State.WAITING:
             if self._have > _CONNECT_SIZE:
                 raise ProtocolError(Reason.QUOTA_EXCEEDED, "too much sent before CONNACK")
@@ -167,6 +189,7 @@ class Connection:
     def _take(self, data: bytes, pos: int) -> None:
         size = len(data)
         short = min(0x80, self.max_packet - 1)
+        left = _LOOK_AT_CLOCK_AFTER
         while pos < size:
             # The usual short packet is measured right here; everything else is left to the codec.
             if size - pos > 1 and data[pos + 1] < short:
@@ -183,6 +206,7 @@ class Connection:
                 return
             kind = data[pos] >> 4
             if self.state is not State.OPEN:
+                self._note_kind(kind)
                 if not self._take_first(data[pos], data[body:end]):
                     self._keep(data, end, 0)
                     return
@@ -192,11 +216,58 @@ class Connection:
                 pos = straight if straight > pos else take_span(self, data, pos, body, end)
             elif _FIRST_ACK <= kind <= _LAST_ACK and data[pos + 1] == 2:
                 pos = self._take_acks(data, pos)
+            elif kind in _MANY:
+                self._note_kind(kind)
+                self._take_many(PacketType(kind), data[pos], data[body:end])
+                pos = end
             else:
+                self._note_kind(kind)
                 self._take_packet(decode(data[pos], data[body:end], self.version))
                 pos = end
             if self.state is State.ENDED:
                 return
+            # Others want their turn, too: what is not taken in time waits.
+            left -= 1 if kind <= _LAST_ACK else _LOOK_AT_CLOCK_AFTER
+            if left <= 0:
+                left = _LOOK_AT_CLOCK_AFTER
+                if pos < size and self.broker.now() - self.heard > SLICE and not self._is_working:
+                    self.outlet.stop_reading()
+                    self.broker.slices.later(self, self._go_on)
+                if self._is_working:
+                    self._keep(data, pos, 0)
+                    return
+
+    def _note_kind(self, kind: int) -> None:
+        if kind:
+            self._kind, self._kind_at = PacketType(kind), self.heard
+
+    @property
+    def _is_working(self) -> bool:
+        """Whether something that the client asked for is being done in slices: nothing else is taken meanwhile."""
+        return self.broker.slices.is_working(self)
+
+    def _take_many(self, kind: PacketType, first: int, body: bytes) -> None:
+        session = self.session
+        assert session is not None
+        check_flags(kind, first & 0x0F, self.version)
+        steps = _MANY[kind](self, session, body)
+        if not self.broker.slices.begin(self, self._within_rules(steps), self._go_on):
+            self.outlet.stop_reading()
+
+    def _within_rules(self, steps: Steps) -> Steps:
+        try:
+            yield from steps
+        except ProtocolError as error:
+            self._broke_rules(error)
+
+    def _broke_rules(self, error: ProtocolError) -> None:
+        self.broker.stats.protocol_errors += 1
+        self.end(error.reason, str(error), publish_will=True)
+
+    def _go_on(self) -> None:
+        """What the client asked for is done, or its turn has come again: take what it has sent behind that."""
+        self.outlet.go_on_reading()
+        self.receive(b"")
 
     def _keep(self, data: bytes, pos: int, need: int) -> None:
         self._usual = None
@@ -328,7 +399,7 @@ class Connection:
             known = [i for i in ids if i not in unknown] if unknown else ids
             self._note_received(session, known, session.settled[done:])
         if not unknown:
-            self._answer(ack_run(PUBRELS, first, count), stored=stored)
+            self.answer(ack_run(PUBRELS, first, count), stored=stored)
             return
         strangers = {i for i in unknown if not session.window.awaits_completion(i)}
         for packet_id in range(first, first + count):
@@ -336,7 +407,7 @@ class Connection:
                 session.window.check_not_qos1(packet_id)
                 self._unknown_receipts([packet_id])
             else:
-                self._answer(ack_run(PUBRELS, packet_id, 1), stored=stored)
+                self.answer(ack_run(PUBRELS, packet_id, 1), stored=stored)
 
     def _note_received(self, session: Session, ids: Sequence[int], done: Settled) -> None:
         """PUBREC for these identifiers, whose messages are `done` in this order; both in one record, or in none."""
@@ -369,19 +440,20 @@ class Connection:
         self._note_move(session, facts.RELEASED, first, count)
         if not self.version5 or received.issuperset(ids):
             received.difference_update(ids)
-            self._answer(ack_run(PUBCOMPS, first, count), stored=stored)
+            self.answer(ack_run(PUBCOMPS, first, count), stored=stored)
             return
         for packet_id in ids:
             known = packet_id in received
             received.discard(packet_id)
             reason = Reason.SUCCESS if known else Reason.PACKET_IDENTIFIER_NOT_FOUND
-            self._answer(encode(packets.PubComp(packet_id, reason), self.version), stored=stored)
+            self.answer(encode(packets.PubComp(packet_id, reason), self.version), stored=stored)
 
     def _note_move(self, session: Session, what: int, first: int, count: int) -> None:
         if session.number and self.broker.store is not None:
             self.broker.store.note_move(Move(what, 0, first, count, session.number))
 
-    def _answer(self, chunk: bytes, *, stored: bool) -> None:
+    def answer(self, chunk: bytes, *, stored: bool) -> None:
+        """Send an acknowledgement; of something that is stored, when it is safe."""
         delivery.answer(self.broker, self.outlet, chunk, stored=stored)
 
     def _take_packet(self, packet: packets.Packet) -> None:
@@ -390,14 +462,6 @@ class Connection:
         match packet:
             case packets.PingReq():
                 self._write(_PINGRESP)
-            case packets.Subscribe():
-                self._check_room_for(packets.SubAck(packet.packet_id, (0,) * len(packet.subscriptions)))
-                self._subscribe(session, handshake.as_a_bridge_wants(packet) if self.bridge else packet)
-            case packets.Unsubscribe():
-                self._check_room_for(packets.UnsubAck(packet.packet_id, (0,) * len(packet.filters)))
-                reasons = tuple(self.broker.unsubscribe(session, f) for f in packet.filters)
-                answer = encode(packets.UnsubAck(packet.packet_id, reasons if self.version5 else ()), self.version)
-                self._answer(answer, stored=session.number > 0)
             case packets.PubAck():
                 if session.window is not None:
                     session.window.acknowledge(packet.packet_id, 1)
@@ -416,7 +480,7 @@ class Connection:
             case _:
                 raise ProtocolError(Reason.PROTOCOL_ERROR, f"unexpected {type(packet).__name__}")
 
-    def _check_room_for(self, answer: Answer) -> None:
+    def check_room_for(self, answer: Answer) -> None:
         """Carry nothing out if the client could not be told: what it asks for is more than it lets us answer."""
         most = self.outlet.max_packet
         if most and not fit(answer, self.version, most):
@@ -428,21 +492,6 @@ class Connection:
             self._unknown_receipts([packet_id])
         else:
             self._received(session, packet_id, 1)
-
-    def _subscribe(self, session: Session, packet: packets.Subscribe) -> None:
-        identifier = packet.properties.get("subscription_identifier", [None])[0]
-        chunks = self.outlet.chunks
-        before = len(chunks)
-        reasons = [self.broker.subscribe(session, asked, identifier) for asked in packet.subscriptions]
-        if not self.version5:  # older clients know only one kind of failure
-            reasons = [min(reason, Reason.UNSPECIFIED_ERROR) for reason in reasons]
-        answer = encode(packets.SubAck(packet.packet_id, tuple(reasons)), self.version)
-        if session.number:
-            self._answer(answer, stored=True)
-        elif len(chunks) > before:  # SUBACK goes before the retained messages
-            chunks.insert(before, answer)
-        else:
-            self._write(answer)
 
     def _disconnect(self, session: Session, packet: packets.Disconnect) -> None:
         expiry = packet.properties.get("session_expiry_interval")
@@ -497,6 +546,7 @@ class Connection:
         if self.state is State.OPEN and self.session is not None:
             self.outlet.open = True
             delivery.pump(self.broker, self.session)
+            self.broker.slices.wake(self)
 
     # The end
 
@@ -528,6 +578,7 @@ class Connection:
 
     def _finish(self) -> None:
         self.state = State.ENDED
+        self.broker.slices.drop(self)
         self.broker.timers.cancel(self._timer)
         self._parts = self._usual = None
         if not self.outlet.finished:
@@ -545,7 +596,7 @@ class Connection:
         if self.state is State.NEW:
             self.end(Reason.KEEP_ALIVE_TIMEOUT, "no CONNECT in time", publish_will=False)
         elif self.state is State.OPEN and self.keep_alive:
-            due = self.heard + 1.5 * self.keep_alive
+            due = (now if self._is_working else self.heard) + 1.5 * self.keep_alive
             if due <= now:
                 self.end(Reason.KEEP_ALIVE_TIMEOUT, "nothing heard for 1.5 times the keep-alive", publish_will=True)
             else:

@@ -7,7 +7,7 @@ from heliograph.broker import delivery
 from heliograph.broker.fitting import fit
 from heliograph.broker.session import FOR_EVER
 from heliograph.broker.topics import is_reserved
-from heliograph.mqtt.packets import ConnAck, Connect, Subscribe
+from heliograph.mqtt.packets import ConnAck, Connect, Subscription
 from heliograph.mqtt.properties import Properties
 from heliograph.mqtt.reasons import Reason
 from heliograph.mqtt.strings import split_share
@@ -84,13 +84,9 @@ def welcome(connection: "Connection", connect: Connect, *, present: bool) -> Non
         delivery.pump(broker, session)
 
 
-def as_a_bridge_wants(packet: Subscribe) -> Subscribe:
-    """A SUBSCRIBE of a bridge, which cannot say so itself: nothing back that it sent, and retain flags as they were."""
-    subscriptions = [
-        replace(one, no_local=split_share(one.filter)[0] is None, retain_as_published=True)
-        for one in packet.subscriptions
-    ]
-    return replace(packet, subscriptions=tuple(subscriptions))
+def as_a_bridge_wants(asked: Subscription) -> Subscription:
+    """What a bridge subscribes to, and cannot say itself: nothing back that it sent, and retain flags as they were."""
+    return replace(asked, no_local=split_share(asked.filter)[0] is None, retain_as_published=True)
 
 
 def _session_expiry(broker: "Broker", connect: Connect) -> int:

@@ -186,7 +186,7 @@ class Revival:
         """Give everything to the broker; the highest number that a session has had."""
         self._try_again()
         self._settle_last_moves(store)
-        spools = {number: Spool(store.ledger, cursor) for number, cursor in store.ledger.cursors.items()}
+        spools = {number: Spool(store.ledger, cursor, store.spooled) for number, cursor in store.ledger.cursors.items()}
         for kept in list(self._kept.values()):
             self._revive_session(broker, store, kept, spools)
         owned = store.streams.revive(self.streams, self.set_aside.add)

@@ -4,6 +4,7 @@ from heliograph.broker.queues.bindings import Binding, bound
 from heliograph.broker.streams import Stream
 from heliograph.broker.subscription import ShareGroup, Subscription
 from heliograph.broker.topics import TopicTree
+from heliograph.broker.wide_delivery import WIDE
 from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.reasons import Reason
 from heliograph.mqtt.strings import check_topic_of_client, decode_utf8
@@ -20,6 +21,7 @@ class Route:
 
     __slots__ = (
         "bound",
+        "catching_up",
         "durable",
         "groups",
         "straight3",
@@ -43,7 +45,9 @@ class Route:
         """Receivers for which QoS 1 and 2 messages are stored; the others get them from memory."""
         self.volatile = tuple(one for one in subscriptions if one.spool is None)
         self.volatile_groups = tuple(one for one in groups if one.spool is None)
-        roundabout = groups or self.streams or self.bound
+        self.catching_up = tuple(one for one in subscriptions if one.retained is not None)
+        """Those that are still getting what is retained, which comes before newer messages of its topic."""
+        roundabout = groups or self.streams or self.bound or self.catching_up or len(subscriptions) > WIDE
         self.straight3 = None if roundabout else _straight(subscriptions, version5=False)
         """Receivers of QoS 0 packets of an MQTT 3 publisher, byte for byte; None if that won't do for all of them."""
         self.straight5 = None if roundabout else _straight(subscriptions, version5=True)

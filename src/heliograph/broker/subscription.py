@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from heliograph.broker.buffer import Buffer, Held
 from heliograph.broker.outlet import Outlet
+from heliograph.broker.retained import Walk
 from heliograph.broker.spool import Spool
 from heliograph.mqtt.framing import encode_varint
 
@@ -25,6 +26,7 @@ class Subscription:
         "outlet",
         "qos",
         "retain_as_published",
+        "retained",
         "sent",
         "session",
         "spool",
@@ -46,6 +48,8 @@ class Subscription:
         self.buffer: Buffer | None = group.buffer if group else None
         self.spool: Spool | None = group.spool if group else None
         """What the log keeps for this subscription; None if nothing is kept there."""
+        self.retained: Walk | None = None
+        """What is retained and yet to be sent, while the client's SUBSCRIBE is being taken."""
         self.sent = 0
 
     def set_options(self, qos: int, no_local: bool, retain_as_published: bool, identifier: int | None) -> None:

@@ -19,12 +19,13 @@ from heliograph.log.stream_parts import FilePart, Piece
 from heliograph.server.accepting import Acceptor, tcp_sockets
 from heliograph.server.lingering import LINGER, MOST_BYTES
 from heliograph.server.logs import RepeatedWarnings
+from heliograph.server.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
 warnings = RepeatedWarnings(log)
 
-Page = Callable[[], tuple[str, bytes]]
-"""Makes a page when it is asked for: its content type and its bytes."""
+Page = Callable[[], tuple[str, bytes] | Awaitable[tuple[str, bytes]]]
+"""Makes a page when it is asked for: its content type and its bytes. One that takes long is made bit by bit."""
 
 
 class Unavailable(Exception):
@@ -81,6 +82,7 @@ class HttpServer:
         takers: Mapping[str, Mapping[str, Taker]] | None = None,
         on_error: Callable[[str], None] = log.exception,
         is_own_host: Callable[[str], bool] = lambda _: True,
+        watchdog: Watchdog | None = None,
     ) -> None:
         """`timeout` is the time in seconds that a client has for each request, and to take each answer.
 
@@ -94,6 +96,7 @@ class HttpServer:
         self._takers = dict(takers or {})
         self._pages: dict[str, Page] = {"/": self._list_of_pages, **pages}
         self._timeout = timeout
+        self._watchdog = watchdog or Watchdog()
         self._acceptors: list[Acceptor] = []
         self._connections: set[asyncio.Task[None]] = set()
 
@@ -178,12 +181,14 @@ class HttpServer:
             headers = (("Allow", ", ".join(allowed)), ("Connection", "close"))
             expected = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
             return refusal(HTTPStatus.METHOD_NOT_ALLOWED, f"expected {expected}, found {method}", *headers)
+        self._watchdog.mark(lambda: {"what": f"page {path}"})
         page, folder = self._pages.get(path), self._folders.get(start)
         try:
             if method in takers:
                 return await takers[method](path, url.query, body)
             if page is not None:
-                return Answer(HTTPStatus.OK, *page())
+                made = page()
+                return Answer(HTTPStatus.OK, *(await made if isinstance(made, Awaitable) else made))
             if folder is not None:
                 return await folder(path, url.query)
             there = ", ".join([*self._pages, *self._folders])

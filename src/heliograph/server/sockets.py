@@ -9,11 +9,14 @@ import os
 import select
 import socket
 from collections import deque
+from collections.abc import Iterator
 from itertools import islice
+from time import monotonic
 
 from heliograph.broker.gate import Gate
 from heliograph.server.config_tables import ListenerProtocol
 from heliograph.server.loop import ClientLoop
+from heliograph.server.watchdog import Mark
 from heliograph.server.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Writer, forget_unsent, peer_text
 
 SMALLEST_READ = 4 << 10
@@ -123,7 +126,7 @@ class SocketOutlet(NetworkOutlet):
 
     def go_on_reading(self) -> None:
         self._reading = select.EPOLLIN
-        if self.fd >= 0:
+        if self.fd >= 0 and self._unsent_bytes <= HARD_LIMIT and not self.finished:
             self._watch(self._watched | select.EPOLLIN)
 
     def _watch(self, events: int) -> None:
@@ -170,7 +173,10 @@ class Reactor:
         self.writer = writer
         self._clients: dict[int, SocketOutlet] = {}
         self.epoll = loop.epoll
+        self._events: list[tuple[int, int]] = []
+        self._read_until = 0.0
         loop.on_events(self._turn)
+        writer.watchdog.readings = self._readings
 
     def add(self, sock: socket.socket, gate: Gate, protocol: ListenerProtocol) -> SocketOutlet:
         """Serve a client on this accepted socket, which does not block."""
@@ -186,6 +192,7 @@ class Reactor:
 
     def _turn(self, events: list[tuple[int, int]]) -> None:
         clients = self._clients
+        self._events = events
         defects = self.writer.broker.defects
         received = 0
         for fd, event in events:
@@ -216,4 +223,13 @@ class Reactor:
                 defects.note("what a client sent", outlet)
         defects.serving = None
         self.writer.broker.stats.bytes_received += received
+        self._read_until = monotonic()
         self.writer.flush()
+
+    def _readings(self) -> Iterator[Mark]:
+        """Who was read from in this turn, and when; for the watchdog."""
+        for fd, _ in self._events:
+            outlet = self._clients.get(fd)
+            if outlet is not None:
+                yield outlet.connection.heard, outlet.describe
+        yield self._read_until, lambda: {"what": "messages handed out and written at the end of a turn"}

@@ -66,7 +66,7 @@ class TransportOutlet(NetworkOutlet):
         self.transport.pause_reading()
 
     def go_on_reading(self) -> None:
-        if self._reading_paused:
+        if self._reading_paused and self.transport.get_write_buffer_size() <= HARD_LIMIT:
             self._reading_paused = False
             self.transport.resume_reading()
 
@@ -106,6 +106,7 @@ class TransportClient(asyncio.Protocol):
         return TransportOutlet(transport, self._writer)
 
     def data_received(self, data: bytes) -> None:
+        self._writer.watchdog.mark(self.outlet.describe)
         broker = self._writer.broker
         broker.stats.bytes_received += len(data)
         broker.defects.serving = self.outlet

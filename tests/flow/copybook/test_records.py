@@ -202,6 +202,21 @@ def test_a_message_may_end_with_the_last_occurrence_of_a_table() -> None:
     assert read(models, b"1ab", 819) == {"HEAD": {"CNT": 1}, "BODY": {"ROW": {"V": "ab"}}}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "01 REC.\n   05 A PIC X. *> the first\n* a comment\n   05 B PIC 9(2).\n",
+        "      01  REC.\n          05  A PIC X.\n          05  B PIC 9(2).\n",
+        "       01  REC.\n           EJECT\n           05  A PIC X.\n           SKIP1\n           05  B PIC 9(2).\n",
+        "000100 01  REC.\n000200     05  A PIC X.\n000300     05  B PIC 9(2).\n",
+        "       EXEC SQL DECLARE T TABLE (A CHAR) END-EXEC.\n       01  REC.\n        05 A PIC X.\n        05 B PIC 9(2).",
+    ],
+    ids=["free form", "column 7", "listing", "numbered", "declared table"],
+)
+def test_copybooks_come_in_several_forms(text: str) -> None:
+    assert read(Models({"REC.cpy": text}), b"x42", 819) == {"A": "x", "B": 42}
+
+
 def test_levels_88_are_the_values_that_are_allowed() -> None:
     content = message(
         copybook(

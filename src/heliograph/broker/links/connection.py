@@ -32,11 +32,15 @@ from heliograph.broker.links.outgoing import Outgoing
 from heliograph.broker.links.transactions import Transactions
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.queues.queue import Queue
+from heliograph.broker.slices import SLICE
 from heliograph.broker.timers import Timer
 from heliograph.mqtt.reasons import Reason
 
 if TYPE_CHECKING:
     from heliograph.broker.links.host import Host
+
+_MOUTHFUL = 32 << 10
+"""Bytes that are taken from a client before it is seen how long others have waited."""
 
 # As much may be waiting to be written before it has to be seen whether the client reads it.
 _ROOM = 1 << 20
@@ -49,14 +53,17 @@ class AmqpConnection:
 
     __slots__ = (
         "_answers",
+        "_last",
         "_stalled",
         "_talking",
         "_timer",
+        "_unread",
         "broker",
         "container_id",
         "ended",
         "engine",
         "gate",
+        "heard",
         "host",
         "links",
         "opened",
@@ -81,12 +88,21 @@ class AmqpConnection:
         self.links: dict[Link, None] = {}
         """Those that lead somewhere: their context is what they lead to."""
         self.transactions = Transactions(self.broker.queues.begin)
+        self.heard = self.broker.now()
         self._answers: _Answers | None = None
         self._talking = False
+        self._last = ""
+        """The last event, for people."""
+        self._unread: list[bytes] | None = None
+        """What has come and has to wait until it is the client's turn again."""
         self._stalled: set[Outgoing] = set()
         self._timer: Timer | None = self.broker.timers.at(
             self.broker.now() + self.broker.limits.connect_timeout, self._opened_in_time, outlet
         )
+
+    def describe(self) -> dict[str, str]:
+        """Who the client is and what it has sent last, for people."""
+        return {"client": self.container_id, "protocol": "AMQP 1.0", "sent": self._last}
 
     # Bytes in
 
@@ -94,10 +110,37 @@ class AmqpConnection:
         """Bytes have come from the client."""
         if self.ended:
             return
-        self._handle(self.engine.receive(data, self.broker.now()))
+        self.heard = self.broker.now()
+        if self._unread is not None:
+            self._unread.append(data)
+            self.outlet.stop_reading()  # whoever let it be read from did not know
+        elif len(data) <= _MOUTHFUL:
+            self._handle(self.engine.receive(data, self.heard))
+        else:
+            self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        """Take as much as there is time for. The rest waits until others have had their turn."""
+        began = self.broker.now()
+        for end in range(_MOUTHFUL, len(data) + _MOUTHFUL, _MOUTHFUL):
+            self._handle(self.engine.receive(data[end - _MOUTHFUL : end], began))
+            if self.ended:
+                return
+            if end < len(data) and self.broker.now() - began > SLICE:
+                self._unread = [data[end:]]
+                self.outlet.stop_reading()
+                self.broker.slices.later(self, self._take_unread)
+                return
+
+    def _take_unread(self) -> None:
+        unread, self._unread = self._unread or [], None
+        self.outlet.go_on_reading()
+        self._take(b"".join(unread))
 
     def _handle(self, events: list[Event]) -> None:
         self.talk()
+        if events:
+            self._last = type(events[-1]).__name__
         for event in events:
             # Those that come with messages are looked for first.
             if type(event) is Transfers:
@@ -346,6 +389,8 @@ class AmqpConnection:
 
     def _finish(self) -> None:
         self.ended = True
+        self._unread = None
+        self.broker.slices.drop(self)
         self._stalled.clear()
         self.broker.timers.cancel(self._timer)
         self.talk()

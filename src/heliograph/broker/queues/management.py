@@ -6,7 +6,7 @@ body is what was asked for. Otherwise `status` says whose mistake it was, in the
 with the text of the `error`. Times are in seconds.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from heliograph import __version__
@@ -27,6 +27,8 @@ _CHANGES = {
     *("queue-define", "queue-alter", "queue-delete", "queue-purge", "queue-redrive"),
     *("subscription-define", "subscription-delete", "qm-alter"),
 }
+
+_PURGED_AT_ONCE = 1000
 
 Arguments = Mapping[str, Any]
 
@@ -63,13 +65,15 @@ class Pipelines(Protocol):
         """Forget a pipeline; what stays of it. Refused if that cannot be."""
 
 
-def handle(broker: "Broker", request: Message) -> Message:
-    """Do what a message asks for; the answer, whatever comes of it."""
+def carry_out(broker: "Broker", request: Message) -> Generator[None, None, Message]:
+    """Do what a message asks for, in short steps; the answer, whatever comes of it."""
     if is_change(request) and (trouble := broker.queues.trouble) is not None:
         return _answer(request, UNAVAILABLE, {"error": trouble.text})
     try:
         operation, arguments = _read(request)
         body = operation(broker, arguments)
+        if isinstance(body, Generator):
+            body = yield from body
     except Refused as refused:
         return _answer(request, _STATUS.get(refused.refusal.condition, CONFLICT), {"error": refused.refusal.text})
     except Problem as problem:
@@ -137,17 +141,21 @@ def _definition(broker: "Broker", arguments: Arguments) -> QueueDefinition:
 # Queues
 
 
-def _list(broker: "Broker", arguments: Arguments) -> list[dict[str, Any]]:
+def _list(broker: "Broker", arguments: Arguments) -> Generator[None, None, list[dict[str, Any]]]:
     """Queues by name; temporary ones, of which there may be many for a short time, only if they are asked for."""
     pattern, kind = arguments.get("pattern", "*"), arguments.get("kind")
     passing = bool(arguments.get("temporary", False))
-    return [
-        describe(broker, definition)
-        for definition in broker.queues.definitions()
-        if is_meant(definition.name, pattern)
-        and kind in {None, definition.kind}
-        and (passing or definition.kind is Kind.MODEL or not definition.temporary)
-    ]
+    found = []
+    for definition in broker.queues.definitions():
+        yield
+        if (
+            is_meant(definition.name, pattern)
+            and kind in {None, definition.kind}
+            and (passing or definition.kind is Kind.MODEL or not definition.temporary)
+            and broker.queues.is_defined(definition.name)  # there may have been changes meanwhile
+        ):
+            found.append(describe(broker, definition))
+    return found
 
 
 def _show(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
@@ -205,9 +213,14 @@ def _delete(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
     return {"name": definition.name, "purged": broker.queues.delete(definition.name, purge=purge)}
 
 
-def _purge(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+def _purge(broker: "Broker", arguments: Arguments) -> Generator[None, None, dict[str, Any]]:
     queue = broker.queues.find(_name(arguments))
-    return {"name": queue.name, "purged": queue.purge()}
+    left, purged = queue.depth, 0
+    while left > 0 and (some := queue.purge(min(left, _PURGED_AT_ONCE))):  # not what comes meanwhile
+        left -= some
+        purged += some
+        yield
+    return {"name": queue.name, "purged": purged}
 
 
 def _redrive(broker: "Broker", arguments: Arguments) -> dict[str, Any]:

@@ -6,6 +6,7 @@ A relative path means the file of this name beside it, whatever folders it names
 import re
 from collections.abc import Mapping
 from warnings import catch_warnings, simplefilter
+from xml.parsers import expat
 
 import xmlschema
 
@@ -57,6 +58,7 @@ class SchemaFiles:
 
     def _take(self, text: str, file: str, around: str) -> None:
         """Take a file in; `around` is the namespace of the file that includes it."""
+        _check(text, file)
         text = _COMMENT.sub(_lines_of, text)
         found = _NAMESPACE.search(text)
         namespace = found[1] if found is not None else around
@@ -81,6 +83,17 @@ class SchemaFiles:
             raise ModelProblem(place, f"schemaLocation: {expected}, found {given.get('schemaLocation')!r}")
         if location not in self.texts:
             self._take(self._others[location], location, namespace if kind == "include" else "")
+
+
+def _check(text: str, file: str) -> None:
+    """Only well-formed XML is searched, and taken apart by the library: what is not, is told with its line."""
+    parser = expat.ParserCreate("utf-8")
+    try:
+        parser.Parse(text.encode(), True)
+    except expat.ExpatError as error:
+        raise ModelProblem(
+            Place(file, error.lineno), f"expected an XML schema: {expat.ErrorString(error.code)}"
+        ) from None
 
 
 def _lines_of(found: re.Match[str]) -> str:

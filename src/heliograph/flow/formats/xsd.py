@@ -38,7 +38,7 @@ from heliograph.flow.formats.model.logical import (
     Properties,
     Type,
 )
-from heliograph.flow.formats.model.problem import ModelProblem
+from heliograph.flow.formats.model.problem import Members, ModelProblem
 from heliograph.flow.formats.schema_files import SchemaFiles
 from heliograph.flow.values.literals import MAX_INTEGER, MIN_INTEGER
 
@@ -64,8 +64,6 @@ TYPES = {
 LENGTHS = {"length": ("minLength", "maxLength"), "minLength": ("minLength",), "maxLength": ("maxLength",)}
 LIMITS = ("minInclusive", "maxInclusive", "minExclusive", "maxExclusive")
 ORDERS = {"sequence": Order.SEQUENCE, "choice": Order.CHOICE, "all": Order.ALL}
-MOST_MEMBERS = 100_000
-"""Of a message: types that are used inside each other multiply."""
 
 
 class _Content(NamedTuple):
@@ -88,7 +86,7 @@ def import_messages(
     files = SchemaFiles(text, file, others)
     try:
         schema = files.schema()
-    except (xmlschema.XMLSchemaException, SyntaxError) as error:
+    except (xmlschema.XMLSchemaException, SyntaxError, ValueError, OverflowError) as error:
         line = getattr(error, "sourceline", None) or getattr(error, "lineno", None) or 1
         said = getattr(error, "message", None) or str(error)
         raise ModelProblem(Place(file, line), f"cannot use this XML schema: {str(said).splitlines()[0]}") from None
@@ -119,6 +117,7 @@ class _Schema:
         """By identity of the type."""
         self._sizes: dict[int, int] = {}
         """By identity of the members of a group."""
+        self._made = Members()
 
     def roots(self) -> Iterator[Component]:
         """Global elements with members."""
@@ -165,8 +164,7 @@ class _Schema:
         self._within.pop()
         members = (*attributes, *members)
         content = self._contents[id(kind)] = _Content(order, members, sum(map(self._size, members)))
-        if content.size > MOST_MEMBERS:
-            raise ModelProblem(place, f"{element.local_name} has {content.size} members; at most {MOST_MEMBERS} can be")
+        Members().add(place, element.local_name, content.size)
         return content
 
     def _inside(
@@ -200,6 +198,7 @@ class _Schema:
 
     def _members(self, group: Component, place: Place) -> Iterator[Member]:
         for one in group:
+            self._made.add(place, group.name or "a group")
             if one.max_occurs == 0:
                 continue
             if isinstance(one, XsdElement):

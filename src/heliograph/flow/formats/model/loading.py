@@ -46,7 +46,7 @@ from heliograph.flow.formats.model.logical import (
     Properties,
     Type,
 )
-from heliograph.flow.formats.model.problem import ModelProblem
+from heliograph.flow.formats.model.problem import Members, ModelProblem, not_too_deep
 from heliograph.flow.formats.model.properties import checked
 
 MODEL_SUFFIX = ".model.yaml"
@@ -62,8 +62,9 @@ def load_models(sources: Mapping[str, str]) -> dict[str, Model]:
     imported: set[str] = set()
     for file, text in sources.items():
         if file.endswith(MODEL_SUFFIX):
-            loader = _ModelFile(file, text, sources)
-            models[loader.name] = loader.model()
+            with not_too_deep(Place(file, 1)):
+                loader = _ModelFile(file, text, sources)
+                models[loader.name] = loader.model()
             imported |= loader.imported
     problems: dict[str, ModelProblem] = {}
     alone: dict[str, Imported] = {}
@@ -71,7 +72,8 @@ def load_models(sources: Mapping[str, str]) -> dict[str, Model]:
         if not file.endswith(MODEL_SUFFIX) and file not in imported:
             place = Place(file, 1)
             try:
-                alone[file] = import_for(PurePath(file).suffix, place)(text, file, {}, place, sources)
+                with not_too_deep(place):
+                    alone[file] = import_for(PurePath(file).suffix, place)(text, file, {}, place, sources)
             except ModelProblem as problem:
                 problems[file] = problem  # perhaps it is only a piece of another file
     pieces = imported.union(*(brought.files for brought in alone.values()))
@@ -99,6 +101,7 @@ class _ModelFile:
         self._types: dict[str, Entry] = {}
         self._refused: dict[str, ModelProblem] = {}
         self._within: list[str] = []
+        self._members = Members()
 
     def model(self) -> Model:
         keys = _known_keys(self._root, {"formats", "types", "messages", "import"})
@@ -145,6 +148,7 @@ class _ModelFile:
     def _member(self, entry: Entry) -> Member:
         keys = entry.mapping()
         name = keys["name"].text() if "name" in keys else ""
+        self._members.add(entry.place, name or "a group")
         type_name = keys["type"].text() if "type" in keys else ""
         if type_name in TYPES:
             return self._field(name, TYPES[type_name], entry)

@@ -9,6 +9,7 @@ from heliograph.errors import Problem
 from heliograph.flow.formats.model.kinds import kind_named
 from heliograph.flow.formats.model.loading import load_models
 from heliograph.flow.formats.model.logical import Message, Model, PhysicalFormat
+from heliograph.flow.formats.model.problem import ModelProblem, not_too_deep
 from heliograph.flow.formats.model.source import Codec, compiled
 from heliograph.flow.tree import Part, Text
 
@@ -61,7 +62,12 @@ class Models:
     def _compile(self, text: Text) -> Codec:
         message, form = self.find(text)
         text = replace(text, message_set="", message_type="", message_format="")
-        return compiled(kind_named(form.kind, form.place).generate(message, form, text))
+        place = message.content.place
+        try:
+            with not_too_deep(place):
+                return compiled(kind_named(form.kind, form.place).generate(message, form, text))
+        except (SyntaxError, MemoryError):  # so says Python of code that is nested too deeply for it
+            raise ModelProblem(place, f"{message.name}: groups are inside each other too deeply") from None
 
 
 class ModelFormat:

@@ -258,7 +258,7 @@ class _Typing:
 
 def _expected(content: Content, codes: list[str]) -> str:
     for shape in content.elements.values():
-        if shape.member not in content.group.members:
+        if not shape.direct:
             continue  # the group that it is in may come several times, or not at all
         occurs = shape.member.occurs
         count = codes.count(shape.code)

@@ -40,6 +40,8 @@ class Shape:
     inner: "Content | None" = None
     """Of a group."""
     code: str = ""
+    direct: bool = False
+    """Whether no group without a name is between it and the element that it is in."""
 
     @property
     def name(self) -> str:
@@ -149,6 +151,7 @@ def _particle(group: Group, form: str, content: Content) -> Particle:
                 raise ModelProblem(member.place, f"{member.name}: element {shape.tag} is there twice")
             shape = content.elements.setdefault(shape.tag, shape)
             shape.code = shape.code or chr(FIRST_CODE + len(content.elements))
+            shape.direct = shape.direct or group is content.group
             # what has a default may be missing: the writer gives it
             least = 0 if isinstance(member, Field) and member.default is not None else member.occurs.least
             if group.order is Order.ALL:

@@ -122,7 +122,7 @@ class Writer:
         pairs = list(zip(codes, out, strict=True))
         for shape in content.elements.values():
             member = shape.member
-            needed = member.occurs.least and member in content.group.members and content.group.order is not Order.CHOICE
+            needed = member.occurs.least and shape.direct and content.group.order is not Order.CHOICE
             if needed and shape.code not in codes and shape.default is not None:
                 tag = self._prefixes[shape.namespace] + shape.tag
                 assert shape.values is not None
@@ -139,7 +139,7 @@ class Writer:
             missing = [
                 shape.tag
                 for shape in content.elements.values()
-                if shape.member in content.group.members and shape.member.occurs.least and shape.code not in codes
+                if shape.direct and shape.member.occurs.least and shape.code not in codes
             ]
             expected = f"element {missing[0]}" if missing else f"elements in the order of {', '.join(tags.values())}"
             raise self._problem(element, expected, ", ".join(tags[code] for code in codes) or "nothing")
