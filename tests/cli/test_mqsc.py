@@ -318,6 +318,10 @@ def test_the_set_up_of_a_queue_manager_for_measuring_runs_as_it_is() -> None:
         ("DEFINE QLOCAL(A) PUT(ENABLED) PUT(ENABLED)", "file:1:31: expected each attribute once, found PUT again"),
         ("DELETE QLOCAL(A) NOW", "file:1:18: expected NOPURGE or PURGE, found NOW"),
         ("CLEAR QLOCAL(A) NOW", "file:1:17: expected nothing more, found NOW"),
+        (
+            f"DEFINE QLOCAL({'A' * 49})",
+            "file:1:15: expected a name of at most 48 characters, as MQSC has it, found 49; `helio queue` takes longer",
+        ),
         ("CLEAR QALIAS(A)", "file:1:7: expected one of QLOCAL to CLEAR, found QALIAS"),
         ("DISPLAY QUEUE(A) COLOUR", "file:1:18: expected an attribute of queues, found COLOUR"),
         ("DISPLAY QUEUE(A) TYPE(X)", "file:1:23: expected one of QLOCAL, QALIAS, QMODEL, ALL, QUEUE for TYPE, found X"),

@@ -95,7 +95,7 @@ def test_a_name_that_is_taken_is_a_problem_unless_the_queue_is_replaced(server: 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("define", "a b"), "expected a queue name of 1 to 48 letters"),
+        (("define", "a b"), "expected a queue name of 1 to 255 letters"),
         (("define", "a", "--max-depth", "0"), "--max-depth: expected an integer from 1 to 999999999, found 0"),
         (("define", "a", "--kind", "alias"), "expected the name of a queue as target of an alias"),
         (("put", "orders", "x", "--priority", "10"), "--priority: expected a number from 0 to 9, found 10"),

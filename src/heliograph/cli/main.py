@@ -18,6 +18,7 @@ COMMANDS = {
     "pub": "publish messages to any MQTT server",
     "sub": "subscribe to topics and print what arrives",
     "queue": "look at queues, define them, put and get messages",
+    "stream": "look at streams, read their messages, delete them",
     "qm": "look at queue managers, start and stop them",
     "mqsc": "run the commands of queue administrators",
     "log": "look at the files of a log, and check them",

@@ -42,6 +42,9 @@ _DEFAULTS = {
 # Queue managers elsewhere have these from the start, and scripts alter them. Here they are made when that happens.
 _TEMPLATES = {*_DEFAULTS.values(), "SYSTEM.JMS.MODEL.QUEUE", "SYSTEM.JMS.TEMPQ.MODEL"}
 
+_LONGEST_NAME = 48
+"""Queues here may have longer names, but scripts that use them would not run elsewhere."""
+
 
 class Interpreter:
     """Runs commands and counts what became of them."""
@@ -142,7 +145,7 @@ class Interpreter:
             yield self._note(command, clause.at, f"{clause.keyword} has no effect here")
 
     def _define(self, command: Command, target: Clause, kind: str) -> Iterator[str]:
-        name = single(command, target).text
+        name = _queue_name(command, target)
         clauses, options = _split(command, {"LIKE", "REPLACE", "NOREPLACE"})
         given, ignored = read_attributes(command, kind, clauses)
         yield from self._notes(command, ignored)
@@ -163,7 +166,7 @@ class Interpreter:
         return bool(self._ask("queue-list", {"pattern": name}))
 
     def _alter(self, command: Command, target: Clause, kind: str) -> Iterator[str]:
-        name = single(command, target).text
+        name = _queue_name(command, target)
         given, ignored = read_attributes(command, kind, command.clauses)
         yield from self._notes(command, ignored)
         if name in _TEMPLATES and not self._is_there(name):
@@ -173,19 +176,19 @@ class Interpreter:
         yield f"{kind} queue {quoted(name)} altered"
 
     def _delete(self, command: Command, target: Clause, kind: str) -> Iterator[str]:
-        name = single(command, target).text
+        name = _queue_name(command, target)
         _, options = _split(command, {"PURGE", "NOPURGE"}, nothing_else=True)
         self._ask("queue-delete", {"name": name, "kind": kind, "purge": "PURGE" in options})
         yield f"{kind} queue {quoted(name)} deleted"
 
     def _clear(self, command: Command, target: Clause) -> Iterator[str]:
-        name = single(command, target).text
+        name = _queue_name(command, target)
         _split(command, set(), nothing_else=True)
         answer = self._ask("queue-purge", {"name": name})
         yield f"local queue {quoted(name)} cleared of {answer['purged']} messages"
 
     def _display(self, command: Command, target: Clause, kind: str | None, *, status: bool) -> Iterator[str]:
-        name = single(command, target).text
+        name = _queue_name(command, target)
         asked = read_display(command, generic=name.endswith("*"), status=status)
         yield from self._notes(command, asked.ignored)
         kind = "local" if status else kind or asked.kind
@@ -222,6 +225,17 @@ class Interpreter:
                 yield self._note(command, clause.at, f"{clause.keyword} has no meaning here")
         chosen = {keyword: text for keyword, text in attributes.items() if not wanted or keyword in wanted}
         yield from set_out({"QMNAME": attributes["QMNAME"], **chosen})
+
+
+def _queue_name(command: Command, target: Clause) -> str:
+    name = single(command, target)
+    if len(name.text) > _LONGEST_NAME:
+        raise command.source.mistake(
+            name.at,
+            f"expected a name of at most {_LONGEST_NAME} characters, as MQSC has it, found {len(name.text)}; "
+            "`helio queue` takes longer",
+        )
+    return name.text
 
 
 def _hint(command: Command | None, problem: str) -> str:

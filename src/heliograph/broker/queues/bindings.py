@@ -8,6 +8,7 @@ queues. AMQP messages are put as they are, and are converted only if somebody on
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from heliograph.broker.attributes import LONGEST_SELECTOR, filter_mistake, text_mistake
 from heliograph.broker.queues.conversion.to_amqp import amqp_messages
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.queue import Queue
@@ -15,8 +16,6 @@ from heliograph.broker.queues.refusal import STORED, TAKEN, Put, Refusal
 from heliograph.broker.queues.selectors.selector import Selector, selector_for
 from heliograph.broker.span import Span
 from heliograph.errors import Problem
-from heliograph.mqtt.errors import ProtocolError
-from heliograph.mqtt.strings import check_topic_filter, split_share
 
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
@@ -152,25 +151,17 @@ class Bindings:
     def revive(self, queue: Queue, facts: Sequence[dict[str, Any]]) -> None:
         """Bind a queue that was found in the log to what it was bound to."""
         for fact in facts:
+            if mistake := filter_mistake(fact["filter"]):
+                raise Problem(mistake)
             chosen = selector_for(fact["selector"]) if fact["selector"] else None
             self._add(Binding(fact["filter"], queue, chosen, fact["no_local"], fact.get("name", "")))
 
     def check(self, topic_filter: str, selector: str) -> Selector | None:
         """The selector; a Problem says what is wrong with it or with the filter."""
-        self._check(topic_filter)
+        mistake = filter_mistake(topic_filter, self._broker.limits.topic_levels)
+        if mistake := mistake or text_mistake(selector, LONGEST_SELECTOR):
+            raise Problem(mistake)
         return selector_for(selector) if selector else None
-
-    def _check(self, topic_filter: str) -> None:
-        try:
-            check_topic_filter(topic_filter)
-            group, _ = split_share(topic_filter)
-        except ProtocolError as error:
-            raise Problem(str(error)) from None
-        if group is not None:
-            raise Problem(f"expected a topic filter that is not shared, found {topic_filter!r}")
-        most = self._broker.limits.topic_levels
-        if topic_filter.count("/") >= most:
-            raise Problem(f"expected a topic filter of at most {most} levels, found {topic_filter!r}")
 
     def _add(self, binding: Binding) -> Binding:
         self._of.setdefault(binding.queue, {})[binding.filter] = binding

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from heliograph import __version__
 from heliograph.amqp.message import Message, Value
+from heliograph.broker.attributes import shown
 from heliograph.broker.queues import subscriptions
 from heliograph.broker.queues.definition import Kind, QueueDefinition
 from heliograph.broker.queues.description import attributes_of, definition_from, describe, is_meant
@@ -60,6 +61,9 @@ class Pipelines(Protocol):
     def stop_one(self, name: str) -> None:
         """Stop a pipeline; Refused if that cannot be."""
 
+    def remove_one(self, name: str, *, purge: bool) -> dict[str, Any]:
+        """Forget a pipeline; what stays of it. Refused if that cannot be."""
+
 
 def carry_out(broker: "Broker", request: Message) -> Generator[None, None, Message]:
     """Do what a message asks for, in short steps; the answer, whatever comes of it."""
@@ -97,31 +101,31 @@ def _read(request: Message) -> tuple[Callable[["Broker", Arguments], Any], Argum
     name = (request.application_properties or {}).get("operation")
     if not isinstance(name, str) or name not in _OPERATIONS:
         known = ", ".join(_OPERATIONS)
-        raise Problem(f"expected the application property operation to be one of {known}, found {name}")
+        raise Problem(f"expected the application property operation to be one of {known}, found {shown(name)}")
     operation, takes = _OPERATIONS[name]
     arguments = request.body.value if isinstance(request.body, Value) else request.body
     if arguments is None:
         arguments = {}
     if not isinstance(arguments, dict):
         raise Problem(f"{name}: expected a map of arguments as body, found {type(arguments).__name__}")
-    if takes is not None:
-        for key, value in arguments.items():
+    for key, value in arguments.items():
+        if name not in _WITH_ATTRIBUTES or key in takes:  # attributes of a queue are checked as such
             _check(name, key, value, takes)
     return operation, arguments
 
 
 def _check(operation: str, key: Any, value: Any, known: Mapping[str, type]) -> None:
     if key not in known:
-        raise Problem(f"{operation}: expected no argument but {', '.join(known) or 'none'}, found {key}")
+        raise Problem(f"{operation}: expected no argument but {', '.join(known) or 'none'}, found {shown(key)}")
     kind = known[key]
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise Problem(f"{operation}: expected {key} to be of type {kind.__name__}, found {value!r}")
+        raise Problem(f"{operation}: expected {key} to be of type {kind.__name__}, found {shown(value)}")
 
 
 def _name(arguments: Arguments) -> str:
     name = arguments.get("name")
     if not isinstance(name, str) or not name:
-        raise Problem(f"expected the argument name to be the name of a queue, found {name!r}")
+        raise Problem(f"expected the argument name to be the name of a queue, found {shown(name)}")
     return str(name)
 
 
@@ -308,13 +312,18 @@ def _pipeline_stop(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
     return {"name": arguments["name"]}
 
 
-# By name, with the arguments that each takes; None where the attributes of a queue are among them, which are checked
-# as such.
-_OPERATIONS: dict[str, tuple[Callable[["Broker", Arguments], Any], Mapping[str, type] | None]] = {
+def _pipeline_remove(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+    return _pipelines(broker).remove_one(_name(arguments), purge=bool(arguments.get("purge", False)))
+
+
+_WITH_ATTRIBUTES = {"queue-define", "queue-alter"}
+"""These take the attributes of a queue beside their own arguments."""
+# By name, with the arguments that each takes.
+_OPERATIONS: dict[str, tuple[Callable[["Broker", Arguments], Any], Mapping[str, type]]] = {
     "queue-list": (_list, {"pattern": str, "kind": str, "temporary": bool}),
     "queue-show": (_show, {"name": str}),
-    "queue-define": (_define, None),
-    "queue-alter": (_alter, None),
+    "queue-define": (_define, {"replace": bool, "like": str}),
+    "queue-alter": (_alter, {"name": str, "kind": str}),
     "queue-delete": (_delete, {"name": str, "kind": str, "purge": bool}),
     "queue-purge": (_purge, {"name": str}),
     "queue-redrive": (_redrive, {"name": str, "most": int, "origin": str}),
@@ -332,4 +341,5 @@ _OPERATIONS: dict[str, tuple[Callable[["Broker", Arguments], Any], Mapping[str, 
     "pipeline-list": (_pipeline_list, {}),
     "pipeline-start": (_pipeline_start, {"name": str}),
     "pipeline-stop": (_pipeline_stop, {"name": str}),
+    "pipeline-remove": (_pipeline_remove, {"name": str, "purge": bool}),
 }
