@@ -277,6 +277,8 @@ def _take_qos2(connection: "Connection", span: Span, route: Route, ids: Ids) -> 
     received = session.received
     if len(received) + len(ids) > connection.receive_maximum and len(received.union(ids)) > connection.receive_maximum:
         raise ProtocolError(Reason.RECEIVE_MAXIMUM_EXCEEDED, "more unreleased QoS 2 messages than receive maximum")
+    if not session.has_room_for(received):
+        raise ProtocolError(Reason.QUOTA_EXCEEDED, "there is no memory for more unreleased QoS 2 messages")
     if received.isdisjoint(ids) and (isinstance(ids, range) or len(set(ids)) == len(ids)):
         with _as_a_whole(connection, route):
             reason, taken = _publish(connection, span, route)

@@ -36,9 +36,11 @@ class Limits:
     """Longest time in seconds that a session outlives its connection; 0xFFFFFFFF means for ever."""
     sessions: int = 1_000_000
     """Sessions kept, connected or not."""
+    memory: int = 0
+    """Bytes of memory for all that clients make the server keep; 0 is half of what the machine has."""
     retained_messages: int = 1_000_000
     retained_bytes: int = 1024 * 1024 * 1024
-    """Payload bytes kept in retained messages."""
+    """Bytes kept in retained messages: topics, properties, payloads and what is around them."""
     max_messages: int = 5_000
     """Messages waiting in one subscription's buffer."""
     max_bytes: int = 128 * 1024 * 1024

@@ -190,7 +190,7 @@ class Revival:
             store.ledger.drop_cursor(spools[number].cursor)
         self._make_unsent(broker)
         for messages in self._retained.values():
-            broker.retained.keep(self.span_of(messages), 0, broker.limits)
+            broker.retained.keep(self.span_of(messages), 0, None)
         return self._last_number
 
     def _settle_last_moves(self, store: "Store") -> None:
@@ -201,7 +201,7 @@ class Revival:
                 store.ledger.acknowledge(cursor, move.offset, move.offset + move.number)
 
     def _session(self, broker: "Broker", kept: _Kept, spools: dict[int, Spool]) -> Session:
-        session = Session(kept.client, broker.settled, kept.number)
+        session = broker.new_session(kept.client, kept.number)
         session.received = kept.received or None
         by_cursor: dict[int, Subscription] = {}
         for fact in kept.retired:
@@ -241,7 +241,7 @@ class Revival:
     def _restore_presence(self, broker: "Broker", kept: _Kept, session: Session) -> None:
         presence = kept.presence
         session.expiry = presence["expiry"]
-        session.will = facts.will_of(presence["will"])
+        session.set_will(facts.will_of(presence["will"]))
         if presence["away"] is None:  # connected when the server stopped being there
             broker.revive_presence(session, broker.now(), None)
         else:

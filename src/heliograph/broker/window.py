@@ -156,6 +156,8 @@ class Window:
         self.next_id = first + count if first + count <= LAST_ID else 1
         self.in_flight += count
         self.sent.append(Flight(first, count, qos, subscription, span, lo, cursor, offset))
+        if span.hold is None:
+            span.charge(subscription.session.account)
         if self._sent_ids is not None:
             self._sent_ids.update(range(first, first + count))
         return first

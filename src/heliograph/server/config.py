@@ -48,6 +48,7 @@ LIMIT_RANGES = {
     "keep_alive_max": Range(0, SIXTEEN_BITS),
     "session_expiry_max": Range(0, 0xFFFFFFFF),
     "sessions": Range(1),
+    "memory": Range(0),
     "max_messages": Range(1),
     "max_bytes": Range(1),
     "buffered_bytes": Range(1),
