@@ -1,6 +1,7 @@
 """A small HTTP/1.1 server for the operators' pages: GET and HEAD on a handful of paths and folders, PUT on a few."""
 
 import asyncio
+import contextlib
 import html
 import json
 import logging
@@ -17,6 +18,7 @@ import h11
 
 from heliograph.log.stream_parts import FilePart, Piece
 from heliograph.server.accepting import Acceptor, tcp_sockets
+from heliograph.server.descriptors import most_pages
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +35,7 @@ MAX_REQUEST_HEAD = 16 * 1024
 MAX_REQUEST_BODY = 64 * 1024
 READ_SIZE = 16 * 1024
 WRITE_SIZE = 256 * 1024
+_BUSY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\nRetry-After: 1\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +85,24 @@ class HttpServer:
         self._timeout = timeout
         self._acceptors: list[Acceptor] = []
         self._connections: set[asyncio.Task[None]] = set()
+        self._idle: dict[asyncio.Task[None], None] = {}
+        """Those of whom a request, or the rest of one, is awaited, longest first."""
 
     async def start(self, host: str, port: int) -> None:
         """Listen; hosts are as in the configuration file, port 0 is any free one. OSError if it cannot be had."""
         self._acceptors = [Acceptor(sock, "http", self._take) for sock in await tcp_sockets(host, port)]
 
     def _take(self, sock: socket.socket) -> None:
+        """Serve a client. When there are too many, the one gives way that has been silent longest."""
+        if len(self._connections) >= most_pages():
+            silent = next(iter(self._idle), None)
+            if silent is None:
+                with sock, contextlib.suppress(OSError):
+                    sock.send(_BUSY)
+                return
+            del self._idle[silent]
+            self._connections.discard(silent)  # it ends in the next turn
+            silent.cancel()
         task = asyncio.ensure_future(self._serve(sock))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
@@ -128,8 +143,7 @@ class HttpServer:
         writer.transport.set_write_buffer_limits(0)  # what has been drained is sent: what follows may go past it
         while True:
             try:
-                async with asyncio.timeout(self._timeout):
-                    request, body = await _next_request(http, reader)
+                request, body = await self._next_request(http, reader)
                 if request is None:
                     return
                 answer = await self._answer(request, body)
@@ -145,6 +159,18 @@ class HttpServer:
             if http.our_state is not h11.DONE or http.their_state is not h11.DONE:
                 return
             http.start_next_cycle()
+
+    async def _next_request(
+        self, http: h11.Connection, reader: asyncio.StreamReader
+    ) -> tuple[h11.Request | None, bytes]:
+        task = asyncio.current_task()
+        assert task is not None
+        self._idle[task] = None
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await _next_request(http, reader)
+        finally:
+            self._idle.pop(task, None)
 
     async def _answer(self, request: h11.Request, body: bytes) -> Answer:
         try:

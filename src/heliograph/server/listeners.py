@@ -12,6 +12,7 @@ from heliograph.server import certificates
 from heliograph.server.accepting import Acceptor, tcp_sockets, unix_socket
 from heliograph.server.addresses import address_text
 from heliograph.server.config_tables import ListenerConfig, ListenerKind, ListenerProtocol
+from heliograph.server.descriptors import most_clients
 from heliograph.server.gate import CertificateGate, Credentials, ListenerGate
 from heliograph.server.logs import RepeatedWarnings
 from heliograph.server.sockets import Reactor
@@ -100,8 +101,10 @@ class Listener:
     def _overrun(self) -> bool:
         """Whether there are so many connections that a new one is not even told so."""
         limit = self._writer.broker.limits.connections
-        if len(self._writer.outlets) + len(self._handshakes) < limit + _REFUSED_AT_ONCE:
+        number = len(self._writer.outlets) + len(self._handshakes)
+        if number < limit + _REFUSED_AT_ONCE and number < most_clients():
             return False
+        limit = min(limit, most_clients())
         warnings.warning("connections", "too many connections; closed at once", limit=limit)
         return True
 
