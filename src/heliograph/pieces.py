@@ -5,6 +5,7 @@ from typing import Final
 _MOST_PIECES: Final = 1024
 
 Piece = bytes | memoryview
+"""Bytes of a stream that come or leave: those of a large payload are not copied."""
 
 
 class Pieces:

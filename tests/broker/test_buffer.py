@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.broker.buffer import Buffer, Held, cut_packets
-from heliograph.broker.memory import Budget
 from heliograph.broker.limits import Limits, WhenFull
+from heliograph.broker.memory import Budget
 from heliograph.broker.span import Span
 from heliograph.mqtt import Publish, encode
 

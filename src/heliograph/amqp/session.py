@@ -8,7 +8,7 @@ from heliograph.amqp.dispositions import Dispositions
 from heliograph.amqp.errors import Fatal, InvalidField, ProtocolError
 from heliograph.amqp.events import Ended, Event, Settled
 from heliograph.amqp.flowing import encode_flow
-from heliograph.amqp.frames import Piece, amqp_frame
+from heliograph.amqp.frames import amqp_frame
 from heliograph.amqp.link import DEFAULT_MAX_MESSAGE_SIZE, Link
 from heliograph.amqp.outgoing import Outgoing
 from heliograph.amqp.performatives import (
@@ -34,6 +34,7 @@ from heliograph.amqp.serial import SERIAL_HALF, serial_rest
 from heliograph.amqp.unsettled import Unsettled
 from heliograph.amqp.values import Composite
 from heliograph.errors import Problem
+from heliograph.pieces import Piece
 
 if TYPE_CHECKING:
     from heliograph.amqp.connection import Connection

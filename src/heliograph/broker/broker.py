@@ -92,6 +92,7 @@ class Broker:
         self.stopping = False
         """The server is about to go. Wills of durable sessions are left to the next one, as the standard allows."""
         if store is not None:
+            store.charge_to(self.memory)
             store.take_over(self.sessions, self.retained, self.queues, store.revival.revive(self, store))
             for stream in store.open_streams(streams):
                 self.feed(stream)
@@ -230,9 +231,7 @@ class Broker:
             group = self.groups.get((group_name, topic_filter))
             if group is None:
                 account = self.memory.account("shared subscription", full)
-                group = self.groups[group_name, topic_filter] = ShareGroup(
-                    group_name, topic_filter, self.held, account
-                )
+                group = self.groups[group_name, topic_filter] = ShareGroup(group_name, topic_filter, self.held, account)
                 self._tree.add(topic_filter, group)
         subscription = session.subscriptions[full] = Subscription(session, full, group)
         subscription.hold = Hold(session.account, subscription_cost(full))

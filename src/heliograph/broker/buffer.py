@@ -65,7 +65,18 @@ class Buffer:
     room in the receiver's window, and the standard orders messages per QoS.
     """
 
-    __slots__ = ("_account", "_held", "bytes", "count", "discarded", "expired", "high_water", "late", "rejected", "waiting")
+    __slots__ = (
+        "_account",
+        "_held",
+        "bytes",
+        "count",
+        "discarded",
+        "expired",
+        "high_water",
+        "late",
+        "rejected",
+        "waiting",
+    )
 
     def __init__(self, held: Held, account: Account) -> None:
         """What waits is charged to the account."""

@@ -11,8 +11,8 @@ from heliograph.broker import delivery, facts, handshake
 from heliograph.broker.broker import Broker
 from heliograph.broker.facts import Move
 from heliograph.broker.gate import Gate
-from heliograph.broker.memory import Hold
 from heliograph.broker.inbound import forward, take_span, take_straight
+from heliograph.broker.memory import Hold
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.routes import Route
 from heliograph.broker.session import Session

@@ -31,7 +31,7 @@ def reason_to_refuse(broker: "Broker", connect: Connect) -> tuple[Reason, str] |
         return Reason.SERVER_UNAVAILABLE, f"sessions cannot be stored at present: {broker.store.trouble}"
     if len(broker.sessions) >= limits.sessions and connect.client_id not in broker.sessions:
         return Reason.QUOTA_EXCEEDED, f"{limits.sessions} sessions are kept, no more are taken"
-    if not broker.memory.strangers.has_room(cost(connect)):
+    if connect.client_id not in broker.sessions and not broker.memory.takes_newcomers(cost(connect)):
         return Reason.QUOTA_EXCEEDED, "there is no memory for another session at present"
     if connect.will is not None:
         if connect.will.topic.startswith("$SYS/"):

@@ -6,8 +6,8 @@ Theory of operation
 2. Nobody gets more than what is still free. So one owner can have half of the budget, two can have a third each, and
    whoever is new or modest finds room though others take all that they can get.
 3. A `Hold` is a charge that belongs to one object: it is refunded when that object is, whoever was the last to use it.
-4. Owners of more than a thousandth of the budget are listed, which cannot be more than a thousand or so. The largest are
-   found among them.
+4. Owners of more than a thousandth of the budget are listed, which cannot be more than a thousand or so. The largest
+   are found among them.
 """
 
 import os
@@ -16,6 +16,7 @@ from heapq import nlargest
 from pathlib import Path
 
 _WORTH_LISTING = 1000
+_FOR_KNOWN = 8
 _LEAST = 64 << 20
 _CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max")
 
@@ -51,6 +52,16 @@ class Budget:
     def account(self, kind: str, name: str) -> "Account":
         """An account for an owner, who keeps it."""
         return Account(self, kind, name)
+
+    def takes_newcomers(self, size: int) -> bool:
+        """Whether there is room for another owner, who begins with so many bytes.
+
+        The last of the budget is left to those who are there: owners without number could take all of it bit by bit.
+        """
+        if self.limit - self.used - size >= self.limit // _FOR_KNOWN:
+            return True
+        self.refusals += 1
+        return False
 
     def largest(self, number: int) -> list["Account"]:
         """Those who own most, largest first."""

@@ -12,7 +12,7 @@ _LEVEL_COST = 200
 
 
 def cost_of(span: Span) -> int:
-    """Bytes of memory that a message takes. The topic is there twice: in the message, and level by level in the tree."""
+    """Bytes of memory that a message takes. Its topic is there twice: in the message, and by level in the tree."""
     levels = span.topic.count(b"/")
     return _COST + _LEVEL_COST * levels + 2 * len(span.topic) + len(span.properties) + len(span.data)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from heliograph.broker import facts
 from heliograph.broker.facts import Move
+from heliograph.broker.memory import Budget
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.retained import Retained
 from heliograph.broker.revival import Revival
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 WAITING_MOST = 64 << 20
 """Bytes on their way to the disk past which publishers are not read from; until half of it is safe."""
+_WAITING_SHARE = 8
+"""And no more than this part of all the memory there is for clients."""
 
 
 ACKS_WAIT_MOST = 0.01
@@ -95,10 +98,19 @@ class Store:
         """Clients that could take messages which are not safe yet."""
         self.stalled_groups: dict[ShareGroup, None] = {}
         self._paused: dict[Outlet, None] = {}
+        self._unwritten = Budget().account("log", "")
         self.last_stored = 0
         """How many messages of the span published last are in the log, with the identifiers that they came with."""
         self.last_put = False
         """Whether a queue keeps messages of the span published last in the log."""
+
+    def charge_to(self, memory: Budget) -> None:
+        """What waits for the disk is part of this budget."""
+        self._unwritten = memory.account("log", "not written yet")
+
+    @property
+    def _waiting_most(self) -> int:
+        return min(WAITING_MOST, self._unwritten.budget.limit // _WAITING_SHARE)
 
     def take_over(self, sessions: dict[str, Session], retained: Retained, queues: "Queues", last_session: int) -> None:
         """Look at these from now on: the broker has been revived."""
@@ -250,7 +262,7 @@ class Store:
 
     def pause_if_behind(self, outlet: Outlet) -> None:
         """This client's messages are stored: do not read on while too many wait for the disk."""
-        if self.ledger.waiting > WAITING_MOST:
+        if self.ledger.waiting > self._waiting_most:
             outlet.stop_reading()
             self._paused[outlet] = None
 
@@ -265,6 +277,7 @@ class Store:
             self._holding, self._then = [], []
         elif not self._may_wait():
             self.ledger.end_turn()
+        self._unwritten.add(self.ledger.waiting - self._unwritten.used)
 
     def _may_wait(self) -> bool:
         """Whether this turn can be written together with the next ones: it has only acknowledgements."""
@@ -303,7 +316,7 @@ class Store:
                     yield outlet, chunk
             for action in then:
                 action()
-        if self._paused and self.ledger.waiting < WAITING_MOST // 2:
+        if self._paused and self.ledger.waiting < self._waiting_most // 2:
             paused, self._paused = self._paused, {}
             for outlet in paused:
                 outlet.go_on_reading()

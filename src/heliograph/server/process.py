@@ -315,6 +315,7 @@ class Server:
             log.warning("%s has changed; that needs a restart", key)
         logs.configure(new.log.level, new.log.format, self._queue_manager)
         self.broker.limits = new.limits
+        self.broker.memory.set_limit(new.limits.memory)
         self.host.failover = [elsewhere(url) for url in new.server.failover]
         self._declare_queues(new)
         self._writer.flush()

@@ -32,13 +32,35 @@ class TransportOutlet(NetworkOutlet):
             self.write(data)
         if self.finished:
             self.close()
-        elif not self.open and self.transport.get_write_buffer_size() > HARD_LIMIT:
-            self.stop_reading()
+        else:
+            self.check_unsent()
         return len(data)
+
+    def check_unsent(self) -> None:
+        """Something has been written: a client that does not read it is not read from either."""
+        unsent = self.transport.get_write_buffer_size()
+        if not self.note_unsent(unsent):
+            self.connection.pause()
+            self.stop_reading()
+            self.writer.look_again(self._look_again)
+        elif unsent > HARD_LIMIT:
+            self.stop_reading()
 
     def write(self, data: bytes) -> None:
         """Hand bytes to the transport in the form that it carries."""
         self.transport.write(data)
+
+    def _look_again(self) -> None:
+        """There was no memory for what is unsent: go on when it has been sent, or there is."""
+        if self.transport.is_closing() or not self._reading_paused:
+            return
+        unsent = self.transport.get_write_buffer_size()
+        if self.note_unsent(0) and unsent and not self.note_unsent(unsent):
+            self.writer.look_again(self._look_again)
+        elif unsent <= HIGH_WATER:
+            self.go_on_reading()
+            self.connection.resume()
+            self.writer.soon()
 
     def close(self) -> None:
         """Close the connection when everything has been written."""
@@ -48,6 +70,7 @@ class TransportOutlet(NetworkOutlet):
 
     def drained(self) -> None:
         """The client has read most of what was written."""
+        self.note_unsent(self.transport.get_write_buffer_size())
         self.go_on_reading()
 
     def stop_reading(self) -> None:
@@ -110,5 +133,6 @@ class TransportClient(asyncio.Protocol):
         self._writer.soon()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.outlet.note_unsent(0)
         self._writer.closed(self.outlet)
         self._writer.soon()

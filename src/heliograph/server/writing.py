@@ -12,6 +12,7 @@ from contextlib import suppress
 from heliograph.broker.broker import Broker
 from heliograph.broker.conversation import Conversation
 from heliograph.broker.gate import Gate
+from heliograph.broker.memory import Hold
 from heliograph.broker.outlet import Outlet
 from heliograph.mqtt.reasons import Reason
 from heliograph.server.addresses import address_text
@@ -27,15 +28,17 @@ HARD_LIMIT = 4 * HIGH_WATER
 _WORTH_PIECES = 4096
 # A connection that has ended is kept this many seconds for the client to read its last bytes; some never do.
 LINGER = 5.0
+LOOK_AGAIN = 0.2
 
 
 class NetworkOutlet(Outlet):
     """An outlet that leads to a network connection."""
 
-    __slots__ = ("connection",)
+    __slots__ = ("_unsent_hold", "connection")
 
     def __init__(self) -> None:
         super().__init__()
+        self._unsent_hold: Hold | None = None
         self.connection: Conversation
         """The other half of the conversation, set right after this one is made."""
 
@@ -46,6 +49,17 @@ class NetworkOutlet(Outlet):
         if len(chunks) > 1 and sum(map(len, chunks)) < _WORTH_PIECES * len(chunks):
             return [b"".join(chunks)]
         return chunks
+
+    def note_unsent(self, size: int) -> bool:
+        """So many bytes wait for the client to read them; whether there is memory for them."""
+        if not size:
+            self._unsent_hold = None
+            return True
+        if self._unsent_hold is None:
+            if self.account is None:
+                return True
+            self._unsent_hold = Hold(self.account)
+        return self._unsent_hold.set(size)
 
     @abstractmethod
     def flush(self) -> int:
@@ -106,6 +120,10 @@ class Writer:
     def linger(self, outlet: NetworkOutlet) -> None:
         """A connection has ended with bytes still to be read by the client: it is cut off if that takes too long."""
         self._loop.call_later(LINGER, self._cut_off, outlet)
+
+    def look_again(self, action: Callable[[], None]) -> None:
+        """Do this in a while: a connection waits for something that nobody will tell it of."""
+        self._loop.call_later(LOOK_AGAIN, action)
 
     def _cut_off(self, outlet: NetworkOutlet) -> None:
         if outlet in self.outlets:

@@ -13,6 +13,7 @@ from heliograph.amqp.connection import Connection as Engine
 from heliograph.amqp.events import (
     Attached,
     Authenticate,
+    Begun,
     Closed,
     Detached,
     Ended,
@@ -23,13 +24,15 @@ from heliograph.amqp.events import (
     Transfers,
 )
 from heliograph.amqp.link import Link
-from heliograph.amqp.performatives import Error, Open
+from heliograph.amqp.performatives import Attach, Begin, Error, Open
+from heliograph.amqp.session import Session
 from heliograph.broker.gate import Gate
 from heliograph.broker.links.attaching import attach
 from heliograph.broker.links.departure import Departure
 from heliograph.broker.links.opening import ESTABLISHMENT_FAILED, error_in_open
 from heliograph.broker.links.outgoing import Outgoing
 from heliograph.broker.links.transactions import Transactions
+from heliograph.broker.memory import Hold
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.timers import Timer
 from heliograph.mqtt.reasons import Reason
@@ -39,6 +42,12 @@ if TYPE_CHECKING:
 
 # As much may be waiting to be written before it has to be seen whether the client reads it.
 _ROOM = 1 << 20
+# What has come of a message or frame is charged from so many bytes on; less is part of what a connection takes.
+_WORTH_CHARGING = 4096
+# Bytes of memory that a connection, a session or a link takes, and so many times the bytes of the frame that began it:
+# small values take many times their size.
+_COST = 4_000
+_FRAME_COST = 16
 
 _Answers = list[tuple[Link, int, int, Any]]
 
@@ -48,9 +57,12 @@ class AmqpConnection:
 
     __slots__ = (
         "_answers",
+        "_holds",
+        "_parts",
         "_stalled",
         "_talking",
         "_timer",
+        "account",
         "broker",
         "container_id",
         "ended",
@@ -79,7 +91,11 @@ class AmqpConnection:
         """Bytes of messages that can be sent before it has to be seen whether the client reads them."""
         self.links: dict[Link, None] = {}
         """Those that lead somewhere: their context is what they lead to."""
-        self.transactions = Transactions(self.broker.queues.begin)
+        self.account = outlet.account = self.broker.memory.strangers
+        """Who pays for what is kept of the connection."""
+        self._holds: dict[Session | Link | None, Hold] = {}
+        self._parts: Hold | None = None
+        self.transactions = Transactions(lambda: self.broker.queues.begin(account=self.account))
         self._answers: _Answers | None = None
         self._talking = False
         self._stalled: set[Outgoing] = set()
@@ -93,7 +109,32 @@ class AmqpConnection:
         """Bytes have come from the client."""
         if self.ended:
             return
-        self._handle(self.engine.receive(data, self.broker.now()))
+        engine = self.engine
+        self._handle(engine.receive(data, self.broker.now()))
+        if engine.waiting >= _WORTH_CHARGING or self._parts is not None:
+            self._charge_parts(engine.waiting)
+
+    def _charge_parts(self, size: int) -> None:
+        """So many bytes of frames and messages wait for the rest of them."""
+        if size < _WORTH_CHARGING:
+            self._parts = None
+            return
+        if self._parts is None:
+            self._parts = Hold(self.account)
+        if not self._parts.set(size):
+            self._end_for_want_of_memory()
+
+    def _charge(self, what: Session | Link | None, began: Open | Begin | Attach | None) -> bool:
+        """A session, a link or (None) the connection has begun with this frame; whether there is memory for it."""
+        hold = self._holds[what] = Hold(self.account)
+        if hold.set(_COST + _FRAME_COST * (len(began.encoded()) if began is not None else 0)):
+            return True
+        self._end_for_want_of_memory()
+        return False
+
+    def _end_for_want_of_memory(self) -> None:
+        text = "there is no memory for what this client makes the server keep"
+        self._end(Error(condition=conditions.RESOURCE_LIMIT_EXCEEDED, description=text), text)
 
     def _handle(self, events: list[Event]) -> None:
         self.talk()
@@ -121,13 +162,19 @@ class AmqpConnection:
                 self._authenticate(event)
             case Opened():
                 self._open(event.open)
+            case Begun():
+                self._charge(event.session, event.session.remote)
             case Attached():
-                attach(self, event.link)
+                if self._charge(event.link, event.link.remote):
+                    attach(self, event.link)
             case Detached():
                 self._detached(event.link, closed=event.closed)
             case Ended():
                 for link in [link for link in self.links if link.session is event.session]:
                     self._link_gone(link, Departure.DETACHED)
+                for link in [one for one in self._holds if isinstance(one, Link) and one.session is event.session]:
+                    del self._holds[link]
+                self._holds.pop(event.session, None)
             case Closed():
                 self._closed(event.error)
 
@@ -157,6 +204,9 @@ class AmqpConnection:
             self._finish()
             return
         self.container_id = asked.container_id
+        self.account = self.outlet.account = self.broker.memory.account("client", asked.container_id)
+        if not self._charge(None, asked):
+            return
         self.host.containers.setdefault(asked.container_id, []).append(self)
         self.opened = self.outlet.connected = self.outlet.open = True
         self.room = _ROOM
@@ -180,6 +230,7 @@ class AmqpConnection:
 
     def _detached(self, link: Link, *, closed: bool) -> None:
         changed = self._link_gone(link, Departure.CLOSED if closed else Departure.DETACHED)
+        self._holds.pop(link, None)
         if changed and self.broker.store is not None:
             self.broker.store.when_safe(partial(self._answer_detach, link, closed=closed))
         else:
@@ -334,6 +385,8 @@ class AmqpConnection:
 
     def _finish(self) -> None:
         self.ended = True
+        self._holds.clear()
+        self._parts = None
         self._stalled.clear()
         self.broker.timers.cancel(self._timer)
         self.talk()

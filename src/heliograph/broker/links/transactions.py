@@ -12,7 +12,7 @@ from heliograph.amqp.performatives import Declared, Discharge, Error, Rejected
 from heliograph.amqp.receiver import Receiver
 from heliograph.broker.links.departure import Departure
 from heliograph.broker.links.states import TAKEN, rejection
-from heliograph.broker.queues.refusal import Refusal
+from heliograph.broker.queues.refusal import Refusal, Refused
 from heliograph.broker.queues.work import Work
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Transactions:
         self.open: dict[bytes, Work] = {}
 
     def begin(self) -> bytes:
-        """A new transaction."""
+        """A new transaction; Refused if there is no memory for it."""
         self._last += 1
         txn_id = self._last.to_bytes(8, "big")
         self.open[txn_id] = self._begin()
@@ -86,7 +86,11 @@ class Coordination:
         elif asked.global_id is not None:
             self._refuse(delivery, Refusal(conditions.NOT_IMPLEMENTED, "there are no global transactions here"))
         else:
-            txn_id = self._connection.transactions.begin()
+            try:
+                txn_id = self._connection.transactions.begin()
+            except Refused as error:
+                self._refuse(delivery, error.refusal)
+                return
             self._mine.add(txn_id)
             self._link.settle(delivery.number, delivery.number, Declared(txn_id=txn_id))
 

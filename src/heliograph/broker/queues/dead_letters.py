@@ -79,7 +79,7 @@ def _move(queues: "Queues", queue: "Queue", entries: list[Entry], to: "Queue", c
     """Messages that are locked leave a queue and are in another one, as one step."""
     work = queues.begin(limit=max(LIMIT, 2 * len(entries)), moves=True)
     work.add_puts(to, copies)
-    to.note_put(len(copies))
+    to.note_put(copies)
     work.add_settled(queue, entries, ACCEPTED, None)
     work.commit(lambda refusal: None)
 

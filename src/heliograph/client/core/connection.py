@@ -28,7 +28,6 @@ from heliograph.amqp import (
     Transfers,
 )
 from heliograph.amqp.conditions import CONNECTION_REDIRECT
-from heliograph.amqp.frames import Piece
 from heliograph.client.core.acknowledging import Acknowledge
 from heliograph.client.core.driver import Driver, Timer
 from heliograph.client.core.link_end import LinkEnd
@@ -42,6 +41,7 @@ from heliograph.client.core.temporary import TemporaryLink, Unsubscribing
 from heliograph.client.destination import Destination, TemporaryQueue, TemporaryTopic
 from heliograph.client.problems import ConnectionLost, IllegalState, MessagingProblem, NoAnswer, problem_of
 from heliograph.errors import Problem
+from heliograph.pieces import Piece
 
 T = TypeVar("T")
 K = TypeVar("K", TemporaryQueue, TemporaryTopic)
