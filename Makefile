@@ -7,6 +7,7 @@ READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 READY_SPARK := $(VENV)/.ready-spark
 NODE_TESTS := tests/interop/node
+JAVA_TESTS := tests/interop/java
 CONFIG ?=
 ROUNDS ?= 300
 # Processes that run tests: most tests wait for other processes rather than compute. One of them has all tests with Spark.
@@ -23,7 +24,7 @@ help: ## list the targets
 run: $(READY_SPARK) ## set up, then run the telemetry example: server, devices, Spark (CONFIG=file.toml: your own server instead)
 	@$(if $(CONFIG),$(BIN)/helio serve --config $(CONFIG),$(BIN)/python examples/telemetry/run.py)
 
-test: lint node-clients ## set up, then lint, types and all tests but those of test-spark
+test: lint node-clients java-clients ## set up, then lint, types and all tests but those of test-spark
 	$(BIN)/python -m pytest -n $(TESTERS) -m "not spark"
 
 test-spark: $(READY_DEV) ## the long tests with Spark: kills, clusters, pipelines of a server, the example
@@ -61,7 +62,7 @@ faults: $(READY_DEV) ## kill the server hundreds of times under load; nothing ma
 	PYTHONPATH=tests $(BIN)/python -m faults --rounds $(ROUNDS) $(FAULTS)
 
 clean: ## remove everything that the other targets made
-	rm -rf $(VENV) $(NODE_TESTS)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) $(NODE_TESTS)/node_modules $(JAVA_TESTS)/target .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -88,3 +89,12 @@ node-clients:
 	@if command -v npm >/dev/null; then \
 	  [ $(NODE_TESTS)/node_modules/.package-lock.json -nt $(NODE_TESTS)/package.json ] || (cd $(NODE_TESTS) && npm install --no-package-lock --no-audit --no-fund --silent); \
 	else echo "npm is not installed: the tests with Node clients will be skipped (install Node.js 18 or newer)"; fi
+
+# Qpid JMS and the tests with it; without Java and Maven those tests say how to get them.
+.PHONY: java-clients
+java-clients:
+	@if command -v mvn >/dev/null && command -v javac >/dev/null; then \
+	  [ -n "$$(find $(JAVA_TESTS)/target/classpath -newer $(JAVA_TESTS)/pom.xml 2>/dev/null)" ] && \
+	  [ -z "$$(find $(JAVA_TESTS)/src -newer $(JAVA_TESTS)/target/classpath)" ] || \
+	  mvn -q -B -f $(JAVA_TESTS)/pom.xml compile dependency:build-classpath -Dmdep.outputFile=target/classpath; \
+	else echo "Java or Maven is not installed: the tests with Qpid JMS will be skipped (on Debian: default-jdk-headless, maven)"; fi

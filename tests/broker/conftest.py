@@ -3,6 +3,7 @@
 import pytest
 
 from broker.clients import DurableScene
+from heliograph.broker.journal import NoJournal
 
 
 @pytest.fixture
@@ -22,3 +23,18 @@ def make(tmp_path):
 @pytest.fixture
 def scene(make):
     return make()
+
+
+class Failures(NoJournal):
+    """Notes the defects that show themselves, which would fail a test otherwise."""
+
+    def __init__(self):
+        self.seen = []
+
+    def failed(self, what, outlet):
+        self.seen.append((what, outlet))
+
+
+@pytest.fixture
+def failures():
+    return Failures()

@@ -3,12 +3,20 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heliograph.broker.defects import Defects
+from heliograph.broker.journal import NoJournal
+from heliograph.broker.outlet import Outlet
+from heliograph.broker.statistics import Statistics
 from heliograph.broker.timers import Timers
+
+
+def quiet_timers():
+    return Timers(Defects(Statistics(), NoJournal()))
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.booleans()), max_size=20), st.integers(0, 20))
 def test_what_is_due_and_not_cancelled_is_done_in_order(entries, now):
-    timers = Timers()
+    timers = quiet_timers()
     done = []
     made = [
         timers.at(when, lambda at, index=index: done.append((index, at))) for index, (when, _) in enumerate(entries)
@@ -25,7 +33,7 @@ def test_what_is_due_and_not_cancelled_is_done_in_order(entries, now):
 
 
 def test_an_action_may_set_another_timer_that_is_due_already():
-    timers = Timers()
+    timers = quiet_timers()
     done = []
     timers.at(1, lambda now: timers.at(2, done.append))
     timers.run(3)
@@ -33,16 +41,28 @@ def test_an_action_may_set_another_timer_that_is_due_already():
 
 
 def test_cancelled_timers_do_not_pile_up():
-    timers = Timers()
+    timers = quiet_timers()
     for index in range(10_000):
         timers.cancel(timers.at(1_000_000 + index, print))
     assert len(timers) < 5000
 
 
 def test_cancelling_nothing_or_what_is_done_changes_nothing():
-    timers = Timers()
+    timers = quiet_timers()
     timer = timers.at(1, lambda now: None)
     timers.cancel(None)
     timers.run(1)
     timers.cancel(timer)
     assert len(timers) == 0
+
+
+def test_a_timer_that_fails_keeps_no_other_from_being_done(failures):
+    defects, client, done = Defects(Statistics(), failures), Outlet(), []
+    timers = Timers(defects)
+    timers.at(1, lambda now: 1 / 0, client)
+    timers.at(2, lambda now: 1 / 0)
+    timers.at(3, done.append)
+    timers.run(4)
+    assert done == [4]
+    assert failures.seen == [("a timer", client), ("a timer", None)]
+    assert defects.culprits == [client]

@@ -5,7 +5,9 @@ import pytest
 from client.memory import Memory
 from client.scenes import consumer, fill, producer, send, session, take, take_bodies
 from client.small_broker import Broker, Peer
-from heliograph.amqp import Error
+from heliograph.amqp import Error, Released
+from heliograph.amqp.message import Message as AmqpMessage
+from heliograph.amqp.message import Value, decode_message, encode_message
 from heliograph.client import Queue
 from heliograph.client.core.acknowledging import Acknowledge
 from heliograph.client.core.pending import start
@@ -323,6 +325,16 @@ def test_closing_gives_back_what_was_fetched_and_finishes_what_was_sent(memory):
     assert memory.broker.peers == []
     with pytest.raises(IllegalState, match="the connection is closed"):
         owner.check()
+
+
+def test_closing_gives_back_what_is_on_its_way_and_that_is_no_failure(memory):
+    consumer(memory, session(memory), "in")
+    memory.broker.put("in", encode_message(AmqpMessage(Value("late"))))
+    memory.broker.deliver()  # it leaves the server, which has not heard of the close
+    memory.finish(memory.core.close())
+    (again,) = map(decode_message, memory.broker.queues["in"])
+    assert (again.body.value, again.delivery_count) == ("late", 0)
+    assert memory.broker.settlements == [(1, Released())]
 
 
 def test_closing_while_there_is_no_connection_ends_the_attempts(memory):

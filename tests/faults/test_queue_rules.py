@@ -22,6 +22,13 @@ def get(number: int, moment: int, *, fate: Fate = DONE, place: str = "q", life: 
     return Unit("receiver", life, gets=[Get(Key(place, "p", number), moment, **more)], fate=fate)
 
 
+def failures(times: int, *, deserted: bool = False) -> list[Unit]:
+    """A message is put and fails so many times, the last time because its program leaves, if so."""
+    units = [put(1), *(get(1, moment, fate=UNDONE, failures=moment - 1) for moment in range(1, times + 1))]
+    units[-1].deserted = deserted
+    return units
+
+
 def move(number: int, moment: int, to: int, fate: Fate, *, persistent: bool = True) -> Unit:
     """Get a message and put another elsewhere."""
     unit = put(to, fate=fate, places=("other",), persistent=persistent)
@@ -181,16 +188,79 @@ def test_a_consumer_that_is_closed_is_no_failure() -> None:
     assert broken(put(1), closed, get(1, 2)) == []
 
 
+def test_such_a_consumer_may_not_be_counted_as_one() -> None:
+    closed = get(1, 1, fate=UNDONE)
+    closed.blameless = True
+    assert broken(put(1), closed, get(1, 2, failures=1)) == ["count"]
+
+
 def test_a_kill_may_forget_it() -> None:
-    assert broken(put(1), get(1, 1, fate=UNDONE, failures=1), get(1, 2, life=2)) == []
+    assert broken(*failures(2), get(1, 3, failures=1, life=2)) == []
+
+
+def test_a_failure_may_not_be_counted_twice() -> None:
+    assert broken(*failures(2), get(1, 3, failures=3)) == ["count"]
+
+
+def test_not_even_by_a_kill() -> None:
+    assert broken(*failures(2), get(1, 3, failures=3, life=2)) == ["count"]
+
+
+def test_a_message_that_nobody_had_has_not_failed() -> None:
+    assert broken(put(1), get(1, 1, failures=1, life=2)) == ["count"]
+
+
+def test_a_server_that_is_stopped_may_count_what_was_fetched_ahead() -> None:
+    assert broken(put(1), get(1, 1, failures=1, life=2), stopped={1}) == []
+    assert broken(*failures(2), get(1, 3, failures=3, life=2), stopped={1}) == []
+    assert broken(*failures(2), get(1, 3, failures=4, life=2), stopped={1}) == ["count"]
 
 
 def test_a_message_that_failed_too_often_may_not_come_from_its_queue() -> None:
-    assert broken(put(1), get(1, 1, failures=4), thresholds={"q": 4}) == ["backed out"]
+    assert broken(*failures(4), get(1, 5, failures=4), thresholds={"q": 4}) == ["backed out"]
+
+
+def test_nor_after_a_kill() -> None:
+    assert broken(*failures(4), get(1, 5, failures=4, life=2), thresholds={"q": 4}) == ["backed out"]
+
+
+def test_it_comes_from_the_other_queue() -> None:
+    assert broken(*failures(4), get(1, 5, failures=4, backed_out=True), thresholds={"q": 4}) == []
 
 
 def test_one_that_has_not_may_not_be_backed_out() -> None:
-    assert broken(put(1), get(1, 1, failures=3, backed_out=True), thresholds={"q": 4}) == ["backed out"]
+    assert broken(*failures(3), get(1, 4, failures=3, backed_out=True), thresholds={"q": 4}) == ["backed out"]
+
+
+def test_one_whose_program_left_without_a_word_gets_one_more_chance() -> None:
+    assert broken(*failures(4, deserted=True), get(1, 5, failures=4), thresholds={"q": 4}) == []
+
+
+def test_and_keeps_it_when_the_server_is_killed_with_it_in_hand() -> None:
+    units = [*failures(4, deserted=True), get(1, 5, failures=4, fate=UNDONE), get(1, 6, failures=4, life=2)]
+    assert broken(*units, thresholds={"q": 4}) == []
+
+
+def test_it_must_have_that_chance() -> None:
+    backed_out = get(1, 5, failures=4, backed_out=True)
+    assert broken(*failures(4, deserted=True), backed_out, thresholds={"q": 4}) == ["backed out"]
+
+
+def test_and_only_one() -> None:
+    units = [*failures(4, deserted=True), get(1, 5, failures=4, fate=UNDONE), get(1, 6, failures=5)]
+    assert broken(*units, thresholds={"q": 4}) == ["backed out"]
+
+
+def test_that_a_program_left_once_says_nothing_about_later_failures() -> None:
+    units = failures(4)
+    units[-2].deserted = True
+    assert broken(*units, get(1, 5, failures=4), thresholds={"q": 4}) == ["backed out"]
+
+
+def test_a_server_that_is_stopped_may_have_lost_the_last_one_who_had_it() -> None:
+    for backed_out in (False, True):
+        last = get(1, 5, failures=4, life=2, backed_out=backed_out)
+        assert broken(*failures(4), last, thresholds={"q": 4}, stopped={1}) == []
 
 
 # The rest

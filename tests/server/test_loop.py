@@ -75,3 +75,35 @@ def test_rings_while_the_loop_is_busy_are_one() -> None:
         done.set()
 
     assert serve(act, answer).count("answer") < 100
+
+
+def test_what_is_raised_while_clients_are_served_does_not_end_the_loop() -> None:
+    raised: list[str] = []
+
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, ClientLoop)
+        loop.set_exception_handler(lambda _loop, context: raised.append(str(context["exception"])))
+        done = asyncio.Event()
+
+        def answer() -> None:
+            raise RuntimeError("answer")
+
+        def handle(_events: object) -> None:
+            if len(raised) < 3:
+                raise RuntimeError("clients")
+            done.set()
+
+        loop.on_ring(answer)
+        loop.on_events(handle)
+        loop.ring()
+        while not done.is_set():
+            loop.call_soon_threadsafe(lambda: None)  # an event of asyncio's own, which must not be lost
+            await asyncio.sleep(0.001)
+            if len(raised) >= 3:
+                loop.on_ring(done.set)
+                loop.ring()
+
+    with asyncio.Runner(loop_factory=ClientLoop) as runner:
+        runner.run(asyncio.wait_for(run(), PATIENCE))
+    assert set(raised) == {"answer", "clients"}

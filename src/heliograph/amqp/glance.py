@@ -2,10 +2,10 @@
 
 import struct
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from heliograph.amqp.decoding import decode
-from heliograph.amqp.errors import DecodeError
+from heliograph.amqp.errors import DecodeError, InvalidField
 from heliograph.amqp.sections import HEADER, Header
 from heliograph.amqp.values import Described
 
@@ -35,6 +35,7 @@ _NEAR: Final = 1024  # how far behind the header the annotation is looked for be
 _TO_FIELD: Final = 2
 _EXPIRY_FIELD: Final = 8
 _REMEMBERED: Final = 1024
+_LATEST: Final = 1 << 62  # milliseconds: the present and a delay up to this still make a time in 64 bits
 _IDENTIFIERS: Final = (b"\xa1", b"\x40")
 _RUN: Final = 3  # fewer messages are not worth it to look what they have in common
 _ATTEMPTS: Final = 4  # if messages of a run are all different, that is found out soon
@@ -179,11 +180,17 @@ def _delays(payload: bytes, at: int) -> tuple[int, int]:
     annotations = decode(payload, at + 3)[0]
     if type(annotations) is not dict:
         return 0, 0
-    return _whole(annotations.get("x-opt-delivery-time")), _whole(annotations.get("x-opt-delivery-delay"))
+    return _wait(annotations, "x-opt-delivery-time"), _wait(annotations, "x-opt-delivery-delay")
 
 
-def _whole(value: object) -> int:
-    return int(value) if isinstance(value, int) and value > 0 else 0
+def _wait(annotations: dict[Any, Any], name: str) -> int:
+    """Milliseconds that an annotation tells of; 0 for what is no number or in the past, which delays nothing."""
+    value = annotations.get(name)
+    if not isinstance(value, int) or value <= 0:
+        return 0
+    if value > _LATEST:
+        raise InvalidField(f"{name} is at most {_LATEST} milliseconds, not {value}")
+    return int(value)
 
 
 def _annotations_end(payload: bytes, at: int) -> int:
@@ -201,9 +208,10 @@ def _expiry(payload: bytes, at: int) -> int:
     """The absolute expiry time in the properties, if they begin here."""
     at = _field_at(payload, at, _EXPIRY_FIELD)
     try:
-        return int(_time(payload, at + 1)[0]) if at and payload[at] == 0x83 else 0
+        expires = int(_time(payload, at + 1)[0]) if at and payload[at] == 0x83 else 0
     except (IndexError, struct.error):
         raise DecodeError("the properties of the message are cut off") from None
+    return expires if expires >= 0 else 1  # before 1970 is over, like any other time in the past; 0 is no time at all
 
 
 def address_at(payload: bytes) -> tuple[int, int]:

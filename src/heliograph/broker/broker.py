@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from heliograph.broker import delivery, durable
 from heliograph.broker.admission import Pace
 from heliograph.broker.buffer import Buffer, Held
+from heliograph.broker.defects import Defects
 from heliograph.broker.journal import Journal, NoJournal
 from heliograph.broker.limits import Limits
 from heliograph.broker.memory import Budget, Hold
@@ -63,6 +64,7 @@ class Broker:
         self.now = now
         self.new_client_id = new_client_id
         self.stats = Statistics()
+        self.defects = Defects(self.stats, self.journal)
         self.pace = Pace()
         self.sessions: dict[str, Session] = {}
         self.connections: dict[str, Connection] = {}
@@ -72,7 +74,7 @@ class Broker:
         """What clients may make the server keep in memory, and who has how much of it."""
         self.retained = Retained(self.memory.account("retained messages", ""))
         self.held = Held()
-        self.timers = Timers()
+        self.timers = Timers(self.defects)
         self.dirty: list[Outlet] = []
         """Outlets that have something to write."""
         self._tree: TopicTree[Receiver] = TopicTree()
@@ -93,6 +95,7 @@ class Broker:
         """The server is about to go. Wills of durable sessions are left to the next one, as the standard allows."""
         if store is not None:
             store.charge_to(self.memory)
+            store.defects = self.defects
             store.take_over(self.sessions, self.retained, self.queues, store.revival.revive(self, store))
             for stream in store.open_streams(streams):
                 self.feed(stream)
@@ -392,14 +395,22 @@ class Broker:
         if self.store is not None and self.store.ready:
             self.more_is_safe()  # held behind something else, but nothing of its own had to be written
         for action in self.at_turn_end:
-            action()
+            try:
+                action()
+            except Exception:
+                self.defects.note("the end of a turn")
 
     def _write_down(self) -> None:
-        self.queues.end_turn()
-        if self.store is None:
-            self.settled.clear()
-        else:
-            self.store.end_turn()
+        try:
+            self.queues.end_turn()
+            if self.store is None:
+                self.settled.clear()
+            else:
+                self.store.end_turn()
+        except Exception:
+            self.defects.note("a turn could not be written down")
+            if self.store is not None:
+                self.store.halt()
 
     def look_after_log(self, seconds: float) -> None:
         """Spend about this much time on the upkeep of the log; a Problem if the disk does not let us."""
@@ -407,7 +418,8 @@ class Broker:
         # A checkpoint tells what is known now. What happened in this turn must be in the log before it: afterwards it
         # would be taken for something that happened once more.
         self._write_down()
-        self.store.upkeep.work(seconds)
+        if not self.store.ledger.halted:
+            self.store.upkeep.work(seconds)
 
     def more_is_safe(self) -> None:
         """Packets that were held until something is safe may leave, if it is."""

@@ -540,7 +540,7 @@ class Connection:
 
     def _check_at(self, when: float) -> None:
         self.broker.timers.cancel(self._timer)
-        self._timer = self.broker.timers.at(when, self._check)
+        self._timer = self.broker.timers.at(when, self._check, self.outlet)
 
     def _check(self, now: float) -> None:
         if self.state is State.NEW:

@@ -103,8 +103,15 @@ def _store(
     """Store a span, once, for streams and for those who take all of it, and send it to those who can have it now."""
     rendered: delivery.Rendered = {}
     cursors = [receiver.spool.cursor for receiver in receivers if receiver.spool]
-    identifiers = [_send_now(broker, store, receiver, span, rendered) for receiver in receivers]
-    offsets = store.keep(span, [*cursors, *streams], [*identifiers, *[0] * len(streams)], publisher)
+    try:
+        identifiers = [_send_now(broker, store, receiver, span, rendered) for receiver in receivers]
+        offsets = store.keep(span, [*cursors, *streams], [*identifiers, *[0] * len(streams)], publisher)
+    except Exception:
+        # Some may have been sent what is not stored, with offsets that other messages will get. With nobody to send it
+        # to, nothing has happened.
+        if receivers:
+            store.halt()
+        raise
     for receiver, offset, sent in zip(receivers, offsets[: len(receivers)], identifiers, strict=True):
         if not sent:
             assert receiver.spool is not None
@@ -147,10 +154,16 @@ def go_on(broker: "Broker", store: "Store") -> None:
     """More is safe now: send what clients have been waiting for."""
     groups, store.stalled_groups = store.stalled_groups, {}
     for group in groups:
-        deal(broker, store, group)
+        try:
+            deal(broker, store, group)
+        except Exception:
+            broker.defects.note(f"messages for the shared subscription {group.name} could not be sent")
     sessions, store.stalled = store.stalled, {}
     for session in sessions:
-        delivery.pump(broker, session)
+        try:
+            delivery.pump(broker, session)
+        except Exception:
+            broker.defects.note("messages that are safe could not be sent", session.outlet)
 
 
 def deal(broker: "Broker", store: "Store", group: ShareGroup) -> None:

@@ -280,21 +280,29 @@ def _take_qos2(connection: "Connection", span: Span, route: Route, ids: Ids) -> 
     if not session.has_room_for(received):
         raise ProtocolError(Reason.QUOTA_EXCEEDED, "there is no memory for more unreleased QoS 2 messages")
     if received.isdisjoint(ids) and (isinstance(ids, range) or len(set(ids)) == len(ids)):
-        with _as_a_whole(connection, route):
-            reason, taken = _publish(connection, span, route)
-            if reason < Reason.UNSPECIFIED_ERROR:
-                received.update(ids[:taken])
-                _note_taken(connection, ids, taken)
+        try:
+            with _as_a_whole(connection, route):
+                reason, taken = _publish(connection, span, route)
+                if reason < Reason.UNSPECIFIED_ERROR:
+                    received.update(ids[:taken])
+                    _note_taken(connection, ids, taken)
+        except Exception:
+            received.difference_update(ids)  # nothing has been taken: the client has to send it again
+            raise
         _acknowledge(connection, PUBRECS, span, ids, reason, taken)
         return
     for index, packet_id in enumerate(ids):
         reason, taken = Reason.SUCCESS, 1
         if packet_id not in received:
-            with _as_a_whole(connection, route):
-                reason, taken = _publish(connection, span.part(index, index + 1), route)
-                if taken and reason < Reason.UNSPECIFIED_ERROR:
-                    received.add(packet_id)
-                    _note_taken(connection, [packet_id], taken)
+            try:
+                with _as_a_whole(connection, route):
+                    reason, taken = _publish(connection, span.part(index, index + 1), route)
+                    if taken and reason < Reason.UNSPECIFIED_ERROR:
+                        received.add(packet_id)
+                        _note_taken(connection, [packet_id], taken)
+            except Exception:
+                received.discard(packet_id)
+                raise
         _acknowledge(connection, PUBRECS, span, [packet_id], reason, taken)
 
 

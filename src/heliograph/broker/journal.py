@@ -20,6 +20,9 @@ class Journal(Protocol):
     def unreadable(self, client_id: str, why: str) -> None:
         """Messages that wait for a client cannot be read back from the log."""
 
+    def failed(self, what: str, outlet: Outlet | None) -> None:
+        """A defect has shown itself: called where the exception is handled, with the client that is cut off, if any."""
+
 
 class NoJournal:
     """Keeps no record."""
@@ -35,3 +38,6 @@ class NoJournal:
 
     def unreadable(self, client_id: str, why: str) -> None:
         pass
+
+    def failed(self, what: str, outlet: Outlet | None) -> None:
+        raise  # noqa: PLE0704  (what is being handled: nobody else would hear of it)

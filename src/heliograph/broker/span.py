@@ -11,6 +11,8 @@ from heliograph.mqtt.runs import ID_BYTES, write_ids
 _EXPIRY_ID = 0x02
 _COST = 500
 """Bytes of memory that a span takes beside its own, with its place in a buffer or window."""
+LONGEST_LIFE = 2**32 - 1
+"""Seconds: the largest expiry interval that MQTT can tell a receiver of."""
 
 
 class Span:
@@ -166,7 +168,7 @@ class Span:
     def _properties_now(self, extra: bytes, now: float) -> bytes:
         expiry = b""
         if self.expires:
-            left = max(1, ceil(self.expires - now))
+            left = min(max(1, ceil(self.expires - now)), LONGEST_LIFE)
             expiry = bytes((_EXPIRY_ID,)) + left.to_bytes(4, "big")
         encoded = expiry + self.properties + extra
         return encode_varint(len(encoded)) + encoded

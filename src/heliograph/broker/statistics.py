@@ -12,6 +12,7 @@ class Statistics:
         "connections",
         "discarded",
         "expired",
+        "internal_errors",
         "messages_received",
         "messages_sent",
         "protocol_errors",
@@ -38,6 +39,8 @@ class Statistics:
         """Connections that were turned away: credentials, limits, a version not spoken."""
         self.protocol_errors = 0
         """Connections ended because of what the client sent."""
+        self.internal_errors = 0
+        """Defects that showed themselves: something was raised that nobody expected."""
         self.expired = 0
         """Messages that waited longer than their expiry interval."""
         self.too_large = 0

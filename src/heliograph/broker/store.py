@@ -8,10 +8,12 @@ safe.
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heliograph.broker import facts
+from heliograph.broker.defects import Defects
 from heliograph.broker.facts import Move
 from heliograph.broker.memory import Budget
 from heliograph.broker.outlet import Outlet
@@ -26,6 +28,7 @@ from heliograph.broker.window import Settled
 from heliograph.errors import Problem
 from heliograph.log.commit import NO_ROOM
 from heliograph.log.cursor import Cursor
+from heliograph.log.group import Group
 from heliograph.log.ledger import Ledger
 from heliograph.log.log import LogOptions
 from heliograph.log.messages import Messages, Receivers, encode_messages
@@ -47,6 +50,10 @@ ACKS_WAIT_MOST = 0.01
 Forcing the disk once for a message and once more for its acknowledgement would be twice the price. What a crash takes
 back is sent again, as it would have been if the client had been slower by this much.
 """
+
+
+Action = tuple[Callable[[], None], Outlet | None]
+"""What is done when a turn is safe, and the client on whose account."""
 
 
 class Clock:
@@ -77,6 +84,8 @@ class Store:
         self.ledger = Ledger(directory, self.revival.take_fact, self.revival.take_messages, wake, options)
         self.upkeep = Upkeep(self.ledger, self._all_facts)
         self.streams = Streams(self.ledger)
+        self.defects: Defects
+        """Set by the broker that takes this over."""
         self.sessions: dict[str, Session] = {}
         self.retained = Retained()
         self._queues: Queues | None = None
@@ -91,9 +100,9 @@ class Store:
         self.retired: set[int] = set()
         """Cursors that get no more messages, and go when what is on its way has arrived."""
         self._holding: list[tuple[Outlet, bytes]] = []
-        self._then: list[Callable[[], None]] = []
+        self._then: list[Action] = []
         self._acks_since = 0.0
-        self._held: deque[tuple[int, list[tuple[Outlet, bytes]], list[Callable[[], None]]]] = deque()
+        self._held: deque[tuple[int, list[tuple[Outlet, bytes]], list[Action]]] = deque()
         self.stalled: dict[Session, None] = {}
         """Clients that could take messages which are not safe yet."""
         self.stalled_groups: dict[ShareGroup, None] = {}
@@ -177,8 +186,13 @@ class Store:
 
     def retain_streams(self) -> None:
         """Let go what is older or more than streams are to keep."""
-        if freed := self.streams.retain(round(self.clock.wall() * 1000)):
-            self.upkeep.freed(freed)
+        now = round(self.clock.wall() * 1000)
+        for stream in self.streams.by_name.values():
+            try:
+                if freed := self.streams.retain(stream, now):
+                    self.upkeep.freed(freed)
+            except Exception:
+                self.defects.note(f"retention of stream {stream.name}")
 
     # Messages
 
@@ -244,10 +258,27 @@ class Store:
         self._acknowledge_settled()
         self._write_moves()
         self.ledger.write_acks()
-        with self.ledger.group():
-            yield
-            turn.flush_puts()
-            self._write_moves()
+        before = len(self._then)
+        group: Group | None = None
+        try:
+            with self.ledger.group() as group:
+                yield
+                turn.flush_puts(whole=True)
+                self._write_moves()
+        except Exception:
+            turn.forget_puts()
+            del self._then[before:]
+            self._moves.clear()
+            # The rest is up to whoever wanted all this. But clients of MQTT may have been sent messages with offsets
+            # that others will get, and it is too late to take these back.
+            if self._issued or any(map(self._is_for_session, group.receivers if group else ())):
+                self.halt()
+            raise
+
+    def _is_for_session(self, cursor: Cursor) -> bool:
+        queues = self._queues.all() if self._queues is not None else []
+        others = [queue.shelf.cursor for queue in queues if queue.shelf is not None]
+        return not any(one is cursor for one in chain(others, *[s.cursors for s in self.streams.by_name.values()]))
 
     # Turns
 
@@ -257,8 +288,8 @@ class Store:
         self._holding.append((outlet, chunk))
 
     def when_safe(self, action: Callable[[], None]) -> None:
-        """Do this when this turn is safe."""
-        self._then.append(action)
+        """Do this when this turn is safe, on account of the client that is being served."""
+        self._then.append((action, self.defects.serving))
 
     def pause_if_behind(self, outlet: Outlet) -> None:
         """This client's messages are stored: do not read on while too many wait for the disk."""
@@ -268,6 +299,9 @@ class Store:
 
     def end_turn(self) -> None:
         """All that has happened since the last call belongs together."""
+        if self.ledger.halted:
+            self._forget_turn()
+            return
         if self.settled:
             self._acknowledge_settled()
         self._write_moves()
@@ -278,6 +312,19 @@ class Store:
         elif not self._may_wait():
             self.ledger.end_turn()
         self._unwritten.add(self.ledger.waiting - self._unwritten.used)
+
+    def halt(self) -> None:
+        """Something went wrong, and it is not known what is affected: acknowledge and store nothing more.
+
+        All that has been acknowledged is in the log, where the next start finds it.
+        """
+        self.ledger.halt("internal error; nothing is acknowledged or stored any more until the server is restarted")
+        self._forget_turn()
+
+    def _forget_turn(self) -> None:
+        """What happens while nothing is stored leaves no trace, and nobody is told that it has happened."""
+        for gathered in (self.settled, self._issued, self._moves, self._holding, self._then, self._held):
+            gathered.clear()
 
     def _may_wait(self) -> bool:
         """Whether this turn can be written together with the next ones: it has only acknowledgements."""
@@ -303,10 +350,12 @@ class Store:
     @property
     def ready(self) -> bool:
         """Whether something that was held may leave."""
-        return bool(self._held) and self._held[0][0] <= self.ledger.safe
+        return bool(self._held) and self._held[0][0] <= self.ledger.safe and not self.ledger.halted
 
     def release(self) -> Iterator[tuple[Outlet, bytes]]:
         """What may leave now that more is safe; the caller writes it."""
+        if self.ledger.halted:
+            return
         safe = self.ledger.safe
         while self._held and self._held[0][0] <= safe:
             _, chunks, then = self._held.popleft()
@@ -314,8 +363,12 @@ class Store:
                 outlet.unsafe -= 1
                 if not outlet.finished:
                     yield outlet, chunk
-            for action in then:
-                action()
+            for action, client in then:
+                try:
+                    action()
+                except Exception:
+                    # All of the turn is in the log. At worst it takes a restart until everybody can see it.
+                    self.defects.note("what was to be done when something is safe", client)
         if self._paused and self.ledger.waiting < self._waiting_most // 2:
             paused, self._paused = self._paused, {}
             for outlet in paused:
@@ -355,8 +408,9 @@ class Store:
 
     def close(self) -> None:
         """Write a last checkpoint, so that the next start is quick, and close the log."""
-        self.end_turn()
-        with suppress(Problem):  # then the next start takes longer, that is all
-            self.upkeep.checkpoint()
-        self.streams.close_index()
+        if not self.ledger.halted:
+            self.end_turn()
+            with suppress(Problem):  # then the next start takes longer, that is all
+                self.upkeep.checkpoint()
+            self.streams.close_index()
         self.ledger.close()

@@ -267,11 +267,10 @@ class Streams:
 
     # Retention
 
-    def retain(self, now: int) -> int:
+    def retain(self, stream: Stream, now: int) -> int:
         """Let go what is too old or too much, at this time in milliseconds since 1970; how many bytes that was."""
         freed = 0
-        for stream in self.by_name.values():
-            for cursor, end, size in list(stream.outdated(now)):
-                self._ledger.acknowledge(cursor, cursor.first, end)
-                freed += size
+        for cursor, end, size in list(stream.outdated(now)):
+            self._ledger.acknowledge(cursor, cursor.first, end)
+            freed += size
         return freed

@@ -60,6 +60,7 @@ class SysTopics:
             "clients/inactive": away,
             "clients/maximum": stats.connected_high_water,
             "clients/expired": stats.sessions_expired,
+            "errors/internal": stats.internal_errors,
             # Only PUBLISH packets are counted: other packets travel in runs that nobody looks into.
             "messages/received": stats.messages_received,
             "messages/sent": stats.messages_sent,

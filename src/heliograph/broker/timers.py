@@ -3,9 +3,12 @@
 import heapq
 from collections.abc import Callable
 
+from heliograph.broker.defects import Defects
+from heliograph.broker.outlet import Outlet
+
 Action = Callable[[float], None]
-Timer = list[float | Action | None]
-"""[when, serial number, action]; without an action once it is cancelled or done."""
+Timer = list[float | Action | Outlet | None]
+"""[when, serial number, action, client]; without an action once it is cancelled or done."""
 
 _CANCELLED_WORTH_SWEEPING = 1000
 
@@ -13,9 +16,10 @@ _CANCELLED_WORTH_SWEEPING = 1000
 class Timers:
     """A heap of callbacks by time."""
 
-    __slots__ = ("_cancelled", "_heap", "_serial")
+    __slots__ = ("_cancelled", "_defects", "_heap", "_serial")
 
-    def __init__(self) -> None:
+    def __init__(self, defects: Defects) -> None:
+        self._defects = defects
         self._heap: list[Timer] = []
         self._serial = 0
         self._cancelled = 0
@@ -23,10 +27,10 @@ class Timers:
     def __len__(self) -> int:
         return len(self._heap)
 
-    def at(self, when: float, action: Action) -> Timer:
-        """Call `action(now)` at the first `run` that is not before `when`."""
+    def at(self, when: float, action: Action, outlet: Outlet | None = None) -> Timer:
+        """Call `action(now)` at the first `run` that is not before `when`; a client is blamed if that fails."""
         self._serial += 1
-        timer: Timer = [when, self._serial, action]
+        timer: Timer = [when, self._serial, action, outlet]
         heapq.heappush(self._heap, timer)
         return timer
 
@@ -43,11 +47,14 @@ class Timers:
             self._cancelled = 0
 
     def run(self, now: float) -> None:
-        """Do everything that is due."""
+        """Do everything that is due. What fails keeps nothing else from being done."""
         while self._heap and self._heap[0][0] <= now:  # type: ignore[operator]
             timer = heapq.heappop(self._heap)
             action, timer[2] = timer[2], None
             if action is None:
                 self._cancelled -= 1
             else:
-                action(now)  # type: ignore[operator]
+                try:
+                    action(now)  # type: ignore[operator]
+                except Exception:
+                    self._defects.note("a timer", timer[3])  # type: ignore[arg-type]

@@ -92,6 +92,7 @@ class Committer:
         self._idle = False
         """The thread waits to be woken."""
         self._wake: SimpleQueue[None] = SimpleQueue()
+        self._halted = False
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="log-commit", daemon=True)
         self._thread.start()
@@ -134,6 +135,11 @@ class Committer:
             self._idle = False
             self._wake.put(None)
 
+    def halt(self) -> None:
+        """Write nothing more, not even what has been appended."""
+        with self._lock:
+            self._halted = True
+
     def close(self) -> None:
         """Write what has been appended, and stop. In trouble, give up."""
         self._closing.set()
@@ -150,6 +156,8 @@ class Committer:
         """The oldest batch that waits, which does not grow any more; None if there is none and the log is closed."""
         while True:
             with self._lock:
+                if self._halted:
+                    return None
                 if self._waiting:
                     batch = self._waiting.popleft()
                     if batch is self._gathering:

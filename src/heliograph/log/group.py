@@ -77,6 +77,11 @@ class Group:
         """Whether there is nothing to be written."""
         return len(self.pieces) == 1
 
+    @property
+    def receivers(self) -> Iterator[Cursor]:
+        """The cursors that messages in it are for."""
+        return (cursor for stored in self.stored for cursor in stored.cursors)
+
     def add(self, kind: int, body: Sequence[bytes], count: int = 0) -> int:
         """Put a record into the group; its size."""
         length = HEADER_SIZE + sum(map(len, body))

@@ -45,6 +45,8 @@ class Ledger(Account):
         self._news = threading.Condition()
         self.trouble: OSError | None = None
         """Why nothing can be written at present."""
+        self.halted = False
+        """Nothing will be written any more."""
         self._awaited = False
         """Somebody is in `wait`."""
         self.log = Log(directory, self._on_safe, self._on_trouble, options, on_record=self.replay)
@@ -63,9 +65,18 @@ class Ledger(Account):
 
     def _on_trouble(self, error: OSError | None) -> None:
         with self._news:
-            self.trouble = error
+            if not self.halted:  # that is for good
+                self.trouble = error
             self._news.notify_all()
         self._wake()
+
+    def halt(self, why: str) -> None:
+        """Write nothing more: those who append cannot be trusted any more. What has been written stays as it is."""
+        if not self.halted:
+            self.log.committer.halt()
+            self.trouble = OSError(0, why)
+            self.halted = True
+            self._on_trouble(None)
 
     @property
     def safe(self) -> int:
@@ -154,7 +165,7 @@ class Ledger(Account):
             self.log.append(kind, *pieces)
 
     @contextmanager
-    def group(self) -> Iterator[None]:
+    def group(self) -> Iterator[Group]:
         """Messages, acknowledgements and facts up to the end of the `with` are one record: all of it, or nothing.
 
         Cursors learn of all that at the end, and never if there is an exception. Offsets are those that `store` tells.
@@ -162,7 +173,7 @@ class Ledger(Account):
         self._check_no_group()
         group = self._group = Group(time.time_ns() // 1_000_000, self.log.epoch)
         try:
-            yield
+            yield group
         finally:
             self._group = None
         if group.acks:

@@ -77,8 +77,13 @@ class HttpServer:
         timeout: float = IDLE_TIMEOUT,
         folders: Mapping[str, Folder] | None = None,
         takers: Mapping[str, Taker] | None = None,
+        on_error: Callable[[str], None] = log.exception,
     ) -> None:
-        """`timeout` is the time in seconds that a client has for each request, and to take each answer."""
+        """`timeout` is the time in seconds that a client has for each request, and to take each answer.
+
+        `on_error` is told what could not be made, where the exception is handled.
+        """
+        self._on_error = on_error
         self._folders = dict(folders or {})
         self._takers = dict(takers or {})
         self._pages: dict[str, Page] = {"/": self._list_of_pages, **pages}
@@ -197,7 +202,7 @@ class HttpServer:
         except Unavailable as why:
             return refusal(HTTPStatus.SERVICE_UNAVAILABLE, str(why))
         except Exception:
-            log.exception("cannot make a page", extra={"path": path})
+            self._on_error(f"the page {path[:200]} could not be made")
             return refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "this page could not be made; the server's log says why")
 
     def _list_of_pages(self) -> tuple[str, bytes]:

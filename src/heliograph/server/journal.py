@@ -32,6 +32,11 @@ class LogJournal:
         """Messages that wait for a client cannot be read back from the log."""
         _warnings.warning(client_id, "stored messages cannot be read", client=client_id, detail=why)
 
+    def failed(self, what: str, outlet: Outlet | None) -> None:
+        """A defect has shown itself."""
+        peer = {} if outlet is None else {"peer": _peer(outlet)}
+        log.exception("internal error: %s%s", what, "; the connection is closed" if peer else "", extra=peer)
+
 
 def _peer(outlet: Outlet) -> str:
     assert isinstance(outlet, NetworkOutlet)

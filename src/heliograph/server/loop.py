@@ -37,6 +37,8 @@ class _ClientSelector(selectors.EpollSelector):
         self.bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self.epoll.register(self.bell, select.EPOLLIN | select.EPOLLET)
         self.answer: Callable[[], None] = lambda: None
+        self.on_error: Callable[[Exception], None]
+        """Told of what `handle` and `answer` raise."""
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Serve clients until asyncio has something to do, or the time is up."""
@@ -48,12 +50,17 @@ class _ClientSelector(selectors.EpollSelector):
             events = self.epoll.poll(wait, _EVENTS_PER_TURN)
             if events:
                 own_turn = False
-                for fd, _ in events:
-                    if fd == bell:
-                        self.answer()
-                    elif fd == own:
-                        own_turn = True
-                self.handle(events)
+                try:
+                    for fd, _ in events:
+                        if fd == bell:
+                            self.answer()
+                        elif fd == own:
+                            own_turn = True
+                    self.handle(events)
+                except Exception as error:
+                    # Raised from here, it would end the loop; and asyncio's own events must not be lost.
+                    own_turn = True
+                    self.on_error(error)
                 if own_turn:
                     return super().select(0)
             if until is not None:
@@ -73,6 +80,10 @@ class ClientLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._clients = _ClientSelector()
         super().__init__(self._clients)
+        self._clients.on_error = self._failed
+
+    def _failed(self, error: Exception) -> None:
+        self.call_exception_handler({"message": "serving clients", "exception": error})
 
     @property
     def epoll(self) -> "select.epoll":

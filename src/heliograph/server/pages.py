@@ -94,6 +94,7 @@ def statistics(broker: Broker) -> dict[str, Any]:
             "refused": stats.refused,
             "protocol_errors": stats.protocol_errors,
         },
+        "internal_errors": stats.internal_errors,
         "messages": {
             "received": stats.messages_received,
             "sent": stats.messages_sent,
@@ -204,6 +205,12 @@ def metrics(broker: Broker, uptime: float) -> list[Metric]:
             "counter",
             "Connections ended because of what the client sent.",
             clients["protocol_errors"],
+        ),
+        Metric(
+            "heliograph_internal_errors_total",
+            "counter",
+            "Defects of the server that showed themselves; the log has each of them.",
+            stats["internal_errors"],
         ),
         Metric("heliograph_messages_received_total", "counter", "Messages from clients.", messages["received"]),
         Metric("heliograph_messages_sent_total", "counter", "Messages to clients.", messages["sent"]),

@@ -7,7 +7,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Container
+from collections.abc import Callable, Container
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from heliograph.broker.broker import Broker
 from heliograph.broker.connection import Connection
 from heliograph.broker.links.connection import AmqpConnection
 from heliograph.broker.links.host import Host
-from heliograph.broker.links.management_node import ManagementNode
 from heliograph.broker.queues.definition import Kind
 from heliograph.broker.queues.queues import SYSTEM
 from heliograph.broker.queues.refusal import Refused
@@ -126,10 +125,7 @@ class Server:
             else:
                 log.warning("messages can be stored again")
             self._trouble = trouble
-        try:
-            self.broker.more_is_safe()
-        except Exception:
-            log.exception("internal error while messages that are safe now were sent")
+        self._attempt("sending what is safe now", self.broker.more_is_safe)
         store = self._store
         # Rare, or only where there are streams: not before clients have been written to.
         if store.upkeep.busy or (store.streams.by_name and time.monotonic() >= self._index_due):
@@ -140,13 +136,31 @@ class Server:
             self._upkeep(_UPKEEP_BETWEEN)
         if (now := time.monotonic()) >= self._index_due:
             self._index_due = now + _INDEX_PACE
-            self._store.streams.update_index()
+            self._attempt("the index of streams", self._store.streams.update_index)
+
+    def _attempt(self, what: str, action: Callable[[], None]) -> None:
+        """Do something on nobody's account: if it fails, all the rest goes on."""
+        try:
+            action()
+        except Exception:
+            self.broker.defects.note(what)
+
+    def _on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """A callback of the event loop has raised something, or something else went wrong there."""
+        try:
+            raise context["exception"]
+        except KeyError:
+            loop.default_exception_handler(context)
+        except Exception:
+            self.broker.defects.note(context["message"])
 
     def _upkeep(self, seconds: float) -> None:
         try:
             self.broker.look_after_log(seconds)
         except Problem as problem:
             log.error("upkeep of the log: %s", problem)
+        except Exception:
+            self.broker.defects.note("upkeep of the log")
         self._writer.soon()  # a turn has ended, and clients may have got something in it
 
     async def _start(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -171,7 +185,7 @@ class Server:
             )
         self.host = Host(self.broker, self.config.server.name, time.time)
         self.host.failover = [elsewhere(url) for url in self.config.server.failover]
-        self.host.management = ManagementNode(self.broker)
+        self.host.is_managed = True
         self.host.redirects = self.queue_managers.redirects
         self._writer = Writer(
             self.broker,
@@ -184,6 +198,7 @@ class Server:
         self._reactor = Reactor(loop, self._writer) if isinstance(loop, ClientLoop) else None
         if isinstance(loop, ClientLoop):
             loop.on_ring(self._release)  # not before there is a broker; what was rung until now waits in the loop
+        loop.set_exception_handler(self._on_loop_error)
         self._credentials = Credentials(self.config, self._writer)
         self._sys_topics = SysTopics(self.broker)
         try:
@@ -254,6 +269,7 @@ class Server:
                 self.pipelines.list,
                 lambda: [facts for listener in self.listeners for facts in listener.facts],
             ),
+            on_error=self.broker.defects.note,
             folders={"/streams": stream_pages},
             takers={"/streams": StreamMaking(self.broker, self._writer.soon, stream_pages, self._may_make_streams)},
         )
@@ -369,16 +385,13 @@ class Server:
         while True:
             await asyncio.sleep(_TICK)
             now = time.monotonic()
-            try:
-                self.broker.timers.run(now)
-                if now >= next_retention:
-                    self._store.retain_streams()
-                    next_retention = now + _RETENTION
-                self._writer.flush()
-                self._upkeep(_UPKEEP)
-                self._store.streams.update_index()
-            except Exception:
-                log.exception("internal error in a timer")
+            self._attempt("timers", partial(self.broker.timers.run, now))
+            if now >= next_retention:
+                next_retention = now + _RETENTION
+                self._attempt("retention of streams", self._store.retain_streams)
+            self._attempt("the end of a turn", self._writer.flush)
+            self._upkeep(_UPKEEP)
+            self._attempt("the index of streams", self._store.streams.update_index)
             if watchdog is not None and now >= next_watchdog:
                 notify.watchdog()
                 next_watchdog = now + watchdog
@@ -387,9 +400,6 @@ class Server:
         while True:
             interval = self.config.sys_topics.interval
             if interval:
-                try:
-                    self._sys_topics.publish()
-                    self._writer.flush()
-                except Exception:
-                    log.exception("internal error while publishing $SYS")
+                self._attempt("publishing $SYS", self._sys_topics.publish)
+                self._attempt("the end of a turn", self._writer.flush)
             await asyncio.sleep(interval or 1)

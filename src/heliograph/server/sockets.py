@@ -5,7 +5,6 @@ single small packet. Here, all clients that have sent something are read in one 
 to receive are written to. Timers, signals, TLS and everything rare stay with asyncio.
 """
 
-import logging
 import os
 import select
 import socket
@@ -16,8 +15,6 @@ from heliograph.broker.gate import Gate
 from heliograph.server.config_tables import ListenerProtocol
 from heliograph.server.loop import ClientLoop
 from heliograph.server.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Writer, forget_unsent, peer_text
-
-log = logging.getLogger("heliograph.sockets")
 
 SMALLEST_READ = 4 << 10
 LARGEST_READ = 256 << 10
@@ -181,11 +178,13 @@ class Reactor:
 
     def _turn(self, events: list[tuple[int, int]]) -> None:
         clients = self._clients
+        defects = self.writer.broker.defects
         received = 0
         for fd, event in events:
             outlet = clients.get(fd)
             if outlet is None:  # ended by another client's packet in this very turn, or not a client
                 continue
+            defects.serving = outlet
             try:
                 if event != select.EPOLLIN and not outlet.writable(event):
                     continue
@@ -206,7 +205,7 @@ class Reactor:
                 outlet.gone()
             except Exception:
                 # A defect met by one client's packets must not end the service for all others.
-                log.exception("internal error; the connection is closed")
-                outlet.gone()
+                defects.note("what a client sent", outlet)
+        defects.serving = None
         self.writer.broker.stats.bytes_received += received
         self.writer.flush()

@@ -1,14 +1,11 @@
 """Clients on asyncio transports: TLS everywhere, and plain TCP where there is no epoll."""
 
 import asyncio
-import logging
 from collections.abc import Callable
 
 from heliograph.broker.gate import Gate
 from heliograph.server.config_tables import ListenerProtocol
 from heliograph.server.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Writer, forget_unsent, peer_text
-
-log = logging.getLogger(__name__)
 
 GateFor = Callable[[asyncio.BaseTransport], Gate]
 """Chooses the gate for a new connection: a TLS client's certificate is known by then."""
@@ -104,20 +101,26 @@ class TransportClient(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.outlet = self.new_outlet(transport)
-        self._writer.opened(self.outlet, self._gate_for(transport), self._protocol)
+        try:
+            self._writer.opened(self.outlet, self._gate_for(transport), self._protocol)
+        except BaseException:
+            transport.abort()  # the loop tells of it
+            raise
 
     def new_outlet(self, transport: asyncio.Transport) -> TransportOutlet:
         """The outlet for this kind of client."""
         return TransportOutlet(transport, self._writer)
 
     def data_received(self, data: bytes) -> None:
-        self._writer.broker.stats.bytes_received += len(data)
+        broker = self._writer.broker
+        broker.stats.bytes_received += len(data)
+        broker.defects.serving = self.outlet
         try:
             self.take(data)
         except Exception:
             # A defect met by one client's packets must not end the service for all others.
-            log.exception("internal error; the connection is closed")
-            self.outlet.transport.abort()
+            broker.defects.note("what a client sent", self.outlet)
+        broker.defects.serving = None
         self._writer.soon()
 
     def take(self, data: bytes) -> None:
@@ -134,5 +137,6 @@ class TransportClient(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.outlet.note_unsent(0)
-        self._writer.closed(self.outlet)
+        if self.outlet in self._writer.outlets:
+            self._writer.closed(self.outlet)
         self._writer.soon()

@@ -2,7 +2,6 @@
 
 import asyncio
 import asyncio.trsock
-import logging
 import socket
 import struct
 from abc import abstractmethod
@@ -17,8 +16,6 @@ from heliograph.broker.outlet import Outlet
 from heliograph.mqtt.reasons import Reason
 from heliograph.server.addresses import address_text
 from heliograph.server.config_tables import ListenerProtocol
-
-log = logging.getLogger(__name__)
 
 # Past this much unsent data, messages for a client wait in its subscriptions' buffers.
 HIGH_WATER = 1 << 20
@@ -110,7 +107,12 @@ class Writer:
 
     def closed(self, outlet: NetworkOutlet) -> None:
         """A connection is gone."""
-        outlet.connection.lost()
+        try:
+            outlet.connection.lost()
+        except Exception:
+            # The client is gone all the same, and nobody shall take it for connected.
+            outlet.connected = outlet.open = False
+            self.broker.defects.note("the end of a connection")
         self.broker.restless = True  # there may be a will, or messages for somebody else
         del outlet.connection  # or the two would keep each other alive until the garbage collector comes by
         self.outlets.discard(outlet)
@@ -125,6 +127,14 @@ class Writer:
         """Do this in a while: a connection waits for something that nobody will tell it of."""
         self._loop.call_later(LOOK_AGAIN, action)
 
+    def _cut_off_culprits(self) -> None:
+        """End the connections of clients that a defect is blamed on. They get nothing more, least of all an answer."""
+        culprits, self.broker.defects.culprits = self.broker.defects.culprits, []
+        for outlet in culprits:
+            if outlet in self.outlets:
+                assert isinstance(outlet, NetworkOutlet)
+                outlet.abort()
+
     def _cut_off(self, outlet: NetworkOutlet) -> None:
         if outlet in self.outlets:
             outlet.abort()
@@ -132,7 +142,10 @@ class Writer:
     async def close_all(self, reason: Reason, text: str, patience: float) -> None:
         """End all connections; those that have not read their last bytes after `patience` seconds are cut off."""
         for outlet in list(self.outlets):
-            outlet.connection.end(reason, text)
+            try:
+                outlet.connection.end(reason, text)
+            except Exception:
+                self.broker.defects.note("the end of a connection", outlet)
         self.flush()
         if self.outlets:
             self._all_closed.clear()
@@ -157,7 +170,8 @@ class Writer:
         broker.end_turn()
         # Writing can end connections, whose wills are then messages for others, and makes room for more messages: go on
         # until nothing is left.
-        while broker.dirty:
+        while broker.dirty or broker.defects.culprits:
+            self._cut_off_culprits()
             dirty, broker.dirty = broker.dirty, []
             for outlet in dirty:
                 assert isinstance(outlet, NetworkOutlet)
@@ -165,8 +179,7 @@ class Writer:
                     sent += outlet.flush()
                 except Exception:
                     # A defect met while writing to one client must not end the service for all others.
-                    log.exception("internal error; the connection is closed")
-                    outlet.abort()
+                    broker.defects.note("writing to a client", outlet)
             if broker.restless:
                 broker.restless = False
                 broker.end_turn()

@@ -155,6 +155,15 @@ def test_when_the_link_goes_its_default_outcome_counts(scene, client):
     assert decode_message(again.payload).delivery_count == 1
 
 
+def test_a_client_that_closes_its_connection_gives_back_without_a_count_whatever_its_default_outcome(scene, client):
+    fill(client, "a")
+    other = scene.amqp("other")
+    other.messages(other.receiver(Source("q", default_outcome=Modified(delivery_failed=True))))
+    other.engine.close()
+    (again,) = client.messages(client.receiver("q"))
+    assert decode_message(again.payload).delivery_count == 0
+
+
 @pytest.mark.parametrize("end", ["connection", "session", "lost"])
 def test_what_a_client_has_only_fetched_ahead_has_not_failed_with_it(scene, client, queue, end):
     fill(client, "a", "b", "c")

@@ -187,6 +187,38 @@ def test_what_was_not_committed_is_rolled_back_when_the_client_goes(scene, clien
     assert waiting(client) == [("got", 1)]
 
 
+@pytest.mark.parametrize("end", ["link", "session", "connection", "network"])
+def test_what_a_client_had_accepted_when_it_went_gets_one_more_chance_than_the_threshold(scene, end):
+    """It may have had others in the same unit of work that killed it."""
+    queue = scene.queue("q2", backout_threshold=1)
+    scene.broker.queues.put([queue], [text("a")])
+    for turn in range(2):
+        assert (queue.depth, queue.in_flight) == (1, 0)
+        client = scene.amqp(f"client{turn}")
+        session = client.engine.begin()
+        control, link = client.coordinator(session=session), client.receiver("q2", session=session, credit=1)
+        (delivery,) = client.messages(link)
+        txn = client.declare(control)
+        link.settle(delivery.number, delivery.number, within(txn, Accepted()))
+        scene.run()
+        {"link": control.detach, "session": session.end, "connection": client.engine.close, "network": client.lose}[
+            end
+        ]()
+        scene.run()
+    assert queue.depth == 0
+
+
+def test_what_a_client_rolls_back_itself_is_put_away_at_the_threshold(scene, client):
+    queue = scene.queue("q2", backout_threshold=1)
+    client.send(client.sender("q2"), text("a"))
+    control, link = client.coordinator(), client.receiver("q2", credit=1)
+    (delivery,) = client.messages(link)
+    txn = client.declare(control)
+    link.settle(delivery.number, delivery.number, within(txn, Accepted()))
+    client.discharge(control, txn, fail=True)
+    assert queue.depth == 0
+
+
 def test_settling_in_a_transaction_that_is_not_there_changes_nothing(client, queue):
     client.send(client.sender("q"), text("a"))
     link = client.receiver("q", credit=1)

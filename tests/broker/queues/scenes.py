@@ -148,8 +148,10 @@ class Scene:
         self.lives += 1
         shutil.copytree(old, self.directory / str(self.lives))
         if cut is not None:
-            newest = segment_files(self.directory / str(self.lives))[-1]
-            os.truncate(newest, read_segment(newest).place(cut))
+            segments = [read_segment(path) for path in segment_files(self.directory / str(self.lives))]
+            while segments[-1].base > cut:
+                segments.pop().path.unlink()
+            os.truncate(segments[-1].path, segments[-1].place(cut))
         self._start()
 
     def restart(self):

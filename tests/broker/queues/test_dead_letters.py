@@ -4,7 +4,7 @@ import pytest
 
 from broker.queues.scenes import message, persistent, text_of
 from heliograph.amqp.message import decode_message
-from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE
+from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, QueueDefinition
 from heliograph.broker.queues.outcome import FAILED, rejected
 
 
@@ -107,6 +107,24 @@ def test_a_message_whose_annotations_make_no_sense_becomes_a_dead_letter_as_it_i
     put(either, queue, nonsense)
     fail(either, queue, rejected())
     assert either.queues.find(DEAD_LETTER_QUEUE).peek().payload == nonsense
+
+
+@pytest.mark.parametrize("nonsense", [b"\x00\x53\x72\xc0\x05\x02\x54\x01\x54\x02", b"\x00\x53\x72\xc0\x03\x01\xa1\x00"])
+def test_a_message_whose_annotations_are_a_list_becomes_a_dead_letter_as_it_is(either, nonsense):
+    queue = either.queue()
+    put(either, queue, nonsense + message("a"))
+    fail(either, queue, rejected())
+    assert either.queues.find(DEAD_LETTER_QUEUE).peek().payload == nonsense + message("a")
+
+
+@pytest.mark.parametrize("name", ["TEMPORARY", "$subscription/somebody"])
+def test_a_client_s_own_queue_gets_no_dead_letters_of_others(either, make, name):
+    own = QueueDefinition(name, temporary=name == "TEMPORARY")
+    theirs = either.queues.define(own, creator="somebody" if own.temporary else None)
+    queue = either.queue(dead_letter_queue=name)
+    put(either, queue, make("a"))
+    fail(either, queue, rejected())
+    assert (theirs.depth, either.queues.find(DEAD_LETTER_QUEUE).depth) == (0, 1)
 
 
 # The way back

@@ -1,11 +1,13 @@
 """Requests to the management node, and what it answers."""
 
+import math
 from typing import Any
 
 import pytest
 
 from broker.queues.scenes import Consumer, Scene, message
 from heliograph.amqp.message import Data, Message, Value, decode_message, encode_message
+from heliograph.amqp.values import ULong
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, QueueDefinition
 from heliograph.broker.queues.management import handle
 from heliograph.broker.queues.outcome import rejected
@@ -51,6 +53,19 @@ def test_the_answer_goes_to_reply_to_with_the_correlation_id_or_else_the_message
         ("queue-show", Value({"name": ""}), "expected the argument name"),
         ("queue-delete", Value({}), "expected the argument name"),
         ("queue-define", Value({1: 2}), "expected an attribute"),
+        (
+            "queue-define",
+            Value({"name": "A", "max_ttl": math.nan}),
+            "max_ttl from 0 to 999999999000, found nan",
+        ),
+        ("queue-define", Value({"name": "A", "max_ttl": math.inf}), "found inf"),
+        ("queue-define", Value({"name": "A", "max_ttl": -math.inf}), "found -inf"),
+        ("queue-define", Value({"name": "A", "max_ttl": 1e308}), "found inf"),
+        ("queue-define", Value({"name": "A", "max_ttl": 1e300}), "expected max_ttl from 0"),
+        ("queue-define", Value({"name": "A", "max_ttl": -1}), "expected max_ttl from 0"),
+        ("queue-alter", Value({"name": DEAD_LETTER_QUEUE, "max_ttl": math.nan}), "found nan"),
+        ("queue-define", Value({"name": "A", "max_depth": True}), "expected an integer"),
+        ("queue-define", Value({"name": "A", "max_depth": ULong(2**64 - 1)}), "expected max_depth from 1"),
         ("queue-redrive", Value({"name": DEAD_LETTER_QUEUE, "most": True}), "most to be of type int"),
         ("queue-redrive", Value({"name": DEAD_LETTER_QUEUE, "most": -1}), "most to be 0 or more"),
     ],

@@ -3,6 +3,7 @@
 import pytest
 
 from broker.queues.scenes import Consumer, persistent, text_of
+from heliograph.amqp.message import decode_message
 from heliograph.broker.queues import queues
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, Kind, QueueDefinition
 from heliograph.broker.queues.outcome import ACCEPTED, FAILED
@@ -86,6 +87,44 @@ def test_failed_deliveries_are_remembered(durable, again):
     durable.turn()
     again()
     assert [entry.deliveries for entry in durable.queues.find("Q").browse()] == [0, 1]
+
+
+def test_wherever_a_crash_cuts_the_log_no_failure_counts_twice_and_none_that_was_safe_is_forgotten(durable):
+    """And nobody gets a message from its queue that has failed as often as the threshold says."""
+    threshold = 4
+    durable.queue("BACKOUT")
+    queue = durable.queue(backout_threshold=threshold, backout_queue="BACKOUT")
+    durable.put(queue, "a", "b", durable=True)
+    consumer = durable.consumer(queue)
+    safe = [durable.store.ledger.end]
+    """How far the log was, by the number of failures of "a" that were safe; "b" has none."""
+    entries = consumer.forget()
+    for failures in range(1, threshold + 1):
+        consumer.credit += 1
+        queue.settle([entry for entry in entries if text_of(entry.payload) == "a"], FAILED)
+        durable.turn()
+        entries = consumer.forget()
+        assert [entry.deliveries for entry in entries] == ([failures] if failures < threshold else [])
+        if failures == 2:
+            durable.store.upkeep.checkpoint()  # from here on the counts of a checkpoint come before those of facts
+        safe.append(durable.store.ledger.end)
+    records = durable.store.ledger.reader.read(safe[0], 1 << 20, safe[-1])
+    assert len(records) > threshold
+    for cut in [record.end for record in reversed(records)]:  # each log is cut out of the one before
+        durable.crash(cut=cut)
+        least = sum(cut >= position for position in safe) - 1
+        here = [(text_of(entry.payload), entry.deliveries) for entry in durable.queues.find("Q").browse()]
+        away = [(text_of(entry.payload), counted(entry)) for entry in durable.queues.find("BACKOUT").browse()]
+        assert sorted(text for text, _ in here + away) == ["a", "b"]
+        assert dict(here)["b"] == 0
+        assert all(count < threshold for _, count in here)
+        assert all(count == threshold for _, count in away)
+        assert least <= dict(here + away)["a"] <= least + 1
+
+
+def counted(entry):
+    """How many failures a dead letter says it had."""
+    return decode_message(entry.payload).message_annotations["x-opt-dead-letter-count"]
 
 
 def test_priorities_expiry_and_delay_are_remembered(durable, again):

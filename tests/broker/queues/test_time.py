@@ -1,7 +1,11 @@
 """What time does to messages."""
 
-from broker.queues.scenes import message, text_of
+import pytest
+
+from broker.queues.scenes import message, persistent, text_of
+from heliograph.amqp import ProtocolError
 from heliograph.amqp.glance import glance
+from heliograph.amqp.values import ULong
 from heliograph.broker.queues.outcome import RELEASED
 
 
@@ -86,3 +90,28 @@ def test_the_age_of_the_oldest_message(either):
     either.put(queue, "a")
     either.clock += 7
     assert queue.statistics().oldest_age == 7
+
+
+@pytest.mark.parametrize("durable", [True, False])
+@pytest.mark.parametrize("expiry", [-1, -(2**63)])
+def test_what_expired_before_1970_has_expired(either, durable, expiry):
+    queue = either.queue()
+    either.put(queue, "a", durable=durable, absolute_expiry_time=expiry)
+    either.passes(2)
+    assert (queue.depth, queue.statistics().expired) == (0, 1)
+
+
+def test_a_receiver_is_told_of_no_more_time_than_a_header_can_tell(either):
+    queue = either.queue()
+    either.put(queue, "a", absolute_expiry_time=2**63 - 1)
+    (entry,) = either.consumer(queue).entries
+    assert glance(entry.outgoing(either.now)).ttl == 2**32 - 1
+
+
+@pytest.mark.parametrize("annotation", ["x-opt-delivery-delay", "x-opt-delivery-time"])
+def test_a_delay_has_to_end_in_a_time_that_there_is(either, annotation):
+    queue = either.queue()
+    with pytest.raises(ProtocolError, match=annotation):
+        queue.put([persistent("a", message_annotations={annotation: ULong(2**62 + 1)})])
+    either.put(queue, "b", durable=True, message_annotations={annotation: ULong(2**62)})
+    assert queue.statistics().delayed == 1

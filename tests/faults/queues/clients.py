@@ -99,6 +99,12 @@ class Program(threading.Thread):
     def work(self, session: Session, notes: Notes) -> Fate:
         """Do one unit of work; the fate in the notes counts if it raises."""
 
+    def desert(self, notes: Notes) -> None:
+        """Perhaps leave in the middle of a unit of work, without a word to the server about what was done in it."""
+        if self.chance(DEFECTION):
+            notes.unit.deserted = True
+            raise MessagingProblem("this program leaves in the middle")
+
     def finish(self, session: Session, notes: Notes, *, commit: bool) -> Fate:
         """Commit or roll back."""
         if not commit:
@@ -149,8 +155,7 @@ class TransactedProducer(Sending):
             address, put = self.next(persistent=self.random.random() < 0.8)
             notes.put(put)
             send(self.producer, address, put)
-        if self.chance(DEFECTION):
-            raise MessagingProblem("this program leaves in the middle")
+        self.desert(notes)
         return self.finish(session, notes, commit=not self.chance(0.15))
 
 
@@ -267,8 +272,7 @@ class Mover(Receiving):
             put = self.numbers.next(self._target)
             notes.put(put)
             send(self.producer, None, put)
-        if self.chance(DEFECTION):
-            raise MessagingProblem("this program leaves in the middle")
+        self.desert(notes)
         return self.finish(session, notes, commit=not self.chance(0.25))
 
 

@@ -76,6 +76,8 @@ class Unit:
     fate: Fate = Fate.UNDONE
     blameless: bool = False
     """Whether its consumer was closed before it acknowledged anything: messages come back without a failure counted."""
+    deserted: bool = False
+    """Whether its program left in the middle of it without a word on what it had: its consumer is lost."""
 
 
 @dataclass
@@ -85,6 +87,8 @@ class History:
     units: list[Unit] = field(default_factory=list)
     life: int = 1
     """The life that the server is in, the last one in the end."""
+    stopped: set[int] = field(default_factory=set)
+    """Lives that ended in good order, not by a kill."""
     ordered: set[str] = field(default_factory=set)
     """Places that had one consumer at a time, so that it is known what came first."""
     thresholds: dict[str, int] = field(default_factory=dict)

@@ -192,6 +192,7 @@ class QueueRun:
         self.world.up.clear()
         if ending is Ending.STOP:
             self.broker.stop()
+            self.world.history.stopped.add(self.world.history.life)
         else:
             self._kill()
         self.world.history.life += 1

@@ -198,6 +198,7 @@ class _Moving(Conversation, TransactionHandler):
         quiet = self.world.finishing.is_set()
         chance = self.program.random.random()
         if chance < DEFECTION and not quiet:
+            notes.unit.deserted = True
             self.connection.close()
         elif chance < 0.2 and not quiet:
             transaction.abort()

@@ -9,6 +9,10 @@ A word on each of the rules that need one:
   be forgotten by a kill, and by nothing else.
 * *Half-committed*: for a unit of work in doubt, everything that is known of it must say the same: that it has happened
   (a put was seen, a persistent message that it got was not seen again) or that it has not.
+* *Count*: a delivery that failed counts once, never twice. A kill may forget the last failures. A server that is
+  stopped in good order loses all its consumers: that may count for what they had, or had fetched ahead.
+* *Backed out*: a message that has failed as often as the threshold says comes from the other queue from then on. But
+  after a consumer was lost with it, nobody is sure that it failed: it gets one more chance then (docs/queues.md).
 * *Order* is looked at where there was one consumer at a time, for messages of one sender that are alike: those that
   are not persistent are seen at once, and may overtake others that have to be safe first.
 """
@@ -35,7 +39,7 @@ def violations(history: History) -> list[Violation]:
         *_unexpected(history, seen, put),
         *_half_committed(history, seen, put),
         *_out_of_order(history, seen, put),
-        *_counts(seen),
+        *_counts(history, seen),
         *_backed_out(history, seen),
         *_selected(seen),
         *_left_over(history),
@@ -140,12 +144,17 @@ def _out_of_order(history: History, seen: _Sightings, put: _Puts) -> Iterator[Vi
                 yield Violation("order", f"{other.key} came first after {one.key.number}")
 
 
-def _counts(seen: _Sightings) -> Iterator[Violation]:
-    """In one life of the server, a message that was given back has failed once more when it comes again."""
+def _counts(history: History, seen: _Sightings) -> Iterator[Violation]:
+    """A message that was given back has failed once more when it comes again, or not if a kill was in between."""
     for key, sightings in seen.items():
+        first, first_unit = sightings[0]
+        if first.failures > _stops(history, 1, first_unit.life):
+            yield Violation("count", f"{key} came to {first_unit.who} first, and had {first.failures} failures")
         for (get, unit), (again, next_unit) in pairwise(sightings):
             given_back = unit.life == next_unit.life and unit.fate is Fate.UNDONE and not unit.blameless
-            if given_back and again.failures <= get.failures:
+            least = get.failures + 1 if given_back else 0
+            most = get.failures + (not unit.blameless) + _stops(history, unit.life, next_unit.life)
+            if not least <= again.failures <= most:
                 yield Violation(
                     "count", f"{key} failed at {unit.who} and had {get.failures} failures, {again.failures} afterwards"
                 )
@@ -154,10 +163,27 @@ def _counts(seen: _Sightings) -> Iterator[Violation]:
 def _backed_out(history: History, seen: _Sightings) -> Iterator[Violation]:
     for key, sightings in seen.items():
         threshold = history.thresholds.get(key.place, NEVER)
-        for get, unit in sightings:
-            if get.backed_out != (get.failures >= threshold):
+        for number, (get, unit) in enumerate(sightings):
+            chances = _more_chances(history, get, unit, sightings[:number])
+            if all(get.backed_out != (get.failures >= threshold + more) for more in chances):
                 where = "was" if get.backed_out else "was not"
                 yield Violation("backed out", f"{key} {where} backed out after {get.failures} failures, at {unit.who}")
+
+
+def _more_chances(history: History, get: Get, unit: Unit, before: list[tuple[Get, Unit]]) -> set[int]:
+    """How many failures more than the threshold a message may have had in its queue: what is possible."""
+    # It may have come with this count before: what counts is where it got it.
+    failed = [earlier_unit for earlier, earlier_unit in before if earlier.failures < get.failures]
+    if not failed:
+        return {0}
+    if failed[-1].deserted:
+        return {1}
+    return {0, 1} if _stops(history, failed[-1].life, unit.life) else {0}
+
+
+def _stops(history: History, life: int, later: int) -> int:
+    """How often the server was stopped in good order between a moment in one life and a moment in a later one."""
+    return sum(life <= stopped < later for stopped in history.stopped)
 
 
 def _selected(seen: _Sightings) -> Iterator[Violation]:

@@ -34,6 +34,7 @@ from heliograph.broker.links.outgoing import Outgoing
 from heliograph.broker.links.transactions import Transactions
 from heliograph.broker.memory import Hold
 from heliograph.broker.outlet import Outlet
+from heliograph.broker.queues.queue import Queue
 from heliograph.broker.timers import Timer
 from heliograph.mqtt.reasons import Reason
 
@@ -100,7 +101,7 @@ class AmqpConnection:
         self._talking = False
         self._stalled: set[Outgoing] = set()
         self._timer: Timer | None = self.broker.timers.at(
-            self.broker.now() + self.broker.limits.connect_timeout, self._opened_in_time
+            self.broker.now() + self.broker.limits.connect_timeout, self._opened_in_time, outlet
         )
 
     # Bytes in
@@ -227,6 +228,10 @@ class AmqpConnection:
         """The server has ended a link: what still comes on it is for nobody."""
         link.context = None
         self.links.pop(link, None)
+
+    def made(self, queue: Queue) -> bool:
+        """Whether a temporary queue is this client's: it goes with one of its links."""
+        return isinstance(queue.creator, Link) and queue.creator.session.connection is self.engine
 
     def _detached(self, link: Link, *, closed: bool) -> None:
         changed = self._link_gone(link, Departure.CLOSED if closed else Departure.DETACHED)
@@ -357,7 +362,7 @@ class AmqpConnection:
         if error is not None and self.opened:
             self.broker.stats.protocol_errors += 1
         why = "client disconnected" if error is None else f"{error.condition}: {error.description or ''}"
-        self._leave(Departure.LOST if error is not None else Departure.DETACHED, why)
+        self._leave(Departure.LOST if error is not None else Departure.DISCONNECTED, why)
         self._finish()
 
     def lost(self) -> None:
@@ -381,7 +386,10 @@ class AmqpConnection:
             del self.host.containers[self.container_id]
         self.transactions.roll_back_all()
         for link in list(self.links):
-            self._link_gone(link, how)
+            try:
+                self._link_gone(link, how)
+            except Exception:  # what the other links have must not stay locked
+                self.broker.defects.note("the end of a link")
 
     def _finish(self) -> None:
         self.ended = True
@@ -401,4 +409,4 @@ class AmqpConnection:
         events, due = self.engine.tick(now)
         self._handle(events)
         if not self.ended and not isinf(due):
-            self._timer = self.broker.timers.at(due, self._tick)
+            self._timer = self.broker.timers.at(due, self._tick, outlet=self.outlet)

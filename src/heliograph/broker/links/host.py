@@ -12,7 +12,6 @@ from heliograph.broker.links.addresses import QUEUE_PREFIX, TOPIC_PREFIX
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
     from heliograph.broker.links.connection import AmqpConnection
-    from heliograph.broker.links.putting import Place
 
 IDLE_TIMEOUT = 60_000
 """Milliseconds of silence after which a client is taken for dead; one that has nothing to say sends empty frames."""
@@ -44,8 +43,8 @@ class Host:
         """Where to send clients that ask for these host names in their open; None where nobody answers at present."""
         self.failover: Sequence[Elsewhere] = ()
         """Where clients may go when this server does not answer."""
-        self.management: Place | None = None
-        """Takes the requests that are sent to the node `$management`."""
+        self.is_managed = False
+        """Whether the node `$management` takes requests."""
         self._talking: list[AmqpConnection] = []
         broker.at_turn_end.append(self._end_turn)
         self._full: list[AmqpConnection] = []
@@ -104,8 +103,14 @@ class Host:
         if self._full:
             full, self._full = self._full, []
             for connection in full:
-                connection.go_on()
+                try:
+                    connection.go_on()
+                except Exception:
+                    self.broker.defects.note("messages could not be sent", connection.outlet)
         while self._talking:
             talking, self._talking = self._talking, []
             for connection in talking:
-                connection.flush()
+                try:
+                    connection.flush()
+                except Exception:
+                    self.broker.defects.note("frames could not be written", connection.outlet)

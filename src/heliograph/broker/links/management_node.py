@@ -1,14 +1,15 @@
 """The node `$management` as clients meet it: a place that takes requests and puts the answers where they say."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from heliograph.amqp import conditions
 from heliograph.amqp.message import Message, decode_message, encode_message
 from heliograph.broker.links.addresses import Kind, read_address
 from heliograph.broker.queues.management import handle, is_change
 from heliograph.broker.queues.queue import Queue
-from heliograph.broker.queues.refusal import TAKEN, Put, Refusal, Refused
+from heliograph.broker.queues.refusal import TAKEN, NoSuchQueue, Put, Refusal, Refused
 from heliograph.broker.queues.work import Work
 
 if TYPE_CHECKING:
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
 
 
 class ManagementNode:
-    """Takes requests. What they change is safe before the answer is there."""
+    """Takes the requests of one client. What they change is safe before the answer is there."""
 
-    def __init__(self, broker: "Broker") -> None:
+    def __init__(self, broker: "Broker", is_askers: Callable[[Queue], bool]) -> None:
+        """`is_askers` says whether the client that asks has made a temporary queue itself."""
         self._broker = broker
+        self._is_askers = is_askers
 
     def put(self, messages: Sequence[bytes], *, work: Work | None = None) -> Put:
         """Do what these messages ask for, in order; ProtocolError, and nothing is done, if one is no message."""
@@ -35,6 +38,7 @@ class ManagementNode:
         if work is not None:
             return Refusal(conditions.NOT_ALLOWED, "the management node takes no part in units of work")
         try:
+            _check_identifier(request)
             replies = self._replies(request)
         except Refused as refused:
             return refused.refusal
@@ -46,12 +50,32 @@ class ManagementNode:
         return None
 
     def _replies(self, request: Message) -> Queue:
-        if not request.reply_to:
+        """Where the answer goes: a queue that the client has made, or that any client may put to."""
+        if not request.reply_to or not isinstance(request.reply_to, str):
             raise Refused(conditions.INVALID_FIELD, "expected a queue for the answer in reply-to, found none")
         address = read_address(request.reply_to)
         if address.kind in {Kind.TOPIC, Kind.MANAGEMENT}:
             raise Refused(conditions.INVALID_FIELD, f"expected a queue for the answer, found {request.reply_to}")
-        return self._broker.queues.find(address.name)
+        queues = self._broker.queues
+        queue = queues.find(address.name)
+        definition = queue.definition
+        if definition.internal:  # somebody's subscription
+            raise NoSuchQueue(address.name)
+        if queues.is_servers(queue):
+            raise Refused(conditions.NOT_ALLOWED, f"queue {queue.name} belongs to the server, and takes no answers")
+        if definition.temporary and not self._is_askers(queue):
+            raise Refused(conditions.NOT_ALLOWED, f"queue {queue.name} is another client's, and takes no answers")
+        if not queue.takes(1):
+            raise Refused(conditions.PRECONDITION_FAILED, f"queue {queue.name} is full or not enabled for puts")
+        return queue
+
+
+def _check_identifier(request: Message) -> None:
+    """An answer says what it answers, so that has to be something which the standard knows as an identifier."""
+    for found in (request.message_id, request.correlation_id):
+        if not isinstance(found, str | bytes | int | UUID | None):
+            kind = type(found).__name__
+            raise Refused(conditions.INVALID_FIELD, f"expected an identifier of a message, found a value of {kind}")
 
 
 def _reply(queue: Queue, answer: bytes) -> None:

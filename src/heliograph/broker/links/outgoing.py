@@ -8,7 +8,7 @@ from heliograph.broker.links.departure import Departure
 from heliograph.broker.links.states import error_of, outcome_of
 from heliograph.broker.queues.consumer import Selector
 from heliograph.broker.queues.entry import Entry
-from heliograph.broker.queues.outcome import ACCEPTED, LOST, RELEASED, Outcome
+from heliograph.broker.queues.outcome import ACCEPTED, LOST, RELEASED, Outcome, rejected
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import Refusal
 
@@ -85,7 +85,13 @@ class Outgoing:
         """Send these."""
         connection = self.connection
         now = connection.host.wall_ms()
-        payloads = [entry.outgoing(now) for entry in entries]
+        try:
+            payloads = [entry.outgoing(now) for entry in entries]
+        except Exception:
+            entries = self._without_odd_ones(entries, now)
+            if not entries:
+                return
+            payloads = [entry.outgoing(now) for entry in entries]
         numbers = self.link.send(payloads, settled=self._presettled)
         size = sum(map(len, payloads))
         self._size = size // len(payloads) + 1
@@ -98,6 +104,24 @@ class Outgoing:
             self.queue.settle(entries, ACCEPTED, consumer=self)
         else:
             self._unsettled.update(zip(numbers, entries, strict=True))
+
+    def _without_odd_ones(self, entries: list[Entry], now: int) -> list[Entry]:
+        """Some of these cannot be encoded: they become dead letters, or nobody would get any further."""
+        fine, odd = [], []
+        for entry in entries:
+            try:
+                entry.outgoing(now)
+                fine.append(entry)
+            except Exception:
+                self.connection.broker.defects.note(f"a message of queue {self.queue.name} could not be encoded")
+                odd.append(entry)
+        if not self.browse:
+            self.queue.settle(odd, rejected("it could not be encoded"), consumer=self)
+        return fine
+
+    def failed(self) -> None:
+        """Something unexpected was raised while messages were to be sent."""
+        self.connection.broker.defects.note("messages could not be sent", self.connection.outlet)
 
     def ended(self, refusal: Refusal) -> None:
         """The queue is gone, and its messages with it."""
@@ -154,5 +178,7 @@ class Outgoing:
             begun = _ALL if how is Departure.LOST and not self._spares else self._begun
             self.queue.settle([entry for number, entry in unsettled.items() if number <= begun], LOST, consumer=self)
             rest = [entry for number, entry in unsettled.items() if number > begun]
-            self.queue.settle(rest, self._default, consumer=self)
+            # Qpid JMS asks for failed deliveries by default, and closes with what it had only fetched ahead.
+            outcome = RELEASED if how is Departure.DISCONNECTED else self._default
+            self.queue.settle(rest, outcome, consumer=self)
         return self._subscription is not None and self._subscription.left(self.queue, how)

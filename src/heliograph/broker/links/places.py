@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from heliograph.amqp import conditions
 from heliograph.amqp.glance import address_at
 from heliograph.broker.links.addresses import Address, Kind, read_address
+from heliograph.broker.links.management_node import ManagementNode
 from heliograph.broker.links.publishing import Topic
 from heliograph.broker.links.putting import Place, put_run
 from heliograph.broker.queues.message_view import MessageView
@@ -25,9 +26,9 @@ def find_place(connection: "AmqpConnection", address: Address) -> Place:
     """What is at an address; Refused if there is nothing."""
     host = connection.host
     if address.kind is Kind.MANAGEMENT:
-        if host.management is None:
+        if not host.is_managed:
             raise Refused(conditions.NOT_FOUND, "there is no management node here")
-        return host.management
+        return ManagementNode(host.broker, connection.made)
     if address.kind is Kind.TOPIC:
         return Topic(host.broker, address.name, connection.container_id)
     return find_queue(host.broker, address.name)

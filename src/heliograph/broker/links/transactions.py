@@ -12,6 +12,7 @@ from heliograph.amqp.performatives import Declared, Discharge, Error, Rejected
 from heliograph.amqp.receiver import Receiver
 from heliograph.broker.links.departure import Departure
 from heliograph.broker.links.states import TAKEN, rejection
+from heliograph.broker.queues.outcome import LOST
 from heliograph.broker.queues.refusal import Refusal, Refused
 from heliograph.broker.queues.work import Work
 
@@ -40,10 +41,10 @@ class Transactions:
         return txn_id
 
     def roll_back(self, txn_id: bytes) -> None:
-        """As if nothing of it had happened; nothing happens if it has ended already."""
+        """The client is gone without a word on this one: as if nothing of it had happened, unless it has ended."""
         work = self.open.pop(txn_id, None)
         if work is not None:
-            work.roll_back()
+            work.roll_back(LOST)
 
     def roll_back_all(self) -> None:
         """The client is gone."""

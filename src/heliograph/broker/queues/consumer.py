@@ -39,5 +39,8 @@ class Consumer(Protocol):
         Each is locked for this consumer until `Queue.settle` is called for it; what a browser gets is not.
         """
 
+    def failed(self) -> None:
+        """`deliver` has raised something unexpected, which is being handled: the consumer is no longer on the queue."""
+
     def ended(self, refusal: Refusal) -> None:
         """The queue is gone, and the consumer is no longer on it."""

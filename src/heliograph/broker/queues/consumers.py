@@ -192,11 +192,17 @@ class Consumers:
             if entries:
                 given = True
                 most -= len(entries)
-                seat.consumer.deliver(entries)
+                self._deliver(seat, entries)
                 if seat.consumer not in self._seats:
                     break
                 most = min(most, seat.consumer.credit)
         return given
+
+    def _deliver(self, seat: Seat, entries: list[Entry]) -> None:
+        try:
+            seat.consumer.deliver(entries)
+        except Exception:
+            self._queue.could_not_deliver(seat.consumer, entries)
 
     def _answer(self, seat: Seat) -> None:
         """Give a consumer that waits for a correlation id what there is with that id."""
@@ -205,7 +211,7 @@ class Consumers:
             return
         entries = self._queue.take_by_correlation(seat.consumer.correlation_id, credit, seat.consumer)
         if entries:
-            seat.consumer.deliver(entries)
+            self._deliver(seat, entries)
 
     def _choose(self, seat: Seat, most: int) -> list[Entry]:
         """Take messages that a consumer wants, at most so many, from where it has not looked yet."""
@@ -281,8 +287,10 @@ class Consumers:
                 wanted, place = self._look(seat, some, credit, end)
                 marks[lane] = place
                 if wanted:
-                    seat.consumer.deliver(wanted)
+                    self._deliver(seat, wanted)
                 self._queue.let_go(fetched)
+                if seat.consumer not in self._seats:
+                    return
 
     def _forget_parsed(self) -> None:
         """Parsed messages take more room than they are worth once everybody has looked."""

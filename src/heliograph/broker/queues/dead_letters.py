@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from heliograph.amqp.decoding import decode
 from heliograph.amqp.encoding import encode
-from heliograph.amqp.errors import ProtocolError
+from heliograph.amqp.errors import DecodeError, ProtocolError
 from heliograph.amqp.glance import glance
 from heliograph.amqp.values import Described, Symbol, Timestamp, UInt, ULong
 from heliograph.broker.queues.admission import admit
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE
 from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, Entry
 from heliograph.broker.queues.outcome import ACCEPTED
-from heliograph.broker.queues.refusal import NoSuchQueue
+from heliograph.broker.queues.refusal import NoSuchQueue, Refusal
 from heliograph.broker.queues.work import LIMIT
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def bury(queues: "Queues", queue: "Queue", entries: list[Entry], reason: str, *,
             offset = NOT_STORED
             queues.open_shelf(grave)
         letters.append(Entry(grave, payload, len(payload), entry.priority, entry.expires, 0, now, offset))
-    _move(queues, queue, entries, grave, letters)
+    if not _move(queues, queue, entries, grave, letters):
+        return False
     queue.counters.dead_lettered += len(entries)
     return True
 
@@ -68,20 +69,31 @@ def _grave(queues: "Queues", queue: "Queue", number: int, *, backed_out: bool) -
             found = queues.find(name) if name else None
         except NoSuchQueue:
             continue
-        if found is not None and found is not queue and found.takes(number):
+        if found is not None and found is not queue and _is_for_all(found) and found.takes(number):
             return found
     # The last resort takes everything, full or not: what finds no place here would be lost or go round for ever.
     last = queues.find(DEAD_LETTER_QUEUE)
     return None if last is queue else last
 
 
-def _move(queues: "Queues", queue: "Queue", entries: list[Entry], to: "Queue", copies: list[Entry]) -> None:
-    """Messages that are locked leave a queue and are in another one, as one step."""
+def _is_for_all(queue: "Queue") -> bool:
+    """Whether it is no client's own: what others have sent has no place in temporary queues and subscriptions."""
+    return not (queue.definition.temporary or queue.definition.internal)
+
+
+def _move(queues: "Queues", queue: "Queue", entries: list[Entry], to: "Queue", copies: list[Entry]) -> bool:
+    """Messages that are locked leave a queue and are in another one, as one step; False if they stay locked."""
     work = queues.begin(limit=max(LIMIT, 2 * len(entries)), moves=True)
     work.add_puts(to, copies)
     to.note_put(copies)
     work.add_settled(queue, entries, ACCEPTED, None)
-    work.commit(lambda refusal: None)
+    refused: list[Refusal | None] = []
+    try:
+        work.commit(refused.append)
+    except Exception:
+        queues.note_defect(f"messages of queue {queue.name} could not be moved to {to.name}")
+        return False
+    return not any(refused)
 
 
 # The way back
@@ -147,8 +159,11 @@ def _send_back(
             queues.open_shelf(home)
     if entries:
         queue.lock(entries)
-        _move(queues, queue, entries, home, copies)
-        result.moved += len(entries)
+        if _move(queues, queue, entries, home, copies):
+            result.moved += len(entries)
+        else:
+            queue.unlock(entries)
+            result.left["they could not be moved"] += len(entries)
 
 
 # Annotations
@@ -179,4 +194,6 @@ def _annotations(payload: bytes) -> tuple[int, int, dict[Any, Any]]:
     if not payload.startswith(_MESSAGE_ANNOTATIONS, at):
         return at, at, {}
     section, end = decode(payload, at)
-    return at, end, dict(section.value)
+    if type(section.value) is not dict:
+        raise DecodeError("the annotations of a message are a map")
+    return at, end, section.value

@@ -111,7 +111,7 @@ class QueueDefinition:
 
     def _check_number(self, field: str, least: int, most: int) -> None:
         found = getattr(self, field)
-        if not isinstance(found, int) or not least <= found <= most:
+        if not isinstance(found, int) or isinstance(found, bool) or not least <= found <= most:
             raise Problem(f"queue {self.name}: expected {field} from {least} to {most}, found {found!r}")
 
     def _check_other(self, field: str) -> None:

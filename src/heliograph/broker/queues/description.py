@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
+from math import isfinite
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from heliograph.broker.queues.definition import Kind, QueueDefinition
@@ -40,7 +41,9 @@ def definition_from(attributes: Mapping[str, Any]) -> QueueDefinition:
             raise Problem(f"{key}: expected {_WORDS[kind]}, found {value!r}")
         found[key] = kind(value)
     if "max_ttl" in found:
-        found["max_ttl"] = round(found["max_ttl"] * _MILLISECONDS)
+        # What is no finite number is left as it is: a definition takes whole numbers only, and says so.
+        milliseconds = found["max_ttl"] * _MILLISECONDS
+        found["max_ttl"] = round(milliseconds) if isfinite(milliseconds) else milliseconds
     if "name" not in found:
         raise Problem("name: expected the name of a queue, found none")
     return QueueDefinition(**found)

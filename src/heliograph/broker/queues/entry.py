@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from heliograph.amqp.glance import with_header
+from heliograph.amqp.performatives import MAX_UINT
 from heliograph.broker.queues.message_view import MessageView
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class Entry:
         payload = self.payload
         assert payload is not None
         if self.expires:
-            return with_header(payload, delivery_count=self.deliveries, ttl=max(1, self.expires - now))
+            return with_header(payload, delivery_count=self.deliveries, ttl=min(max(1, self.expires - now), MAX_UINT))
         if self.deliveries:
             return with_header(payload, delivery_count=self.deliveries)
         return payload

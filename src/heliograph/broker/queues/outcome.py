@@ -13,7 +13,8 @@ class Outcome(NamedTuple):
     failed: bool = False
     """It goes back to its place, and the attempt counts; otherwise it is as if it had not been delivered."""
     lost: bool = False
-    """The consumer was lost with it, and perhaps with others that it had in hand: so nobody is sure that it failed."""
+    """The consumer left without a word on it, and perhaps on others that it had in hand: so nobody is sure that it
+    failed."""
     undeliverable_here: bool = False
     """It goes back, but this consumer does not get it again."""
     reason: str = ""

@@ -21,7 +21,7 @@ from heliograph.broker.queues.entry import (
     cost_of,
 )
 from heliograph.broker.queues.lane import Lane
-from heliograph.broker.queues.outcome import Outcome
+from heliograph.broker.queues.outcome import FAILED, Outcome
 from heliograph.broker.queues.refusal import Put, Refusal
 from heliograph.broker.queues.shelf import Shelf
 from heliograph.broker.queues.statistics import Counters, QueueStatistics
@@ -182,11 +182,13 @@ class Queue:
         if self.deleted:
             return
         timetable, now = self.timetable, self._queues.now()
-        self._line_up(timetable.take_due(now))
-        expired = timetable.take_expired(now)
-        self._take_out([entry for entry in expired if entry.state == WAITING])
-        self._expire([entry for entry in expired if entry.state in {WAITING, PENDING}])
-        timetable.looked()
+        try:
+            self._line_up(timetable.take_due(now))
+            expired = timetable.take_expired(now)
+            self._take_out([entry for entry in expired if entry.state == WAITING])
+            self._expire([entry for entry in expired if entry.state in {WAITING, PENDING}])
+        finally:
+            timetable.looked()  # whatever went wrong, the others have their time
 
     def load(self) -> bool:
         """See to it that all messages are known, those in the log too; False if they cannot be read."""
@@ -288,6 +290,13 @@ class Queue:
         """These were read for a look only: their payloads need not stay in memory."""
         if self.shelf is not None:
             self.shelf.let_go(entries)
+
+    def could_not_deliver(self, consumer: Consumer, entries: list[Entry]) -> None:
+        """A consumer was to have these, and something unexpected was raised: it goes, and they are for others."""
+        self.remove_consumer(consumer)
+        if not consumer.browse:
+            self.settle(entries, FAILED, consumer=consumer)
+        consumer.failed()
 
     # Settling
 

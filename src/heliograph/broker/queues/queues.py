@@ -42,6 +42,9 @@ SYSTEM = (
 )
 
 
+_SYSTEM_NAMES = {one.name for one in SYSTEM}
+
+
 class Queues:
     """`broker.queues`. Definitions, and persistent messages, are in the log and are there again after a restart."""
 
@@ -89,6 +92,10 @@ class Queues:
     def all(self) -> list[Queue]:
         """All queues that have messages of their own: no aliases, no models."""
         return list(self._queues.values())
+
+    def is_servers(self, queue: Queue) -> bool:
+        """Whether a queue is there for the server's own use: for dead letters."""
+        return queue.name in _SYSTEM_NAMES or queue.name == self.dead_letter_queue
 
     # Changes
 
@@ -173,7 +180,7 @@ class Queues:
         Without `purge`, a queue that has messages is refused. Consumers are told by `ended`.
         """
         definition = self.definition(name)
-        if name in {one.name for one in SYSTEM}:
+        if name in _SYSTEM_NAMES:
             raise Refused(refusal.NOT_ALLOWED, f"queue {name} belongs to the server")
         queue = self._queues.get(name)
         depth = queue.depth if queue is not None else 0
@@ -278,6 +285,10 @@ class Queues:
         """Messages of a queue cannot be read back."""
         self._broker.journal.unreadable(f"queue {queue.name}", why)
 
+    def note_defect(self, what: str) -> None:
+        """Something unexpected has been raised, and is being handled."""
+        self._broker.defects.note(what)
+
     # Time and turns
 
     def now(self) -> int:
@@ -303,7 +314,10 @@ class Queues:
         while self._awake:
             awake, self._awake = self._awake, {}
             for queue in awake:
-                queue.hand_out()
+                try:
+                    queue.hand_out()
+                except Exception:
+                    self.note_defect(f"messages of queue {queue.name} could not be handed out")
         if self._shown:
             shown, self._shown = self._shown, []
             for queue, entries in shown:
@@ -317,7 +331,10 @@ class Queues:
         """Hand out what is there, and give what has gathered to the log. The broker calls it."""
         self.hand_out()
         if self.turn is not None:
-            self.turn.flush()
+            if self.turn.ledger.halted:
+                self.turn.forget_puts()
+            else:
+                self.turn.flush()
 
     def when_safe(self, action: Callable[[], None]) -> None:
         """Do this when the turn is safe."""
@@ -333,7 +350,7 @@ class Queues:
     def trouble(self) -> Refusal | None:
         """Why no persistent message can be taken at present."""
         store = self._broker.store
-        if store is None or store.ledger.trouble is None:
+        if store is None or not store.trouble:
             return None
         text = f"messages cannot be stored at present: {store.trouble}"
         return Refusal(refusal.FULL if store.disk_full else refusal.INTERNAL, text)

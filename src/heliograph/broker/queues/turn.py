@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from heliograph.broker import facts
+from heliograph.broker.outlet import Outlet
 from heliograph.broker.queues.entry import Entry
 from heliograph.broker.queues.facts import DELIVERIES_ROW
 from heliograph.log.cursor import Cursor
@@ -32,12 +33,15 @@ class Turn:
         self._store = store
         self.ledger = store.ledger
         self._gathered: list[Runs] = []
+        self._by_client: list[tuple[Outlet | None, Runs]] = []
+        """All that has been put, with the client that was being served."""
         self._last: dict[Queue, Runs] = {}
         self._done: dict[Cursor, list[int]] = {}
         self._failed: list[bytes] = []
 
     def put(self, runs: Runs) -> None:
         """Store these; they are shown when they are safe."""
+        self._by_client.append((self._store.defects.serving, runs))
         queues = list(runs)
         last = self._last.get(queues[0])
         if last is not None and list(last) == queues and all(self._last.get(queue) is last for queue in queues):
@@ -60,21 +64,60 @@ class Turn:
         """So many deliveries of a message have failed."""
         self._failed.append(DELIVERIES_ROW.pack(cursor.number, offset, deliveries))
 
-    def flush_puts(self) -> None:
-        """Store what has been put so far, and show it when that is safe."""
+    def flush_puts(self, *, whole: bool = False) -> None:
+        """Store what has been put so far, and show it when that is safe.
+
+        A message that cannot be stored is left out, and whoever sent it is cut off; `whole`: all of them or none.
+        """
         if not self._gathered:
             return
         gathered, self._gathered = self._gathered, []
+        by_client, self._by_client = self._by_client, []
         self._last.clear()
         # A queue that has been deleted meanwhile has no cursor any more.
         kept = [{queue: run for queue, run in runs.items() if not queue.deleted} for runs in gathered]
         kept = [runs for runs in kept if runs]
         for runs in kept:
-            self.store(runs)
-        self._store.when_safe(lambda: _show(kept))
+            try:
+                self.store(runs)
+            except Exception:
+                if whole:
+                    _forget(kept)
+                    raise
+                self._store_each(runs, by_client)
+        self._store.when_safe(lambda: self._show(kept))
+
+    def _store_each(self, runs: Runs, by_client: "list[tuple[Outlet | None, Runs]]") -> None:
+        """Some of these messages cannot be stored: find out which, and leave them out."""
+        defects = self._store.defects
+        for place in range(len(next(iter(runs.values())))):
+            one = {queue: [run[place]] for queue, run in runs.items()}
+            entry = next(iter(one.values()))[0]
+            if entry.offset >= 0:  # in a record that was written before the one that could not be
+                continue
+            try:
+                self.store(one)
+            except Exception:
+                _forget([one])
+                client = _sender_of(entry, by_client)
+                defects.note(f"a message for queue {entry.queue.name} could not be stored", client)
+                if client is None:
+                    self._store.halt()
+        for run in runs.values():
+            run[:] = [entry for entry in run if entry.offset >= 0]
+
+    def forget_puts(self) -> None:
+        """Nothing of what has been put since the last flush shall be stored."""
+        _forget(self._gathered)
+        self._gathered, self._by_client = [], []
+        self._last.clear()
 
     def flush(self) -> None:
-        """The turn is over."""
+        """The turn is over.
+
+        Counts of failures come last. A message that has failed too often was moved in this turn, and that is in the log
+        already: a crash leaves no message in its queue with a count that should have taken it out.
+        """
         self.flush_puts()
         if self._done:
             for cursor, offsets in self._done.items():
@@ -102,6 +145,14 @@ class Turn:
                 for offset, entry in enumerate(run[lo:hi], first):
                     entry.offset = offset
 
+    def _show(self, gathered: list[Runs]) -> None:
+        for runs in gathered:
+            for queue, entries in runs.items():
+                try:
+                    queue.show(entries)
+                except Exception:
+                    self._store.defects.note(f"queue {queue.name} does not show messages that are in the log")
+
     def acknowledge(self, cursor: Cursor, offsets: list[int]) -> None:
         """Tell the log that these are not needed any more."""
         if self.ledger.cursors.get(cursor.number) is not cursor:
@@ -110,10 +161,20 @@ class Turn:
             self.ledger.acknowledge(cursor, lo, hi)
 
 
-def _show(gathered: list[Runs]) -> None:
+def _forget(gathered: list[Runs]) -> None:
+    """Nobody will see these messages."""
     for runs in gathered:
         for queue, entries in runs.items():
-            queue.show(entries)
+            if not queue.deleted:
+                queue.forget_puts(entries)
+
+
+def _sender_of(entry: Entry, by_client: list[tuple[Outlet | None, Runs]]) -> Outlet | None:
+    """The client on whose account a message was put; None if it was nobody's."""
+    for client, runs in by_client:
+        if entry in runs.get(entry.queue, ()):
+            return client
+    return None
 
 
 def as_ranges(offsets: Sequence[int]) -> Iterator[tuple[int, int]]:

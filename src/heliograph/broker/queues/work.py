@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from heliograph.broker.memory import Account
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.consumer import Consumer
-from heliograph.broker.queues.entry import IN_WORK, NOT_STORED, Entry
+from heliograph.broker.queues.entry import IN_WORK, NOT_STORED, TAKEN, Entry
 from heliograph.broker.queues.outcome import FAILED, Outcome
 from heliograph.broker.queues.refusal import Refusal, Refused
 from heliograph.broker.queues.turn import Turn
@@ -106,20 +106,25 @@ class Work:
             self.roll_back()
             done(obstacle)
             return
-        self._end(committed=True)
         turn = self._queues.turn
         if turn is None or not (self._is_stored or self._publications):
+            self._end(committed=True)
             for action in self._publications:
                 action()
             self._happened()
             done(None)
             return
-        with self._queues.together():
-            self._queues.committing = True
-            try:
-                self._write(turn)
-            finally:
-                self._queues.committing = False
+        try:
+            with self._queues.together():
+                self._queues.committing = True
+                try:
+                    self._write(turn)
+                finally:
+                    self._queues.committing = False
+        except Exception:
+            self.roll_back()
+            raise
+        self._end(committed=True)
         self._queues.when_safe(lambda: self._safe(done))
 
     def _end(self, *, committed: bool) -> None:
@@ -173,8 +178,11 @@ class Work:
             queue.show(entries)
         self._hold = None
 
-    def roll_back(self) -> None:
-        """Forget the puts, and give the gets back to their places: each counts as a failed delivery."""
+    def roll_back(self, outcome: Outcome = FAILED) -> None:
+        """Forget the puts, and give the gets back to their places: each counts as a failed delivery.
+
+        The outcome is LOST if nobody asked for it, because the client is gone.
+        """
         if self.over:
             return
         self._end(committed=False)
@@ -182,6 +190,10 @@ class Work:
         for queue, entries in self._puts.items():
             queue.forget_puts(entries)
         for queue, entries in self._gets.items():
-            queue.back(entries, FAILED)
+            if self._moves:  # whoever wanted to move them still has them
+                for entry in entries:
+                    entry.state = TAKEN
+            else:
+                queue.back(entries, outcome)
         for queue, entries, _, _ in self._refused:
-            queue.back(entries, FAILED)
+            queue.back(entries, outcome)

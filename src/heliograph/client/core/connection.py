@@ -239,7 +239,8 @@ class ConnectionCore:
         for session in list(self._sessions):
             await session.finish_sending()
             for consumer in session.consumers:
-                consumer.give_back()
+                # What is on its way to us goes back, too: nobody has seen it, so it has not failed.
+                await consumer.pause()
             session.abandon()
         if self._engine is not None:
             # Acknowledgements come before the end.

@@ -16,7 +16,7 @@ from heliograph.broker.queues import message_view
 from heliograph.broker.queues.conversion import carried_fields
 from heliograph.broker.queues.conversion.carried_fields import RESERVED, Sections, carried
 from heliograph.broker.queues.message_view import BODY, UNREADABLE, find_section
-from heliograph.broker.span import Span
+from heliograph.broker.span import LONGEST_LIFE, Span
 from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.framing import encode_varint
 from heliograph.mqtt.packet_types import PacketType
@@ -121,7 +121,7 @@ def _span(topic: bytes, run: list[Part], now: float, wall: int) -> list[Span]:
             retain=head.retain,
             verbatim=False,
             properties=head.properties(text=text, encoded=encoded),
-            expires=now + min(lives) / 1000 if lives else 0.0,
+            expires=now + min(*lives, LONGEST_LIFE * 1000) / 1000 if lives else 0.0,
         )
     ]
 
