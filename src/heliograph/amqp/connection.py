@@ -169,6 +169,11 @@ class Connection:
         self._held.clear()
         self.output.clear()
         self._leave_sessions()
+        # So that nothing waits for the collector, which seldom comes.
+        for known in (self.sessions, self._channels, self._remote_channels, self.names):
+            known.clear()
+        self._shapes = Shapes()
+        self.remote = self._open = None
 
     def flush(self) -> None:
         """Write the dispositions that were gathered; to be called before `output` is taken."""

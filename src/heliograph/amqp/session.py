@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 WINDOW: Final = 8192  # frames that the peer may send before it must hear from us; memory is bounded by credit
 _HALF: Final = WINDOW // 2
+_FORGOTTEN: Final = Begin(None, 0, 0, 0)  # what the peer said of a session that is over
 
 
 class Session:
@@ -171,6 +172,11 @@ class Session:
         self.outgoing_unsettled = Unsettled()
         self.incoming = Unsettled()
         self.outgoing = Outgoing(self)
+        # What comes from now on is for nobody. Links and sessions that know each other would wait for the collector.
+        for known in (self.links, self._handles, self._remote_handles, self._awaited):
+            known.clear()
+        if self.remote is not None:
+            self.remote = _FORGOTTEN
 
     def fail(self, condition: str, text: str, events: list[Event]) -> None:
         """End because of what the peer did."""

@@ -110,7 +110,12 @@ class HttpServer:
             silent.cancel()
         task = asyncio.ensure_future(self._serve(sock))
         self._connections.add(task)
-        task.add_done_callback(self._connections.discard)
+        self._idle[task] = None
+        task.add_done_callback(self._forget)
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        self._connections.discard(task)
+        self._idle.pop(task, None)
 
     @property
     def addresses(self) -> list[tuple[str, int]]:

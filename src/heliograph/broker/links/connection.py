@@ -7,6 +7,7 @@ goes to the outlet once, at the end of the turn.
 from functools import partial
 from math import isinf
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from heliograph.amqp import conditions
 from heliograph.amqp.connection import Connection as Engine
@@ -29,7 +30,7 @@ from heliograph.amqp.session import Session
 from heliograph.broker.gate import Gate
 from heliograph.broker.links.attaching import attach
 from heliograph.broker.links.departure import Departure
-from heliograph.broker.links.opening import ESTABLISHMENT_FAILED, error_in_open
+from heliograph.broker.links.opening import ESTABLISHMENT_FAILED, cost_of, error_in_open
 from heliograph.broker.links.outgoing import Outgoing
 from heliograph.broker.links.transactions import Transactions
 from heliograph.broker.memory import Hold
@@ -45,11 +46,6 @@ if TYPE_CHECKING:
 _ROOM = 1 << 20
 # What has come of a message or frame is charged from so many bytes on; less is part of what a connection takes.
 _WORTH_CHARGING = 4096
-# Bytes of memory that a connection, a session or a link takes, and so many times the bytes of the frame that began it:
-# small values take many times their size.
-_COST = 4_000
-_FRAME_COST = 16
-
 _Answers = list[tuple[Link, int, int, Any]]
 
 
@@ -58,6 +54,7 @@ class AmqpConnection:
 
     __slots__ = (
         "_answers",
+        "_hold",
         "_holds",
         "_parts",
         "_stalled",
@@ -94,9 +91,10 @@ class AmqpConnection:
         """Those that lead somewhere: their context is what they lead to."""
         self.account = outlet.account = self.broker.memory.strangers
         """Who pays for what is kept of the connection."""
-        self._holds: dict[Session | Link | None, Hold] = {}
+        self._hold: Hold | None = None
+        self._holds: WeakKeyDictionary[Session | Link, Hold] = WeakKeyDictionary()
         self._parts: Hold | None = None
-        self.transactions = Transactions(lambda: self.broker.queues.begin(account=self.account))
+        self.transactions = Transactions(self.broker.queues)
         self._answers: _Answers | None = None
         self._talking = False
         self._stalled: set[Outgoing] = set()
@@ -125,10 +123,10 @@ class AmqpConnection:
         if not self._parts.set(size):
             self._end_for_want_of_memory()
 
-    def _charge(self, what: Session | Link | None, began: Open | Begin | Attach | None) -> bool:
-        """A session, a link or (None) the connection has begun with this frame; whether there is memory for it."""
+    def _charge(self, what: Session | Link, began: Begin | Attach | None) -> bool:
+        """A session or a link has begun with this frame: charged as long as the engine has it. Whether there is memory."""
         hold = self._holds[what] = Hold(self.account)
-        if hold.set(_COST + _FRAME_COST * (len(began.encoded()) if began is not None else 0)):
+        if began is None or hold.set(cost_of(began)):
             return True
         self._end_for_want_of_memory()
         return False
@@ -173,8 +171,6 @@ class AmqpConnection:
             case Ended():
                 for link in [link for link in self.links if link.session is event.session]:
                     self._link_gone(link, Departure.DETACHED)
-                for link in [one for one in self._holds if isinstance(one, Link) and one.session is event.session]:
-                    del self._holds[link]
                 self._holds.pop(event.session, None)
             case Closed():
                 self._closed(event.error)
@@ -206,8 +202,7 @@ class AmqpConnection:
             return
         self.container_id = asked.container_id
         self.account = self.outlet.account = self.broker.memory.account("client", asked.container_id)
-        if not self._charge(None, asked):
-            return
+        self._hold = Hold(self.account, cost_of(asked))
         self.host.containers.setdefault(asked.container_id, []).append(self)
         self.opened = self.outlet.connected = self.outlet.open = True
         self.room = _ROOM
@@ -235,7 +230,6 @@ class AmqpConnection:
 
     def _detached(self, link: Link, *, closed: bool) -> None:
         changed = self._link_gone(link, Departure.CLOSED if closed else Departure.DETACHED)
-        self._holds.pop(link, None)
         if changed and self.broker.store is not None:
             self.broker.store.when_safe(partial(self._answer_detach, link, closed=closed))
         else:
@@ -277,10 +271,12 @@ class AmqpConnection:
                 self.broker.dirty.append(outlet)
             outlet.chunks += engine.output
             engine.output = []
-        if self.ended and not outlet.finished:
-            outlet.finished = True
-            if not outlet.chunks:
-                self.broker.dirty.append(outlet)
+        if self.ended:
+            engine.abandon()
+            if not outlet.finished:
+                outlet.finished = True
+                if not outlet.chunks:
+                    self.broker.dirty.append(outlet)
 
     def answer_when_safe(self, link: Link, first: int, last: int, state: Any) -> None:
         """Settle these deliveries when this turn is safe."""
@@ -368,7 +364,6 @@ class AmqpConnection:
     def lost(self) -> None:
         """The network connection is gone."""
         self._leave(Departure.LOST, "connection lost")
-        # The engine is full of cycles, and the collector seldom comes: what is large has to go now.
         self.engine.abandon()
         self._finish()
 
@@ -394,7 +389,7 @@ class AmqpConnection:
     def _finish(self) -> None:
         self.ended = True
         self._holds.clear()
-        self._parts = None
+        self._hold = self._parts = None
         self._stalled.clear()
         self.broker.timers.cancel(self._timer)
         self.talk()
