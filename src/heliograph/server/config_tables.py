@@ -201,6 +201,8 @@ class HttpConfig:
     """As the host of a listener. The pages have no access control: keep them to machines you trust."""
     port: Port = 8080
     """0 is any free port."""
+    connections: Annotated[int, Range(1)] = 64
+    """Connections to the pages at once. When there are more, the one gives way that has been silent longest."""
     make_streams: bool = DERIVED
     """Whether whoever reaches the pages may make streams, which cost disk. Default: only if host is loopback."""
 

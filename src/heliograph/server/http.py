@@ -10,6 +10,7 @@ import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import formatdate
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,7 +19,6 @@ import h11
 
 from heliograph.log.stream_parts import FilePart, Piece
 from heliograph.server.accepting import Acceptor, tcp_sockets
-from heliograph.server.descriptors import most_pages
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +35,9 @@ MAX_REQUEST_HEAD = 16 * 1024
 MAX_REQUEST_BODY = 64 * 1024
 READ_SIZE = 16 * 1024
 WRITE_SIZE = 256 * 1024
+MOST_CONNECTIONS = 64
+# Those who give way to new ones are not closed at once: a crowd must not take all file descriptors meanwhile.
+_ACCEPTED_AT_ONCE = 4
 _BUSY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\nRetry-After: 1\r\n\r\n"
 
 
@@ -78,11 +81,14 @@ class HttpServer:
         folders: Mapping[str, Folder] | None = None,
         takers: Mapping[str, Taker] | None = None,
         on_error: Callable[[str], None] = log.exception,
+        most: Callable[[], int] = lambda: MOST_CONNECTIONS,
     ) -> None:
         """`timeout` is the time in seconds that a client has for each request, and to take each answer.
 
-        `on_error` is told what could not be made, where the exception is handled.
+        `on_error` is told what could not be made, where the exception is handled. `most` says how many
+        connections are served at once.
         """
+        self._most = most
         self._on_error = on_error
         self._folders = dict(folders or {})
         self._takers = dict(takers or {})
@@ -95,11 +101,13 @@ class HttpServer:
 
     async def start(self, host: str, port: int) -> None:
         """Listen; hosts are as in the configuration file, port 0 is any free one. OSError if it cannot be had."""
-        self._acceptors = [Acceptor(sock, "http", self._take) for sock in await tcp_sockets(host, port)]
+        self._acceptors = [
+            Acceptor(sock, "http", self._take, _ACCEPTED_AT_ONCE) for sock in await tcp_sockets(host, port)
+        ]
 
     def _take(self, sock: socket.socket) -> None:
         """Serve a client. When there are too many, the one gives way that has been silent longest."""
-        if len(self._connections) >= most_pages():
+        if len(self._connections) >= self._most():
             silent = next(iter(self._idle), None)
             if silent is None:
                 with sock, contextlib.suppress(OSError):
@@ -111,16 +119,21 @@ class HttpServer:
         task = asyncio.ensure_future(self._serve(sock))
         self._connections.add(task)
         self._idle[task] = None
-        task.add_done_callback(self._forget)
+        task.add_done_callback(partial(self._forget, sock))
 
-    def _forget(self, task: asyncio.Task[None]) -> None:
+    def _forget(self, sock: socket.socket, task: asyncio.Task[None]) -> None:
         self._connections.discard(task)
         self._idle.pop(task, None)
+        sock.close()  # nobody else does if it had to give way before it was served
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
         """Host and port of each socket that is listened on."""
         return [acceptor.socket.getsockname()[:2] for acceptor in self._acceptors]
+
+    def count(self) -> int:
+        """How many connections there are at present."""
+        return len(self._connections)
 
     async def close(self) -> None:
         """Stop listening and end all connections."""

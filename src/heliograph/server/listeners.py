@@ -100,11 +100,10 @@ class Listener:
 
     def _overrun(self) -> bool:
         """Whether there are so many connections that a new one is not even told so."""
-        limit = self._writer.broker.limits.connections
+        limit = min(self._writer.broker.limits.connections, most_clients())
         number = len(self._writer.outlets) + len(self._handshakes)
-        if number < limit + _REFUSED_AT_ONCE and number < most_clients():
+        if number + self._writer.pages() < limit + _REFUSED_AT_ONCE and number < most_clients():
             return False
-        limit = min(limit, most_clients())
         warnings.warning("connections", "too many connections; closed at once", limit=limit)
         return True
 

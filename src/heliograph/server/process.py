@@ -29,6 +29,7 @@ from heliograph.server import logs, notify
 from heliograph.server.addresses import address_from_here, address_text
 from heliograph.server.config import Config
 from heliograph.server.config_tables import Durability, ListenerConfig, ListenerProtocol
+from heliograph.server.descriptors import most_pages
 from heliograph.server.failover import elsewhere
 from heliograph.server.gate import Credentials
 from heliograph.server.http import HttpServer
@@ -272,7 +273,9 @@ class Server:
             on_error=self.broker.defects.note,
             folders={"/streams": stream_pages},
             takers={"/streams": StreamMaking(self.broker, self._writer.soon, stream_pages, self._may_make_streams)},
+            most=lambda: most_pages(http.connections),
         )
+        self._writer.pages = self.http.count
         try:
             await self.http.start(http.host, http.port)
         except OSError as error:

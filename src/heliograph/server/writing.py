@@ -98,6 +98,8 @@ class Writer:
         self._scheduled = False
         self.outlets: set[NetworkOutlet] = set()
         """Open connections, whether their client has been admitted or not."""
+        self.pages: Callable[[], int] = int
+        """How many connections to the pages there are beside them."""
         self._all_closed = asyncio.Event()
 
     def opened(self, outlet: NetworkOutlet, gate: Gate, protocol: ListenerProtocol) -> None:
