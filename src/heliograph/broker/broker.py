@@ -134,6 +134,8 @@ class Broker:
         stored = 0
         if self.store is not None:
             self.store.last_stored = 0
+            if not kept:
+                span.retain = False  # or the next start would find it in the log, and retain it
             if self.is_stored(span, route):
                 stored = durable.deliver(self, self.store, span, route, publisher)
         if not (route.subscriptions or route.groups or route.streams):

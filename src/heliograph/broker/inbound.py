@@ -221,7 +221,7 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
     connection.broker.stats.messages_received += count
     if qos == 0:
         _publish(connection, span, route)
-        if route.streams and connection.broker.store is not None:
+        if (route.streams or route.bound or span.retain) and connection.broker.store is not None:
             connection.broker.store.pause_if_behind(connection.outlet)
     elif qos == 1:
         _acknowledge(connection, PUBACKS, span, ids, *_publish(connection, span, route))

@@ -14,7 +14,7 @@ GateFor = Callable[[asyncio.BaseTransport], Gate]
 class TransportOutlet(NetworkOutlet):
     """An outlet on an asyncio transport."""
 
-    __slots__ = ("_reading_paused", "transport", "writer")
+    __slots__ = ("_out_of_memory", "_reading_paused", "transport", "writer")
 
     def __init__(self, transport: asyncio.Transport, writer: Writer) -> None:
         super().__init__()
@@ -22,6 +22,7 @@ class TransportOutlet(NetworkOutlet):
         transport.set_write_buffer_limits(HIGH_WATER)
         self.transport = transport
         self._reading_paused = False
+        self._out_of_memory = False
 
     def flush(self) -> int:
         data = b"".join(self.take_chunks())
@@ -39,7 +40,9 @@ class TransportOutlet(NetworkOutlet):
         if not self.note_unsent(unsent):
             self.connection.pause()
             self.stop_reading()
-            self.writer.look_again(self._look_again)
+            if not self._out_of_memory:
+                self._out_of_memory = True
+                self.writer.look_again(self._look_again)
         elif unsent > HARD_LIMIT:
             self.stop_reading()
 
@@ -49,12 +52,15 @@ class TransportOutlet(NetworkOutlet):
 
     def _look_again(self) -> None:
         """There was no memory for what is unsent: go on when it has been sent, or there is."""
-        if self.transport.is_closing() or not self._reading_paused:
+        if self.transport.is_closing():
             return
         unsent = self.transport.get_write_buffer_size()
-        if self.note_unsent(0) and unsent and not self.note_unsent(unsent):
+        self.note_unsent(0)
+        if not self.note_unsent(unsent):
             self.writer.look_again(self._look_again)
-        elif unsent <= HIGH_WATER:
+            return
+        self._out_of_memory = False
+        if unsent <= HIGH_WATER:  # or the transport tells when that much is left
             self.go_on_reading()
             self.connection.resume()
             self.writer.soon()

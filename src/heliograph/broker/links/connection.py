@@ -124,7 +124,7 @@ class AmqpConnection:
             self._end_for_want_of_memory()
 
     def _charge(self, what: Session | Link, began: Begin | Attach | None) -> bool:
-        """A session or a link has begun with this frame: charged as long as the engine has it. Whether there is memory."""
+        """A session or a link has begun with this frame: charged while the engine has it. Whether there is room."""
         hold = self._holds[what] = Hold(self.account)
         if began is None or hold.set(cost_of(began)):
             return True
