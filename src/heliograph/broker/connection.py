@@ -466,7 +466,7 @@ class Connection:
             self._aliases = {}
         if topic:
             known = self._aliases.get(alias)
-            if known != topic and not self.outlet.keep_alias(len(topic) - len(known or b"")):
+            if known != topic and not self.outlet.keep_alias(topic, known):
                 raise ProtocolError(Reason.QUOTA_EXCEEDED, "there is no memory for another topic alias")
             self._aliases[alias] = topic
         elif alias not in self._aliases:

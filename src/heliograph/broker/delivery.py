@@ -205,7 +205,7 @@ def _packets_with_alias(
     alias = aliases.get(span.topic)
     named = 0  # how many packets carry the name
     if alias is None:
-        if len(aliases) < outlet.alias_maximum and outlet.keep_alias(len(span.topic)):
+        if len(aliases) < outlet.alias_maximum and outlet.keep_alias(span.topic):
             alias = aliases[span.topic] = len(aliases) + 1
             named = 1
         else:

@@ -92,7 +92,7 @@ class Account:
     def has_room(self, size: int) -> bool:
         """Whether so many bytes may be added; somebody is about to be refused if not."""
         budget = self.budget
-        if self.used + size <= budget.limit - budget.used:
+        if self.used + size <= budget.limit - budget.used - size:
             return True
         budget.refusals += 1
         return False

@@ -47,8 +47,8 @@ class Outlet:
         """Who pays for what is kept of the connection: its client, once it is known who that is."""
         self._aliases_hold: Hold | None = None
 
-    def keep_alias(self, size: int) -> bool:
-        """Remember one more topic of so many bytes, of either direction, as long as there is a connection.
+    def keep_alias(self, topic: bytes, before: bytes | None = None) -> bool:
+        """An alias, of either direction, stands for this topic as long as there is a connection, and `before` no more.
 
         False if there is no room.
         """
@@ -56,9 +56,10 @@ class Outlet:
             return True
         if self._aliases_hold is None:
             self._aliases_hold = Hold(self.account)
-        elif not self.account.has_room(_ALIAS_COST + size):
+        size = _ALIAS_COST + len(topic) if before is None else len(topic) - len(before)
+        if size > 0 and not self.account.has_room(size):
             return False
-        self._aliases_hold.set(self._aliases_hold.size + _ALIAS_COST + size)
+        self._aliases_hold.set(self._aliases_hold.size + size)
         return True
 
     def stop_reading(self) -> None:

@@ -311,6 +311,9 @@ class Store:
             self._holding, self._then = [], []
         elif not self._may_wait():
             self.ledger.end_turn()
+        self._note_unwritten()
+
+    def _note_unwritten(self) -> None:
         self._unwritten.add(self.ledger.waiting - self._unwritten.used)
 
     def halt(self) -> None:
@@ -369,6 +372,7 @@ class Store:
                 except Exception:
                     # All of the turn is in the log. At worst it takes a restart until everybody can see it.
                     self.defects.note("what was to be done when something is safe", client)
+        self._note_unwritten()
         if self._paused and self.ledger.waiting < self._waiting_most // 2:
             paused, self._paused = self._paused, {}
             for outlet in paused:
