@@ -2,10 +2,13 @@
 
 python examples/telemetry/run.py [CONFIG]
 
-Ctrl-C stops everything in good order; started again, it goes on where it was.
+Without CONFIG it takes other ports where the usual ones are in use; the server says which. Ctrl-C stops everything in
+good order; started again, it goes on where it was.
 """
 
+import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -103,6 +106,30 @@ class Example:
         signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
 
 
+def usable(config: Path) -> Path:
+    """The configuration, or one beside it with free ports in place of those that other programs have here."""
+    text = config.read_text()
+    taken = [int(port) for port in re.findall(r"^port = (\d+)$", text, re.MULTILINE) if _is_taken(int(port))]
+    if not taken:
+        return config
+    for port in taken:
+        print(f"-- port {port} is in use by another program; a free one is taken in its place", flush=True)
+        text = text.replace(f"port = {port}\n", "port = 0\n")
+    other = config.with_name("heliograph-free-ports.toml")
+    other.write_text(text)
+    return other
+
+
+def _is_taken(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return True
+    return False
+
+
 def _show_lines(process: Process, show: Callable[[str], None]) -> None:
     assert process.stdout is not None
     with process.stdout as lines:
@@ -111,4 +138,4 @@ def _show_lines(process: Process, show: Callable[[str], None]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(Example().run(Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "heliograph.toml"))
+    sys.exit(Example().run(Path(sys.argv[1]) if len(sys.argv) > 1 else usable(HERE / "heliograph.toml")))

@@ -57,8 +57,8 @@ class OpenGate:
     anonymous = True
     proven_user = None
 
-    def check(self, user, password, verdict):
-        verdict(Reason.SUCCESS, "")
+    def check(self, outlet, user, password, verdict):
+        verdict(Reason.SUCCESS, "", None)
 
 
 class Scene:

@@ -306,7 +306,7 @@ class Notes:
     def admitted(self, outlet, client_id, **particulars):
         self.lines.append(("admitted", client_id))
 
-    def refused(self, outlet, reason, text):
+    def refused(self, outlet, reason, text, **particulars):
         self.lines.append(("refused", reason))
 
     def ended(self, client_id, why):

@@ -4,7 +4,7 @@ import pytest
 
 from broker.clients import Scene
 from heliograph.broker.limits import WhenFull
-from heliograph.mqtt import PubAck, PubComp, Publish, PubRec, PubRel, Reason
+from heliograph.mqtt import Disconnect, PubAck, PubComp, Publish, PubRec, PubRel, Reason
 
 DAY = 86_400
 
@@ -107,9 +107,47 @@ def test_acknowledgements_of_unknown_identifiers_are_ignored(scene):
     client.send(PubAck(5), PubComp(6))
     publish(scene, b"1", qos=2)
     client.messages()
-    client.send(PubAck(1), PubComp(1), PubAck(5))
+    client.send(PubAck(5), PubComp(5))
     assert client.take() == []
     assert scene.broker.sessions["r"].window.in_flight == 1
+
+
+@pytest.mark.parametrize("version", [4, 5])
+@pytest.mark.parametrize(
+    ("qos", "wrong"),
+    [
+        (1, [PubRec(1)]),
+        (1, [PubComp(1)]),
+        (2, [PubAck(1)]),
+        (2, [PubComp(1)]),
+        (2, [PubRec(1), PubAck(1)]),
+    ],
+)
+def test_the_wrong_kind_of_acknowledgement_is_a_protocol_error(scene, version, qos, wrong):
+    client = subscriber(scene, version=version, qos=qos)
+    publish(scene, b"1", qos=qos)
+    client.messages()
+    client.send(*wrong)
+    end = [packet for packet in client.take() if not isinstance(packet, PubRel)]
+    assert [packet.reason for packet in end] == ([Reason.PROTOCOL_ERROR] if version == 5 else [])
+    assert client.outlet.finished
+
+
+def test_pubrec_with_an_error_for_qos_1_is_a_protocol_error(scene):
+    client = subscriber(scene, qos=1)
+    publish(scene, b"1", qos=1)
+    client.messages()
+    client.send(PubRec(1, Reason.QUOTA_EXCEEDED))
+    assert [packet.reason for packet in client.take()] == [Reason.PROTOCOL_ERROR]
+
+
+def test_what_was_received_before_a_wrong_pubrec_is_received(scene):
+    client = subscriber(scene, qos=2)
+    publish(scene, b"1", qos=2)
+    publish(scene, b"2", qos=1)
+    client.messages()
+    client.send(PubRec(1), PubRec(2))
+    assert [type(packet) for packet in client.take()] == [PubRel, Disconnect]
 
 
 def test_pubrec_with_an_error_ends_the_delivery(scene):

@@ -14,7 +14,7 @@ class LateGate:
     def __init__(self):
         self.user = self.password = self.verdict = None
 
-    def check(self, user, password, verdict):
+    def check(self, outlet, user, password, verdict):
         self.user, self.password, self.verdict = user, password, verdict
 
 
@@ -87,7 +87,7 @@ def test_a_client_waits_for_the_verdict_on_its_credentials(scene):
     client.send(Publish("a", b"2"))
     assert (gate.user, gate.password) == ("u", b"p")
     assert client.take() == watcher.take() == []
-    gate.verdict(Reason.SUCCESS, "")
+    gate.verdict(Reason.SUCCESS, "", None)
     assert client.take() == [ConnAck()]
     assert watcher.payloads() == [b"1", b"2"]
 
@@ -100,7 +100,7 @@ def test_a_client_whose_credentials_are_refused_is_told_and_let_go(scene, reason
         gate = LateGate()
         client = scene.stranger(version, gate)
         client.send(Connect("c", version, username="u"), Publish("a", b"1", 1, packet_id=1))
-        gate.verdict(reason, "no")
+        gate.verdict(reason, "no", None)
         (connack,) = client.take()
         assert connack.reason == (reason if version == 5 else code)
         assert connack.properties == ({"reason_string": "no"} if version == 5 else {})
@@ -114,7 +114,7 @@ def test_a_verdict_on_a_client_that_has_gone_does_nothing(scene):
     client = scene.stranger(4, gate)
     client.send(Connect("c", 4))
     client.lose()
-    gate.verdict(Reason.SUCCESS, "")
+    gate.verdict(Reason.SUCCESS, "", None)
     assert scene.broker.sessions == {}
 
 
@@ -174,7 +174,8 @@ def test_extended_authentication_is_refused_by_name(scene):
 
 
 @pytest.mark.parametrize(
-    ("topic", "reason"), [("$SYS/a", Reason.NOT_AUTHORIZED), ("a/b/c/d", Reason.TOPIC_NAME_INVALID)]
+    ("topic", "reason"),
+    [("$SYS/a", Reason.NOT_AUTHORIZED), ("$share/a", Reason.NOT_AUTHORIZED), ("a/b/c/d", Reason.TOPIC_NAME_INVALID)],
 )
 def test_a_will_that_could_not_be_published_is_refused(topic, reason):
     scene = Scene(topic_levels=3)
@@ -182,9 +183,11 @@ def test_a_will_that_could_not_be_published_is_refused(topic, reason):
     assert scene.client("d", 4, will=Will(topic)).ended
 
 
-def test_a_version_that_nobody_speaks_is_refused_in_the_form_of_mqtt_3(scene):
+@pytest.mark.parametrize("level", [0, 3, 6, 0x7F, 0x80, 0x85, 0xFF])
+def test_a_version_that_nobody_speaks_is_refused_in_the_form_of_mqtt_3(scene, level):
+    """Whoever speaks a later version than MQTT 5 has to reckon with servers that know no more than MQTT 3."""
     client = scene.stranger()
-    client.send_bytes(b"\x10\x0d\x00\x04MQTT\x06\x02\x00\x00\x00\x01c")
+    client.send_bytes(b"\x10\x0d\x00\x04MQTT%c\x02\x00\x00\x00\x01c" % level)
     assert b"".join(client.outlet.chunks) == b"\x20\x02\x00\x01"
     assert client.ended
 
@@ -212,3 +215,11 @@ def test_a_refusal_quotes_no_more_than_fits(scene):
     client = scene.stranger(5)
     client.send_bytes(bytes(data))
     assert client.take()[0].reason == Reason.TOPIC_NAME_INVALID
+
+
+@pytest.mark.parametrize("flags", [0x03, 0x0A, 0x22])
+def test_mqtt_3_1_disregards_bits_that_mean_nothing(scene, flags):
+    for first in (0x10, 0x14, 0x1F):
+        client = scene.stranger(3)
+        client.send_bytes(b"%c\x0f\x00\x06MQIsdp\x03%c\x00\x00\x00\x01c" % (first, flags))
+        assert client.take() == [ConnAck()]

@@ -114,6 +114,28 @@ def test_a_will_that_waits_is_published_by_the_next_server(scene, crash) -> None
 
 
 @BOTH
+def test_the_state_of_a_bridge_waits_for_who_is_away_but_is_not_retained_by_the_next_server(scene, crash) -> None:
+    state = "$SYS/broker/connection/there/state"
+    receiver = durable(scene, "s")
+    receiver.subscribe(state, 1)
+    receiver.disconnect()
+    scene.client("bridge").publish(state, b"1", 1, retain=True)
+    scene.turn_ends()
+    scene.restart(crash=crash)
+    assert durable(scene, "s").payloads() == [b"1"]
+    assert scene.broker.retained.count == 0
+
+
+def test_a_will_to_a_topic_that_is_not_allowed_any_more_keeps_nobody_from_starting(make) -> None:
+    scene = make()
+    durable(scene, "w", will=Will("a/b/c", b"gone", 1, False, {}))
+    scene.limits = {"topic_levels": 2}
+    scene.restart()
+    assert scene.broker.stats.publishes_refused == 1
+    assert scene.broker.sessions["w"].will is None
+
+
+@BOTH
 def test_a_will_that_was_published_or_given_up_is_not_published_again(scene, crash) -> None:
     receiver = subscriber(scene)
     durable(scene, "lost", will=Will("a", b"once", 1, False, {})).lose()

@@ -1,6 +1,7 @@
 """The window of messages in flight, against a model that knows every identifier by itself."""
 
 from collections import deque
+from contextlib import nullcontext
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from heliograph.broker.session import Session
 from heliograph.broker.span import Span
 from heliograph.broker.subscription import ShareGroup, Subscription
 from heliograph.broker.window import Window
+from heliograph.mqtt import ProtocolError
 from heliograph.mqtt.runs import LAST_ID
 
 
@@ -70,10 +72,12 @@ class Windows(RuleBasedStateMachine):
     @rule(data=st.data())
     def acknowledge(self, data):
         first, count = self.some_ids(data)
-        self.window.acknowledge(first, count)
-        for packet_id in range(first, first + count):
-            if self.sent.get(packet_id, (0,))[0] == 1:
-                del self.sent[packet_id]
+        ids = range(first, first + count)
+        wrong = [i for i in ids if self.sent.get(i, (0,))[0] == 2 or i in self.released]
+        with pytest.raises(ProtocolError) if wrong else nullcontext():
+            self.window.acknowledge(first, count)
+        for packet_id in range(first, wrong[0]) if wrong else ids:
+            self.sent.pop(packet_id, None)
 
     @rule(data=st.data())
     def receive(self, data):
@@ -91,13 +95,17 @@ class Windows(RuleBasedStateMachine):
     @rule(data=st.data())
     def complete(self, data):
         first, count = self.some_ids(data)
-        self.window.complete(first, count)
-        self.released.difference_update(range(first, first + count))
+        ids = range(first, first + count)
+        wrong = [i for i in ids if i in self.sent]
+        with pytest.raises(ProtocolError) if wrong else nullcontext():
+            self.window.complete(first, count)
+        self.released.difference_update(range(first, wrong[0]) if wrong else ids)
 
     @rule(data=st.data())
     def refuse(self, data):
         packet_id, _ = self.some_ids(data)
-        self.window.refuse(packet_id)
+        with pytest.raises(ProtocolError) if self.sent.get(packet_id, (0,))[0] == 1 else nullcontext():
+            self.window.refuse(packet_id)
         if self.sent.get(packet_id, (0,))[0] == 2:
             del self.sent[packet_id]
 

@@ -67,7 +67,7 @@ def test_a_unix_socket(broker):
 def test_a_unix_socket_that_does_not_exist(broker, tmp_path):
     missing = str(tmp_path / "missing.sock")
     status, _, errors = broker.helio("sub", "-t", "a", "--unix", missing)
-    assert (status, errors) == (1, f"helio sub: cannot connect to {missing}: No such file or directory\n")
+    assert (status, errors) == (1, f"helio sub: cannot connect to {missing}: there is no {missing}\n")
 
 
 def test_a_url(broker):

@@ -182,11 +182,11 @@ def test_beside_a_configuration_file_no_option_is_ignored() -> None:
 
 def test_the_server_that_is_named_by_hand_counts(tmp_path: Path) -> None:
     (tmp_path / "clean.py").touch()
-    (tmp_path / "x.toml").write_text(MORE + 'server = "http://far:8080"\n')
+    (tmp_path / "x.toml").write_text(MORE + 'server = "http://far:15880"\n')
     parser = argparse.ArgumentParser()
     pipeline_run.add_arguments(parser)
     words = ["--config", str(tmp_path / "x.toml"), "clean"]
-    for more, server in (([], "http://far:8080"), (["--server", "http://near:8080"], "http://near:8080")):
+    for more, server in (([], "http://far:15880"), (["--server", "http://near:15880"], "http://near:15880")):
         assert pipeline_run._configured(parser.parse_args([*words, *more])).server == server
 
 

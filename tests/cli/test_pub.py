@@ -95,7 +95,10 @@ def test_a_large_message(broker, tmp_path):
         (["-n", "-L", "mqtt://localhost:port/a"], "-L mqtt://localhost:port/a"),
         (["-t", "a", "-n", "--cert", "x"], "--cert and --key belong together"),
         (["-t", "a", "-n", "--cafile", "no-such-file"], "cannot use no-such-file: No such file or directory"),
-        (["-t", "a", "-m", "x", "-p", "1", "-h", "127.0.0.1"], "cannot connect to 127.0.0.1:1: Connection refused"),
+        (
+            ["-t", "a", "-m", "x", "-p", "1", "-h", "127.0.0.1"],
+            "cannot connect to 127.0.0.1:1: connection refused: nothing listens on 127.0.0.1:1",
+        ),
     ],
 )
 def test_mistakes_are_explained_in_one_line(capsys, options, message):

@@ -89,6 +89,7 @@ def test_a_crowd_of_clients_leaves_descriptors_to_the_pages(serve: Serve) -> Non
         assert first.subscribe("still/here") == (0,)
     for one in crowd:
         one.close()
+    server.wait_until(lambda _: server.descriptors() < 64)
     assert is_served(server.port)
 
 

@@ -45,7 +45,9 @@ class Bystander:
 
     def _run(self) -> None:
         try:
-            while not self._stopped.wait(_PAUSE):
+            last = False
+            while not last:  # one more when it is stopped: the server must be there until the end
+                last = self._stopped.wait(_PAUSE)
                 start = time.monotonic()
                 self._client.send(Publish(self._topic, b"still there?"))
                 self._client.receive()

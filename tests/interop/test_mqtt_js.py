@@ -14,7 +14,7 @@ import pytest
 from certificates import Authority
 from heliograph.mqtt import Publish
 from plain_client import PlainClient
-from running import PATIENCE, RunningServer, environment
+from running import PATIENCE, RunningServer, Serve, environment
 from tools import missing, program
 
 NODE = Path(__file__).parent / "node"
@@ -95,7 +95,11 @@ def web(tmp_path: Path) -> Iterator[str]:
         thread.join()
 
 
-def test_a_page_in_a_browser(server: RunningServer, web: str, topic: str, tmp_path: Path) -> None:
+def test_a_page_in_a_browser(serve: Serve, web: str, topic: str, tmp_path: Path) -> None:
+    origin = web.removesuffix("/page.html")
+    server = serve(
+        f'[[listener]]\nport = 0\n[[listener]]\nkind = "ws"\nport = 0\norigins = ["{origin}"]\n[http]\nport = 0\n'
+    )
     quiet = ["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
     plain = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage"]
     address = f"{web}?url={server.url('ws')}&topic={topic}"

@@ -32,11 +32,18 @@ u32 = st.integers(0, 0xFFFFFFFF)
 bit = st.integers(0, 1)
 qos = st.integers(0, 2)
 packet_ids = st.integers(1, 0xFFFF)
-topics = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0+#"), min_size=1, max_size=12)
+_NONCHARACTERS = "".join(chr(plane << 16 | end) for plane in range(17) for end in (0xFFFE, 0xFFFF))
+_NONCHARACTERS += "".join(map(chr, range(0xFDD0, 0xFDF0)))
 
-_level = st.one_of(
-    st.just("+"), st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0+#/$"), max_size=4)
-)
+
+def _printable(without=""):
+    return st.characters(exclude_categories=["Cs", "Cc"], exclude_characters=_NONCHARACTERS + without)
+
+
+names = st.text(_printable(), max_size=12)
+topics = st.text(_printable("+#"), min_size=1, max_size=12)
+
+_level = st.one_of(st.just("+"), st.text(_printable("+#/$"), max_size=4))
 plain_filters = st.builds(
     lambda levels, tail: "/".join([*levels, *tail]),
     st.lists(_level, min_size=1, max_size=4),
@@ -44,7 +51,7 @@ plain_filters = st.builds(
 ).filter(bool)
 shared_filters = st.builds(
     lambda group, plain: f"$share/{group}/{plain}",
-    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0+#/"), min_size=1, max_size=4),
+    st.text(_printable("+#/"), min_size=1, max_size=4),
     plain_filters,
 )
 filters = st.one_of(plain_filters, shared_filters)
@@ -142,9 +149,9 @@ def connects(draw, version):
         properties = _with_authentication(properties)
     clean_start = draw(st.booleans())
     may_be_nameless = version == 5 or (version == 4 and clean_start)
-    username = draw(st.none() | text)
+    username = draw(st.none() | names)
     return Connect(
-        draw(text if may_be_nameless else text.filter(bool)),
+        draw(names if may_be_nameless else names.filter(bool)),
         version,
         clean_start,
         draw(u16),
@@ -152,6 +159,7 @@ def connects(draw, version):
         draw(st.none() | binary) if version == 5 or username is not None else None,
         draw(st.none() | _wills(version)),
         draw(properties),
+        draw(st.booleans()) if version < 5 else False,
     )
 
 
@@ -170,7 +178,7 @@ def publishes(draw, version):
     names = [*_MESSAGE, "topic_alias"]
     properties = draw(_properties(version, names, subscription_identifier=identifiers))
     return Publish(
-        draw(text.filter(lambda name: "+" not in name and "#" not in name) if "topic_alias" in properties else topics),
+        draw(topics | st.just("") if "topic_alias" in properties else topics),
         draw(binary),
         level,
         draw(st.booleans()),

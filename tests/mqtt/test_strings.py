@@ -9,6 +9,7 @@ from heliograph.mqtt import (
     Reason,
     check_topic_filter,
     check_topic_name,
+    check_topic_of_client,
     decode_utf8,
     split_share,
 )
@@ -59,18 +60,49 @@ def test_bad_topic_names_are_refused(topic):
     assert caught.value.reason == Reason.TOPIC_NAME_INVALID
 
 
+UNPRINTABLE = ["\x01", "\x1f", "\x7f", "\x9f", "\ud800", "\udfff", "\ufdd0", "\ufffe", "\uffff", "\U0010ffff"]
+
+
+@pytest.mark.parametrize("character", UNPRINTABLE)
+@pytest.mark.parametrize("check", [check_topic_of_client, check_topic_filter])
+def test_control_characters_and_noncharacters_make_a_topic_malformed(check, character):
+    with pytest.raises(MalformedPacket):
+        check(f"a/b{character}")
+
+
+@pytest.mark.parametrize("character", [" ", "~", "\xa0", "\ufdcf", "\ufdf0", "\ufffd", "\U00010000"])
+@pytest.mark.parametrize("check", [check_topic_of_client, check_topic_filter])
+def test_the_characters_beside_them_are_accepted(check, character):
+    check(f"a/b{character}")
+
+
+@pytest.mark.parametrize("character", UNPRINTABLE[:4])
+def test_what_another_server_has_let_through_is_accepted(character):
+    check_topic_name(f"a/b{character}")
+    check_topic_name("$share")
+
+
+def test_share_is_no_topic_of_a_client():
+    with pytest.raises(MalformedPacket):
+        check_topic_of_client("$share")
+
+
+def test_a_topic_may_begin_in_the_same_way():
+    check_topic_of_client("$shared")
+
+
 @given(filters)
 def test_topic_filters_are_accepted(topic_filter):
     check_topic_filter(topic_filter)
 
 
-@pytest.mark.parametrize("topic_filter", ["#", "+", "/", "/+", "+/#", "a//#", "$SYS/#", "$share", "$shares/a"])
+@pytest.mark.parametrize("topic_filter", ["#", "+", "/", "/+", "+/#", "a//#", "$SYS/#", "$shares/a"])
 def test_odd_topic_filters_are_accepted(topic_filter):
     check_topic_filter(topic_filter)
 
 
 @pytest.mark.parametrize(
-    "topic_filter", ["", "a#", "a/#/b", "#/a", "a+", "+a", "a/b+/c", "##", "++", "a\0", LONGEST + "x"]
+    "topic_filter", ["", "a#", "a/#/b", "#/a", "a+", "+a", "a/b+/c", "##", "++", "a\0", "$share", LONGEST + "x"]
 )
 def test_bad_topic_filters_are_refused(topic_filter):
     _assert_refused(topic_filter)

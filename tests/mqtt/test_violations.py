@@ -106,6 +106,12 @@ def test_mqtt_5(wire, reason):
         pytest.param("0004 4d515454 04 22 003c 0000", MALFORMED, id="retain flag of no will"),
         pytest.param("0004 4d515454 04 1e 003c 0000 0001 61 0000", MALFORMED, id="will with QoS 3"),
         pytest.param("0004 4d515454 04 06 003c 0000 0001 23 0000", Reason.TOPIC_NAME_INVALID, id="will to a wildcard"),
+        pytest.param(
+            "0004 4d515454 04 06 003c 0000 0002 6101 0000", MALFORMED, id="control character in a will's topic"
+        ),
+        pytest.param("0004 4d515454 04 06 003c 0000 0006 247368617265 0000", MALFORMED, id="will to $share"),
+        pytest.param("0004 4d515454 04 02 003c 0002 617f", MALFORMED, id="control character in a client identifier"),
+        pytest.param("0004 4d515454 04 82 003c 0000 0003 61c29f", MALFORMED, id="control character in a user name"),
         pytest.param("0004 4d515454 04 06 003c 0000 0001 61", MALFORMED, id="will without a payload"),
         pytest.param("0004 4d515454 04 42 003c 0000 0001 61", PROTOCOL, id="password without a user name"),
         pytest.param("0004 4d515454 04 82 003c 0000", MALFORMED, id="user name missing"),
@@ -117,6 +123,7 @@ def test_mqtt_5(wire, reason):
         pytest.param("0004 4d515454 06 02 003c 0000", Reason.UNSUPPORTED_PROTOCOL_VERSION, id="level 6"),
         pytest.param("0004 4d515454 03 02 003c 0000", Reason.UNSUPPORTED_PROTOCOL_VERSION, id="MQTT level 3"),
         pytest.param("0006 4d5149736470 04 02 003c 0000", Reason.UNSUPPORTED_PROTOCOL_VERSION, id="MQIsdp level 4"),
+        pytest.param("0004 4d515454 85 02 003c 00 0000", Reason.UNSUPPORTED_PROTOCOL_VERSION, id="bridge with MQTT 5"),
         pytest.param("0004 6d717474 04 02 003c 0000", Reason.UNSUPPORTED_PROTOCOL_VERSION, id="mqtt in small letters"),
         pytest.param("0004 4d515454 05 02 003c 0000", MALFORMED, id="MQTT 5 without a client identifier"),
         pytest.param("0004 4d515454 05 02 003c 03 21 0000 0000", PROTOCOL, id="receive maximum 0"),

@@ -285,7 +285,7 @@ def test_keys_that_do_not_go_together_are_refused(file: Path, keys: str, mistake
     [
         ("[[listener]]\n[[listener]]", "listener[2].port: expected an address of its own, found 127.0.0.1:1883"),
         ('[[listener]]\n[[listener]]\nhost = "*"\nanonymous = true', "listener[2].port: expected an address"),
-        ("[[listener]]\nport = 8080", "http.port: expected an address of its own, found 127.0.0.1:8080"),
+        ("[[listener]]\nport = 15880", "http.port: expected an address of its own, found 127.0.0.1:15880"),
         (
             '[[listener]]\nkind = "unix"\npath = "s"\n[[listener]]\nkind = "unix"\npath = "./s"',
             "listener[2].path: expected a socket file of its own",
@@ -307,7 +307,7 @@ def test_a_table_with_mistakes_of_its_own_breaks_no_rule_besides(file: Path) -> 
 
 def test_pages_for_the_whole_network_are_allowed_with_a_warning(file: Path) -> None:
     (warning,) = loaded(file, '[http]\nhost = "*"').warnings
-    assert warning.startswith("http.host: everyone who can reach *:8080")
+    assert warning.startswith("http.host: everyone who can reach *:15880")
     assert loaded(file, '[http]\nhost = "*"\nenabled = false').warnings == ()
 
 

@@ -114,4 +114,4 @@ def test_without_pages_a_pipeline_needs_another_server(file: Path) -> None:
     text = "[http]\nenabled = false\n" + GOOD
     (told,) = mistakes(file, text)
     assert told.startswith("pipeline[1].server: expected the pages of a server")
-    assert loaded(file, text + 'server = "http://broker:8080"').pipelines
+    assert loaded(file, text + 'server = "http://broker:15880"').pipelines

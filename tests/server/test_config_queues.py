@@ -230,8 +230,8 @@ def test_an_unknown_queue_manager_is_a_mistake(file: Path) -> None:
             "queue_manager[1].listener[1].cert: expected the path of a file, which a tls listener needs",
         ),
         (
-            'name = "a"\n[queue_manager.http]\nport = 8080',
-            "queue_manager[1].http.port: expected an address of its own, found 127.0.0.1:8080, which http takes",
+            'name = "a"\n[queue_manager.http]\nport = 15880',
+            "queue_manager[1].http.port: expected an address of its own, found 127.0.0.1:15880, which http takes",
         ),
         ('name = "a"\nlisteners = 3', "queue_manager[1].listeners: unknown key; did you mean listener?"),
     ],

@@ -106,7 +106,7 @@ pipelines = tables(
     flow=st.just("/"),  # it has to be there
     job=st.just(""),
     source=st.sampled_from(["stream:s", "topic:a/#"]),
-    server=st.just("http://broker:8080"),
+    server=st.just("http://broker:15880"),
     checkpoint=st.sampled_from(["", "/var/lib/x", "hdfs://x/y"]),
     state=st.sampled_from(["", "/var/lib/state"]),
 )

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import Problem
+from heliograph.server import passwords
 from heliograph.server.passwords import Cost, PasswordChecker, PasswordFile, PasswordHash, name_mistake
 
 CHEAP = Cost(n=2, r=1, p=1)
@@ -204,11 +205,23 @@ def test_a_success_is_known_from_then_on(path: Path) -> None:
     assert checker.known("alice", b"secret")
 
 
-def test_a_failure_is_not_known(path: Path) -> None:
+def test_a_failure_is_known_from_then_on(path: Path) -> None:
     write(path, alice=b"secret")
     checker = PasswordChecker(path)
+    assert checker.known("alice", b"wrong") is None
     assert not checker.check("alice", b"wrong")
-    assert not checker.known("alice", b"wrong")
+    assert checker.known("alice", b"wrong") is False
+
+
+def test_wrong_passwords_do_not_make_right_ones_forgotten(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passwords, "WRONG_MEMO_SIZE", 3)
+    write(path, alice=b"secret")
+    checker = PasswordChecker(path, memo_size=3)
+    assert checker.check("alice", b"secret")
+    for number in range(10):
+        checker.check("alice", b"guess %d" % number)
+    assert checker.known("alice", b"secret")
+    assert [checker.known("alice", b"guess %d" % number) for number in (0, 6, 7, 9)] == [None, None, False, False]
 
 
 def test_name_and_password_are_not_mixed_up(path: Path) -> None:
@@ -256,7 +269,7 @@ def test_the_memo_is_bounded_and_forgets_the_oldest(path: Path) -> None:
     checker = PasswordChecker(path, memo_size=2)
     for name, password in (("a", b"1"), ("b", b"2"), ("c", b"3")):
         checker.check(name, password)
-    assert [checker.known("a", b"1"), checker.known("b", b"2"), checker.known("c", b"3")] == [False, True, True]
+    assert [checker.known("a", b"1"), checker.known("b", b"2"), checker.known("c", b"3")] == [None, True, True]
 
 
 def test_what_is_known_costs_next_to_nothing(path: Path) -> None:

@@ -153,10 +153,10 @@ def test_what_it_writes_is_in_the_log_with_its_name_and_level(caplog: pytest.Log
 
 
 def test_the_command_has_the_pages_of_the_server() -> None:
-    command = running("x.toml", lambda: "http://127.0.0.1:8080")("clean")
+    command = running("x.toml", lambda: "http://127.0.0.1:15880")("clean")
     assert command[2:] == [
         *("heliograph.cli.main", "pipeline", "run", "--config", "x.toml", "clean"),
-        *("--supervised", "--server", "http://127.0.0.1:8080"),
+        *("--supervised", "--server", "http://127.0.0.1:15880"),
     ]
     assert "--server" not in running("x.toml", lambda: "")("clean")
 

@@ -77,19 +77,21 @@ def test_a_certificate_that_is_not_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "where", ['[[listener]]\nname = "gate"\nport = {}\n', "[[listener]]\nport = 0\n[http]\nport = {}\n"]
 )
-def test_a_port_in_use_is_told_with_its_address(tmp_path: Path, where: str) -> None:
+def test_a_port_in_use_is_told_with_its_address_and_the_key(tmp_path: Path, where: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         (tmp_path / "config.toml").write_text(where.format(port))
         said = fails("--config", str(tmp_path / "config.toml"))
-    name = "gate" if "gate" in where else "http"
-    assert said == f"helio serve: {name}: cannot listen on 127.0.0.1:{port}: Address already in use\n"
+    name, table = ('listener "gate"', "its [[listener]]") if "gate" in where else ("http", "[http]")
+    why = f"127.0.0.1:{port} is in use by another program or server; set port in {table} to another one"
+    assert said == f"helio serve: {name}: cannot listen: {why}\n"
 
 
 def test_an_address_of_another_machine(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text('[[listener]]\nhost = "192.0.2.1"\nanonymous = true\n')
     assert fails("--config", str(tmp_path / "config.toml")) == (
-        "helio serve: tcp:192.0.2.1:1883: cannot listen: Cannot assign requested address\n"
+        'helio serve: listener "tcp:192.0.2.1:1883": cannot listen: this machine does not have the address '
+        "192.0.2.1:1883; set host in its [[listener]] to another one\n"
     )
 
 

@@ -143,7 +143,10 @@ def test_a_socket_file_in_use_is_left_alone(serve: Serve, tmp_path: Path) -> Non
     serve(config)
     second = serve(config, announced=False)
     assert second.ended() == 1
-    assert second.log.text() == f"helio serve: unix:{path}: cannot listen: Address already in use"
+    assert second.log.text() == (
+        f'helio serve: listener "unix:{path}": cannot listen: {path} is in use by another program or server; '
+        "set path in its [[listener]] to another one"
+    )
     with PlainClient(str(path)).connected():
         pass
 

@@ -124,7 +124,7 @@ def test_one_that_cannot_start_is_tried_again_and_holds_nobody_up(serve: Serve) 
         assert manager(server, "QM2")["state"] == "running"
         assert manager(server, "QM1")["state"] != "running"
         server.log.wait_for("a queue manager has ended")
-        server.log.wait_for("cannot listen: Address already in use")
+        server.log.wait_for("is in use by another program or server")
     server.wait_until(lambda stats: stats["queue_managers"][0]["state"] == "running")
 
 

@@ -27,6 +27,7 @@ from heliograph.amqp.performatives import (
     Error,
     Flow,
     Open,
+    SaslCode,
     Transfer,
 )
 from heliograph.amqp.session import Session
@@ -97,12 +98,15 @@ class Connection:
         self._read(data, at, events)
         return events
 
-    def authenticated(self, ok: bool, detail: str = "") -> list[Event]:
-        """Server: the answer to `Authenticate`. What the client sent meanwhile comes back as events."""
+    def authenticated(self, ok: bool, detail: str = "", *, busy: bool = False) -> list[Event]:
+        """Server: the answer to `Authenticate`. What the client sent meanwhile comes back as events.
+
+        With `busy` a refusal says nothing about who the client is: it may try again.
+        """
         events: list[Event] = []
         if self._over or self._handshake.stage is not Stage.WAITING:
             return events
-        tell = self._handshake.answer(ok, detail)
+        tell = self._handshake.answer(SaslCode.OK if ok else SaslCode.SYS_TEMP if busy else SaslCode.AUTH, detail)
         if not ok:
             error = Error(conditions.UNAUTHORIZED_ACCESS, detail or "the client was not let in")
             if tell:

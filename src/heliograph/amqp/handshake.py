@@ -61,17 +61,13 @@ class Handshake:
                 return end, ask
             at = end
 
-    def answer(self, ok: bool, detail: str) -> bool:
+    def answer(self, code: SaslCode, detail: str) -> bool:
         """Server: what the owner says about the client. True when the client is to be told in a close frame instead."""
         self.stage = Stage.DONE if self._bare else Stage.HEADER
         if self._bare:
             self._write(AMQP_HEADER)
-            return not ok
-        self._write(
-            sasl_frame(
-                SaslOutcome(SaslCode.OK if ok else SaslCode.AUTH, detail.encode()[:_LONGEST_DETAIL] or None).encoded()
-            )
-        )
+            return code is not SaslCode.OK
+        self._write(sasl_frame(SaslOutcome(code, detail.encode()[:_LONGEST_DETAIL] or None).encoded()))
         return False
 
     def _header(self, data: bytes, at: int) -> int:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from heliograph.broker import delivery, durable
+from heliograph.broker import delivery, durable, subscribing
 from heliograph.broker.admission import Pace
 from heliograph.broker.buffer import Buffer, Held
 from heliograph.broker.defects import Defects
@@ -22,6 +22,7 @@ from heliograph.broker.queues.queues import Queues
 from heliograph.broker.retained import Retained
 from heliograph.broker.routes import Receiver, Route, RouteTable
 from heliograph.broker.session import FOR_EVER, Session
+from heliograph.broker.slices import Slices
 from heliograph.broker.span import Span, carried_properties, message
 from heliograph.broker.spool import Spool
 from heliograph.broker.statistics import Statistics
@@ -30,6 +31,7 @@ from heliograph.broker.streams import Stream, StreamOptions
 from heliograph.broker.subscription import ShareGroup, Subscription, subscription_cost
 from heliograph.broker.timers import Timers
 from heliograph.broker.topics import TopicTree
+from heliograph.broker.wide_delivery import WideDelivery
 from heliograph.broker.window import Settled
 from heliograph.mqtt import packets
 from heliograph.mqtt.errors import ProtocolError
@@ -75,6 +77,8 @@ class Broker:
         self.retained = Retained(self.memory.account("retained messages", ""))
         self.held = Held()
         self.timers = Timers(self.defects)
+        self.slices = Slices(now, self.defects)
+        self.wide = WideDelivery(self, delivery.offer)
         self.dirty: list[Outlet] = []
         """Outlets that have something to write."""
         self._tree: TopicTree[Receiver] = TopicTree()
@@ -130,6 +134,8 @@ class Broker:
 
     def publish_to_mqtt(self, span: Span, publisher: Session | None, route: Route) -> tuple[Reason, int]:
         """Publish to all but queues: retained, subscriptions, streams. The answer is that of `publish`."""
+        if route.catching_up and not span.retain:
+            subscribing.send_retained_first(self, span.topic, route)
         kept = not span.retain or self.retained.keep(span, span.count - 1, self.limits)
         stored = 0
         if self.store is not None:
@@ -151,8 +157,8 @@ class Broker:
         """Whether MQTT needs them in the log: somebody wants them who may be away, or they are to be retained."""
         if route.streams:
             return True
-        if span.retain:
-            return not span.topic.startswith(b"$SYS/")
+        if span.retain and not span.topic.startswith(b"$SYS/"):
+            return True
         return span.qos > 0 and bool(route.durable)
 
     def publish_message(self, topic: str, payload: bytes, *, qos: int = 0, retain: bool = False) -> None:
@@ -162,7 +168,7 @@ class Broker:
     # Subscriptions
 
     def subscribe(self, session: Session, asked: packets.Subscription, identifier: int | None = None) -> Reason:
-        """Add or change a subscription, send what is retained; what SUBACK says about it."""
+        """Add or change a subscription; what SUBACK says about it."""
         try:
             check_topic_filter(asked.filter)
             group_name, topic_filter = split_share(asked.filter)
@@ -171,7 +177,6 @@ class Broker:
         if topic_filter.count("/") >= self.limits.topic_levels:
             return Reason.TOPIC_FILTER_INVALID
         subscription = session.subscriptions.get(asked.filter)
-        is_new = subscription is None
         if subscription is None:
             if len(session.subscriptions) >= self.limits.subscriptions_per_client:
                 return Reason.QUOTA_EXCEEDED
@@ -182,13 +187,6 @@ class Broker:
         if self.store is not None and session.number:
             self._keep(self.store, subscription)
         self.routes.forget(topic_filter)
-        # Retained messages are not sent to shared subscriptions: nobody could say to which sharer.
-        if group_name is None and (asked.retain_handling == 0 or (asked.retain_handling == 1 and is_new)):
-            for kept in self.retained.matching(topic_filter, self.now()):
-                if self.store is not None and subscription.spool is not None and kept.qos:
-                    durable.offer(self, self.store, subscription, kept)
-                else:
-                    delivery.offer(self, subscription, kept, {})
         return Reason(asked.qos)
 
     def _keep(self, store: Store, subscription: Subscription) -> None:
@@ -278,13 +276,24 @@ class Broker:
         return Reason.SUCCESS
 
     def backlogs(self) -> Iterator[tuple[Subscription | ShareGroup, list[Buffer | Spool]]]:
-        """All who have had to let messages wait, with where these wait: in memory, in the log, or both."""
-        owners: list[Subscription | ShareGroup] = list(self.groups.values())
-        owners += [s for session in self.sessions.values() for s in session.subscriptions.values() if s.group is None]
-        for owner in owners:
+        """All who have had to let messages wait, with where these wait: in memory, in the log, or both.
+
+        Others may come and go while somebody goes through them.
+        """
+        for owner in self._owners():
             places: list[Buffer | Spool] = [place for place in (owner.buffer, owner.spool) if place is not None]
             if places:
                 yield owner, places
+
+    def _owners(self) -> Iterator[Subscription | ShareGroup]:
+        yield from list(self.groups.values())
+        for session in list(self.sessions.values()):
+            yield from [one for one in session.subscriptions.values() if one.group is None]
+
+    @property
+    def waiting(self) -> int:
+        """Messages that wait for a subscription or a group: the sum over all `backlogs`."""
+        return self.held.messages + (self.store.spooled.messages if self.store is not None else 0)
 
     # Sessions
 
@@ -385,7 +394,10 @@ class Broker:
         will, session.will_timer = session.will, None
         session.set_will(None)
         assert will is not None
-        self.publish(self._span_of(will), session)
+        try:
+            self.publish(self._span_of(will), session)
+        except ProtocolError:  # a will from the log: what a topic may be is not what it was when the client connected
+            self.stats.publishes_refused += 1
         if self.store is not None and session.number:
             self.store.note_presence(session)
 

@@ -34,12 +34,14 @@ def _size(what: Span | bytes) -> int:
 
 
 class Held:
-    """What waits in all buffers together. A span counts once, in however many buffers it is."""
+    """What waits in all buffers together. The bytes of a span count once, in however many buffers it is."""
 
-    __slots__ = ("bytes",)
+    __slots__ = ("bytes", "messages")
 
     def __init__(self) -> None:
         self.bytes = 0
+        self.messages = 0
+        """Messages, for each buffer that they are in."""
 
     def take(self, what: Span | bytes) -> None:
         """Another buffer has this."""
@@ -67,9 +69,9 @@ class Buffer:
 
     __slots__ = (
         "_account",
+        "_count",
         "_held",
         "bytes",
-        "count",
         "discarded",
         "expired",
         "high_water",
@@ -82,15 +84,25 @@ class Buffer:
         """What waits is charged to the account."""
         self._held = held
         self._account = account
+        self._count = 0
         self.late: deque[Waiting] = deque()
         self.waiting: deque[Waiting] = deque()
-        self.count = 0
         self.bytes = 0
         """Size of all that waits. A span counts as a whole until its last message has gone: so long it is in memory."""
         self.high_water = 0
         self.rejected = 0
         self.discarded = 0
         self.expired = 0
+
+    @property
+    def count(self) -> int:
+        """Messages that wait."""
+        return self._count
+
+    @count.setter
+    def count(self, number: int) -> None:
+        self._held.messages += number - self._count
+        self._count = number
 
     def add(self, queue: deque[Waiting], what: Span | bytes, lo: int, hi: int, limits: Limits) -> int:
         """Let messages wait in `queue` (one of the two), as far as the limit allows; how many of them were taken.

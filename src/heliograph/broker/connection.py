@@ -6,24 +6,30 @@ it has a session, and *ended* after that. Only an open one takes packets other t
 
 from collections.abc import Sequence
 from enum import Enum
+from functools import partial
 
 from heliograph.broker import delivery, facts, handshake
 from heliograph.broker.broker import Broker
 from heliograph.broker.facts import Move
+from heliograph.broker.fitting import Answer, fit
 from heliograph.broker.gate import Gate
 from heliograph.broker.inbound import forward, take_span, take_straight
 from heliograph.broker.memory import Hold
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.routes import Route
 from heliograph.broker.session import Session
+from heliograph.broker.slices import SLICE, Steps
+from heliograph.broker.subscribing import subscribe, unsubscribe
 from heliograph.broker.subscription import Subscription
 from heliograph.broker.timers import Timer
 from heliograph.broker.window import Settled
 from heliograph.mqtt import packets
-from heliograph.mqtt.decoding import decode
+from heliograph.mqtt.connect_decoding import maximum_packet_size
+from heliograph.mqtt.decoding import check_flags, decode
 from heliograph.mqtt.encoding import encode
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
 from heliograph.mqtt.framing import packet_bounds
+from heliograph.mqtt.packet_types import PacketType
 from heliograph.mqtt.properties import Properties
 from heliograph.mqtt.reasons import Reason, connack_code_v3
 from heliograph.mqtt.runs import PUBACKS, PUBCOMPS, PUBRECS, PUBRELS, ack_run, read_ack_run
@@ -40,6 +46,10 @@ _REASON_STRING_MOST = 200
 _VERSIONS = {3: "3.1", 4: "3.1.1", 5: "5"}
 _QOS0 = 0x30
 _PUBLISH, _FIRST_ACK, _LAST_ACK = 3, 4, 7
+_MANY = {PacketType.SUBSCRIBE: subscribe, PacketType.UNSUBSCRIBE: unsubscribe}
+"""Packets that may name many things."""
+_LOOK_AT_CLOCK_AFTER = 16
+"""Runs of messages or acknowledgements after which it is time to see how long others have waited."""
 
 
 class State(Enum):
@@ -55,12 +65,15 @@ class Connection:
     __slots__ = (
         "_aliases",
         "_hold",
+        "_kind",
+        "_kind_at",
         "_need",
         "_parts",
         "_timer",
         "_usual",
         "_usual_generation",
         "_usual_receivers",
+        "bridge",
         "broker",
         "explain",
         "gate",
@@ -83,6 +96,8 @@ class Connection:
         self.session: Session | None = None
         self.version = 4
         self.version5 = False
+        self.bridge = False
+        """The client is another server, which wants no messages back that it sent, and retain flags as they were."""
         self.max_packet = min(_CONNECT_SIZE, broker.limits.packet_size)
         self.receive_maximum = 0
         self.keep_alive = 0
@@ -99,7 +114,18 @@ class Connection:
         self._hold: Hold | None = None
         outlet.account = broker.memory.strangers
         self._timer: Timer | None = None
+        self._kind = PacketType.CONNECT
+        """The last packet that was none of those that come in runs, and when it came."""
+        self._kind_at = 0.0
         self._check_at(self.heard + broker.limits.connect_timeout)
+
+    def describe(self) -> dict[str, str]:
+        """Who the client is and what it has sent last, for people."""
+        return {
+            "client": self.session.client_id if self.session is not None else "",
+            "protocol": f"MQTT {_VERSIONS[self.version]}",
+            "sent": self._kind.name if self._kind_at == self.heard else "PUBLISH or acknowledgements",
+        }
 
     # Bytes in
 
@@ -130,8 +156,7 @@ class Connection:
                     return
             self._take(data, pos)
         except ProtocolError as error:
-            broker.stats.protocol_errors += 1
-            self.end(error.reason, str(error), publish_will=True)
+            self._broke_rules(error)
         else:
             session = self.session
             if session is not None and (session.backlog or (session.window is not None and session.window.holds)):
@@ -154,6 +179,9 @@ class Connection:
             return data
         parts = self._parts
         parts.add(data)
+        if self._is_working:
+            self.outlet.stop_reading()  # whoever let it be read from did not know
+            return None
         if self.state is State.WAITING:
             if parts.size > _CONNECT_SIZE:
                 raise ProtocolError(Reason.QUOTA_EXCEEDED, "too much sent before CONNACK")
@@ -168,6 +196,7 @@ class Connection:
     def _take(self, data: bytes, pos: int) -> None:
         size = len(data)
         short = min(0x80, self.max_packet - 1)
+        left = _LOOK_AT_CLOCK_AFTER
         while pos < size:
             # The usual short packet is measured right here; everything else is left to the codec.
             if size - pos > 1 and data[pos + 1] < short:
@@ -184,6 +213,7 @@ class Connection:
                 return
             kind = data[pos] >> 4
             if self.state is not State.OPEN:
+                self._note_kind(kind)
                 if not self._take_first(data[pos], data[body:end]):
                     self._keep(data, end, 0)
                     return
@@ -193,18 +223,66 @@ class Connection:
                 pos = straight if straight > pos else take_span(self, data, pos, body, end)
             elif _FIRST_ACK <= kind <= _LAST_ACK and data[pos + 1] == 2:
                 pos = self._take_acks(data, pos)
+            elif kind in _MANY:
+                self._note_kind(kind)
+                self._take_many(PacketType(kind), data[pos], data[body:end])
+                pos = end
             else:
+                self._note_kind(kind)
                 self._take_packet(decode(data[pos], data[body:end], self.version))
                 pos = end
             if self.state is State.ENDED:
                 return
+            # Others want their turn, too: what is not taken in time waits.
+            left -= 1 if kind <= _LAST_ACK else _LOOK_AT_CLOCK_AFTER
+            if left <= 0:
+                left = _LOOK_AT_CLOCK_AFTER
+                if pos < size and self.broker.now() - self.heard > SLICE and not self._is_working:
+                    self.outlet.stop_reading()
+                    self.broker.slices.later(self, self._go_on)
+                if self._is_working:
+                    self._keep(data, pos, 0)
+                    return
+
+    def _note_kind(self, kind: int) -> None:
+        if kind:
+            self._kind, self._kind_at = PacketType(kind), self.heard
+
+    @property
+    def _is_working(self) -> bool:
+        """Whether something that the client asked for is being done in slices: nothing else is taken meanwhile."""
+        return self.broker.slices.is_working(self)
+
+    def _take_many(self, kind: PacketType, first: int, body: bytes) -> None:
+        session = self.session
+        assert session is not None
+        check_flags(kind, first & 0x0F, self.version)
+        steps = _MANY[kind](self, session, body)
+        if not self.broker.slices.begin(self, self._within_rules(steps), self._go_on):
+            self.outlet.stop_reading()
+
+    def _within_rules(self, steps: Steps) -> Steps:
+        try:
+            yield from steps
+        except ProtocolError as error:
+            self._broke_rules(error)
+
+    def _broke_rules(self, error: ProtocolError) -> None:
+        self.broker.stats.protocol_errors += 1
+        self.end(error.reason, str(error), publish_will=True)
+
+    def _go_on(self) -> None:
+        """What the client asked for is done, or its turn has come again: take what it has sent behind that."""
+        self.outlet.go_on_reading()
+        self.receive(b"")
 
     def _keep(self, data: bytes, pos: int, need: int) -> None:
         self._usual = None
         self._parts = Pieces()
         self._parts.add(data[pos:])
         self._need = need
-        self._charge(len(data) - pos)
+        if not self._is_working:
+            self._charge(len(data) - pos)
 
     def _charge(self, size: int) -> None:
         """So many bytes of a packet wait for the rest of it."""
@@ -227,29 +305,31 @@ class Connection:
                 # The protocol level stands after the name; a v5 client gets its refusal in v5 form.
                 self.version5 = body[:7] == b"\x00\x04MQTT\x05"
                 self.version = 5 if self.version5 else 4
+                self.outlet.max_packet = maximum_packet_size(body)
                 # An older one gets an answer only if there is a return code for what is wrong.
                 if self.version5 or error.reason in _TOLD_TO_OLD_CLIENTS:
                     self.refuse(error.reason, str(error))
             raise
         if not isinstance(packet, packets.Connect):
             raise ProtocolError(Reason.PROTOCOL_ERROR, f"{type(packet).__name__} before CONNECT")
-        self.version, self.version5 = packet.version, packet.version == 5
+        self.version, self.version5, self.bridge = packet.version, packet.version == 5, packet.bridge
+        self.outlet.max_packet = packet.properties.get("maximum_packet_size", 0)
         problem = handshake.reason_to_refuse(self.broker, packet)
         if problem is not None:
-            self.refuse(*problem)
+            self.refuse(*problem, packet)
             return True
         self.state = State.WAITING
         packet.properties.pop("user_property", None)  # there may be a hundred thousand, and nobody reads them
         hold = Hold(self.broker.memory.strangers, handshake.cost(packet))
-        self.gate.check(packet.username, packet.password, lambda reason, text: self._admit(packet, hold, reason, text))
+        self.gate.check(self.outlet, packet.username, packet.password, partial(self._admit, packet, hold))
         return self.state is not State.WAITING
 
-    def _admit(self, connect: packets.Connect, hold: Hold, reason: Reason, text: str) -> None:
+    def _admit(self, connect: packets.Connect, hold: Hold, reason: Reason, text: str, user: str | None) -> None:
         """The credentials have been looked at; `hold` is what the CONNECT was charged for meanwhile."""
         if self.state is not State.WAITING:  # the client has gone meanwhile
             return
         if reason is not Reason.SUCCESS:
-            self.refuse(reason, text)
+            self.refuse(reason, text, connect)
             return
         old = self.broker.sessions.get(connect.client_id)
         stored = old is not None and old.number > 0
@@ -257,20 +337,28 @@ class Connection:
         store = self.broker.store
         if store is not None and (stored or (self.session is not None and self.session.number)):
             # CONNACK says that there is a session which outlives the connection, or that an old one is forgotten.
-            store.when_safe(lambda: self._welcome(connect, present))
+            store.when_safe(lambda: self._welcome(connect, user, present))
         else:
-            self._welcome(connect, present)
+            self._welcome(connect, user, present)
 
-    def _welcome(self, connect: packets.Connect, present: bool) -> None:
+    def _welcome(self, connect: packets.Connect, user: str | None, present: bool) -> None:
         if self.state is not State.WAITING or self.session is None:  # the client has gone meanwhile
             return
+        connack = handshake.connack(self, connect, present=present)
+        if not connack:
+            text = "what the client has to know does not fit into its maximum packet size"
+            self._leave(text, publish_will=False)
+            self.refuse(Reason.PACKET_TOO_LARGE, text)
+            return
         self.state = State.OPEN
+        self._write(connack)
         handshake.welcome(self, connect, present=present)
         self.broker.journal.admitted(
             self.outlet,
             self.session.client_id,
             mqtt=_VERSIONS[self.version],
-            user=connect.username,
+            user=user,
+            claimed_user=connect.username if connect.username != user else None,
             clean=connect.clean_start,
             keep_alive=self.keep_alive,
         )
@@ -279,10 +367,11 @@ class Connection:
         if self._parts is not None:
             self.receive(b"")
 
-    def refuse(self, reason: Reason, text: str) -> None:
-        """CONNACK with a reason why not, and the end."""
+    def refuse(self, reason: Reason, text: str, connect: packets.Connect | None = None) -> None:
+        """CONNACK with a reason why not, and the end. Without a CONNECT, it could not be read."""
         self.broker.stats.refused += 1
-        self.broker.journal.refused(self.outlet, reason.name, text)
+        client_id, user = (connect.client_id, connect.username) if connect else (None, None)
+        self.broker.journal.refused(self.outlet, reason.name, text, client=client_id, claimed_user=user)
         properties = Properties(reason_string=text[:_REASON_STRING_MOST]) if self.version5 else Properties()
         code = reason if self.version5 else connack_code_v3(reason)
         self.send(packets.ConnAck(False, code, properties))
@@ -332,14 +421,15 @@ class Connection:
             known = [i for i in ids if i not in unknown] if unknown else ids
             self._note_received(session, known, session.settled[done:])
         if not unknown:
-            self._answer(ack_run(PUBRELS, first, count), stored=stored)
+            self.answer(ack_run(PUBRELS, first, count), stored=stored)
             return
         strangers = {i for i in unknown if not session.window.awaits_completion(i)}
         for packet_id in range(first, first + count):
             if packet_id in strangers:
+                session.window.check_not_qos1(packet_id)
                 self._unknown_receipts([packet_id])
             else:
-                self._answer(ack_run(PUBRELS, packet_id, 1), stored=stored)
+                self.answer(ack_run(PUBRELS, packet_id, 1), stored=stored)
 
     def _note_received(self, session: Session, ids: Sequence[int], done: Settled) -> None:
         """PUBREC for these identifiers, whose messages are `done` in this order; both in one record, or in none."""
@@ -372,19 +462,20 @@ class Connection:
         self._note_move(session, facts.RELEASED, first, count)
         if not self.version5 or received.issuperset(ids):
             received.difference_update(ids)
-            self._answer(ack_run(PUBCOMPS, first, count), stored=stored)
+            self.answer(ack_run(PUBCOMPS, first, count), stored=stored)
             return
         for packet_id in ids:
             known = packet_id in received
             received.discard(packet_id)
             reason = Reason.SUCCESS if known else Reason.PACKET_IDENTIFIER_NOT_FOUND
-            self._answer(encode(packets.PubComp(packet_id, reason), self.version), stored=stored)
+            self.answer(encode(packets.PubComp(packet_id, reason), self.version), stored=stored)
 
     def _note_move(self, session: Session, what: int, first: int, count: int) -> None:
         if session.number and self.broker.store is not None:
             self.broker.store.note_move(Move(what, 0, first, count, session.number))
 
-    def _answer(self, chunk: bytes, *, stored: bool) -> None:
+    def answer(self, chunk: bytes, *, stored: bool) -> None:
+        """Send an acknowledgement; of something that is stored, when it is safe."""
         delivery.answer(self.broker, self.outlet, chunk, stored=stored)
 
     def _take_packet(self, packet: packets.Packet) -> None:
@@ -393,12 +484,6 @@ class Connection:
         match packet:
             case packets.PingReq():
                 self._write(_PINGRESP)
-            case packets.Subscribe():
-                self._subscribe(session, packet)
-            case packets.Unsubscribe():
-                reasons = tuple(self.broker.unsubscribe(session, f) for f in packet.filters)
-                answer = encode(packets.UnsubAck(packet.packet_id, reasons if self.version5 else ()), self.version)
-                self._answer(answer, stored=session.number > 0)
             case packets.PubAck():
                 if session.window is not None:
                     session.window.acknowledge(packet.packet_id, 1)
@@ -417,26 +502,18 @@ class Connection:
             case _:
                 raise ProtocolError(Reason.PROTOCOL_ERROR, f"unexpected {type(packet).__name__}")
 
+    def check_room_for(self, answer: Answer) -> None:
+        """Carry nothing out if the client could not be told: what it asks for is more than it lets us answer."""
+        most = self.outlet.max_packet
+        if most and not fit(answer, self.version, most):
+            text = f"{type(answer).__name__} would have more than the client's maximum packet size of {most} bytes"
+            raise ProtocolError(Reason.PACKET_TOO_LARGE, text)
+
     def _received_one(self, session: Session, packet_id: int) -> None:
         if session.window is None:
             self._unknown_receipts([packet_id])
         else:
             self._received(session, packet_id, 1)
-
-    def _subscribe(self, session: Session, packet: packets.Subscribe) -> None:
-        identifier = packet.properties.get("subscription_identifier", [None])[0]
-        chunks = self.outlet.chunks
-        before = len(chunks)
-        reasons = [self.broker.subscribe(session, asked, identifier) for asked in packet.subscriptions]
-        if not self.version5:  # older clients know only one kind of failure
-            reasons = [min(reason, Reason.UNSPECIFIED_ERROR) for reason in reasons]
-        answer = encode(packets.SubAck(packet.packet_id, tuple(reasons)), self.version)
-        if session.number:
-            self._answer(answer, stored=True)
-        elif len(chunks) > before:  # SUBACK goes before the retained messages
-            chunks.insert(before, answer)
-        else:
-            self._write(answer)
 
     def _disconnect(self, session: Session, packet: packets.Disconnect) -> None:
         expiry = packet.properties.get("session_expiry_interval")
@@ -444,6 +521,7 @@ class Connection:
             if expiry and not session.expiry:
                 raise ProtocolError(Reason.PROTOCOL_ERROR, "DISCONNECT cannot make a session outlive its connection")
             session.expiry = min(expiry, self.broker.limits.session_expiry_max)
+        self.outlet.left = True
         self._leave("client disconnected", publish_will=packet.reason != Reason.NORMAL_DISCONNECTION)
         self._finish()
 
@@ -475,9 +553,11 @@ class Connection:
 
     # Bytes out
 
-    def send(self, packet: packets.Packet) -> None:
-        """Queue one packet for the client."""
-        self._write(encode(packet, self.version))
+    def send(self, packet: Answer) -> None:
+        """Queue one packet for the client, unless it is too large for it."""
+        chunk = fit(packet, self.version, self.outlet.max_packet)
+        if chunk:
+            self._write(chunk)
 
     def _write(self, chunk: bytes) -> None:
         delivery.write(self.broker, self.outlet, chunk)
@@ -491,6 +571,7 @@ class Connection:
         if self.state is State.OPEN and self.session is not None:
             self.outlet.open = True
             delivery.pump(self.broker, self.session)
+            self.broker.slices.wake(self)
 
     # The end
 
@@ -499,17 +580,10 @@ class Connection:
         if self.state is State.ENDED:
             return
         if self.state is State.OPEN and self.version5:
-            self._say_goodbye(reason, text[:_REASON_STRING_MOST])
+            why = Properties(reason_string=text[:_REASON_STRING_MOST]) if self.explain else Properties()
+            self.send(packets.Disconnect(reason, why))
         self._leave(text, publish_will=publish_will)
         self._finish()
-
-    def _say_goodbye(self, reason: Reason, text: str) -> None:
-        if self.explain:
-            explained = encode(packets.Disconnect(reason, Properties(reason_string=text)), 5)
-            if len(explained) <= (self.outlet.max_packet or len(explained)):
-                self._write(explained)
-                return
-        self.send(packets.Disconnect(reason))
 
     def lost(self) -> None:
         """The network connection is gone."""
@@ -529,6 +603,7 @@ class Connection:
 
     def _finish(self) -> None:
         self.state = State.ENDED
+        self.broker.slices.drop(self)
         self.broker.timers.cancel(self._timer)
         self._parts = self._usual = self._hold = None
         if not self.outlet.finished:
@@ -546,7 +621,7 @@ class Connection:
         if self.state is State.NEW:
             self.end(Reason.KEEP_ALIVE_TIMEOUT, "no CONNECT in time", publish_will=False)
         elif self.state is State.OPEN and self.keep_alive:
-            due = self.heard + 1.5 * self.keep_alive
+            due = (now if self._is_working else self.heard) + 1.5 * self.keep_alive
             if due <= now:
                 self.end(Reason.KEEP_ALIVE_TIMEOUT, "nothing heard for 1.5 times the keep-alive", publish_will=True)
             else:

@@ -8,6 +8,12 @@ from heliograph.mqtt.reasons import Reason
 class Conversation(Protocol):
     """One client's connection: fed and emptied by the server."""
 
+    heard: float
+    """When bytes came last."""
+
+    def describe(self) -> dict[str, str]:
+        """Who the client is and what it has sent last, for people."""
+
     def receive(self, data: bytes) -> None:
         """Bytes have come from the client."""
 

@@ -1,6 +1,7 @@
 """Getting messages to receivers: now if they can take them, else by way of the subscription's buffer."""
 
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from heliograph.broker import durable
@@ -10,6 +11,7 @@ from heliograph.broker.routes import Route
 from heliograph.broker.session import Session
 from heliograph.broker.span import Span
 from heliograph.broker.subscription import ShareGroup, Subscription
+from heliograph.broker.wide_delivery import WIDE
 from heliograph.broker.window import Window
 from heliograph.mqtt.runs import PUBRELS, ack_run
 
@@ -21,6 +23,7 @@ _ANY_ALIAS = _TOPIC_ALIAS + b"\0\0"
 
 Rendered = dict[tuple[object, ...], bytes]
 """Packets made for one kind of receiver, kept while one span goes to all of them."""
+Offer = Callable[["Broker", Subscription, Span, Rendered], int]
 
 
 def write(broker: "Broker", outlet: Outlet, chunk: bytes) -> None:
@@ -43,7 +46,11 @@ def deliver(broker: "Broker", span: Span, route: Route, publisher: Session | Non
     taken = 0
     rendered: Rendered = {}
     count = span.count
-    for subscription in route.volatile if span.qos else route.subscriptions:
+    receivers = route.volatile if span.qos else route.subscriptions
+    if len(receivers) > WIDE:
+        broker.wide.deliver(span, receivers, publisher)
+        receivers, taken = (), count
+    for subscription in receivers:
         if subscription.no_local and subscription.session is publisher:
             taken = count
         else:

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import Protocol
 
+from heliograph.broker.outlet import Outlet
 from heliograph.mqtt.reasons import Reason
 
-Verdict = Callable[[Reason, str], None]
+Verdict = Callable[[Reason, str, str | None], None]
+"""Takes SUCCESS or the reason to refuse, what to tell the client, and the user that the client has proved to be."""
 
 
 class Gate(Protocol):
@@ -19,5 +21,5 @@ class Gate(Protocol):
     def proven_user(self) -> str | None:
         """Who the client is, if the network connection has proved it."""
 
-    def check(self, user: str | None, password: bytes | None, verdict: Verdict) -> None:
-        """Call `verdict` with SUCCESS or the reason to refuse, now or later."""
+    def check(self, outlet: Outlet, user: str | None, password: bytes | None, verdict: Verdict) -> None:
+        """Give the verdict on the client that this outlet leads to, now or later."""

@@ -1,12 +1,16 @@
 """CONNECT: who may come in, with which session, and what CONNACK tells them."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from heliograph.broker import delivery
+from heliograph.broker.fitting import fit
 from heliograph.broker.session import FOR_EVER, session_cost
-from heliograph.mqtt.packets import ConnAck, Connect
+from heliograph.broker.topics import is_reserved
+from heliograph.mqtt.packets import ConnAck, Connect, Subscription
 from heliograph.mqtt.properties import Properties
 from heliograph.mqtt.reasons import Reason
+from heliograph.mqtt.strings import split_share
 
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
@@ -34,8 +38,8 @@ def reason_to_refuse(broker: "Broker", connect: Connect) -> tuple[Reason, str] |
     if connect.client_id not in broker.sessions and not broker.memory.takes_newcomers(cost(connect)):
         return Reason.QUOTA_EXCEEDED, "there is no memory for another session at present"
     if connect.will is not None:
-        if connect.will.topic.startswith("$SYS/"):
-            return Reason.NOT_AUTHORIZED, "a will cannot go to $SYS"
+        if is_reserved(connect.will.topic.encode()):
+            return Reason.NOT_AUTHORIZED, "a will cannot go to $SYS or $share"
         if connect.will.topic.count("/") >= limits.topic_levels:
             return Reason.TOPIC_NAME_INVALID, f"the will's topic has more than {limits.topic_levels} levels"
     return None
@@ -65,20 +69,31 @@ def open_session(connection: "Connection", connect: Connect) -> bool:
     return present
 
 
+def connack(connection: "Connection", connect: Connect, *, present: bool) -> bytes:
+    """The answer to a client that has a session now; empty if it does not fit into what the client takes."""
+    session = connection.session
+    assert session is not None
+    connection.keep_alive = _keep_alive(connection.broker, connect)
+    if not connection.version5:
+        return _CONNACK_PRESENT if present and connect.version > 3 else _CONNACK
+    told = _connack_properties(connection, connect, session.client_id)
+    return fit(ConnAck(present, Reason.SUCCESS, told), 5, connection.outlet.max_packet)
+
+
 def welcome(connection: "Connection", connect: Connect, *, present: bool) -> None:
-    """Answer CONNACK, and go on with what was unfinished."""
+    """Go on with what was unfinished; CONNACK has been sent."""
     broker, session = connection.broker, connection.session
     assert session is not None
     _set_up_outlet(connection, connect)
-    connection.keep_alive = _keep_alive(broker, connect)
-    if connection.version5:
-        connection.send(ConnAck(present, Reason.SUCCESS, _connack_properties(connection, connect, session.client_id)))
-    else:
-        delivery.write(broker, connection.outlet, _CONNACK_PRESENT if present and connect.version > 3 else _CONNACK)
     broker.attach(session, connection.outlet, connect.properties.get("receive_maximum", _NO_LIMIT))
     if present:
         delivery.resend(broker, session)
         delivery.pump(broker, session)
+
+
+def as_a_bridge_wants(asked: Subscription) -> Subscription:
+    """What a bridge subscribes to, and cannot say itself: nothing back that it sent, and retain flags as they were."""
+    return replace(asked, no_local=split_share(asked.filter)[0] is None, retain_as_published=True)
 
 
 def _session_expiry(broker: "Broker", connect: Connect) -> int:
@@ -101,7 +116,6 @@ def _set_up_outlet(connection: "Connection", connect: Connect) -> None:
     assert connection.session is not None
     outlet.account = connection.session.account
     outlet.version5 = connection.version5
-    outlet.max_packet = connect.properties.get("maximum_packet_size", 0)
     outlet.alias_maximum = min(connect.properties.get("topic_alias_maximum", 0), limits.topic_alias_maximum)
     outlet.connected = outlet.open = True
     connection.explain = connect.properties.get("request_problem_information", 1) == 1

@@ -14,10 +14,11 @@ from heliograph.broker import facts
 from heliograph.broker.broker import Broker
 from heliograph.broker.delivery import answer, hold_late
 from heliograph.broker.facts import Move
+from heliograph.broker.fitting import fit
 from heliograph.broker.routes import Route
 from heliograph.broker.span import Span, carried_properties
 from heliograph.broker.subscription import Subscription
-from heliograph.mqtt.encoding import encode
+from heliograph.broker.topics import is_reserved
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
 from heliograph.mqtt.framing import decode_varint
 from heliograph.mqtt.packets import PacketType, PubAck, PubRec
@@ -232,7 +233,7 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
 
 def _publish(connection: "Connection", span: Span, route: Route) -> tuple[Reason, int]:
     broker = connection.broker
-    if span.topic.startswith(b"$SYS/"):
+    if span.topic.startswith(b"$") and is_reserved(span.topic):
         broker.stats.publishes_refused += span.count
         return Reason.NOT_AUTHORIZED, span.count
     store = broker.store
@@ -252,7 +253,7 @@ def _acknowledge(connection: "Connection", table: bytes, span: Span, ids: Ids, r
     if store is not None and store.trouble and connection.explain and reason is store.refusal:
         kind = PubAck if table is PUBACKS else PubRec
         why = Properties(reason_string=store.trouble)
-        chunk = b"".join([encode(kind(i, reason, why), connection.version) for i in ids])
+        chunk = b"".join([fit(kind(i, reason, why), connection.version, connection.outlet.max_packet) for i in ids])
     elif connection.version5 and (reason or taken < len(ids)):
         chunk = acks_for(table, ids[:taken], reason) + acks_for(table, ids[taken:], Reason.QUOTA_EXCEEDED)
     else:

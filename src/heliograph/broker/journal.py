@@ -11,8 +11,8 @@ class Journal(Protocol):
     def admitted(self, outlet: Outlet, client_id: str, **particulars: object) -> None:
         """A client has been let in; None stands for a particular that there is not."""
 
-    def refused(self, outlet: Outlet, reason: str, text: str) -> None:
-        """A client was turned away."""
+    def refused(self, outlet: Outlet, reason: str, text: str, **particulars: object) -> None:
+        """A client was turned away; None stands for a particular that there is not."""
 
     def ended(self, client_id: str, why: str) -> None:
         """A client that had been admitted is gone."""
@@ -30,7 +30,7 @@ class NoJournal:
     def admitted(self, outlet: Outlet, client_id: str, **particulars: object) -> None:
         pass
 
-    def refused(self, outlet: Outlet, reason: str, text: str) -> None:
+    def refused(self, outlet: Outlet, reason: str, text: str, **particulars: object) -> None:
         pass
 
     def ended(self, client_id: str, why: str) -> None:

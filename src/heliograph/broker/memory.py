@@ -32,7 +32,7 @@ def machine_share() -> int:
 class Budget:
     """All memory that may be used for what clients make the server keep."""
 
-    __slots__ = ("_listed", "_worth_listing", "limit", "refusals", "strangers", "used")
+    __slots__ = ("_listed", "limit", "refusals", "strangers", "used", "worth_listing")
 
     def __init__(self, limit: int = 0) -> None:
         """A limit of 0 bytes stands for half of the machine's memory."""
@@ -47,7 +47,7 @@ class Budget:
     def set_limit(self, limit: int) -> None:
         """Another limit counts from now on; what is kept beyond it stays."""
         self.limit = limit or machine_share()
-        self._worth_listing = self.limit // _WORTH_LISTING
+        self.worth_listing = self.limit // _WORTH_LISTING
 
     def account(self, kind: str, name: str) -> "Account":
         """An account for an owner, who keeps it."""
@@ -69,7 +69,7 @@ class Budget:
 
     def note(self, account: "Account") -> None:
         """The account has changed: list it if it is large."""
-        if account.used >= self._worth_listing:
+        if account.used >= self.worth_listing:
             account.listed = True
             self._listed.add(account)
         elif account.listed:
@@ -108,7 +108,7 @@ class Account:
         """Add what is there already and cannot be refused, or take away."""
         self.used += size
         self.budget.used += size
-        if self.listed or self.used >= 4096:
+        if self.listed or self.used >= self.budget.worth_listing:
             self.budget.note(self)
 
     def refund(self, size: int) -> None:

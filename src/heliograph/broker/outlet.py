@@ -21,6 +21,7 @@ class Outlet:
         "chunks",
         "connected",
         "finished",
+        "left",
         "max_packet",
         "open",
         "unsafe",
@@ -35,6 +36,8 @@ class Outlet:
         """Connected, and able to take more right now."""
         self.finished = False
         """Nothing more will come: when the chunks are written, the connection is to be closed."""
+        self.left = False
+        """The client itself has ended the conversation, so that there is nothing that it still has to be told."""
         self.unsafe = 0
         """Chunks that wait until what they tell of is safe, and are put into `chunks` then."""
         self.version5 = False

@@ -175,7 +175,7 @@ class Revival:
     def revive(self, broker: "Broker", store: "Store") -> int:
         """Give everything to the broker; the highest number that a session has had."""
         self._settle_last_moves(store)
-        spools = {number: Spool(store.ledger, cursor) for number, cursor in store.ledger.cursors.items()}
+        spools = {number: Spool(store.ledger, cursor, store.spooled) for number, cursor in store.ledger.cursors.items()}
         for kept in self._kept.values():
             session = broker.sessions[kept.client] = self._session(broker, kept, spools)
             if kept.presence["away"] is None:

@@ -5,9 +5,10 @@ from heliograph.broker.queues.bindings import Binding, bound
 from heliograph.broker.streams import Stream
 from heliograph.broker.subscription import ShareGroup, Subscription
 from heliograph.broker.topics import TopicTree
+from heliograph.broker.wide_delivery import WIDE
 from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.reasons import Reason
-from heliograph.mqtt.strings import check_topic_name, decode_utf8
+from heliograph.mqtt.strings import check_topic_of_client, decode_utf8
 
 Durable = Subscription | ShareGroup
 """A receiver with a spool."""
@@ -21,6 +22,7 @@ class Route:
 
     __slots__ = (
         "bound",
+        "catching_up",
         "durable",
         "groups",
         "straight3",
@@ -44,7 +46,9 @@ class Route:
         """Receivers for which QoS 1 and 2 messages are stored; the others get them from memory."""
         self.volatile = tuple(one for one in subscriptions if one.spool is None)
         self.volatile_groups = tuple(one for one in groups if one.spool is None)
-        roundabout = groups or self.streams or self.bound
+        self.catching_up = tuple(one for one in subscriptions if one.retained is not None)
+        """Those that are still getting what is retained, which comes before newer messages of its topic."""
+        roundabout = groups or self.streams or self.bound or self.catching_up or len(subscriptions) > WIDE
         self.straight3 = None if roundabout else _straight(subscriptions, version5=False)
         """Receivers of QoS 0 packets of an MQTT 3 publisher, byte for byte; None if that won't do for all of them."""
         self.straight5 = None if roundabout else _straight(subscriptions, version5=True)
@@ -89,7 +93,7 @@ class RouteTable:
         if route is not None:
             return route
         name = decode_utf8(topic)
-        check_topic_name(name)
+        check_topic_of_client(name)
         if name.count("/") >= most_levels:
             raise ProtocolError(Reason.TOPIC_NAME_INVALID, f"topic has more than {most_levels} levels")
         found = tuple(self._tree.match(name))

@@ -11,15 +11,45 @@ from heliograph.log.ledger import Ledger
 from heliograph.log.ranges import Ranges
 
 
+class Total:
+    """How many messages wait in all spools together."""
+
+    __slots__ = ("messages",)
+
+    def __init__(self) -> None:
+        self.messages = 0
+
+
+class _Unsent(Ranges):
+    """Ranges that count into a total."""
+
+    __slots__ = ("_number", "_total")
+
+    def __init__(self, total: Total) -> None:
+        self._number = 0
+        self._total = total
+        super().__init__()
+
+    @property
+    def count(self) -> int:
+        """How many numbers there are."""
+        return self._number
+
+    @count.setter
+    def count(self, number: int) -> None:
+        self._total.messages += number - self._number
+        self._number = number
+
+
 class Spool:
     """A cursor, and which of its pending messages are not on their way to anybody."""
 
     __slots__ = ("_ledger", "_reading", "cursor", "discarded", "expired", "high_water", "rejected", "span", "unsent")
 
-    def __init__(self, ledger: Ledger, cursor: Cursor) -> None:
+    def __init__(self, ledger: Ledger, cursor: Cursor, total: Total) -> None:
         self._ledger = ledger
         self.cursor = cursor
-        self.unsent = Ranges()
+        self.unsent: Ranges = _Unsent(total)
         self._reading: CursorReading | None = None
         self.span: tuple[int, Span] | None = None
         """Position and span of the record that messages were sent from last."""
@@ -90,6 +120,11 @@ class Spool:
         self._ledger.acknowledge(self.cursor, lo, hi)
         self.expired += hi - lo
         return hi - lo
+
+    def forget(self) -> None:
+        """Nobody wants what waits any more."""
+        while self.unsent.count:
+            self.unsent.take(self.unsent.count)
 
     def rest(self) -> None:
         """Nobody reads for now: what has been read ahead need not be in memory."""

@@ -21,7 +21,7 @@ from heliograph.broker.retained import Retained
 from heliograph.broker.revival import Revival
 from heliograph.broker.session import Session
 from heliograph.broker.span import Span
-from heliograph.broker.spool import Spool
+from heliograph.broker.spool import Spool, Total
 from heliograph.broker.streams import Stream, StreamOptions, Streams
 from heliograph.broker.subscription import ShareGroup, Subscription
 from heliograph.broker.window import Settled
@@ -88,6 +88,7 @@ class Store:
         """Set by the broker that takes this over."""
         self.sessions: dict[str, Session] = {}
         self.retained = Retained()
+        self.spooled = Total()
         self._queues: Queues | None = None
         self._last_session = 0
         self.settled: Settled = []
@@ -198,11 +199,12 @@ class Store:
 
     def new_spool(self) -> Spool:
         """A place in the log for the messages of a subscription or of a group."""
-        return Spool(self.ledger, self.ledger.new_cursor())
+        return Spool(self.ledger, self.ledger.new_cursor(), self.spooled)
 
     def retire_spool(self, spool: Spool, *, in_flight: bool) -> None:
         """Nobody subscribes any more. Messages on their way still have to arrive, the others are forgotten."""
         if not in_flight:
+            spool.forget()
             self._drop(spool.cursor)
             return
         while spool.unsent.count:
@@ -406,7 +408,7 @@ class Store:
             if session.number:
                 yield facts.SESSION, facts.as_json(facts.session_fact(session, self._presence(session)))
         for span in self.retained.all():
-            if self.retained.has(span) and not span.topic.startswith(b"$SYS/"):
+            if not span.topic.startswith(b"$SYS/"):
                 body = encode_messages(self._messages(span, None), Receivers((), (), ()))
                 yield facts.RETAINED, body + span.data
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from heliograph.broker.buffer import Buffer, Held
 from heliograph.broker.memory import Account, Hold
 from heliograph.broker.outlet import Outlet
+from heliograph.broker.retained import Walk
 from heliograph.broker.spool import Spool
 from heliograph.mqtt.framing import encode_varint
 
@@ -34,6 +35,7 @@ class Subscription:
         "outlet",
         "qos",
         "retain_as_published",
+        "retained",
         "sent",
         "session",
         "spool",
@@ -55,6 +57,8 @@ class Subscription:
         self.buffer: Buffer | None = group.buffer if group else None
         self.spool: Spool | None = group.spool if group else None
         """What the log keeps for this subscription; None if nothing is kept there."""
+        self.retained: Walk | None = None
+        """What is retained and yet to be sent, while the client's SUBSCRIBE is being taken."""
         self.sent = 0
         self.hold: Hold | None = None
         """What it is charged for."""

@@ -5,6 +5,7 @@ from math import exp
 
 from heliograph import __version__
 from heliograph.broker.broker import Broker
+from heliograph.broker.slices import Steps
 
 _PREFIX = "$SYS/broker/"
 _MINUTES = (1, 5, 15)
@@ -38,17 +39,30 @@ class SysTopics:
         self._loads: dict[str, _Load] = {}
 
     def publish(self) -> None:
-        """Publish what changed."""
+        """Publish what changed; in slices, for there may be many queues to look at, and many who are told."""
+        if not self._broker.slices.is_working(self):
+            self._broker.slices.begin(self, self._publish(), lambda: None)
+
+    def _publish(self) -> Steps:
+        queues = dict.fromkeys(("queues/count", "queues/messages", "queues/put", "queues/got"), 0)
+        for queue in self._broker.queues.all():
+            if not queue.definition.internal:
+                queues["queues/count"] += 1
+                queues["queues/messages"] += queue.depth
+                queues["queues/put"] += queue.counters.put
+                queues["queues/got"] += queue.counters.got
+            yield None
         now = self._broker.now()
-        for name, value in [*self._figures(now), *self._load_figures(now)]:
+        for name, value in [*self._figures(now, queues), *self._load_figures(now)]:
             if self._published.get(name) != value:
                 self._published[name] = value
                 self._broker.publish_message(_PREFIX + name, value.encode(), retain=True)
+                yield None
         self._last = now
 
-    def _figures(self, now: float) -> Iterator[tuple[str, str]]:
+    def _figures(self, now: float, queues: dict[str, int]) -> Iterator[tuple[str, str]]:
         broker, stats = self._broker, self._broker.stats
-        waiting = sum(place.count for _, places in broker.backlogs() for place in places)
+        waiting = broker.waiting
         away = len(broker.sessions) - len(broker.connections)
         yield "version", f"heliograph version {__version__}"
         yield "uptime", f"{now - self._started:.0f} seconds"
@@ -73,21 +87,12 @@ class SysTopics:
             "retained messages/count": broker.retained.count,
             "store/messages/count": broker.retained.count + waiting,
             "store/messages/bytes": broker.retained.bytes,
-            **self._queue_figures(),
+            **queues,
             "subscriptions/count": broker.subscription_count,
             "shared_subscriptions/count": len(broker.groups),
         }
         for name, value in figures.items():
             yield name, str(value)
-
-    def _queue_figures(self) -> dict[str, int]:
-        queues = [queue for queue in self._broker.queues.all() if not queue.definition.internal]
-        return {
-            "queues/count": len(queues),
-            "queues/messages": sum(queue.depth for queue in queues),
-            "queues/put": sum(queue.counters.put for queue in queues),
-            "queues/got": sum(queue.counters.got for queue in queues),
-        }
 
     def _load_figures(self, now: float) -> Iterator[tuple[str, str]]:
         seconds = now - self._last

@@ -46,8 +46,11 @@ class Timers:
             heapq.heapify(self._heap)
             self._cancelled = 0
 
-    def run(self, now: float) -> None:
-        """Do everything that is due. What fails keeps nothing else from being done."""
+    def run(self, now: float, has_time: Callable[[], bool] = lambda: True) -> bool:
+        """Do everything that is due, or as much as there is time for; whether there is more.
+
+        What fails keeps nothing else from being done.
+        """
         while self._heap and self._heap[0][0] <= now:  # type: ignore[operator]
             timer = heapq.heappop(self._heap)
             action, timer[2] = timer[2], None
@@ -58,3 +61,6 @@ class Timers:
                     action(now)  # type: ignore[operator]
                 except Exception:
                     self._defects.note("a timer", timer[3])  # type: ignore[arg-type]
+                if not has_time():
+                    return bool(self._heap) and self._heap[0][0] <= now  # type: ignore[operator]
+        return False

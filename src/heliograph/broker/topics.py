@@ -1,8 +1,20 @@
 """The subscription tree: which subscriptions match a topic."""
 
+import re
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
+
+_BRIDGE_STATE = re.compile(rb"\$SYS/broker/connection/[^/]+/state")
+
+
+def is_reserved(topic: bytes) -> bool:
+    """Whether clients may not publish there: `$SYS` is the server's own, and `$share` is for topic filters.
+
+    Only bridges of mosquitto say in `$SYS` whether they are connected. They cannot be told from other clients, for not
+    all of them say what they are; mosquitto asks no more either.
+    """
+    return topic.startswith((b"$SYS/", b"$share/")) and _BRIDGE_STATE.fullmatch(topic) is None
 
 
 class _Node(Generic[T]):

@@ -9,6 +9,7 @@ Theory of operation
    no longer at the front of a queue and has to be looked for before new ones are issued. That ends when it is empty.
 5. A client may acknowledge anything, again and again. From the first acknowledgement that is not for the oldest on,
    sets of identifiers tell the unknown ones apart before anybody searches a queue. They too go when it is empty.
+   Unknown ones are ignored; the wrong kind of acknowledgement for something that is in flight is a protocol error.
 6. Messages from the log carry their cursor and offset. When they are done with (PUBACK, PUBREC), that is noted in
    `settled`, a list that belongs to whoever keeps the cursors. Those of a client that has gone are not kept in memory:
    `span` is None until they are read back.
@@ -19,6 +20,8 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from heliograph.broker.span import Span
+from heliograph.mqtt.errors import ProtocolError
+from heliograph.mqtt.reasons import Reason
 from heliograph.mqtt.runs import LAST_ID
 
 if TYPE_CHECKING:
@@ -27,6 +30,10 @@ if TYPE_CHECKING:
 
 Settled = list[tuple["Cursor", int, int]]
 """Cursor, offset and number of messages that are done with."""
+
+# So many spans on their way, and of so few bytes, are part of what a session takes. The others are charged.
+_FEW = 4
+_SMALL = 4096
 
 
 class Flight:
@@ -156,22 +163,24 @@ class Window:
         self.next_id = first + count if first + count <= LAST_ID else 1
         self.in_flight += count
         self.sent.append(Flight(first, count, qos, subscription, span, lo, cursor, offset))
-        if span.hold is None:
+        if span.hold is None and (len(self.sent) > _FEW or len(span.data) > _SMALL):
             span.charge(subscription.session.account)
         if self._sent_ids is not None:
             self._sent_ids.update(range(first, first + count))
         return first
 
     def acknowledge(self, first: int, count: int) -> None:
-        """PUBACK for these identifiers; those that are not in flight are ignored."""
+        """PUBACK for these identifiers; those that are not in flight are ignored, those of QoS 2 a ProtocolError."""
         while count:
             taken = self._take(first, count, qos=1)
+            if not taken and (self.awaits_receipt(first) or self.awaits_completion(first)):
+                raise ProtocolError(Reason.PROTOCOL_ERROR, f"PUBACK for packet identifier {first}, which has QoS 2")
             self.in_flight -= taken
             first, count = first + (taken or 1), count - (taken or 1)
         self._tidy()
 
     def receive(self, first: int, count: int) -> list[int]:
-        """PUBREC for these identifiers: they now wait for PUBCOMP. Those that were not in flight are returned."""
+        """PUBREC for these identifiers: they now wait for PUBCOMP. Those that did not wait for PUBREC are returned."""
         unknown: list[int] = []
         while count:
             taken = self._take(first, count, qos=2)
@@ -184,11 +193,19 @@ class Window:
 
     def refuse(self, packet_id: int) -> None:
         """PUBREC with an error: the message is done with, no PUBREL follows."""
-        self.in_flight -= self._take(packet_id, 1, qos=2)
+        taken = self._take(packet_id, 1, qos=2)
+        if not taken:
+            self.check_not_qos1(packet_id)
+        self.in_flight -= taken
         self._tidy()
 
+    def check_not_qos1(self, packet_id: int) -> None:
+        """PUBREC for an identifier that did not wait for it: a ProtocolError if it waits for PUBACK."""
+        if self.awaits_receipt(packet_id):
+            raise ProtocolError(Reason.PROTOCOL_ERROR, f"PUBREC for packet identifier {packet_id}, which has QoS 1")
+
     def complete(self, first: int, count: int) -> None:
-        """PUBCOMP for these identifiers; those that are not awaited are ignored."""
+        """PUBCOMP for these identifiers; those not in flight are ignored, those without PUBREC a ProtocolError."""
         while count:
             front = self.released[0] if self.released else None
             if front is not None and front[0] == first:
@@ -202,9 +219,19 @@ class Window:
                 self.in_flight -= number
             else:
                 number = 1
-                self.in_flight -= self._complete_one(first)
+                completed = self._complete_one(first)
+                if not completed and self.awaits_receipt(first):
+                    text = f"PUBCOMP for packet identifier {first}, for which there was no PUBREL"
+                    raise ProtocolError(Reason.PROTOCOL_ERROR, text)
+                self.in_flight -= completed
             first, count = first + number, count - number
         self._tidy()
+
+    def awaits_receipt(self, packet_id: int) -> bool:
+        """True if this identifier is on its way, and neither PUBACK nor PUBREC has come for it."""
+        if self._sent_ids is None:
+            self._sent_ids = {i for f in self.sent for i in range(f.first, f.first + f.count)}
+        return packet_id in self._sent_ids
 
     def awaits_completion(self, packet_id: int) -> bool:
         """True if this identifier has been received and released, but not completed."""
@@ -296,10 +323,9 @@ class Window:
         return number
 
     def _take_one(self, packet_id: int, qos: int) -> int:
-        if self._sent_ids is None:
-            self._sent_ids = {i for f in self.sent for i in range(f.first, f.first + f.count)}
-        if packet_id not in self._sent_ids:
+        if not self.awaits_receipt(packet_id):
             return 0
+        assert self._sent_ids is not None
         for index, flight in enumerate(self.sent):
             at = packet_id - flight.first
             if not 0 <= at < flight.count:

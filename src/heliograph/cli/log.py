@@ -24,6 +24,7 @@ from heliograph.log.reader import LogReader
 from heliograph.log.record import Record
 from heliograph.log.recovery import Recovered, find_segments, recover, segment_spans
 from heliograph.log.segment import segment_files
+from heliograph.terminal import steer
 
 _SHOWN = 20
 """Subscriptions listed: those with most messages waiting."""
@@ -143,7 +144,7 @@ def _check(directory: Path) -> None:
             kinds.update(member.kind for member in records_in(record))
         if sys.stderr.isatty() and not number % 10_000:
             done = (record.position - position) / max(found.end - position, 1)
-            print(f"\r{done:.0%} ", end="", file=sys.stderr, flush=True)
+            steer(sys.stderr, f"\r{done:.0%} ")
     by_kind = ", ".join(f"{kind_name(kind)}: {count}" for kind, count in sorted(kinds.items())) or "none"
     print(f"{directory}: ok, {sum(kinds.values())} records ({by_kind}), {messages} messages")
     _tell_torn(found)

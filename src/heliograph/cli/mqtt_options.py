@@ -14,6 +14,7 @@ from heliograph.cli.mqtt_connection import Address
 from heliograph.cli.property_options import PropertyOptions
 from heliograph.errors import Problem
 from heliograph.mqtt import Connect, Disconnect, ProtocolError, Will, check_topic_filter, check_topic_name
+from heliograph.network_errors import file_reason
 
 _VERSIONS = {"mqttv31": 3, "31": 3, "mqttv311": 4, "311": 4, "mqttv5": 5, "5": 5}
 _FOREVER = 0xFFFFFFFF
@@ -73,10 +74,12 @@ class Session:
     trace: Callable[[str], None] | None
     warn: Callable[[str], None]
 
-    def open(self) -> Client:
-        """Connect to the server."""
+    def open(self, unreleased: set[int] | None = None) -> Client:
+        """Connect to the server; `unreleased` is what a client knows of connections before this one."""
         goodbye = Disconnect(properties=self.properties.of("disconnect"))
-        return Client(self.address, self.connect, goodbye=goodbye, trace=self.trace, warn=self.warn)
+        return Client(
+            self.address, self.connect, goodbye=goodbye, trace=self.trace, warn=self.warn, unreleased=unreleased
+        )
 
 
 def session(args: argparse.Namespace, program: str) -> Session:
@@ -153,7 +156,7 @@ def _tls(args: argparse.Namespace) -> ssl.SSLContext:
             context.load_cert_chain(args.cert, args.key)
     except OSError as error:
         files = ", ".join(name for name in (args.cafile, args.cert, args.key) if name)
-        raise Problem(f"cannot use {files}: {error.strerror or error}") from None
+        raise Problem(f"cannot use {files}: {file_reason(error)}") from None
     context.check_hostname = not args.insecure
     return context
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from heliograph.cli.flow_options import parameter
 from heliograph.errors import Problem
-from heliograph.pipeline.running.pipeline import DEFAULT_SERVER, Pipeline
+from heliograph.pipeline.running.pipeline import Pipeline
+from heliograph.ports import PAGES_URL
 from heliograph.server import config as configuration
 from heliograph.server.addresses import address_from_here
 from heliograph.server.config import Config
@@ -30,7 +31,7 @@ def add_server(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--server",
         metavar="URL",
-        help=f"the server's HTTP pages, or the folder of its log for reading only (default: {DEFAULT_SERVER})",
+        help=f"the server's HTTP pages, or the folder of its log for reading only (default: {PAGES_URL})",
     )
 
 

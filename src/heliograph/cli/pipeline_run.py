@@ -31,10 +31,11 @@ from heliograph.cli.pipeline_options import (
 from heliograph.cli.stopping import stopped_by_signals
 from heliograph.errors import Problem
 from heliograph.pipeline.running import Pipeline, State, Status, run_pipeline
-from heliograph.pipeline.running.pipeline import DEFAULT_SERVER
 from heliograph.pipeline.running.status import StatusFile
+from heliograph.ports import PAGES_URL
 from heliograph.server import logs
 from heliograph.server.config_tables import LogFormat, LogLevel
+from heliograph.terminal import steer, visible
 
 EXAMPLES = """\
   helio pipeline run flows/orders --source stream:orders
@@ -186,7 +187,7 @@ def _given(args: argparse.Namespace) -> Pipeline:
     if args.end and not args.begin:
         raise Problem("expected --from beside --to: where the range begins")
     name = args.name or Path(args.flow or args.job or "pipeline").absolute().stem
-    server = args.server or DEFAULT_SERVER
+    server = args.server or PAGES_URL
     state = args.state
     if args.end:
         if args.flow and not state:  # what a flow looks up is there, and nothing is in a new folder
@@ -241,7 +242,7 @@ class _Telling:
                 print(json.dumps({"state": status.state}), flush=True)
         elif self._line:
             text = progress_text(asdict(status))
-            print(f"\r{text:<{self._width}}", end="", file=sys.stderr, flush=True)
+            steer(sys.stderr, f"\r{visible(text):<{self._width}}")
             self._width = len(text)
         elif status.state is not self.state or (status.rows != self._rows and time.monotonic() >= self._next):
             self._next, self._rows = time.monotonic() + _QUIET, status.rows

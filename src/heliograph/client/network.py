@@ -13,6 +13,7 @@ from heliograph.client.core.driver import Timer
 from heliograph.client.core.servers import Server, Servers
 from heliograph.client.core.settings import Settings
 from heliograph.errors import Problem
+from heliograph.network_errors import file_reason, sentence
 
 LOG: Final = logging.getLogger("heliograph.client")
 _GOODBYE: Final = 2.0
@@ -29,7 +30,9 @@ def tls_context(
         if cert is not None:
             context.load_cert_chain(cert, key)
     except (OSError, ssl.SSLError) as error:
-        raise Problem(f"cannot use the certificate files {ca or ''} {cert or ''} {key or ''}: {error}") from error
+        raise Problem(
+            f"cannot use the certificate files {ca or ''} {cert or ''} {key or ''}: {file_reason(error)}"
+        ) from error
     if not verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
@@ -92,7 +95,8 @@ class Network:
                 lambda: _Wire(self), server.host, server.port, ssl=self._tls if server.tls else None
             )
         except (OSError, ssl.SSLError) as error:
-            self.core.disconnected(f"cannot connect: {error}")
+            address = str(server).partition("://")[2]
+            self.core.disconnected(f"cannot connect: {sentence(error, address)}")
 
     def hang_up(self) -> None:
         if self._attempt is not None:
@@ -154,4 +158,6 @@ class Network:
             closed.set_result(None)
         if wire is self._wire:
             self._wire = self._transport = None
-            self.core.disconnected("the connection broke" if error is None else f"the connection broke: {error}")
+            self.core.disconnected(
+                "the connection broke" if error is None else f"the connection broke: {sentence(error, 'the server')}"
+            )

@@ -36,6 +36,7 @@ from heliograph.lab.outlet import Outlet
 from heliograph.lab.targets.layout import Door
 from heliograph.lab.transfers import COORDINATING, FRAME, RECEIVING, SENDING
 from heliograph.lab.units_of_work import UnitsOfWork
+from heliograph.network_errors import sentence
 
 WINDOW = 65_536  # transfer frames that a session takes ahead
 WIDEST = 2**31 - 1  # a window that never closes
@@ -184,7 +185,7 @@ class Client(ByteStream):
         try:
             self.socket.sendall(data)
         except OSError as error:
-            raise BrokerGone(f"sending failed: {error}") from None
+            raise BrokerGone(f"sending failed: {sentence(error, 'the broker')}") from None
 
     def _expect_header(self, header: bytes) -> None:
         came = self._patiently(8)
@@ -212,7 +213,7 @@ class Client(ByteStream):
         try:
             return self._exactly(size)
         except OSError as error:
-            raise BrokerGone(f"it did not answer within {PATIENCE:.0f} s: {error}") from None
+            raise BrokerGone(f"it did not answer within {PATIENCE:.0f} s: {sentence(error, 'the broker')}") from None
 
 
 _UNSETTLED = SenderSettleMode.UNSETTLED

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 
+from heliograph.network_errors import sentence
+
 HOST = "127.0.0.1"
 PATIENCE = 10.0  # seconds that a broker may take to answer a handshake
 
@@ -48,7 +50,9 @@ def _dial(address: Address) -> socket.socket:
         return plain if address.tls is None else address.tls.wrap_socket(plain, server_hostname=HOST)
     except OSError as error:
         plain.close()
-        raise BrokerGone(f"cannot connect to port {address.port}: {error}") from None
+        raise BrokerGone(
+            f"cannot connect to port {address.port}: {sentence(error, f'{HOST}:{address.port}')}"
+        ) from None
 
 
 class ByteStream:
@@ -102,7 +106,7 @@ class ByteStream:
         except (BlockingIOError, ssl.SSLWantReadError):
             return _VIEW[:end]
         except OSError as error:
-            raise BrokerGone(str(error)) from None
+            raise BrokerGone(sentence(error, "the broker")) from None
         raise BrokerGone("the broker closed the connection")
 
     @property
@@ -126,7 +130,7 @@ class ByteStream:
         except (BlockingIOError, ssl.SSLWantWriteError):
             return 0
         except OSError as error:
-            raise BrokerGone(str(error)) from None
+            raise BrokerGone(sentence(error, "the broker")) from None
 
     def _flush(self) -> None:
         backlog = self._backlog

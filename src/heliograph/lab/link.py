@@ -2,6 +2,7 @@
 
 from heliograph.lab import wire
 from heliograph.lab.bytestream import BUFFER, PATIENCE, Address, BrokerGone, ByteStream
+from heliograph.network_errors import sentence
 
 
 class Link(ByteStream):
@@ -28,14 +29,14 @@ class Link(ByteStream):
         try:
             self.socket.sendall(packet)
         except OSError as error:
-            raise BrokerGone(f"sending packet {packet[0]:#x} failed: {error}") from None
+            raise BrokerGone(f"sending packet {packet[0]:#x} failed: {sentence(error, 'the broker')}") from None
 
     def _expect(self, first: int) -> bytes:
         try:
             head = self._exactly(2)
             body = self._exactly(head[1])
         except OSError as error:
-            raise BrokerGone(f"waiting for packet {first:#x} failed: {error}") from None
+            raise BrokerGone(f"waiting for packet {first:#x} failed: {sentence(error, 'the broker')}") from None
         if head[0] != first or (first == wire.CONNACK and body[1] != 0):
             raise BrokerGone(f"expected packet {first:#x}, the broker sent {(head + body).hex(' ')}")
         return body
@@ -54,5 +55,5 @@ class Link(ByteStream):
         except ConnectionError:
             pass  # gone, too
         except OSError as error:
-            raise BrokerGone(f"waiting for the end of a connection failed: {error}") from None
+            raise BrokerGone(f"waiting for the end of a connection failed: {sentence(error, 'the broker')}") from None
         self.close()

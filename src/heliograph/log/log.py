@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from heliograph import private_files
 from heliograph.log.commit import Committer
 from heliograph.log.lock import DirectoryLock
 from heliograph.log.reader import LogReader
@@ -27,6 +28,10 @@ class LogOptions:
     """Seconds between two attempts to write when the disk is in trouble."""
 
 
+# What earlier versions made with rights for everybody.
+_FILES = ("LOCK", "*.log", "streams", "streams/**/*")
+
+
 class Log:
     """One log in one directory, which nobody else can open meanwhile.
 
@@ -47,9 +52,12 @@ class Log:
         `on_record(record)` gets everything from the replay position on; without it only the newest segment is looked
         at.
         """
-        directory.mkdir(parents=True, exist_ok=True)
+        private_files.make_folder(directory)
         self.directory = directory
+        is_ours = not any(directory.iterdir()) or any(directory.glob("*.log"))
         self._lock = DirectoryLock(directory)
+        if is_ours:
+            private_files.tighten([directory, *(path for ours in _FILES for path in directory.glob(ours))])
         try:
             self._open(on_safe, on_trouble, options, on_record)
         except BaseException:

@@ -13,6 +13,8 @@ from heliograph.log.room import Room
 from heliograph.log.stream_block import BLOCK_SIZE, Block, Data, block_of
 from heliograph.log.stream_index import UnknownStream
 from heliograph.log.stream_span import OffsetAhead, OffsetGone, StreamSource, StreamState
+from heliograph.network_errors import sentence
+from heliograph.ports import PAGES_URL
 
 _TIMEOUT = 30.0
 _MUCH = 4 << 20
@@ -28,10 +30,10 @@ class RemoteStreamReader(StreamSource):
     """Reads one stream, as a StreamReader does. A Problem says why the server cannot be reached."""
 
     def __init__(self, url: str, name: str, timeout: float = _TIMEOUT) -> None:
-        """`url` is that of the server's pages, as in "http://broker:8080"; UnknownStream if it has no such stream."""
+        """`url` is that of the server's pages, as in "http://broker:15880"; UnknownStream if it has no such stream."""
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise Problem(f"expected the URL of a server's pages, as in http://127.0.0.1:8080, found {url!r}")
+            raise Problem(f"expected the URL of a server's pages, as in {PAGES_URL}, found {url!r}")
         connection = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._connection = connection(parts.hostname, parts.port, timeout=timeout)
         self._url = url
@@ -203,7 +205,7 @@ class RemoteStreamReader(StreamSource):
 
     def _unreachable(self, error: Exception) -> Unreachable:
         self.close()
-        return Unreachable(f"{self._url}: the server cannot be reached: {_why(error)}")
+        return Unreachable(f"{self._url}: the server cannot be reached: {sentence(error, self._url)}")
 
     def _ask(self, path: str) -> HTTPResponse:
         try:
@@ -238,7 +240,3 @@ class RemoteStreamReader(StreamSource):
         if "latest" in told:
             return OffsetAhead(f"stream {self.name}", told["offset"], told["latest"])
         return Problem(f"{self._url}: {told['error']}")
-
-
-def _why(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import google_crc32c
 
+from heliograph import private_files
 from heliograph.errors import Problem
 from heliograph.log.cursor import Chunk, Cursor
 
@@ -49,7 +50,8 @@ def write_description(directory: Path, name: str, description: dict[str, Any]) -
     """Say what a stream is."""
     folder = stream_directory(directory, name)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        private_files.make_folder(folder.parent)
+        private_files.make_folder(folder)
         _replace(folder / "stream.json", json.dumps(description).encode())
     except OSError as error:
         raise Problem(f"{folder}: {error.strerror or error}") from None
@@ -77,7 +79,8 @@ def stream_names(directory: Path) -> list[str]:
 
 def _replace(path: Path, data: bytes) -> None:
     unnamed = path.with_name(path.name + ".new")
-    unnamed.write_bytes(data)
+    with open(unnamed, "wb", opener=private_files.opener) as file:
+        file.write(data)
     unnamed.rename(path)
 
 

@@ -28,7 +28,13 @@ from heliograph.mqtt.packets import (
 )
 from heliograph.mqtt.properties import Properties, decode_properties, encode_properties
 from heliograph.mqtt.reasons import Reason, connack_code_v3
-from heliograph.mqtt.strings import check_topic_filter, check_topic_name, decode_utf8, split_share
+from heliograph.mqtt.strings import (
+    check_topic_filter,
+    check_topic_name,
+    check_topic_of_client,
+    decode_utf8,
+    split_share,
+)
 
 __all__ = [
     "Auth",
@@ -56,6 +62,7 @@ __all__ = [
     "Will",
     "check_topic_filter",
     "check_topic_name",
+    "check_topic_of_client",
     "connack_code_v3",
     "decode",
     "decode_properties",

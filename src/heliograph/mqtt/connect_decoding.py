@@ -6,9 +6,17 @@ from heliograph.mqtt.packets import Connect, Will
 from heliograph.mqtt.primitives import Reader
 from heliograph.mqtt.properties import Properties, read_properties
 from heliograph.mqtt.reasons import Reason
-from heliograph.mqtt.strings import check_topic_name
+from heliograph.mqtt.strings import check_characters, check_topic_of_client
 
-_PROTOCOLS = {("MQIsdp", 3), ("MQTT", 4), ("MQTT", 5)}
+# Protocol name and level -> version, and whether the client is a bridge: mosquitto sets a bit of the level to say so.
+# MQTT 5 has subscription options instead.
+_PROTOCOLS = {
+    ("MQIsdp", 3): (3, False),
+    ("MQIsdp", 0x83): (3, True),
+    ("MQTT", 4): (4, False),
+    ("MQTT", 0x84): (4, True),
+    ("MQTT", 5): (5, False),
+}
 
 _RESERVED = 0x01
 _CLEAN_START = 0x02
@@ -21,7 +29,7 @@ _USERNAME = 0x80
 def decode_connect(body: bytes) -> Connect:
     """CONNECT from what follows its fixed header; the packet itself says which version it speaks."""
     reader = Reader(body, 0, len(body))
-    version = _version(reader)
+    version, bridge = _version(reader)
     flags = reader.byte()
     _check_flags(flags, version)
     clean_start = bool(flags & _CLEAN_START)
@@ -34,25 +42,42 @@ def decode_connect(body: bytes) -> Connect:
     may_lack = version == 3
     username = reader.string() if flags & _USERNAME and not (may_lack and not reader.left) else None
     password = reader.binary() if flags & _PASSWORD and not (may_lack and not reader.left) else None
+    if username is not None:
+        check_characters(username, "user name")
     reader.finish()
-    return Connect(client_id, version, clean_start, keep_alive, username, password, will, properties)
+    return Connect(client_id, version, clean_start, keep_alive, username, password, will, properties, bridge)
 
 
-def _version(reader: Reader) -> int:
+def maximum_packet_size(body: bytes) -> int:
+    """The largest packet that an MQTT 5 client takes, 0 for any, from a CONNECT that may be malformed further on."""
+    reader = Reader(body, 0, len(body))
+    try:
+        version, _ = _version(reader)
+        reader.byte()
+        reader.u16()
+        return read_properties(reader, PacketType.CONNECT).get("maximum_packet_size", 0) if version == 5 else 0
+    except ProtocolError:
+        return 0
+
+
+def _version(reader: Reader) -> tuple[int, bool]:
+    """Which version the client speaks, and whether it is a bridge."""
     name = reader.string()
     level = reader.byte()
-    if (name, level) not in _PROTOCOLS:
+    found = _PROTOCOLS.get((name, level))
+    if found is None:
         raise ProtocolError(
             Reason.UNSUPPORTED_PROTOCOL_VERSION,
             f"protocol {name!r} level {level}; expected 'MQIsdp' level 3 or 'MQTT' level 4 or 5",
         )
-    return level
+    return found
 
 
 def _check_flags(flags: int, version: int) -> None:
-    if flags & _RESERVED:
+    # MQTT 3.1 disregards bits that mean nothing, whatever they are.
+    if version > 3 and flags & _RESERVED:
         raise MalformedPacket("the reserved CONNECT flag is set")
-    if not flags & _WILL and (_will_qos(flags) or flags & _WILL_RETAIN):
+    if version > 3 and not flags & _WILL and (_will_qos(flags) or flags & _WILL_RETAIN):
         raise MalformedPacket("CONNECT has a QoS or retain flag for a will, but no will")
     if _will_qos(flags) == 3:
         raise MalformedPacket("the will's QoS is 3")
@@ -65,6 +90,7 @@ def _will_qos(flags: int) -> int:
 
 
 def _check_client_id(client_id: str, version: int, clean_start: bool) -> None:
+    check_characters(client_id, "client identifier")
     if client_id or version == 5:
         return
     if version == 3 or not clean_start:
@@ -74,5 +100,5 @@ def _check_client_id(client_id: str, version: int, clean_start: bool) -> None:
 def _will(reader: Reader, version: int, flags: int) -> Will:
     properties = read_properties(reader, "will") if version == 5 else Properties()
     topic = reader.string()
-    check_topic_name(topic)
+    check_topic_of_client(topic)
     return Will(topic, reader.binary(), _will_qos(flags), bool(flags & _WILL_RETAIN), properties)

@@ -1,6 +1,6 @@
 """Packets from bytes, as strict as the standard asks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from heliograph.mqtt.connect_decoding import decode_connect
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
@@ -47,15 +47,23 @@ def decode(first: int, body: bytes, version: int) -> Packet:
     if first < 0x10:
         raise MalformedPacket("packet type 0 does not exist")
     kind = _KINDS[first >> 4]
-    _check_flags(kind, first & 0x0F, version)
     if kind is PacketType.CONNECT:
-        return decode_connect(body)
+        return _connect(first & 0x0F, body)
+    check_flags(kind, first & 0x0F, version)
     if kind is PacketType.AUTH and version < 5:
         raise MalformedPacket("AUTH does not exist before MQTT 5")
     return _DECODERS[kind](body, version)
 
 
-def _check_flags(kind: PacketType, flags: int, version: int) -> None:
+def _connect(flags: int, body: bytes) -> Packet:
+    packet = decode_connect(body)
+    if packet.version > 3:  # before that, clients could set these bits as they liked
+        check_flags(PacketType.CONNECT, flags, packet.version)
+    return packet
+
+
+def check_flags(kind: PacketType, flags: int, version: int) -> None:
+    """Refuse flags that the standard does not allow for this kind of packet, PUBLISH aside."""
     expected = 2 if kind in _FLAGS_2 else 0
     sent_again = version == 3 and kind in _FLAGS_2 and flags == 2 | _DUP  # only MQTT 3.1 marks these
     if flags != expected and not sent_again:
@@ -136,16 +144,26 @@ def _acknowledgement(
     return decode_one
 
 
-def _subscribe(body: bytes, version: int) -> Subscribe:
+def read_subscribe(body: bytes, version: int) -> tuple[int, Properties, Callable[[], Iterator[Subscription]]]:
+    """The packet identifier and properties of SUBSCRIBE, and a way to read its subscriptions, one after the other."""
     reader = Reader(body, 0, len(body))
     packet_id = _packet_id(reader)
     properties = _properties(reader, version, PacketType.SUBSCRIBE)
-    subscriptions = []
-    while reader.left:
-        subscriptions.append(_subscription(reader.string(), reader.byte(), version))
-    if not subscriptions:
+    if not reader.left:
         raise ProtocolError(Reason.PROTOCOL_ERROR, "SUBSCRIBE without a topic filter")
-    return Subscribe(packet_id, tuple(subscriptions), properties)
+    start = len(body) - reader.left
+
+    def subscriptions() -> Iterator[Subscription]:
+        reader = Reader(body, start, len(body))
+        while reader.left:
+            yield _subscription(reader.string(), reader.byte(), version)
+
+    return packet_id, properties, subscriptions
+
+
+def _subscribe(body: bytes, version: int) -> Subscribe:
+    packet_id, properties, subscriptions = read_subscribe(body, version)
+    return Subscribe(packet_id, tuple(subscriptions()), properties)
 
 
 def _subscription(topic_filter: str, options: int, version: int) -> Subscription:
@@ -183,18 +201,28 @@ def _suback(body: bytes, version: int) -> SubAck:
     return SubAck(packet_id, tuple(codes), properties)
 
 
-def _unsubscribe(body: bytes, version: int) -> Unsubscribe:
+def read_unsubscribe(body: bytes, version: int) -> tuple[int, Properties, Callable[[], Iterator[str]]]:
+    """The same of UNSUBSCRIBE, with its filters."""
     reader = Reader(body, 0, len(body))
     packet_id = _packet_id(reader)
     properties = _properties(reader, version, PacketType.UNSUBSCRIBE)
-    filters = []
-    while reader.left:
-        topic_filter = reader.string()
-        check_topic_filter(topic_filter)
-        filters.append(topic_filter)
-    if not filters:
+    if not reader.left:
         raise ProtocolError(Reason.PROTOCOL_ERROR, "UNSUBSCRIBE without a topic filter")
-    return Unsubscribe(packet_id, tuple(filters), properties)
+    start = len(body) - reader.left
+
+    def filters() -> Iterator[str]:
+        reader = Reader(body, start, len(body))
+        while reader.left:
+            topic_filter = reader.string()
+            check_topic_filter(topic_filter)
+            yield topic_filter
+
+    return packet_id, properties, filters
+
+
+def _unsubscribe(body: bytes, version: int) -> Unsubscribe:
+    packet_id, properties, filters = read_unsubscribe(body, version)
+    return Unsubscribe(packet_id, tuple(filters()), properties)
 
 
 def _unsuback(body: bytes, version: int) -> UnsubAck:

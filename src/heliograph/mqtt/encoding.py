@@ -66,7 +66,7 @@ def _connect(packet: Connect, _version: int) -> bytes:
     if packet.password is not None:
         payload.append(pack_binary(packet.password))
     name = pack_string("MQIsdp" if version == 3 else "MQTT")
-    head = name + bytes((version, flags)) + U16.pack(packet.keep_alive)
+    head = name + bytes((version | packet.bridge << 7, flags)) + U16.pack(packet.keep_alive)
     return head + _properties(packet.properties, version) + b"".join(payload)
 
 

@@ -28,6 +28,8 @@ class Connect:
     password: bytes | None = None
     will: Will | None = None
     properties: Properties = field(default_factory=Properties)
+    bridge: bool = False
+    """The client is another server: it wants nothing back that it sent, and retain flags as they were published."""
 
 
 @dataclass(frozen=True, slots=True)

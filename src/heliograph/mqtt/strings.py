@@ -1,5 +1,7 @@
 """UTF-8 strings, topic names and topic filters: what the standard lets them contain."""
 
+import re
+
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
 from heliograph.mqtt.reasons import Reason
 
@@ -7,6 +9,11 @@ STRING_MAX = 65_535
 
 # The second prefix is what servers used before MQTT 5 made the first one the standard.
 _SHARE_PREFIXES = ("$share/", "$SharedSubscription/")
+
+# Control characters, and code points that Unicode promises never to be characters. The standard says that strings
+# should not have them, and lets a server refuse them. Half of a surrogate pair is forbidden anyway.
+_PLANE_ENDS = "".join(chr(plane << 16 | 0xFFFE) + chr(plane << 16 | 0xFFFF) for plane in range(17))
+_UNPRINTABLE = re.compile(f"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{_PLANE_ENDS}]")
 
 
 def decode_utf8(raw: bytes) -> str:
@@ -20,16 +27,35 @@ def decode_utf8(raw: bytes) -> str:
     return text
 
 
+def check_characters(text: str, what: str) -> None:
+    """Raise MalformedPacket if there are control characters or noncharacters in a name that people get to see."""
+    found = _UNPRINTABLE.search(text)
+    if found is not None:
+        raise MalformedPacket(f"{what} {text!r} contains U+{ord(found[0]):04X}")
+
+
 def check_topic_name(topic: str) -> None:
-    """Raise ProtocolError (TOPIC_NAME_INVALID) unless messages can be published to this topic."""
+    """Raise ProtocolError (TOPIC_NAME_INVALID) unless the standard allows messages on this topic."""
     _check_length(topic, "topic name", Reason.TOPIC_NAME_INVALID)
     if "+" in topic or "#" in topic:
         raise ProtocolError(Reason.TOPIC_NAME_INVALID, f"topic name {topic!r} contains a wildcard")
 
 
+def check_topic_of_client(topic: str) -> None:
+    """Raise ProtocolError unless a client of ours may publish to this topic.
+
+    A server may be stricter than the standard. Those who read from other servers take what these let through.
+    """
+    check_topic_name(topic)
+    check_characters(topic, "topic name")
+    if topic == "$share":
+        raise MalformedPacket("topic name '$share' is the beginning of a shared subscription")
+
+
 def check_topic_filter(topic_filter: str) -> None:
-    """Raise ProtocolError (TOPIC_FILTER_INVALID) unless one can subscribe to this filter, shared or not."""
+    """Raise ProtocolError (mostly TOPIC_FILTER_INVALID) unless one can subscribe to this filter, shared or not."""
     _check_length(topic_filter, "topic filter", Reason.TOPIC_FILTER_INVALID)
+    check_characters(topic_filter, "topic filter")
     _, plain = split_share(topic_filter)
     _check_wildcards(plain)
 
@@ -39,7 +65,7 @@ def split_share(topic_filter: str) -> tuple[str | None, str]:
 
     Raises ProtocolError (TOPIC_FILTER_INVALID) when it starts like a shared subscription but does not go on like one.
     """
-    prefix = next((prefix for prefix in _SHARE_PREFIXES if topic_filter.startswith(prefix)), None)
+    prefix = next((prefix for prefix in _SHARE_PREFIXES if f"{topic_filter}/".startswith(prefix)), None)
     if prefix is None:
         return None, topic_filter
     group, _, plain = topic_filter.removeprefix(prefix).partition("/")

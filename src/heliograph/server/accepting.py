@@ -13,6 +13,8 @@ import stat
 from collections.abc import Callable
 from contextlib import suppress
 
+from heliograph.errors import Problem
+from heliograph.network_errors import sentence
 from heliograph.server.addresses import bind_host
 from heliograph.server.logs import RepeatedWarnings
 
@@ -66,6 +68,16 @@ class Acceptor:
         """Accept no more."""
         self._loop.remove_reader(self.socket)
         self.socket.close()
+
+
+# What is to be changed in the configuration when a socket cannot be had.
+_KEY = {errno.EADDRINUSE: "port", errno.EACCES: "port", errno.EADDRNOTAVAIL: "host"}
+
+
+def cannot_listen(what: str, table: str, address: str, error: OSError) -> Problem:
+    """Why a socket cannot be had, and which key of which table of the configuration would help."""
+    key = "path" if "/" in address else _KEY.get(error.errno or 0, "host")
+    return Problem(f"{what}: cannot listen: {sentence(error, address)}; set {key} in {table} to another one")
 
 
 async def tcp_sockets(host: str, port: int) -> list[socket.socket]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from heliograph.errors import Problem
+from heliograph.network_errors import file_reason
 from heliograph.server.config_tables import ClientCertificates, ListenerConfig, ListenerKind, TlsVersion
 
 _VERSION = {TlsVersion.V1_2: ssl.TLSVersion.TLSv1_2, TlsVersion.V1_3: ssl.TLSVersion.TLSv1_3}
@@ -54,7 +55,7 @@ def _load_certificate(context: ssl.SSLContext, listener: ListenerConfig) -> None
     except OSError as error:  # ssl.SSLError is one
         raise Problem(
             f"{listener.name}: expected a certificate in {listener.cert} and its private key in {listener.key}, "
-            f"both in PEM form: {_reason(error)}"
+            f"both in PEM form: {file_reason(error)}"
         ) from None
 
 
@@ -64,14 +65,8 @@ def _load_authorities(context: ssl.SSLContext, listener: ListenerConfig) -> None
     except OSError as error:
         raise Problem(
             f"{listener.name}: expected certificates of authorities in {listener.client_ca}, in PEM form: "
-            f"{_reason(error)}"
+            f"{file_reason(error)}"
         ) from None
-
-
-def _reason(error: OSError) -> str:
-    if isinstance(error, ssl.SSLError):
-        return (error.reason or "not PEM").lower().replace("_", " ")
-    return error.strerror or str(error)
 
 
 def common_name(peer_certificate: Mapping[str, Any] | None) -> str | None:

@@ -170,7 +170,7 @@ def _broken_rules(found: dict[str, Any]) -> Iterator[str]:
     sound = _numbered("listener", listeners)
     yield from _listener_mistakes(sound, access)
     if http:
-        yield from config_rules.host_mistakes(http.host, "http.host")
+        yield from config_rules.http_mistakes(http, "http")
     if (storage := found.get("storage")) and not storage.directory:
         yield "storage.directory: expected the path of a folder, found none"
     if server := found.get("server"):
@@ -189,7 +189,7 @@ def _broken_rules(found: dict[str, Any]) -> Iterator[str]:
     for where, manager in managers.items():
         own = _numbered(f"{where}.listener", manager.listeners)
         yield from _listener_mistakes(own, access)
-        yield from config_rules.host_mistakes(manager.http.host, f"{where}.http.host")
+        yield from config_rules.http_mistakes(manager.http, f"{where}.http")
         yield from queue_rules.queue_mistakes(_numbered(f"{where}.queue", manager.queues), dead_letters)
         sound |= own
         pages[f"{where}.http"] = manager.http

@@ -10,6 +10,7 @@ from heliograph.mqtt.strings import check_topic_filter, split_share
 from heliograph.server.addresses import EVERY_INTERFACE, address_text, is_host, is_loopback
 from heliograph.server.config_tables import AccessConfig, ClientCertificates, HttpConfig, ListenerConfig, ListenerKind
 from heliograph.server.toml_writing import value_text
+from heliograph.server.web_names import is_origin
 
 PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 PLAIN_NAME_TEXT = 'letters, digits, "-", "_" and ".", a letter or digit first'
@@ -22,6 +23,7 @@ def listener_mistakes(listener: ListenerConfig, where: str) -> Iterator[str]:
     else:
         yield from host_mistakes(listener.host, f"{where}.host")
         yield from _path_mistakes(listener, where)
+    yield from _origin_mistakes(listener, where)
     yield from _tls_mistakes(listener, where)
 
 
@@ -29,6 +31,14 @@ def host_mistakes(host: str, key: str) -> Iterator[str]:
     """What is wrong with the host of a socket."""
     if not is_host(host):
         yield f'{key}: expected an IP address, a host name, or "*" for every interface, found {value_text(host)}'
+
+
+def http_mistakes(http: HttpConfig, where: str) -> Iterator[str]:
+    """What is wrong with where the pages are."""
+    yield from host_mistakes(http.host, f"{where}.host")
+    for name in http.hosts:
+        if name in EVERY_INTERFACE or not is_host(name):
+            yield f"{where}.hosts: expected host names without a port, found {value_text(name)}"
 
 
 def _unix_mistakes(listener: ListenerConfig, where: str) -> Iterator[str]:
@@ -46,6 +56,15 @@ def _path_mistakes(listener: ListenerConfig, where: str) -> Iterator[str]:
             yield f'{where}.path: expected a URL path, which starts with "/", found {value_text(listener.path)}'
     elif listener.path:
         yield f"{where}.path: expected none for a {listener.kind} listener, found {value_text(listener.path)}"
+
+
+def _origin_mistakes(listener: ListenerConfig, where: str) -> Iterator[str]:
+    if listener.origins and listener.kind not in {ListenerKind.WS, ListenerKind.WSS}:
+        yield f"{where}.origins: expected none for a {listener.kind} listener, which web pages cannot use"
+    for origin in listener.origins:
+        if not is_origin(origin):
+            found = value_text(origin)
+            yield f'{where}.origins: expected an origin, as in "https://app.example.com", or "*", found {found}'
 
 
 def _tls_mistakes(listener: ListenerConfig, where: str) -> Iterator[str]:
@@ -131,8 +150,8 @@ def http_warnings(http: HttpConfig) -> Iterator[str]:
     """What is allowed but deserves a second look."""
     if http.enabled and not is_loopback(http.host):
         yield (
-            f"http.host: everyone who can reach {address_text(http.host, http.port)} can read the metrics and "
-            "statistics; there is no access control on them"
+            f"http.host: everyone who can reach {address_text(http.host, http.port)} can read the metrics, the "
+            "statistics and all messages of all streams; there is no access control on them"
         )
         if http.make_streams:
             yield "http.make_streams: and they can make streams, each of which keeps messages on this machine's disk"

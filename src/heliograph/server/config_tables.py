@@ -13,6 +13,7 @@ from heliograph.broker.queues.definition import (
     Order,
     QueueDefinition,
 )
+from heliograph.ports import PAGES_PORT
 from heliograph.server.addresses import address_text, is_loopback
 from heliograph.server.schema import Key, Range, Ranges
 
@@ -125,6 +126,8 @@ class ListenerConfig:
     """Default by kind: 1883, 8883, 8083, 8084 (tcp, tls, ws, wss); amqp 5672, 5671, 8085, 8086. 0 is any free port."""
     path: str = ""
     """Socket file of a unix listener (needed); URL path of ws and wss, by default "/mqtt" or "/amqp"."""
+    origins: tuple[str, ...] = ()
+    """Web pages that may use ws and wss, by where they come from, as in "https://app.example.com"; "*" is all."""
     cert: Path | None = None
     """Certificate chain of tls and wss (needed), in PEM form."""
     key: Path | None = None
@@ -199,10 +202,12 @@ class HttpConfig:
     """Whether the pages are served."""
     host: str = "127.0.0.1"
     """As the host of a listener. The pages have no access control: keep them to machines you trust."""
-    port: Port = 8080
+    port: Port = PAGES_PORT
     """0 is any free port."""
     connections: Annotated[int, Range(1)] = 64
     """Connections to the pages at once. When there are more, the one gives way that has been silent longest."""
+    hosts: tuple[str, ...] = ()
+    """Names of this server in addresses of the pages, beside localhost, IP addresses, host and the machine's name."""
     make_streams: bool = DERIVED
     """Whether whoever reaches the pages may make streams, which cost disk. Default: only if host is loopback."""
 
@@ -250,7 +255,7 @@ class PipelineConfig:
     state: str = ""
     """Folder of the flow's embedded databases; by default state in the folder pipelines/NAME of [storage]."""
     server: str = ""
-    """The pages of another server, as in "http://broker:8080"; by default this one's."""
+    """The pages of another server, as in "http://broker:15880"; by default this one's."""
     user: str = ""
     """User name, where the server's AMQP listener wants one."""
     password: str = ""

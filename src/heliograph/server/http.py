@@ -19,11 +19,15 @@ import h11
 
 from heliograph.log.stream_parts import FilePart, Piece
 from heliograph.server.accepting import Acceptor, tcp_sockets
+from heliograph.server.lingering import LINGER, MOST_BYTES
+from heliograph.server.logs import RepeatedWarnings
+from heliograph.server.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
+warnings = RepeatedWarnings(log)
 
-Page = Callable[[], tuple[str, bytes]]
-"""Makes a page when it is asked for: its content type and its bytes."""
+Page = Callable[[], tuple[str, bytes] | Awaitable[tuple[str, bytes]]]
+"""Makes a page when it is asked for: its content type and its bytes. One that takes long is made bit by bit."""
 
 
 class Unavailable(Exception):
@@ -82,18 +86,22 @@ class HttpServer:
         takers: Mapping[str, Taker] | None = None,
         on_error: Callable[[str], None] = log.exception,
         most: Callable[[], int] = lambda: MOST_CONNECTIONS,
+        is_own_host: Callable[[str], bool] = lambda _: True,
+        watchdog: Watchdog | None = None,
     ) -> None:
         """`timeout` is the time in seconds that a client has for each request, and to take each answer.
 
-        `on_error` is told what could not be made, where the exception is handled. `most` says how many
-        connections are served at once.
+        `on_error` is told what could not be made, where the exception is handled. `is_own_host` tells whether a Host
+        header means this server; other requests are not answered. `most` says how many connections are served at once.
         """
         self._most = most
         self._on_error = on_error
+        self._is_own_host = is_own_host
         self._folders = dict(folders or {})
         self._takers = dict(takers or {})
         self._pages: dict[str, Page] = {"/": self._list_of_pages, **pages}
         self._timeout = timeout
+        self._watchdog = watchdog or Watchdog()
         self._acceptors: list[Acceptor] = []
         self._connections: set[asyncio.Task[None]] = set()
         self._idle: dict[asyncio.Task[None], None] = {}
@@ -152,10 +160,11 @@ class HttpServer:
             return
         try:
             await self._converse(reader, writer, sock)
+            await _let_client_close(reader, writer)
             writer.close()
             async with asyncio.timeout(self._timeout):
                 await writer.wait_closed()
-        except (TimeoutError, ConnectionError):
+        except OSError:  # a timeout, too
             pass  # gone, or as good as gone
         finally:
             writer.transport.abort()  # does nothing where all went well
@@ -196,6 +205,11 @@ class HttpServer:
             self._idle.pop(task, None)
 
     async def _answer(self, request: h11.Request, body: bytes) -> Answer:
+        host = next((value.decode("latin-1") for name, value in request.headers if name == b"host"), None)
+        if host is not None and not self._is_own_host(host):
+            warnings.warning("host", "a request for a host that is not this one was refused", host=host)
+            text = f"{host} is no name of this server that it knows; if it should be, list it in hosts of [http]"
+            return refusal(HTTPStatus.MISDIRECTED_REQUEST, text, ("Connection", "close"))
         try:
             url = urlsplit(request.target.decode())
         except ValueError:
@@ -207,12 +221,14 @@ class HttpServer:
             headers = (("Allow", "GET, HEAD, PUT" if taker else "GET, HEAD"), ("Connection", "close"))
             expected, method = "GET, HEAD or PUT" if taker else "GET or HEAD", request.method.decode()
             return refusal(HTTPStatus.METHOD_NOT_ALLOWED, f"expected {expected}, found {method}", *headers)
+        self._watchdog.mark(lambda: {"what": f"page {path}"})
         page, folder = self._pages.get(path), self._folders.get(start)
         try:
             if taker is not None and request.method == b"PUT":
                 return await taker(path, body)
             if page is not None:
-                return Answer(HTTPStatus.OK, *page())
+                made = page()
+                return Answer(HTTPStatus.OK, *(await made if isinstance(made, Awaitable) else made))
             if folder is not None:
                 return await folder(path, url.query)
             there = ", ".join([*self._pages, *self._folders])
@@ -231,6 +247,15 @@ class HttpServer:
             f"<ul>{items}</ul></html>\n"
         )
         return "text/html; charset=utf-8", text.encode()
+
+
+async def _let_client_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Drop what the client still sends, maybe a body that was too large: a reset might cost it the answer."""
+    writer.write_eof()
+    left = MOST_BYTES
+    async with asyncio.timeout(LINGER):
+        while left > 0 and (dropped := await reader.read(READ_SIZE)):
+            left -= len(dropped)
 
 
 async def _next_request(http: h11.Connection, reader: asyncio.StreamReader) -> tuple[h11.Request | None, bytes]:

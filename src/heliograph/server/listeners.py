@@ -5,20 +5,23 @@ import logging
 import os
 import socket
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
-from heliograph.errors import Problem
+from heliograph.network_errors import sentence
 from heliograph.server import certificates
-from heliograph.server.accepting import Acceptor, tcp_sockets, unix_socket
+from heliograph.server.accepting import Acceptor, cannot_listen, tcp_sockets, unix_socket
 from heliograph.server.addresses import address_text
 from heliograph.server.config_tables import ListenerConfig, ListenerKind, ListenerProtocol
 from heliograph.server.descriptors import most_clients
-from heliograph.server.gate import CertificateGate, Credentials, ListenerGate
+from heliograph.server.first_byte import begins_with_tls
+from heliograph.server.gate import CertificateGate, Credentials, EncryptedOnlyGate, ListenerGate
 from heliograph.server.logs import RepeatedWarnings
 from heliograph.server.sockets import Reactor
-from heliograph.server.transports import TransportClient
+from heliograph.server.transports import GateFor, TransportClient
+from heliograph.server.web_names import is_listed, is_own_host, is_own_origin
 from heliograph.server.websocket import WebSocketClient
-from heliograph.server.writing import Writer
+from heliograph.server.writing import Writer, peer_text
 
 log = logging.getLogger(__name__)
 warnings = RepeatedWarnings(log)
@@ -56,8 +59,7 @@ class Listener:
             else:
                 sockets = await tcp_sockets(config.host, config.port)
         except OSError as error:
-            where = "" if config.address in config.name else f" on {config.address}"
-            raise Problem(f"{config.name}: cannot listen{where}: {error.strerror or error}") from None
+            raise cannot_listen(f'listener "{config.name}"', "its [[listener]]", config.address, error) from None
         self._acceptors = [Acceptor(sock, config.name, self._take) for sock in sockets]
 
     @property
@@ -77,18 +79,41 @@ class Listener:
 
     async def _hand_over(self, sock: socket.socket) -> None:
         """Let asyncio serve this client, once it has shaken hands where that is wanted."""
-        patience = self._writer.broker.limits.connect_timeout if self._context else None
+        patience = self._writer.broker.limits.connect_timeout
+        gate_for: GateFor = self._gate_for
+        tls: dict[str, Any] = {}
         try:
-            await asyncio.get_running_loop().connect_accepted_socket(
-                self._new_client, sock, ssl=self._context, ssl_handshake_timeout=patience
-            )
+            if self._context is not None and await begins_with_tls(sock, patience):
+                tls = {"ssl": self._context, "ssl_handshake_timeout": patience}
+            elif self._context is not None:
+                gate_for = EncryptedOnlyGate.for_transport
+        except (OSError, EOFError):  # it has gone without a word, as those who look whether a port is open do
+            sock.close()
+            return
+        peer = peer_text(sock.getpeername())
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(partial(self._new_client, gate_for), sock, **tls)
         except OSError as error:  # of TLS, of the network, or for want of time
-            log.debug("no handshake", extra={"listener": self.config.name, "error": str(error)})
+            why = sentence(error, peer)
+            warnings.warning("handshake", "client refused", listener=self.config.name, peer=peer, detail=why)
 
-    def _new_client(self) -> asyncio.Protocol:
-        if self.config.kind in {ListenerKind.WS, ListenerKind.WSS}:
-            return WebSocketClient(self._writer, self._gate_for, self.config.protocol, self.config.path)
-        return TransportClient(self._writer, self._gate_for, self.config.protocol)
+    def _new_client(self, gate_for: GateFor) -> asyncio.Protocol:
+        config = self.config
+        if config.kind in {ListenerKind.WS, ListenerKind.WSS}:
+            return WebSocketClient(self._writer, gate_for, config.protocol, config.path, self._may_open)
+        return TransportClient(self._writer, gate_for, config.protocol)
+
+    def _may_open(self, origin: str, host: str) -> bool:
+        """Whether a web page of this origin may use this listener: one that is listed, or of the listener's address.
+
+        A host name that is not ours is no danger where a page needs a password or a certificate of that name.
+        """
+        config = self.config
+        safe = config.encrypted or not config.anonymous or is_own_host(host, (config.host,))
+        if is_listed(origin, config.origins) or (safe and is_own_origin(origin, host)):
+            return True
+        warnings.warning("origin", "a web page may not use this listener", listener=config.name, origin=origin)
+        return False
 
     def _gate_for(self, transport: asyncio.BaseTransport) -> ListenerGate | CertificateGate:
         certificate = transport.get_extra_info("peercert")

@@ -12,7 +12,7 @@ import os
 import select
 import selectors
 from collections.abc import Callable
-from time import monotonic
+from time import monotonic, thread_time
 from typing import Any
 
 AVAILABLE = hasattr(select, "epoll")
@@ -21,6 +21,11 @@ AVAILABLE = hasattr(select, "epoll")
 Events = list[tuple[int, int]]
 
 _EVENTS_PER_TURN = 1024
+
+WORTH_A_LOOK = 0.002
+"""Seconds from which on a turn is looked at."""
+_CPU_TIME_IS_FRESH = 0.0005
+"""Asking for the processor time is slow. What was asked this many seconds before a turn will do for its beginning."""
 
 
 class _ClientSelector(selectors.EpollSelector):
@@ -37,17 +42,31 @@ class _ClientSelector(selectors.EpollSelector):
         self.bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self.epoll.register(self.bell, select.EPOLLIN | select.EPOLLET)
         self.answer: Callable[[], None] = lambda: None
+        self.look: Callable[[float, float, float], None] = lambda _began, _ended, _cpu: None
+        self._began = self._cpu_at = self._cpu = 0.0
+        self.begin_turn()
         self.on_error: Callable[[Exception], None]
         """Told of what `handle` and `answer` raise."""
 
+    def begin_turn(self) -> None:
+        """A turn is measured from here."""
+        self._began = self._cpu_at = monotonic()
+        self._cpu = thread_time()
+
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Serve clients until asyncio has something to do, or the time is up."""
-        until = None if timeout is None else monotonic() + timeout
+        ended = monotonic()
+        until = None if timeout is None else ended + timeout
         wait = timeout
         own, bell = self.fileno(), self.bell
         while True:
             self.wanted = False
+            if ended - self._began > WORTH_A_LOOK:
+                self.look(self._began, ended, thread_time() - self._cpu)
             events = self.epoll.poll(wait, _EVENTS_PER_TURN)
+            self._began = began = monotonic()
+            if began - self._cpu_at > _CPU_TIME_IS_FRESH:
+                self._cpu_at, self._cpu = began, thread_time()
             if events:
                 own_turn = False
                 try:
@@ -63,8 +82,9 @@ class _ClientSelector(selectors.EpollSelector):
                     self.on_error(error)
                 if own_turn:
                     return super().select(0)
+            ended = monotonic()
             if until is not None:
-                wait = max(0.0, until - monotonic())
+                wait = max(0.0, until - ended)
             if self.wanted or wait == 0:
                 return []
 
@@ -101,6 +121,11 @@ class ClientLoop(asyncio.SelectorEventLoop):
     def on_ring(self, answer: Callable[[], None]) -> None:
         """Call this when somebody has rung, once however often that was; clients are written to right after it."""
         self._clients.answer = answer
+
+    def on_long_turn(self, look: Callable[[float, float, float], None]) -> None:
+        """Call `look(began, ended, processor time)` after turns that are worth a look, this one from now on."""
+        self._clients.begin_turn()
+        self._clients.look = look
 
     # Handling a client's packet may give asyncio work, which must not wait until clients fall silent.
 

@@ -1,15 +1,18 @@
 """The operators' pages: what the broker counts, for Prometheus and as JSON."""
 
+import asyncio
 import json
 import sys
 from collections.abc import Callable
 from heapq import nlargest
+from itertools import islice
 from typing import Any
 
 from heliograph import __version__
 from heliograph.broker.broker import Broker
 from heliograph.broker.buffer import Buffer
 from heliograph.broker.links.host import Host
+from heliograph.broker.slices import Steps
 from heliograph.broker.spool import Spool
 from heliograph.broker.subscription import ShareGroup, Subscription
 from heliograph.server.http import Page, Unavailable
@@ -17,6 +20,7 @@ from heliograph.server.metrics import CONTENT_TYPE, Metric, render_prometheus
 from heliograph.server.pipeline_metrics import pipeline_metrics
 from heliograph.server.queue_metrics import amqp_metrics, queue_manager_metrics, queue_metrics, work_metrics
 from heliograph.server.queue_pages import amqp_figures, queue_figures, work_figures
+from heliograph.server.watchdog import Watchdog
 
 _JSON = "application/json"
 # The subscriptions with most messages waiting: what an operator looks for, whatever the number of subscriptions.
@@ -30,16 +34,24 @@ Facts = Callable[[], list[dict[str, Any]]]
 
 
 def pages(
-    host: Host, server_name: Callable[[], str], managers: Facts, pipelines: Facts, listeners: Facts
+    host: Host,
+    server_name: Callable[[], str],
+    managers: Facts,
+    pipelines: Facts,
+    watchdog: Watchdog,
+    listeners: Facts,
 ) -> dict[str, Page]:
     """The pages by path. `managers` are the queue managers that the server runs beside itself."""
     broker = host.broker
     started = broker.now()
 
-    def metrics_page() -> tuple[str, bytes]:
+    async def metrics_page() -> tuple[str, bytes]:
+        queues: dict[str, Any] = {}
+        await in_slices(broker, queue_figures(broker, queues))
         found = [
             *metrics(broker, broker.now() - started),
-            *queue_metrics(queue_figures(broker)),
+            *_loop_metrics(watchdog),
+            *queue_metrics(queues),
             *work_metrics(work_figures(broker)),
             *amqp_metrics(amqp_figures(host)),
             *queue_manager_metrics(managers()),
@@ -47,22 +59,30 @@ def pages(
         ]
         return CONTENT_TYPE, render_prometheus(found).encode()
 
-    def stats_page() -> tuple[str, bytes]:
+    async def stats_page() -> tuple[str, bytes]:
+        queues: dict[str, Any] = {}
+        await in_slices(broker, queue_figures(broker, queues))
         figures = {"server": _server(server_name(), broker.now() - started), **statistics(broker)}
         figures |= {
-            "queues": queue_figures(broker),
+            "queues": queues,
             "units_of_work": work_figures(broker),
             "amqp": amqp_figures(host),
+            "loop": _loop(watchdog),
             "queue_managers": managers(),
         }
         return _JSON, _dump(figures)
+
+    async def subscriptions_page() -> tuple[str, bytes]:
+        found: list[dict[str, Any]] = []
+        await in_slices(broker, subscriptions(broker, found))
+        return _JSON, _dump(found)
 
     return {
         "/metrics": metrics_page,
         "/stats": stats_page,
         "/pipelines": lambda: (_JSON, _dump(pipelines())),
         "/listeners": lambda: (_JSON, _dump(listeners())),
-        "/subscriptions": lambda: (_JSON, _dump(subscriptions(broker))),
+        "/subscriptions": subscriptions_page,
         "/healthz": lambda: _health(broker),
     }
 
@@ -107,7 +127,7 @@ def statistics(broker: Broker) -> dict[str, Any]:
         "bytes": {"received": stats.bytes_received, "sent": stats.bytes_sent},
         "subscriptions": {"count": broker.subscription_count, "shared_groups": len(broker.groups)},
         "buffers": {
-            "messages": sum(place.count for _, places in broker.backlogs() for place in places),
+            "messages": broker.waiting,
             "bytes": broker.held.bytes,
         },
         "memory": _memory(broker),
@@ -162,10 +182,34 @@ def _streams(broker: Broker) -> list[dict[str, Any]]:
     ]
 
 
-def subscriptions(broker: Broker) -> list[dict[str, Any]]:
-    """The subscriptions that have had to buffer most, with their counters."""
-    fullest = nlargest(_SHOWN, broker.backlogs(), key=lambda pair: max((p.count, p.high_water) for p in pair[1]))
-    return [_subscription(owner, places) for owner, places in fullest]
+def subscriptions(broker: Broker, found: list[dict[str, Any]]) -> Steps:
+    """Put the subscriptions that have had to buffer most, with their counters, into `found`."""
+    fullest: list[tuple[Subscription | ShareGroup, list[Buffer | Spool]]] = []
+    backlogs = broker.backlogs()
+    while some := list(islice(backlogs, _SHOWN)):
+        fullest = nlargest(_SHOWN, [*fullest, *some], key=lambda pair: max((p.count, p.high_water) for p in pair[1]))
+        yield None
+    found += [_subscription(owner, places) for owner, places in fullest]
+
+
+async def in_slices(broker: Broker, steps: Steps) -> None:
+    """Do work for a page, bit by bit as all work is done whose size clients choose."""
+    owner, over = object(), asyncio.get_running_loop().create_future()
+    failures: list[Exception] = []
+
+    def tried() -> Steps:
+        try:
+            yield from steps
+        except Exception as failure:
+            failures.append(failure)
+
+    try:
+        if not broker.slices.begin(owner, tried(), lambda: over.set_result(None)):
+            await over
+    finally:
+        broker.slices.drop(owner)
+    if failures:
+        raise failures[0]
 
 
 def _subscription(owner: Subscription | ShareGroup, places: list[Buffer | Spool]) -> dict[str, Any]:
@@ -259,6 +303,27 @@ def metrics(broker: Broker, uptime: float) -> list[Metric]:
             "Messages not retained because there was no room.",
             retained["rejected"],
         ),
+    ]
+
+
+def _loop(watchdog: Watchdog) -> dict[str, Any]:
+    return {
+        "longest_turn_seconds": round(watchdog.longest, 4),
+        "longest_turn_cpu_seconds": round(watchdog.longest_cpu, 4),
+        "longest_turn_cpu_by": watchdog.longest_cpu_by,
+        "slow_turns": watchdog.slow_turns,
+    }
+
+
+def _loop_metrics(watchdog: Watchdog) -> list[Metric]:
+    return [
+        Metric(
+            "heliograph_loop_lag_seconds",
+            "gauge",
+            "The longest that everybody had to wait for one turn of the server, since the last scrape.",
+            watchdog.scrape(),
+        ),
+        Metric("heliograph_loop_slow_turns_total", "counter", "Turns that took more than 100 ms.", watchdog.slow_turns),
     ]
 
 

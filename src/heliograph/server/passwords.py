@@ -18,6 +18,7 @@ from heliograph.errors import Problem
 SALT_BYTES = 16
 HASH_BYTES = 32
 MEMO_SIZE = 100_000
+WRONG_MEMO_SIZE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,17 +212,20 @@ def _take_over(path: Path, descriptor: int) -> None:
 
 
 class _InForce(NamedTuple):
-    """The file that counts now, with the successes it gave; replaced together, so that neither outlives the other."""
+    """The file that counts now, with the answers it gave; replaced together, so that none outlives the file."""
 
     file: PasswordFile | None
-    memo: dict[bytes, None]
+    right: dict[bytes, None]
+    wrong: dict[bytes, None]
 
 
 class PasswordChecker:
     """Answers whether a user's password is right.
 
     A try costs about 50 ms of CPU on purpose. So that thousands of devices that come back after a break do not queue
-    up for it, recent successes are remembered: ask `known` first, and only if it says no, `check` in a worker thread.
+    up for it, nor one that tries the same wrong password for ever, recent answers are remembered: ask `known` first,
+    and only if it does not know, `check` in a worker thread. Right and wrong ones have room of their own: whoever
+    tries many wrong passwords must not make the right ones forgotten.
     """
 
     def __init__(self, path: Path | None, memo_size: int = MEMO_SIZE) -> None:
@@ -229,27 +233,29 @@ class PasswordChecker:
         self._memo_size = memo_size
         self._memo_key = secrets.token_bytes(32)  # the memo is of no use outside this process
         self._memo_lock = threading.Lock()
-        self._in_force = _InForce(None, {})
+        self._in_force = _InForce(None, {}, {})
         self.reload(path)
 
     def reload(self, path: Path | None) -> None:
-        """Read the file again, or another, and forget past successes; after a Problem the old one stays in force."""
-        self._in_force = _InForce(PasswordFile.load(path) if path else None, {})
+        """Read the file again, or another, and forget past answers; after a Problem the old one stays in force."""
+        self._in_force = _InForce(PasswordFile.load(path) if path else None, {}, {})
 
-    def known(self, name: str, password: bytes) -> bool:
-        """Whether this very pair was right recently; costs next to nothing. False says nothing about the password."""
-        return self._token(name, password) in self._in_force.memo
+    def known(self, name: str, password: bytes) -> bool | None:
+        """The answer, if this very pair was asked for recently, or else None; costs next to nothing."""
+        token = self._token(name, password)
+        _, right, wrong = self._in_force
+        return True if token in right else False if token in wrong else None
 
     def check(self, name: str, password: bytes) -> bool:
         """Whether this is the user's password. Slow; meant for a worker thread, where others run on meanwhile."""
-        file, memo = self._in_force
-        if file is None or not file.check(name, password):
-            return False
+        file, right, wrong = self._in_force
+        fits = file is not None and file.check(name, password)
+        memo, most = (right, self._memo_size) if fits else (wrong, WRONG_MEMO_SIZE)
         with self._memo_lock:
             memo[self._token(name, password)] = None
-            if len(memo) > self._memo_size:
+            if len(memo) > most:
                 del memo[next(iter(memo))]
-        return True
+        return fits
 
     def _token(self, name: str, password: bytes) -> bytes:
         encoded = name.encode("utf-8")

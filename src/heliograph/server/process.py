@@ -19,6 +19,7 @@ from heliograph.broker.links.host import Host
 from heliograph.broker.queues.definition import Kind
 from heliograph.broker.queues.queues import SYSTEM
 from heliograph.broker.queues.refusal import Refused
+from heliograph.broker.slices import SLICE
 from heliograph.broker.store import Clock, Store
 from heliograph.broker.sys_topics import SysTopics
 from heliograph.errors import Problem
@@ -26,6 +27,7 @@ from heliograph.log.log import LogOptions
 from heliograph.mqtt.reasons import Reason
 from heliograph.server import config as configuration
 from heliograph.server import logs, notify
+from heliograph.server.accepting import cannot_listen
 from heliograph.server.addresses import address_from_here, address_text
 from heliograph.server.config import Config
 from heliograph.server.config_tables import Durability, ListenerConfig, ListenerProtocol
@@ -43,6 +45,8 @@ from heliograph.server.queue_managers import QueueManagers
 from heliograph.server.sockets import Reactor
 from heliograph.server.stream_making import StreamMaking
 from heliograph.server.stream_pages import StreamPages
+from heliograph.server.watchdog import Watchdog
+from heliograph.server.web_names import is_own_host
 from heliograph.server.writing import Writer
 
 log = logging.getLogger(__name__)
@@ -51,7 +55,10 @@ log = logging.getLogger(__name__)
 _TICK = 0.2
 # Seconds that each tick spends on checkpoints and compaction, if there is need.
 _UPKEEP = 0.02
-_UPKEEP_BETWEEN = 0.002
+# Seconds that it spends at once, and after something has become safe: clients have their turns in between.
+_UPKEEP_AT_ONCE = 0.002
+# The collector's thresholds. It looks at what is new in small parts, because everybody waits meanwhile.
+_COLLECT = (10_000, 3, 700)
 # Seconds between two looks at how much streams keep.
 _RETENTION = 1.0
 # Least seconds between two updates of the streams' index after something has become safe; each tick makes one too.
@@ -60,6 +67,12 @@ _INDEX_PACE = 0.02
 _NAMED = 20
 # How long a stopping server waits for clients to read their last bytes.
 _GOODBYE = 2.0
+
+
+def _for_a_slice() -> Callable[[], bool]:
+    """Tells whether there is time left for what has just begun."""
+    until = time.monotonic() + SLICE
+    return lambda: time.monotonic() < until
 
 
 class Server:
@@ -74,6 +87,7 @@ class Server:
         self.broker: Broker
         self._trouble = ""
         self._index_due = 0.0
+        self.watchdog = Watchdog()
         self.listeners: list[Listener] = []
         self.http: HttpServer | None = None
 
@@ -101,6 +115,11 @@ class Server:
             store = Store(directory, Clock(time.monotonic, time.time), self._wake, options)
         except OSError as error:
             raise Problem(f"storage.directory: {directory}: {error.strerror or error}") from None
+        if directory.stat().st_mode & 0o077:
+            log.warning(
+                "others on this machine can look into the folder of the log; messages are in it",
+                extra={"folder": str(directory), "mode": f"{directory.stat().st_mode & 0o777:o}"},
+            )
         if store.ledger.log.torn is not None:
             log.warning("the log was not closed properly", extra={"detail": str(store.ledger.log.torn)})
         return store
@@ -126,6 +145,7 @@ class Server:
             else:
                 log.warning("messages can be stored again")
             self._trouble = trouble
+        self.watchdog.mark(lambda: {"what": "answers and messages that are safe now"})
         self._attempt("sending what is safe now", self.broker.more_is_safe)
         store = self._store
         # Rare, or only where there are streams: not before clients have been written to.
@@ -133,8 +153,9 @@ class Server:
             self._loop.call_soon(self._look_after_log)
 
     def _look_after_log(self) -> None:
+        self.watchdog.mark(lambda: {"what": "upkeep of the log"})
         if self._store.upkeep.busy:  # it may have waited for just this
-            self._upkeep(_UPKEEP_BETWEEN)
+            self._upkeep(_UPKEEP_AT_ONCE)
         if (now := time.monotonic()) >= self._index_due:
             self._index_due = now + _INDEX_PACE
             self._attempt("the index of streams", self._store.streams.update_index)
@@ -195,6 +216,7 @@ class Server:
                 ListenerProtocol.MQTT: partial(Connection, self.broker),
                 ListenerProtocol.AMQP: partial(AmqpConnection, self.host),
             },
+            self.watchdog,
         )
         self._reactor = Reactor(loop, self._writer) if isinstance(loop, ClientLoop) else None
         if isinstance(loop, ClientLoop):
@@ -220,7 +242,9 @@ class Server:
         # look at everything again each time a few hundred of them have come.
         gc.collect()
         gc.freeze()
-        gc.set_threshold(50_000, 20, 20)
+        gc.set_threshold(*_COLLECT)
+        if isinstance(loop, ClientLoop):
+            loop.on_long_turn(self.watchdog.look)  # from now on: to start takes as long as it takes
 
     def _declare_queues(self, config: Config) -> None:
         """Make the queues of the configuration, or have them be as it says; others stay as they are."""
@@ -235,8 +259,9 @@ class Server:
             except (Problem, Refused) as problem:
                 log.error("a queue cannot be as configured, and stays as it is: %s", problem, extra={"queue": name})
         for other in queues.all():
-            # Bindings of a queue that has a name of its own come from the configuration alone.
-            if other.name not in declared and not other.definition.internal and self.broker.bindings.of(other):
+            # Bindings of a queue that has a name of its own come from the configuration, unless somebody named them.
+            unnamed = [one for one in self.broker.bindings.of(other) if not one.name]
+            if other.name not in declared and not other.definition.internal and unnamed:
                 self.broker.bindings.declare(other, ())
                 log.warning(
                     "a queue is not configured any more; it keeps what it has, and gets nothing more from topics",
@@ -268,18 +293,21 @@ class Server:
                 lambda: self.config.server.name,
                 lambda: self.queue_managers.list()[1:],
                 self.pipelines.list,
+                self.watchdog,
                 lambda: [facts for listener in self.listeners for facts in listener.facts],
             ),
             on_error=self.broker.defects.note,
             folders={"/streams": stream_pages},
             takers={"/streams": StreamMaking(self.broker, self._writer.soon, stream_pages, self._may_make_streams)},
             most=lambda: most_pages(http.connections),
+            is_own_host=lambda host: is_own_host(host, (self.config.http.host, *self.config.http.hosts)),
+            watchdog=self.watchdog,
         )
         self._writer.pages = self.http.count
         try:
             await self.http.start(http.host, http.port)
         except OSError as error:
-            raise Problem(f"http: cannot listen on {http.host}:{http.port}: {error.strerror or error}") from None
+            raise cannot_listen("http", "[http]", address_text(http.host, http.port), error) from None
 
     def _pages_url(self) -> str:
         """Where programs on this machine find the pages; nothing if there are none."""
@@ -388,21 +416,42 @@ class Server:
         while True:
             await asyncio.sleep(_TICK)
             now = time.monotonic()
-            self._attempt("timers", partial(self.broker.timers.run, now))
+            self.watchdog.mark(lambda: {"what": "timers and upkeep of the log"})
+            await self._run_timers(now)
             if now >= next_retention:
                 next_retention = now + _RETENTION
                 self._attempt("retention of streams", self._store.retain_streams)
             self._attempt("the end of a turn", self._writer.flush)
-            self._upkeep(_UPKEEP)
+            await self._upkeep_of_tick()
             self._attempt("the index of streams", self._store.streams.update_index)
             if watchdog is not None and now >= next_watchdog:
                 notify.watchdog()
                 next_watchdog = now + watchdog
 
+    async def _run_timers(self, now: float) -> None:
+        """Do what is due. Much may be due at once: clients have their turns in between."""
+        while self.broker.timers.run(now, _for_a_slice()):
+            self._attempt("the end of a turn", self._writer.flush)
+            await asyncio.sleep(0)
+            self.watchdog.mark(lambda: {"what": "timers"})
+
+    async def _upkeep_of_tick(self) -> None:
+        """Look after the log, bit by bit; in vain if there is nothing to do, or if it has to wait for the disk."""
+        until = time.monotonic() + _UPKEEP
+        began = 0.0
+        while began < until:
+            began = time.monotonic()
+            self.watchdog.mark(lambda: {"what": "upkeep of the log"})
+            self._upkeep(_UPKEEP_AT_ONCE)
+            if time.monotonic() < began + _UPKEEP_AT_ONCE:
+                return
+            await asyncio.sleep(0)
+
     async def _report(self) -> None:
         while True:
             interval = self.config.sys_topics.interval
             if interval:
+                self.watchdog.mark(lambda: {"what": "figures for $SYS"})
                 self._attempt("publishing $SYS", self._sys_topics.publish)
                 self._attempt("the end of a turn", self._writer.flush)
             await asyncio.sleep(interval or 1)

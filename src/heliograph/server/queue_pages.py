@@ -6,21 +6,24 @@ from typing import Any
 from heliograph.broker.broker import Broker
 from heliograph.broker.links.host import Host
 from heliograph.broker.queues.description import figures
+from heliograph.broker.slices import Steps
 
 
-def queue_figures(broker: Broker) -> dict[str, Any]:
-    """The figures of each queue that somebody has defined, and of all others together.
+def queue_figures(broker: Broker, found: dict[str, Any]) -> Steps:
+    """Put the figures of each queue that somebody has defined, and of all others together, into `found`.
 
     Temporary queues and those behind subscriptions may be many and are soon gone: they are counted, not named.
     """
-    named = [queue for queue in broker.queues.all() if not _is_unnamed(queue.definition)]
-    others = [queue for queue in broker.queues.all() if _is_unnamed(queue.definition)]
-    return {
-        "named": [
-            {"name": queue.name, **figures(broker, queue.name)} for queue in sorted(named, key=lambda one: one.name)
-        ],
-        "others": {"count": len(others), "depth": sum(queue.depth for queue in others)},
-    }
+    named = []
+    others = found["others"] = {"count": 0, "depth": 0}
+    for queue in broker.queues.all():
+        if _is_unnamed(queue.definition):
+            others["count"] += 1
+            others["depth"] += queue.depth
+        elif not queue.deleted:
+            named.append({"name": queue.name, **figures(broker, queue.name)})
+        yield None
+    found["named"] = sorted(named, key=lambda one: str(one["name"]))
 
 
 def _is_unnamed(definition: Any) -> bool:

@@ -9,11 +9,14 @@ import os
 import select
 import socket
 from collections import deque
+from collections.abc import Iterator
 from itertools import islice
+from time import monotonic
 
 from heliograph.broker.gate import Gate
 from heliograph.server.config_tables import ListenerProtocol
 from heliograph.server.loop import ClientLoop
+from heliograph.server.watchdog import Mark
 from heliograph.server.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Writer, forget_unsent, peer_text
 
 SMALLEST_READ = 4 << 10
@@ -63,7 +66,7 @@ class SocketOutlet(NetworkOutlet):
         if sent < size:
             self._queue(pieces, sent)
         elif self.finished and not self._unsent:
-            self.gone()
+            self._part()
         if self.finished and self._unsent:
             self.reactor.writer.linger(self)
         return size
@@ -114,7 +117,7 @@ class SocketOutlet(NetworkOutlet):
             return
         self._unsent = None
         if self.finished:
-            self.gone()
+            self._part()
             return
         self._watch(self._reading)
         self.connection.resume()
@@ -125,7 +128,7 @@ class SocketOutlet(NetworkOutlet):
 
     def go_on_reading(self) -> None:
         self._reading = select.EPOLLIN
-        if self.fd >= 0:
+        if self.fd >= 0 and self._unsent_bytes <= HARD_LIMIT and not self.finished:
             self._watch(self._watched | select.EPOLLIN)
 
     def _watch(self, events: int) -> None:
@@ -139,15 +142,26 @@ class SocketOutlet(NetworkOutlet):
         except OSError:
             return "gone"
 
+    def _part(self) -> None:
+        """Everything has been written, and nothing more will come."""
+        if self.left:
+            self.gone()
+            return
+        self.reactor.epoll.unregister(self.fd)
+        self._let_go()
+        self.reactor.writer.lingering.add(self.socket)
+
     def gone(self) -> None:
         """The connection is over, from either side."""
-        if self.fd < 0:
-            return
+        if self.fd >= 0:
+            self._let_go()
+            self.socket.close()
+
+    def _let_go(self) -> None:
         self.reactor.forget(self)
         self.fd = -1
         self._unsent = None
         self.note_unsent(0)
-        self.socket.close()
         self.reactor.writer.closed(self)
 
     def abort(self) -> None:
@@ -162,7 +176,10 @@ class Reactor:
         self.writer = writer
         self._clients: dict[int, SocketOutlet] = {}
         self.epoll = loop.epoll
+        self._events: list[tuple[int, int]] = []
+        self._read_until = 0.0
         loop.on_events(self._turn)
+        writer.watchdog.readings = self._readings
 
     def add(self, sock: socket.socket, gate: Gate, protocol: ListenerProtocol) -> SocketOutlet:
         """Serve a client on this accepted socket, which does not block."""
@@ -173,11 +190,12 @@ class Reactor:
         return outlet
 
     def forget(self, outlet: SocketOutlet) -> None:
-        """The socket is about to be closed, which takes it out of the epoll set as well."""
+        """The client's socket is about to be closed, which takes it out of the epoll set, or has been taken out."""
         del self._clients[outlet.fd]
 
     def _turn(self, events: list[tuple[int, int]]) -> None:
         clients = self._clients
+        self._events = events
         defects = self.writer.broker.defects
         received = 0
         for fd, event in events:
@@ -208,4 +226,13 @@ class Reactor:
                 defects.note("what a client sent", outlet)
         defects.serving = None
         self.writer.broker.stats.bytes_received += received
+        self._read_until = monotonic()
         self.writer.flush()
+
+    def _readings(self) -> Iterator[Mark]:
+        """Who was read from in this turn, and when; for the watchdog."""
+        for fd, _ in self._events:
+            outlet = self._clients.get(fd)
+            if outlet is not None:
+                yield outlet.connection.heard, outlet.describe
+        yield self._read_until, lambda: {"what": "messages handed out and written at the end of a turn"}

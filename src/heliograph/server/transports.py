@@ -1,7 +1,9 @@
 """Clients on asyncio transports: TLS everywhere, and plain TCP where there is no epoll."""
 
 import asyncio
+import socket
 from collections.abc import Callable
+from contextlib import suppress
 
 from heliograph.broker.gate import Gate
 from heliograph.server.config_tables import ListenerProtocol
@@ -14,7 +16,7 @@ GateFor = Callable[[asyncio.BaseTransport], Gate]
 class TransportOutlet(NetworkOutlet):
     """An outlet on an asyncio transport."""
 
-    __slots__ = ("_out_of_memory", "_reading_paused", "transport", "writer")
+    __slots__ = ("_kept", "_out_of_memory", "_reading_paused", "transport", "writer")
 
     def __init__(self, transport: asyncio.Transport, writer: Writer) -> None:
         super().__init__()
@@ -23,6 +25,8 @@ class TransportOutlet(NetworkOutlet):
         self.transport = transport
         self._reading_paused = False
         self._out_of_memory = False
+        self._kept: socket.socket | None = None
+        """A second descriptor of the client's socket, so that it stays open when the transport has been closed."""
 
     def flush(self) -> int:
         data = b"".join(self.take_chunks())
@@ -68,8 +72,18 @@ class TransportOutlet(NetworkOutlet):
     def close(self) -> None:
         """Close the connection when everything has been written."""
         if not self.transport.is_closing():
+            if not self.left:
+                with suppress(OSError):  # without a descriptor to be had, the client may meet a reset
+                    self._kept = self.transport.get_extra_info("socket").dup()
             self.transport.close()
             self.writer.linger(self)
+
+    def closed(self) -> None:
+        """The transport has been closed, or the connection has been lost."""
+        self.writer.closed(self)
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            self.writer.lingering.add(kept)
 
     def drained(self) -> None:
         """The client has read most of what was written."""
@@ -81,12 +95,15 @@ class TransportOutlet(NetworkOutlet):
         self.transport.pause_reading()
 
     def go_on_reading(self) -> None:
-        if self._reading_paused:
+        if self._reading_paused and self.transport.get_write_buffer_size() <= HARD_LIMIT:
             self._reading_paused = False
             self.transport.resume_reading()
 
     def abort(self) -> None:
         forget_unsent(self.transport.get_extra_info("socket"))
+        if self._kept is not None:
+            self._kept.close()
+            self._kept = None
         self.transport.abort()
 
     def peer(self) -> str:
@@ -118,6 +135,7 @@ class TransportClient(asyncio.Protocol):
         return TransportOutlet(transport, self._writer)
 
     def data_received(self, data: bytes) -> None:
+        self._writer.watchdog.mark(self.outlet.describe)
         broker = self._writer.broker
         broker.stats.bytes_received += len(data)
         broker.defects.serving = self.outlet
@@ -144,5 +162,5 @@ class TransportClient(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.outlet.note_unsent(0)
         if self.outlet in self._writer.outlets:
-            self._writer.closed(self.outlet)
+            self.outlet.closed()
         self._writer.soon()

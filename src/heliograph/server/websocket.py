@@ -1,6 +1,7 @@
 """MQTT or AMQP in WebSocket frames, for browsers. The frames and the handshake are the `websockets` library's."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 
 from websockets.exceptions import InvalidState
@@ -30,6 +31,9 @@ _WORTH_CHARGING = 4096
 _TAKEN_AT_ONCE = 16 << 10
 # A frame may hold several packets; this much more than the largest packet is accepted in one.
 _FRAME_SLACK = 1 << 20
+
+MayOpen = Callable[[str, str], bool]
+"""Whether a page of this origin may open a WebSocket; gets the headers Origin and Host."""
 
 
 class WebSocketOutlet(TransportOutlet):
@@ -67,12 +71,15 @@ class WebSocketOutlet(TransportOutlet):
 class WebSocketClient(TransportClient):
     """One client that speaks its protocol inside WebSocket frames."""
 
-    __slots__ = ("_hold", "_path", "_websocket")
+    __slots__ = ("_hold", "_may_open", "_path", "_websocket")
 
-    def __init__(self, writer: Writer, gate_for: GateFor, protocol: ListenerProtocol, path: str) -> None:
+    def __init__(
+        self, writer: Writer, gate_for: GateFor, protocol: ListenerProtocol, path: str, may_open: MayOpen
+    ) -> None:
         super().__init__(writer, gate_for, protocol)
         self._path = path
         self._hold: Hold | None = None
+        self._may_open = may_open
         limit = writer.broker.limits.packet_size + _FRAME_SLACK
         self._websocket = ServerProtocol(subprotocols=_SUBPROTOCOLS[protocol], max_size=limit)
 
@@ -114,8 +121,12 @@ class WebSocketClient(TransportClient):
         self.outlet.send_frames()
 
     def _shake_hands(self, request: Request) -> None:
+        origins = request.headers.get_all("Origin")
         if request.path.partition("?")[0] != self._path:
             response = self._websocket.reject(404, f"{self._protocol.upper()} is at {self._path}\n")
+        elif origins and not self._may_open(", ".join(origins), ", ".join(request.headers.get_all("Host"))):
+            text = "This page may not use this server: list where it comes from in origins of the server's listener.\n"
+            response = self._websocket.reject(403, text)
         else:
             response = self._websocket.accept(request)
         self._websocket.send_response(response)

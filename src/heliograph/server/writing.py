@@ -7,15 +7,19 @@ import struct
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from time import monotonic
 
 from heliograph.broker.broker import Broker
 from heliograph.broker.conversation import Conversation
 from heliograph.broker.gate import Gate
 from heliograph.broker.memory import Hold
 from heliograph.broker.outlet import Outlet
+from heliograph.broker.slices import SLICE
 from heliograph.mqtt.reasons import Reason
 from heliograph.server.addresses import address_text
 from heliograph.server.config_tables import ListenerProtocol
+from heliograph.server.lingering import LINGER, Lingering
+from heliograph.server.watchdog import Watchdog
 
 # Past this much unsent data, messages for a client wait in its subscriptions' buffers.
 HIGH_WATER = 1 << 20
@@ -23,9 +27,9 @@ HIGH_WATER = 1 << 20
 HARD_LIMIT = 4 * HIGH_WATER
 # Chunks that are larger than this on average are written as they are.
 _WORTH_PIECES = 4096
-# A connection that has ended is kept this many seconds for the client to read its last bytes; some never do.
-LINGER = 5.0
 LOOK_AGAIN = 0.2
+# When the server stops, clients that have read their last bytes have this many seconds to close.
+_TIME_TO_CLOSE = 0.5
 
 
 class NetworkOutlet(Outlet):
@@ -57,6 +61,10 @@ class NetworkOutlet(Outlet):
                 return True
             self._unsent_hold = Hold(self.account)
         return self._unsent_hold.set(size)
+
+    def describe(self) -> dict[str, str]:
+        """Who the client is and what it has sent last, for people."""
+        return {**self.connection.describe(), "address": self.peer()}
 
     @abstractmethod
     def flush(self) -> int:
@@ -91,16 +99,25 @@ Protocols = Mapping[ListenerProtocol, Callable[[Outlet, Gate], Conversation]]
 class Writer:
     """Knows all network outlets, and flushes the broker's dirty ones at the end of the loop's turn."""
 
-    def __init__(self, broker: Broker, loop: asyncio.AbstractEventLoop, protocols: Protocols) -> None:
+    def __init__(
+        self, broker: Broker, loop: asyncio.AbstractEventLoop, protocols: Protocols, watchdog: Watchdog
+    ) -> None:
         self.broker = broker
+        self.watchdog = watchdog
         self._protocols = protocols
         self._loop = loop
         self._scheduled = False
+        self._slicing = False
+        self._sliced: Outlet | None = None
+        """Whose work was done last."""
+        broker.slices.more = self._more_slices
         self.outlets: set[NetworkOutlet] = set()
         """Open connections, whether their client has been admitted or not."""
         self.pages: Callable[[], int] = int
         """How many connections to the pages there are beside them."""
         self._all_closed = asyncio.Event()
+        self.lingering = Lingering(loop)
+        """Sockets of connections that were ended here, when all has been written."""
 
     def opened(self, outlet: NetworkOutlet, gate: Gate, protocol: ListenerProtocol) -> None:
         """A connection has come."""
@@ -109,6 +126,8 @@ class Writer:
 
     def closed(self, outlet: NetworkOutlet) -> None:
         """A connection is gone."""
+        facts = {**outlet.describe(), "sent": "the end of the connection"}
+        self.watchdog.mark(lambda: facts)
         try:
             outlet.connection.lost()
         except Exception:
@@ -156,22 +175,52 @@ class Writer:
         for outlet in list(self.outlets):
             outlet.abort()
         self.flush()
+        await self.lingering.close_all(_TIME_TO_CLOSE)
 
     def soon(self) -> None:
         """Something may have been put into outlets: write it before the loop waits again."""
         broker = self.broker
-        if not self._scheduled and (broker.dirty or broker.store is not None or broker.queues.awake):
+        if broker.dirty or broker.store is not None or broker.queues.awake:
+            self._again()
+
+    def _again(self) -> None:
+        if not self._scheduled:
             self._scheduled = True
-            self._loop.call_soon(self.flush)
+            self._loop.call_soon(self._flush_if_due)
+
+    def _flush_if_due(self) -> None:
+        if self._scheduled:  # nobody has done it meanwhile
+            self.flush()
+
+    def _more_slices(self) -> None:
+        """There is work in slices: the next one comes after the next turn of the clients."""
+        if not self._slicing:
+            self._slicing = True
+            self._loop.call_soon(self._do_slice)
+
+    def _do_slice(self) -> None:
+        self._slicing = False
+        slices = self.broker.slices
+        self.watchdog.mark(self._describe_slice)
+        self._sliced = slices.run()
+        self._again()
+        if slices.busy:
+            self._more_slices()
+
+    def _describe_slice(self) -> dict[str, str]:
+        outlet = self._sliced
+        who = outlet.describe() if isinstance(outlet, NetworkOutlet) and outlet in self.outlets else {}
+        return {**who, "what": "work in slices"}
 
     def flush(self) -> None:
         """Write now."""
         self._scheduled = False
         broker = self.broker
         sent = 0
+        until = monotonic() + SLICE
         broker.end_turn()
         # Writing can end connections, whose wills are then messages for others, and makes room for more messages: go on
-        # until nothing is left.
+        # until nothing is left, or until it is the turn of others. A client may read as fast as it is written to.
         while broker.dirty or broker.defects.culprits:
             self._cut_off_culprits()
             dirty, broker.dirty = broker.dirty, []
@@ -183,6 +232,9 @@ class Writer:
                     # A defect met while writing to one client must not end the service for all others.
                     broker.defects.note("writing to a client", outlet)
             if broker.restless:
+                if monotonic() >= until:
+                    self._again()
+                    break
                 broker.restless = False
                 broker.end_turn()
         broker.stats.bytes_sent += sent

@@ -19,7 +19,7 @@ class StrictGate:
         self.proven_user = proven_user
         self.asked = []
 
-    def check(self, user, password, verdict):
+    def check(self, outlet, user, password, verdict):
         self.asked.append((user, password))
         self.verdict = verdict
 
@@ -65,7 +65,7 @@ def test_a_password_is_checked_and_the_client_waits_for_the_verdict(scene):
     client = scene.amqp(gate=gate, credentials=Credentials("PLAIN", "ada", "secret"))
     assert gate.asked == [("ada", b"secret")]
     assert not client.connection.opened
-    gate.verdict(Reason.SUCCESS, "")
+    gate.verdict(Reason.SUCCESS, "", "ada")
     scene.run()
     assert client.connection.opened
     assert client.connection.user == "ada"
@@ -74,17 +74,33 @@ def test_a_password_is_checked_and_the_client_waits_for_the_verdict(scene):
 def test_a_wrong_password_is_the_end(scene):
     gate = StrictGate()
     client = scene.amqp(gate=gate, credentials=Credentials("PLAIN", "ada", "guess"))
-    gate.verdict(Reason.BAD_USER_NAME_OR_PASSWORD, "wrong user name or password")
+    gate.verdict(Reason.BAD_USER_NAME_OR_PASSWORD, "wrong user name or password", None)
     assert client.error.condition == "amqp:unauthorized-access"
     assert client.outlet.finished
     assert scene.broker.stats.refused == 1
+
+
+def test_a_name_that_nobody_has_proved_is_not_the_clients_user(scene):
+    gate = StrictGate()
+    client = scene.amqp(gate=gate, credentials=Credentials("PLAIN", "ada", "secret"))
+    gate.verdict(Reason.SUCCESS, "", None)
+    scene.run()
+    assert client.connection.user is None
+
+
+def test_a_busy_server_says_that_the_client_may_try_again(scene):
+    gate = StrictGate()
+    client = scene.amqp(gate=gate, credentials=Credentials("PLAIN", "ada", "secret"))
+    gate.verdict(Reason.SERVER_BUSY, "too many logins at once", None)
+    scene.run()
+    assert client.error.description == "the server did not let us in (sys_temp): too many logins at once"
 
 
 def test_a_certificate_is_shown_by_external(scene):
     gate = StrictGate(proven_user="lamp")
     client = scene.amqp(gate=gate, credentials=Credentials("EXTERNAL"))
     assert gate.asked == [("lamp", None)]
-    gate.verdict(Reason.SUCCESS, "")
+    gate.verdict(Reason.SUCCESS, "", "lamp")
     scene.run()
     assert client.connection.user == "lamp"
 

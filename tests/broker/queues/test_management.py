@@ -8,10 +8,22 @@ import pytest
 from broker.queues.scenes import Consumer, Scene, message
 from heliograph.amqp.message import Data, Message, Value, decode_message, encode_message
 from heliograph.amqp.values import ULong
+from heliograph.broker.broker import Broker
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, QueueDefinition
-from heliograph.broker.queues.management import handle
+from heliograph.broker.queues.management import carry_out
 from heliograph.broker.queues.outcome import rejected
 from heliograph.broker.queues.refusal import NOT_FOUND, Refused
+
+
+def handle(broker: Broker, request: Message) -> Message:
+    """Do all that a request asks for; the answer."""
+    steps = carry_out(broker, request)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            answer: Message = end.value
+            return answer
 
 
 def asked(scene: Scene, operation: str, **arguments: Any) -> tuple[int, Any]:

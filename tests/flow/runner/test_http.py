@@ -96,6 +96,27 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read(flow):
         assert raw.recv(100).startswith(b"HTTP/1.1 413")
 
 
+def test_the_refusal_is_read_by_a_client_that_sends_its_body_first(flow):
+    with (
+        flow(ECHO, WIRES, SETTINGS, files=FILES) as running,
+        socket.create_connection(("127.0.0.1", running.port), 20) as raw,
+    ):
+        raw.sendall(b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n")
+        for _ in range(24):  # megabytes, more than fits into buffers on the way
+            raw.sendall(bytes(1 << 20))
+        assert raw.recv(100).startswith(b"HTTP/1.1 413")
+
+
+def test_a_client_that_does_not_close_after_its_last_answer_does_not_hold_up_the_end(flow, monkeypatch):
+    monkeypatch.setattr("heliograph.flow.runner.http_server._LINGER", 1000.0)
+    with flow(ECHO, WIRES, SETTINGS, files=FILES) as running:
+        raw = socket.create_connection(("127.0.0.1", running.port), 20)
+        raw.sendall(b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n")
+        while raw.recv(100):
+            pass
+    raw.close()
+
+
 def test_a_body_that_does_not_say_how_large_it_is_has_the_same_limit(flow, monkeypatch):
     monkeypatch.setattr("heliograph.flow.runner.http_server.LARGEST_BODY", 10)
     with (

@@ -1,5 +1,7 @@
 """examples/telemetry/run.py: what it starts, what it shows, and how it ends; without the pipeline, so without Spark."""
 
+import re
+import runpy
 import signal
 import socket
 import subprocess
@@ -11,6 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from heliograph.server.config import load
 from plain_client import PlainClient
 from running import PATIENCE, Lines, environment
 
@@ -112,3 +115,26 @@ def test_one_that_ends_by_itself_ends_all(started: list[Example], tmp_path: Path
     assert example.ended() == 1
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", example.port))
+
+
+def test_ports_that_other_programs_have_are_replaced_by_free_ones(tmp_path: Path) -> None:
+    usable = runpy.run_path(str(RUN))["usable"]
+    shipped = (RUN.parent / "heliograph.toml").read_text()
+    (tmp_path / "job.py").touch()
+    config = tmp_path / "heliograph.toml"
+    free = {str(port): str(_free_port()) for port in (1883, 5672, 15880)}
+    config.write_text(re.sub(r"(?<=port = )\d+", lambda found: free[found[0]], shipped))
+    assert usable(config) == config
+    with (
+        socket.create_server(("127.0.0.1", int(free["1883"]))),
+        socket.create_server(("127.0.0.1", int(free["15880"]))),
+    ):
+        loaded = load(usable(config))
+    assert [listener.port for listener in loaded.listeners] == [0, int(free["5672"])]
+    assert loaded.http.port == 0
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port

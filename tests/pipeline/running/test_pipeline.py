@@ -37,7 +37,7 @@ def test_what_cannot_work_is_refused(given: dict[str, Any], told: str) -> None:
 
 
 def test_its_options_are_those_of_the_source() -> None:
-    assert pipeline().source_options == {"server": "http://127.0.0.1:8080", "stream": "orders"}
+    assert pipeline().source_options == {"server": "http://127.0.0.1:15880", "stream": "orders"}
     given = pipeline(source="topic:a/#", server="/log", starting="earliest", ending="latest", most_messages=7)
     assert given.source_options == {
         "server": "/log",
@@ -54,7 +54,7 @@ def test_messages_may_be_lost_only_if_it_is_said() -> None:
 
 
 def test_who_it_is_goes_to_the_sink() -> None:
-    assert pipeline().sink_options == {"server": "http://127.0.0.1:8080"}
+    assert pipeline().sink_options == {"server": "http://127.0.0.1:15880"}
     assert pipeline(user="u", password="p").sink_options["password"] == "p"
 
 

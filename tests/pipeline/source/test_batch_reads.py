@@ -151,7 +151,10 @@ def test_messages_of_amqp_are_rows_too(spark: SparkSession, tmp_path_factory: py
     [
         ({"stream": "plnt"}, 'unknown stream "plnt"; streams are: plant'),
         ({"strem": "plant"}, 'unknown option "strem", did you mean "stream"?'),
-        ({"server": "http://127.0.0.1:1"}, "http://127.0.0.1:1: the server cannot be reached: Connection refused"),
+        (
+            {"server": "http://127.0.0.1:1"},
+            "http://127.0.0.1:1: the server cannot be reached: connection refused",
+        ),
         ({"server": "nowhere"}, 'expected a URL or the directory of a log, found "nowhere"'),
         ({"startingOffsets": '{"0": 5}'}, "has partitions 0 to 1, found no offset for 1"),
         ({"endingOffsets": '{"0": 900000, "1": 0}'}, "found 900000"),

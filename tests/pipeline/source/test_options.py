@@ -18,7 +18,7 @@ def refused(**options: str) -> str:
 
 def test_a_stream_is_all_that_has_to_be_named() -> None:
     found = source_options({"stream": "plant", "minPartitions": "3"}, streaming=True)
-    assert found == SourceOptions(server="http://127.0.0.1:8080", stream="plant", start=LATEST, end=LATEST, tasks=3)
+    assert found == SourceOptions(server="http://127.0.0.1:15880", stream="plant", start=LATEST, end=LATEST, tasks=3)
 
 
 def test_a_batch_begins_with_the_earliest_message_and_a_query_with_the_next() -> None:

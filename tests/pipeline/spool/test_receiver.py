@@ -177,7 +177,7 @@ def test_a_wrong_password_is_told(tmp_path: Path) -> None:
 
 def test_a_broker_that_is_not_there_is_told(tmp_path: Path) -> None:
     wanted = spool_options({"server": "mqtt://127.0.0.1:1", "topic": "t", "spool": str(tmp_path)})
-    with pytest.raises(Problem, match=r"cannot connect to mqtt://127.0.0.1:1: Connection refused"):
+    with pytest.raises(Problem, match=r"cannot connect to mqtt://127.0.0.1:1: connection refused: nothing listens"):
         Receiver(wanted)
 
 

@@ -120,7 +120,7 @@ def _attach_outgoing(connection: "AmqpConnection", link: Sender) -> None:
         connection,
         link,
         find_queue(connection.broker, address.name),
-        selector=filters.compiled() if awaited is None else None,
+        selector=filters.compiled(),
         correlation_id=awaited,
         browse=browse,
     )

@@ -36,11 +36,15 @@ from heliograph.broker.links.transactions import Transactions
 from heliograph.broker.memory import Hold
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.queues.queue import Queue
+from heliograph.broker.slices import SLICE
 from heliograph.broker.timers import Timer
 from heliograph.mqtt.reasons import Reason
 
 if TYPE_CHECKING:
     from heliograph.broker.links.host import Host
+
+_MOUTHFUL = 32 << 10
+"""Bytes that are taken from a client before it is seen how long others have waited."""
 
 # As much may be waiting to be written before it has to be seen whether the client reads it.
 _ROOM = 1 << 20
@@ -56,16 +60,19 @@ class AmqpConnection:
         "_answers",
         "_hold",
         "_holds",
+        "_last",
         "_parts",
         "_stalled",
         "_talking",
         "_timer",
+        "_unread",
         "account",
         "broker",
         "container_id",
         "ended",
         "engine",
         "gate",
+        "heard",
         "host",
         "links",
         "opened",
@@ -95,12 +102,21 @@ class AmqpConnection:
         self._holds: WeakKeyDictionary[Session | Link, Hold] = WeakKeyDictionary()
         self._parts: Hold | None = None
         self.transactions = Transactions(self.broker.queues)
+        self.heard = self.broker.now()
         self._answers: _Answers | None = None
         self._talking = False
+        self._last = ""
+        """The last event, for people."""
+        self._unread: list[bytes] | None = None
+        """What has come and has to wait until it is the client's turn again."""
         self._stalled: set[Outgoing] = set()
         self._timer: Timer | None = self.broker.timers.at(
             self.broker.now() + self.broker.limits.connect_timeout, self._opened_in_time, outlet
         )
+
+    def describe(self) -> dict[str, str]:
+        """Who the client is and what it has sent last, for people."""
+        return {"client": self.container_id, "protocol": "AMQP 1.0", "sent": self._last}
 
     # Bytes in
 
@@ -108,8 +124,36 @@ class AmqpConnection:
         """Bytes have come from the client."""
         if self.ended:
             return
+        self.heard = self.broker.now()
+        if self._unread is not None:
+            self._unread.append(data)
+            self.outlet.stop_reading()  # whoever let it be read from did not know
+        elif len(data) <= _MOUTHFUL:
+            self._take_mouthful(data, self.heard)
+        else:
+            self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        """Take as much as there is time for. The rest waits until others have had their turn."""
+        began = self.broker.now()
+        for end in range(_MOUTHFUL, len(data) + _MOUTHFUL, _MOUTHFUL):
+            self._take_mouthful(data[end - _MOUTHFUL : end], began)
+            if self.ended:
+                return
+            if end < len(data) and self.broker.now() - began > SLICE:
+                self._unread = [data[end:]]
+                self.outlet.stop_reading()
+                self.broker.slices.later(self, self._take_unread)
+                return
+
+    def _take_unread(self) -> None:
+        unread, self._unread = self._unread or [], None
+        self.outlet.go_on_reading()
+        self._take(b"".join(unread))
+
+    def _take_mouthful(self, data: bytes, now: float) -> None:
         engine = self.engine
-        self._handle(engine.receive(data, self.broker.now()))
+        self._handle(engine.receive(data, now))
         if engine.waiting >= _WORTH_CHARGING or self._parts is not None:
             self._charge_parts(engine.waiting)
 
@@ -137,6 +181,8 @@ class AmqpConnection:
 
     def _handle(self, events: list[Event]) -> None:
         self.talk()
+        if events:
+            self._last = type(events[-1]).__name__
         for event in events:
             # Those that come with messages are looked for first.
             if type(event) is Transfers:
@@ -179,23 +225,26 @@ class AmqpConnection:
 
     def _authenticate(self, event: Authenticate) -> None:
         anonymous = event.mechanism == "ANONYMOUS"
-        self.user = self.gate.proven_user or (None if anonymous else event.user)
+        claimed = self.gate.proven_user or (None if anonymous else event.user)
         password = None if event.password is None else event.password.encode()
-        self.gate.check(self.user, password, self._admit)
+        self.gate.check(self.outlet, claimed, password, partial(self._admit, claimed))
 
-    def _admit(self, reason: Reason, text: str) -> None:
+    def _admit(self, claimed: str | None, reason: Reason, text: str, user: str | None) -> None:
         if self.ended:  # the client has gone meanwhile
             return
         if reason is not Reason.SUCCESS:
             self.broker.stats.refused += 1
-            self.broker.journal.refused(self.outlet, reason.name, text)
-        self._handle(self.engine.authenticated(reason is Reason.SUCCESS, text))
+            self.broker.journal.refused(self.outlet, reason.name, text, claimed_user=claimed)
+        self.user = user
+        self._handle(self.engine.authenticated(reason is Reason.SUCCESS, text, busy=reason is Reason.SERVER_BUSY))
 
     def _open(self, asked: Open) -> None:
         error = error_in_open(self.host, asked)
         if error is not None:
             self.broker.stats.refused += 1
-            self.broker.journal.refused(self.outlet, error.condition, error.description or "")
+            self.broker.journal.refused(
+                self.outlet, error.condition, error.description or "", client=asked.container_id, user=self.user
+            )
             self.engine.open(properties={ESTABLISHMENT_FAILED: True})
             self.engine.close(error)
             self._finish()
@@ -355,6 +404,7 @@ class AmqpConnection:
 
     def _closed(self, error: Error | None) -> None:
         """The client has closed, or has broken the rules and was told so."""
+        self.outlet.left = error is None
         if error is not None and self.opened:
             self.broker.stats.protocol_errors += 1
         why = "client disconnected" if error is None else f"{error.condition}: {error.description or ''}"
@@ -390,6 +440,8 @@ class AmqpConnection:
         self.ended = True
         self._holds.clear()
         self._hold = self._parts = None
+        self._unread = None
+        self.broker.slices.drop(self)
         self._stalled.clear()
         self.broker.timers.cancel(self._timer)
         self.talk()

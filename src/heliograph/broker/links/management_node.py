@@ -1,5 +1,6 @@
 """The node `$management` as clients meet it: a place that takes requests and puts the answers where they say."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -7,13 +8,18 @@ from uuid import UUID
 from heliograph.amqp import conditions
 from heliograph.amqp.message import Message, decode_message, encode_message
 from heliograph.broker.links.addresses import Kind, read_address
-from heliograph.broker.queues.management import handle, is_change
+from heliograph.broker.queues.management import carry_out, is_change
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import TAKEN, NoSuchQueue, Put, Refusal, Refused
 from heliograph.broker.queues.work import Work
+from heliograph.broker.slices import Steps
 
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
+
+_LARGEST = 64 << 10
+"""Bytes of a request: none needs near as much, and to read a large one would hold everybody up."""
+_TOO_LARGE = Refusal(conditions.LINK_MESSAGE_SIZE_EXCEEDED, f"a request has at most {_LARGEST} bytes")
 
 
 class ManagementNode:
@@ -23,13 +29,15 @@ class ManagementNode:
         """`is_askers` says whether the client that asks has made a temporary queue itself."""
         self._broker = broker
         self._is_askers = is_askers
+        self._asked: deque[tuple[Message, Queue]] = deque()
+        """Requests that have not been answered, and where the answers go."""
 
     def put(self, messages: Sequence[bytes], *, work: Work | None = None) -> Put:
         """Do what these messages ask for, in order; ProtocolError, and nothing is done, if one is no message."""
-        requests = [decode_message(payload) for payload in messages]
+        requests = [decode_message(payload) if len(payload) <= _LARGEST else None for payload in messages]
         refused = {}
         for place, request in enumerate(requests):
-            if (why := self._take(request, work)) is not None:
+            if (why := _TOO_LARGE if request is None else self._take(request, work)) is not None:
                 refused[place] = why
         return Put(refused, stored=False) if refused else TAKEN
 
@@ -42,12 +50,21 @@ class ManagementNode:
             replies = self._replies(request)
         except Refused as refused:
             return refused.refusal
-        answer = encode_message(handle(self._broker, request))
+        self._asked.append((request, replies))
+        if not self._broker.slices.is_working(self):
+            self._broker.slices.begin(self, self._answer_all(), lambda: None)
+        return None
+
+    def _answer_all(self) -> Steps:
+        while self._asked:
+            yield from self._answer(*self._asked.popleft())
+
+    def _answer(self, request: Message, replies: Queue) -> Steps:
+        answer = encode_message((yield from carry_out(self._broker, request)))
         if self._broker.store is not None and is_change(request):
             self._broker.store.when_safe(lambda: _reply(replies, answer))
         else:
             _reply(replies, answer)
-        return None
 
     def _replies(self, request: Message) -> Queue:
         """Where the answer goes: a queue that the client has made, or that any client may put to."""

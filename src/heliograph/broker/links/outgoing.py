@@ -1,5 +1,7 @@
 """Messages to a client: sent in runs as its credit allows, settled in runs as it says."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from heliograph.amqp.performatives import DeliveryState, Received, SenderSettleMode, TransactionalState
@@ -11,6 +13,7 @@ from heliograph.broker.queues.entry import Entry
 from heliograph.broker.queues.outcome import ACCEPTED, LOST, RELEASED, Outcome, rejected
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import Refusal
+from heliograph.broker.slices import Steps
 
 if TYPE_CHECKING:
     from heliograph.broker.links.connection import AmqpConnection
@@ -18,6 +21,10 @@ if TYPE_CHECKING:
 
 # What a message is taken to have before any has been sent: with little known, little is taken out of the queue at once.
 _GUESS = 512 << 10
+_TROUBLE = 1024
+"""A message costs as much time as so many bytes more would: small ones by the ten thousand hold others up."""
+_AT_ONCE = 1000
+"""Messages that are settled before others have their turn."""
 _ALL = 1 << 64
 
 
@@ -93,7 +100,7 @@ class Outgoing:
                 return
             payloads = [entry.outgoing(now) for entry in entries]
         numbers = self.link.send(payloads, settled=self._presettled)
-        size = sum(map(len, payloads))
+        size = sum(map(len, payloads)) + _TROUBLE * len(payloads)
         self._size = size // len(payloads) + 1
         connection.sent(len(payloads), size)
         if self.link.pending:
@@ -119,6 +126,11 @@ class Outgoing:
             self.queue.settle(odd, rejected("it could not be encoded"), consumer=self)
         return fine
 
+    def look_further(self) -> None:
+        """There was no time to look at all messages of the queue, and now there is."""
+        self.connection.talk()
+        self.serve()
+
     def failed(self) -> None:
         """Something unexpected was raised while messages were to be sent."""
         self.connection.broker.defects.note("messages could not be sent", self.connection.outlet)
@@ -138,7 +150,7 @@ class Outgoing:
         while self.credit and link.credit != before:
             before = link.credit
             self.queue.serve(self)
-        if link.drain and link.credit and self.connection.room and not link.pending:
+        if link.drain and link.credit and self.connection.room and not link.pending and not self.queue.is_behind(self):
             link.drained()
 
     def settled(self, first: int, last: int, state: DeliveryState | None, *, settled: bool) -> None:
@@ -157,10 +169,29 @@ class Outgoing:
                 return
             outcome = self._default
         entries = self._take(first, last)
+        if work is None and len(entries) > _AT_ONCE:
+            self._settle_bit_by_bit(entries, outcome, partial(self._answer, first, last, answer, settled=settled))
+            return
         if entries:
             self.queue.settle(entries, outcome, work=work, consumer=self)
-        if not settled:
-            self.connection.answer_when_safe(self.link, first, last, answer)
+        self._answer(first, last, answer, settled=settled)
+
+    def _answer(self, first: int, last: int, state: DeliveryState | None, *, settled: bool) -> None:
+        if not settled and not self.link.gone:
+            self.connection.answer_when_safe(self.link, first, last, state)
+
+    def _settle_bit_by_bit(
+        self, entries: list[Entry], outcome: Outcome, done: Callable[[], None] = lambda: None
+    ) -> None:
+        """Settle as many messages as a client may have had, while others have their turns."""
+
+        def steps() -> Steps:
+            for at in range(0, len(entries), _AT_ONCE):
+                self.queue.settle(entries[at : at + _AT_ONCE], outcome, consumer=self)
+                yield None
+
+        if self.connection.broker.slices.begin(object(), steps(), done):
+            done()
 
     def _take(self, first: int, last: int) -> list[Entry]:
         unsettled = self._unsettled
@@ -176,9 +207,10 @@ class Outgoing:
         if self._unsettled:
             unsettled, self._unsettled = self._unsettled, {}
             begun = _ALL if how is Departure.LOST and not self._spares else self._begun
-            self.queue.settle([entry for number, entry in unsettled.items() if number <= begun], LOST, consumer=self)
-            rest = [entry for number, entry in unsettled.items() if number > begun]
+            had = [entry for number, entry in unsettled.items() if number <= begun]
+            self._settle_bit_by_bit(had, LOST)
+            rest = [entry for number, entry in unsettled.items() if number > begun] if len(had) < len(unsettled) else []
             # Qpid JMS asks for failed deliveries by default, and closes with what it had only fetched ahead.
             outcome = RELEASED if how is Departure.DISCONNECTED else self._default
-            self.queue.settle(rest, outcome, consumer=self)
+            self._settle_bit_by_bit(rest, outcome)
         return self._subscription is not None and self._subscription.left(self.queue, how)

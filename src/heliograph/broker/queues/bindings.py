@@ -1,8 +1,8 @@
 """Bindings: messages that are published to a topic filter are put into a queue.
 
-A rule of the configuration binds a declared queue; the subscription of an AMQP client is a queue of its own with a
-binding. MQTT publications are converted once for all queues. AMQP messages are put as they are, and are converted only
-if somebody on the side of MQTT wants them.
+A rule of the configuration binds a declared queue; an administrator binds any queue, with a name for it; the
+subscription of an AMQP client is a queue of its own with a binding. MQTT publications are converted once for all
+queues. AMQP messages are put as they are, and are converted only if somebody on the side of MQTT wants them.
 """
 
 from collections.abc import Sequence
@@ -33,15 +33,19 @@ _SELECTOR_COST = 20
 class Binding:
     """Messages of a topic filter go to a queue."""
 
-    __slots__ = ("filter", "hold", "no_local", "queue", "selector")
+    __slots__ = ("filter", "hold", "name", "no_local", "queue", "selector")
 
-    def __init__(self, topic_filter: str, queue: Queue, selector: Selector | None, no_local: str) -> None:
+    def __init__(
+        self, topic_filter: str, queue: Queue, selector: Selector | None, no_local: str, name: str = ""
+    ) -> None:
         self.filter = topic_filter
         self.queue = queue
         self.selector = selector
         """Which messages; None for all."""
         self.no_local = no_local
         """The container whose own messages do not go there; empty for none."""
+        self.name = name
+        """What an administrator who made it calls it; empty for one of the configuration or of a client."""
         length = len(selector.text) if selector else 0
         self.hold = Hold(queue.account, _COST + 2 * len(topic_filter) + _SELECTOR_COST * length)
 
@@ -51,7 +55,7 @@ class Binding:
     def fact(self) -> dict[str, Any]:
         """What the log is told of it."""
         selector = self.selector.text if self.selector else ""
-        return {"filter": self.filter, "selector": selector, "no_local": self.no_local}
+        return {"filter": self.filter, "selector": selector, "no_local": self.no_local, "name": self.name}
 
 
 class Bound(NamedTuple):
@@ -90,7 +94,14 @@ class Bindings:
         self._of: dict[Queue, dict[str, Binding]] = {}
 
     def bind(
-        self, topic_filter: str, queue: Queue, *, selector: str = "", no_local: str = "", retained: bool = False
+        self,
+        topic_filter: str,
+        queue: Queue,
+        *,
+        selector: str = "",
+        no_local: str = "",
+        retained: bool = False,
+        name: str = "",
     ) -> Binding:
         """From now on the messages of a filter go to a queue, or those of them that a selector lets through.
 
@@ -98,10 +109,9 @@ class Bindings:
         there again after a restart. With `retained`, what is retained under the filter is put at once. A Problem says
         what is wrong with a filter or selector.
         """
-        chosen = selector_for(selector) if selector else None
-        self._check(topic_filter)
+        chosen = self.check(topic_filter, selector)
         self._remove(queue, topic_filter)
-        binding = self._add(Binding(topic_filter, queue, chosen, no_local))
+        binding = self._add(Binding(topic_filter, queue, chosen, no_local, name))
         self._broker.queues.note(queue)
         if retained:
             self._put_retained(binding)
@@ -125,9 +135,9 @@ class Bindings:
         return True
 
     def declare(self, queue: Queue, filters: Sequence[str]) -> None:
-        """See to it that a queue is bound to these filters, and to no others."""
+        """See to it that a queue is bound to these filters, and to no others but those that an administrator made."""
         for binding in self.of(queue):
-            if binding.filter not in filters:
+            if binding.filter not in filters and not binding.name:
                 self.unbind(binding.filter, queue)
         known = {binding.filter for binding in self.of(queue) if binding.selector is None and not binding.no_local}
         for topic_filter in filters:
@@ -138,6 +148,10 @@ class Bindings:
         """The bindings of a queue."""
         return list(self._of.get(queue, {}).values())
 
+    def named(self) -> list[Binding]:
+        """Those that an administrator made."""
+        return [one for some in self._of.values() for one in some.values() if one.name]
+
     def forget(self, queue: Queue) -> None:
         """A queue is no more."""
         for topic_filter in list(self._of.get(queue, ())):
@@ -147,7 +161,12 @@ class Bindings:
         """Bind a queue that was found in the log to what it was bound to."""
         for fact in facts:
             chosen = selector_for(fact["selector"]) if fact["selector"] else None
-            self._add(Binding(fact["filter"], queue, chosen, fact["no_local"]))
+            self._add(Binding(fact["filter"], queue, chosen, fact["no_local"], fact.get("name", "")))
+
+    def check(self, topic_filter: str, selector: str) -> Selector | None:
+        """The selector; a Problem says what is wrong with it or with the filter."""
+        self._check(topic_filter)
+        return selector_for(selector) if selector else None
 
     def _check(self, topic_filter: str) -> None:
         try:

@@ -24,9 +24,9 @@ class Consumer(Protocol):
 
     @property
     def correlation_id(self) -> Any:
-        """With a value it wants the messages with just this correlation id, which are found without a search.
+        """With a value it wants the messages with just this correlation id, which can be found without a search.
 
-        Then the selector is not asked.
+        The selector says the same, for queues in which they cannot. Without one, they have to be.
         """
 
     @property
@@ -38,6 +38,9 @@ class Consumer(Protocol):
 
         Each is locked for this consumer until `Queue.settle` is called for it; what a browser gets is not.
         """
+
+    def look_further(self) -> None:
+        """There was no time to look at all messages, and now there is: `Queue.serve` is to be called."""
 
     def failed(self) -> None:
         """`deliver` has raised something unexpected, which is being handled: the consumer is no longer on the queue."""

@@ -25,14 +25,19 @@ _LOOK_AT_ONCE = 256
 class Seat:
     """A consumer on a queue."""
 
-    __slots__ = ("consumer", "marks", "ready", "returned")
+    __slots__ = ("behind", "by_id", "consumer", "marks", "ready", "returned")
 
-    def __init__(self, consumer: Consumer) -> None:
+    def __init__(self, consumer: Consumer, *, by_id: bool) -> None:
         self.consumer = consumer
-        self.marks: dict[Lane, int] | None = {} if consumer.selector is not None or consumer.browse else None
+        self.by_id = by_id
+        """Whether it is called when a message with its correlation id comes."""
+        chooses = consumer.browse or (consumer.selector is not None and not by_id)
+        self.marks: dict[Lane, int] | None = {} if chooses else None
         """Of one that chooses: the place in each lane up to which it has looked."""
         self.returned: dict[Lane, list[int]] = {}
         """Of one that chooses: heaps of places before its marks that have to be looked at again."""
+        self.behind = False
+        """Of one that chooses: whether there was no time to look at all that is there."""
         self.ready = False
         """Whether it stands in the row of those who get something."""
 
@@ -72,10 +77,11 @@ class Consumers:
 
     def add(self, consumer: Consumer) -> None:
         """A consumer that gets messages from now on."""
-        seat = self._seats[consumer] = Seat(consumer)
+        by_id = consumer.correlation_id is not None and self._queue.index is not None
+        seat = self._seats[consumer] = Seat(consumer, by_id=by_id)
         if consumer.browse:
             self._browsers[seat] = None
-        elif consumer.correlation_id is not None:
+        elif by_id:
             self._by_id.setdefault(consumer.correlation_id, []).append(seat)
             self._called[seat] = None
         else:
@@ -93,7 +99,7 @@ class Consumers:
         self._choosy.pop(seat, None)
         if seat.ready:
             self._row.remove(seat)
-        same = self._by_id.get(consumer.correlation_id) if consumer.correlation_id is not None else None
+        same = self._by_id.get(consumer.correlation_id) if seat.by_id else None
         if same and seat in same:
             same.remove(seat)
             if not same:
@@ -132,6 +138,24 @@ class Consumers:
             seat.marks = {}
             self._choosy[seat] = None
 
+    # Looking takes time, and others want their turn
+
+    def is_behind(self, consumer: Consumer) -> bool:
+        """Whether there are messages that a consumer has not looked at, for want of time."""
+        seat = self._seats.get(consumer)
+        return seat is not None and seat.behind
+
+    def _has_time(self, seat: Seat) -> bool:
+        """Whether a consumer may look at more messages in this turn; otherwise it goes on in another one."""
+        seat.behind = not self._queue.may_look()
+        if seat.behind:
+            self._queue.look_later(self._look_further)
+        return not seat.behind
+
+    def _look_further(self) -> None:
+        for seat in [one for one in self._seats.values() if one.behind]:
+            seat.consumer.look_further()
+
     # Sharing out
 
     def serve(self, consumer: Consumer) -> None:
@@ -141,7 +165,7 @@ class Consumers:
             return
         if consumer.browse:
             self._show(seat)
-        elif consumer.correlation_id is not None:
+        elif seat.by_id:
             self._answer(seat)
         else:
             self._line_up(seat)
@@ -216,13 +240,19 @@ class Consumers:
     def _choose(self, seat: Seat, most: int) -> list[Entry]:
         """Take messages that a consumer wants, at most so many, from where it has not looked yet."""
         chosen: list[Entry] = []
+        seat.behind = False
         marks = seat.marks
         assert marks is not None
         for lane in self._queue.lanes:
             if seat.returned.get(lane):
                 self._look_again(seat, lane, chosen, most)
+                if seat.behind:
+                    return chosen
             place = marks.get(lane, 0)
             while place < lane.end and len(chosen) < most:
+                if not self._has_time(seat):
+                    marks[lane] = place
+                    return chosen
                 some, end = lane.look(place, _LOOK_AT_ONCE)
                 wanted, place = self._look(seat, some, most - len(chosen), end)
                 if wanted is None:
@@ -259,7 +289,7 @@ class Consumers:
     def _look_again(self, seat: Seat, lane: Lane, chosen: list[Entry], most: int) -> None:
         """Take what has come back to places where a consumer has looked before."""
         places = seat.returned[lane]
-        while places and len(chosen) < most:
+        while places and len(chosen) < most and self._has_time(seat):
             place = heapq.heappop(places)
             entry = lane.at(place)
             if entry is None:
@@ -274,11 +304,12 @@ class Consumers:
 
     def _show(self, seat: Seat) -> None:
         """Give a browser copies of what it has not seen."""
+        seat.behind = False
         marks = seat.marks
         assert marks is not None
         for lane in self._queue.lanes:
             place = marks.get(lane, 0)
-            while place < lane.end and (credit := seat.consumer.credit) > 0:
+            while place < lane.end and (credit := seat.consumer.credit) > 0 and self._has_time(seat):
                 some, end = lane.look(place, _LOOK_AT_ONCE)
                 some = self._queue.without_expired(some)
                 fetched = self._queue.fetch(some)

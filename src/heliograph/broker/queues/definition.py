@@ -14,6 +14,8 @@ TEMPORARY_MODEL = "SYSTEM.DEFAULT.MODEL.QUEUE"
 """Always there: what temporary queues are made after when nobody says otherwise."""
 
 MOST_MESSAGES = 999_999_999
+STANDARD_PRIORITY = 4
+"""Of messages that do not name one, in queues that do not either."""
 LONGEST_MESSAGE = 256 << 20
 _NAME = re.compile(r"[A-Za-z0-9._/%-]{1,48}")
 
@@ -53,9 +55,9 @@ class QueueDefinition:
     put_enabled: bool = True
     get_enabled: bool = True
     default_persistence: bool = False
-    """Whether a message that does not say (it has no header) is persistent."""
+    """Whether a message that does not say (`durable` is not in its header) is persistent."""
     default_priority: int = 0
-    """Priority of a message that does not say (it has no header), 1 to 9; 0 for 4, which is what the standard says."""
+    """Priority of a message that does not say, 1 to 9; 0 for 4, which is what the standard says."""
     order: Order = Order.PRIORITY
     max_ttl: int = 0
     """Milliseconds that a message lives at most, whatever it says itself; 0 is no limit."""

@@ -44,6 +44,16 @@ class Lane:
         yield from list(self._stragglers)
         yield from [entry for entry in self._slots[self._head :] if entry is not None]
 
+    def first(self) -> Entry | None:
+        """The entry at the front; None if there is none."""
+        if self._stragglers:
+            return self._stragglers[0]
+        if not self.count:
+            return None
+        while self._slots[self._head] is None:
+            self._head += 1
+        return self._slots[self._head]
+
     def append(self, entries: Sequence[Entry]) -> None:
         """Let entries wait behind all others."""
         for place, entry in enumerate(entries, self._base + len(self._slots)):
@@ -120,7 +130,11 @@ class Lane:
                 slots[at] = entry
                 self._head = min(self._head, at)
         if late:
-            self._stragglers = sorted(self._stragglers + late, key=_place_of)
+            late.sort(key=_place_of)
+            if not self._stragglers or self._stragglers[-1].place < late[0].place:  # nearly always
+                self._stragglers += late
+            else:
+                self._stragglers = sorted(self._stragglers + late, key=_place_of)
         self.count += len(entries)
 
     def _cut(self) -> None:

@@ -6,11 +6,12 @@ body is what was asked for. Otherwise `status` says whose mistake it was, in the
 with the text of the `error`. Times are in seconds.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from heliograph import __version__
 from heliograph.amqp.message import Message, Value
+from heliograph.broker.queues import subscriptions
 from heliograph.broker.queues.definition import Kind, QueueDefinition
 from heliograph.broker.queues.description import attributes_of, definition_from, describe, is_meant
 from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, PRECONDITION, NoSuchQueue, Refused
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
 
 OK, MALFORMED, MISSING, CONFLICT, UNAVAILABLE = 200, 400, 404, 409, 503
 _STATUS = {NOT_FOUND: MISSING, PRECONDITION: CONFLICT, NOT_ALLOWED: CONFLICT}
-_CHANGES = {"queue-define", "queue-alter", "queue-delete", "queue-purge", "queue-redrive"}
+_CHANGES = {
+    *("queue-define", "queue-alter", "queue-delete", "queue-purge", "queue-redrive"),
+    *("subscription-define", "subscription-delete", "qm-alter"),
+}
+
+_PURGED_AT_ONCE = 1000
 
 Arguments = Mapping[str, Any]
 
@@ -55,13 +61,15 @@ class Pipelines(Protocol):
         """Stop a pipeline; Refused if that cannot be."""
 
 
-def handle(broker: "Broker", request: Message) -> Message:
-    """Do what a message asks for; the answer, whatever comes of it."""
+def carry_out(broker: "Broker", request: Message) -> Generator[None, None, Message]:
+    """Do what a message asks for, in short steps; the answer, whatever comes of it."""
     if is_change(request) and (trouble := broker.queues.trouble) is not None:
         return _answer(request, UNAVAILABLE, {"error": trouble.text})
     try:
         operation, arguments = _read(request)
         body = operation(broker, arguments)
+        if isinstance(body, Generator):
+            body = yield from body
     except Refused as refused:
         return _answer(request, _STATUS.get(refused.refusal.condition, CONFLICT), {"error": refused.refusal.text})
     except Problem as problem:
@@ -129,17 +137,21 @@ def _definition(broker: "Broker", arguments: Arguments) -> QueueDefinition:
 # Queues
 
 
-def _list(broker: "Broker", arguments: Arguments) -> list[dict[str, Any]]:
+def _list(broker: "Broker", arguments: Arguments) -> Generator[None, None, list[dict[str, Any]]]:
     """Queues by name; temporary ones, of which there may be many for a short time, only if they are asked for."""
     pattern, kind = arguments.get("pattern", "*"), arguments.get("kind")
     passing = bool(arguments.get("temporary", False))
-    return [
-        describe(broker, definition)
-        for definition in broker.queues.definitions()
-        if is_meant(definition.name, pattern)
-        and kind in {None, definition.kind}
-        and (passing or definition.kind is Kind.MODEL or not definition.temporary)
-    ]
+    found = []
+    for definition in broker.queues.definitions():
+        yield
+        if (
+            is_meant(definition.name, pattern)
+            and kind in {None, definition.kind}
+            and (passing or definition.kind is Kind.MODEL or not definition.temporary)
+            and broker.queues.is_defined(definition.name)  # there may have been changes meanwhile
+        ):
+            found.append(describe(broker, definition))
+    return found
 
 
 def _show(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
@@ -197,9 +209,14 @@ def _delete(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
     return {"name": definition.name, "purged": broker.queues.delete(definition.name, purge=purge)}
 
 
-def _purge(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+def _purge(broker: "Broker", arguments: Arguments) -> Generator[None, None, dict[str, Any]]:
     queue = broker.queues.find(_name(arguments))
-    return {"name": queue.name, "purged": queue.purge()}
+    left, purged = queue.depth, 0
+    while left > 0 and (some := queue.purge(min(left, _PURGED_AT_ONCE))):  # not what comes meanwhile
+        left -= some
+        purged += some
+        yield
+    return {"name": queue.name, "purged": purged}
 
 
 def _redrive(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
@@ -209,6 +226,22 @@ def _redrive(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
         raise Problem(f"expected the argument most to be 0 or more, found {most}")
     done = queue.redrive(most, arguments.get("origin", ""))
     return {"name": queue.name, "moved": done.moved, "left": dict(done.left)}
+
+
+# Subscriptions
+
+
+def _subscription_list(broker: "Broker", arguments: Arguments) -> list[dict[str, Any]]:
+    return subscriptions.listed(broker, arguments.get("pattern", "*"))
+
+
+def _subscription_define(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+    name, topic, queue, selector = (arguments.get(key, "") for key in ("name", "topic", "queue", "selector"))
+    return subscriptions.define(broker, name, topic, queue, selector, replace=arguments.get("replace", False))
+
+
+def _subscription_delete(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+    return subscriptions.delete(broker, _name(arguments))
 
 
 # Queue managers
@@ -234,6 +267,12 @@ def _qm_show(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
         if one["name"] == name:
             return one
     raise Refused(NOT_FOUND, f"there is no queue manager {name}")
+
+
+def _qm_alter(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+    if "dead_letter_queue" in arguments:
+        broker.queues.send_dead_letters(arguments["dead_letter_queue"])
+    return {"dead_letter_queue": broker.queues.dead_letter_queue}
 
 
 def _qm_start(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
@@ -279,7 +318,14 @@ _OPERATIONS: dict[str, tuple[Callable[["Broker", Arguments], Any], Mapping[str, 
     "queue-delete": (_delete, {"name": str, "kind": str, "purge": bool}),
     "queue-purge": (_purge, {"name": str}),
     "queue-redrive": (_redrive, {"name": str, "most": int, "origin": str}),
+    "subscription-list": (_subscription_list, {"pattern": str}),
+    "subscription-define": (
+        _subscription_define,
+        {"name": str, "topic": str, "queue": str, "selector": str, "replace": bool},
+    ),
+    "subscription-delete": (_subscription_delete, {"name": str}),
     "qm-list": (_qm_list, {}),
+    "qm-alter": (_qm_alter, {"dead_letter_queue": str}),
     "qm-show": (_qm_show, {"name": str}),
     "qm-start": (_qm_start, {"name": str}),
     "qm-stop": (_qm_stop, {"name": str}),

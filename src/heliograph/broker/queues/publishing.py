@@ -11,6 +11,7 @@ from heliograph.broker.queues.refusal import FULL, NOT_ALLOWED, STORED, TAKEN, P
 from heliograph.broker.queues.work import Work
 from heliograph.broker.routes import Route
 from heliograph.broker.span import Span
+from heliograph.broker.topics import is_reserved
 from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.reasons import Reason
 
@@ -34,8 +35,8 @@ def publish_amqp(
         route = broker.routes.find(topic.encode(), broker.limits.topic_levels)
     except ProtocolError as error:
         return _refuse_all(messages, Refusal(conditions.INVALID_FIELD, str(error)))
-    if topic.startswith("$SYS/"):
-        return _refuse_all(messages, Refusal(NOT_ALLOWED, f"topic {topic} is the server's own"))
+    if is_reserved(topic.encode()):
+        return _refuse_all(messages, Refusal(NOT_ALLOWED, f"clients cannot publish to topic {topic}"))
     if work is None:
         return _publish(broker, topic.encode(), messages, publisher, route)
     for message in messages:  # nothing must go wrong at the commit any more

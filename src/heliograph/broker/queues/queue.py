@@ -1,6 +1,6 @@
 """A queue: messages in order, and those who want them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -27,10 +27,17 @@ from heliograph.broker.queues.shelf import Shelf
 from heliograph.broker.queues.statistics import Counters, QueueStatistics
 from heliograph.broker.queues.timetable import Timetable
 from heliograph.broker.queues.work import Work
+from heliograph.broker.slices import Steps
 from heliograph.errors import Problem
 
 if TYPE_CHECKING:
     from heliograph.broker.queues.queues import Queues
+
+
+_INDEXED_AT_ONCE = 500
+"""A queue that has no more messages than this gets an index of them as soon as somebody has a use for one."""
+_EXPIRED_AT_ONCE = 1000
+_FORGOTTEN_AT_ONCE = 1000
 
 
 class Queue:
@@ -183,12 +190,15 @@ class Queue:
             return
         timetable, now = self.timetable, self._queues.now()
         try:
-            self._line_up(timetable.take_due(now))
-            expired = timetable.take_expired(now)
+            self._line_up(timetable.take_due(now, _EXPIRED_AT_ONCE))
+            expired = timetable.take_expired(now, _EXPIRED_AT_ONCE)
             self._take_out([entry for entry in expired if entry.state == WAITING])
             self._expire([entry for entry in expired if entry.state in {WAITING, PENDING}])
         finally:
-            timetable.looked()  # whatever went wrong, the others have their time
+            if timetable.is_due(now):  # many at once: others have their turn
+                self._queues.do_later(timetable, self._time_has_come)
+            else:
+                timetable.looked()  # whatever went wrong, the others have their time
 
     def load(self) -> bool:
         """See to it that all messages are known, those in the log too; False if they cannot be read."""
@@ -211,7 +221,8 @@ class Queue:
             return Refusal(refusal.NOT_ALLOWED, f"queue {self.name} is not enabled for gets")
         if self.definition.exclusive and not consumer.browse and any(not one.browse for one in self.consumers):
             return Refusal(refusal.LOCKED, f"queue {self.name} takes one consumer at a time, and there is one")
-        if consumer.correlation_id is not None:
+        # To take up a deep queue would take long: there it is looked for as any selector does, bit by bit.
+        if consumer.correlation_id is not None and (consumer.selector is None or self.depth <= _INDEXED_AT_ONCE):
             self._build_index()
         self.consumers.add(consumer)
         self._queues.wake(self)
@@ -232,6 +243,18 @@ class Queue:
         """Give what there is to those who want it."""
         if len(self.consumers) and self.definition.get_enabled and not self.deleted and self.load():
             self.consumers.share_out()
+
+    def is_behind(self, consumer: Consumer) -> bool:
+        """Whether there may be more for a consumer, at which there was no time to look."""
+        return self.consumers.is_behind(consumer)
+
+    def may_look(self) -> bool:
+        """Whether there is time to look at messages for those who choose."""
+        return self._queues.may_look()
+
+    def look_later(self, action: Callable[[], None]) -> None:
+        """Do this in another turn."""
+        self._queues.do_later(self.consumers, action)
 
     def take(self, most: int) -> list[Entry]:
         """Take messages from the front, at most so many, for `deliverable`."""
@@ -454,12 +477,14 @@ class Queue:
         """The message that a consumer would get next; it stays."""
         return next(self.browse(), None)
 
-    def purge(self) -> int:
-        """Forget all messages that nobody has; how many that were."""
+    def purge(self, most: int = 1 << 64) -> int:
+        """Forget messages that nobody has, at most so many; how many that were."""
         self.load()
-        entries = [entry for lane in self.lanes for entry in lane.take(lane.count)]
+        entries: list[Entry] = []
+        for lane in self.lanes:
+            entries += lane.take(most - len(entries))
         if self._timetable is not None:
-            entries += [entry for entry in self._timetable.all_delayed() if entry.state == PENDING]
+            entries += self._timetable.take_delayed(most - len(entries))
         self._forget(entries)
         return len(entries)
 
@@ -469,7 +494,7 @@ class Queue:
 
     def statistics(self) -> QueueStatistics:
         """Figures of this moment."""
-        waiting = [entry.put_at for lane in self.lanes if (entry := next(iter(lane), None))]
+        waiting = [entry.put_at for lane in self.lanes if (entry := lane.first())]
         oldest = self.shelf.oldest if self.shelf is not None and not self.shelf.loaded else min(waiting, default=0)
         return QueueStatistics(
             depth=self.depth,
@@ -499,8 +524,15 @@ class Queue:
         for consumer in self.consumers:
             self.consumers.remove(consumer)
             consumer.ended(Refusal(refusal.DELETED, f"queue {self.name} has been deleted"))
-        if self.shelf is not None:
-            self.shelf.forget(entry for lane in self.lanes for entry in lane)
+        self._queues.do_in_slices(self, self._let_go_of_all())
+
+    def _let_go_of_all(self) -> Steps:
+        """There may be a million messages: to free their memory takes time, too."""
+        for lane in self.lanes:
+            while some := lane.take(_FORGOTTEN_AT_ONCE):
+                if self.shelf is not None:
+                    self.shelf.forget(some)
+                yield None
 
 
 def _by_priority(entries: Iterable[Entry]) -> dict[int, list[Entry]]:

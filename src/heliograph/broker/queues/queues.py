@@ -21,6 +21,7 @@ from heliograph.broker.queues.shelf import Memory, Shelf
 from heliograph.broker.queues.statistics import WorkCounters
 from heliograph.broker.queues.turn import Runs, Turn
 from heliograph.broker.queues.work import LIMIT, Work
+from heliograph.broker.slices import SLICE, Steps
 from heliograph.errors import Problem
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class Queues:
         self._by_creator: dict[object, dict[Queue, None]] = {}
         self._awake: dict[Queue, None] = {}
         self._shown: list[tuple[Queue, list[Entry]]] = []
+        self._look_until = 0.0
+        """Until when consumers may look for what they want in this turn; 0 if none has begun."""
         self.memory = Memory(broker.memory.account("queues", "persistent messages"))
         self.works = WorkCounters()
         self.committing = False
@@ -84,6 +87,10 @@ class Queues:
         if name not in self._definitions:
             raise NoSuchQueue(name)
         return self._definitions[name]
+
+    def is_defined(self, name: str) -> bool:
+        """Whether something is defined under a name."""
+        return name in self._definitions
 
     def definitions(self, *, internal: bool = False) -> list[QueueDefinition]:
         """All that is defined, by name; the server's own queues only if asked for."""
@@ -323,13 +330,32 @@ class Queues:
             for queue, entries in shown:
                 queue.let_go(entries)
 
+    def may_look(self) -> bool:
+        """Whether there is time left in this turn for those who choose among messages."""
+        now = self._broker.now()
+        if not self._look_until:
+            self._look_until = now + SLICE
+        return now <= self._look_until
+
+    def do_later(self, owner: object, action: Callable[[], None]) -> None:
+        """Do this in another turn, once however often it is asked for."""
+        slices = self._broker.slices
+        if not slices.is_working(owner):
+            slices.later(owner, action)
+
+    def do_in_slices(self, owner: object, steps: Steps) -> None:
+        """Do this bit by bit."""
+        self._broker.slices.begin(owner, steps, lambda: None)
+
     def note_shown(self, queue: Queue, entries: list[Entry]) -> None:
         """Persistent messages that anybody may have now: if nobody takes them, they may have to leave memory."""
         self._shown.append((queue, entries))
 
     def end_turn(self) -> None:
         """Hand out what is there, and give what has gathered to the log. The broker calls it."""
+        self._look_until = 0.0
         self.hand_out()
+        self._look_until = 0.0
         if self.turn is not None:
             if self.turn.ledger.halted:
                 self.turn.forget_puts()
@@ -394,10 +420,29 @@ class Queues:
             self.declare(definition)
 
     def open_dead_letter_queue(self, name: str) -> None:
-        """Have dead letters go to this queue, which is made if it is not there; a Problem if it cannot be one."""
+        """Have dead letters go to this queue, which is made if it is not there; a Problem if it cannot be one.
+
+        In place of the queue that is always there, an administrator may have chosen another (`send_dead_letters`).
+        """
         known = self._definitions.get(name)
         if known is not None and known.kind is not Kind.LOCAL:
             raise Problem(f"expected a local queue for dead letters, found {name} of kind {known.kind}")
         if known is None:
             self.define(SYSTEM[0].replace(name=name))
+        self.dead_letter_queue = name
+        chosen = self._definitions[DEAD_LETTER_QUEUE].dead_letter_queue if name == DEAD_LETTER_QUEUE else ""
+        if chosen in self._queues:
+            self.dead_letter_queue = chosen
+
+    def send_dead_letters(self, name: str) -> None:
+        """Have dead letters go to this queue, after a restart as well; "" is the queue that is always there.
+
+        It is remembered as the place for dead letters of that queue.
+        """
+        if name in {"", DEAD_LETTER_QUEUE}:
+            name = DEAD_LETTER_QUEUE
+        elif self.find(name).definition.temporary or self.find(name).definition.internal:
+            raise Refused(refusal.NOT_ALLOWED, f"queue {name} belongs to a client")
+        name = self.find(name).name
+        self.alter(DEAD_LETTER_QUEUE, dead_letter_queue="" if name == DEAD_LETTER_QUEUE else name)
         self.dead_letter_queue = name

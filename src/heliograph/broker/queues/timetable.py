@@ -53,20 +53,28 @@ class Timetable:
             heapq.heappush(self._delayed, (entry.deliver_at, self._serial, entry))
         self._arrange()
 
-    def take_due(self, now: int) -> list[Entry]:
-        """Delayed messages whose time has come."""
-        due = _pop(self._delayed, now)
+    def take_due(self, now: int, most: int) -> list[Entry]:
+        """Delayed messages whose time has come, at most so many."""
+        due = _pop(self._delayed, now, most)
         return [entry for entry in due if entry.state == PENDING]
 
-    def take_expired(self, now: int) -> list[Entry]:
-        """Messages whose time is over, whatever their state."""
+    def take_expired(self, now: int, most: int) -> list[Entry]:
+        """Messages whose time is over, whatever their state; at most so many."""
         self._swept_at = now
-        return _pop(self._expiring, now)
+        return _pop(self._expiring, now, most)
 
-    def all_delayed(self) -> list[Entry]:
-        """Take all that are delayed, to be forgotten."""
-        rows, self._delayed = self._delayed, []
-        return [row[2] for row in rows]
+    def is_due(self, now: int) -> bool:
+        """Whether there is more whose time has come."""
+        return any(heap and heap[0][0] <= now for heap in (self._delayed, self._expiring))
+
+    def take_delayed(self, most: int) -> list[Entry]:
+        """Take some that are delayed, at most so many, to be forgotten."""
+        taken: list[Entry] = []
+        while self._delayed and len(taken) < most:
+            entry = heapq.heappop(self._delayed)[2]
+            if entry.state == PENDING:
+                taken.append(entry)
+        return taken
 
     def looked(self) -> None:
         """What was due has been seen to."""
@@ -84,8 +92,8 @@ class Timetable:
             self._set_timer(self._timer_at, self._on_due)
 
 
-def _pop(heap: list[Row], now: int) -> list[Entry]:
-    due = []
-    while heap and heap[0][0] <= now:
+def _pop(heap: list[Row], now: int, most: int) -> list[Entry]:
+    due: list[Entry] = []
+    while heap and heap[0][0] <= now and len(due) < most:
         due.append(heapq.heappop(heap)[2])
     return due

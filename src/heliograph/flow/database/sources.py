@@ -5,6 +5,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from heliograph import private_files
 from heliograph.errors import Problem
 from heliograph.flow.database import postgresql, sqlite
 from heliograph.flow.database.connection import NO_CONNECTION, NO_SUCH_SOURCE, Connection
@@ -81,7 +82,7 @@ class DataSources:
         url = self._find(name)
         kind = url.get_backend_name()
         if kind == "sqlite" and url.database and url.database != ":memory:":
-            Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+            private_files.make_folder(Path(url.database).parent)
         try:
             dialect = create_engine(url).dialect
         except ModuleNotFoundError as error:

@@ -19,6 +19,10 @@ _IDLE = 30.0
 _LONGEST_READ = 60.0
 """Seconds in which a request has to be there as a whole."""
 _ROOM = 1 << 16
+_LINGER = 5.0
+"""Seconds that a client has to close its side after the last answer."""
+_DROPPED = 64 << 20
+"""Bytes that it may send meanwhile."""
 
 
 _TOO_LARGE = h11.RemoteProtocolError(f"a body has at most {LARGEST_BODY >> 20} MB", error_status_hint=413)
@@ -62,6 +66,7 @@ class HttpServer:
             with connection:
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._talk(connection)
+                _let_client_close(connection)
         except (OSError, h11.RemoteProtocolError) as error:
             LOG.debug("a connection ended: %s", error)
         finally:
@@ -161,6 +166,18 @@ class HttpServer:
             threads = list(self._threads)
         for thread in threads:
             thread.join(max(0.0, end - time.monotonic()))
+
+
+def _let_client_close(connection: socket.socket) -> None:
+    """Drop what the client still sends, maybe a body that was too large: a reset might cost it the answer."""
+    connection.shutdown(socket.SHUT_WR)
+    end, left = time.monotonic() + _LINGER, _DROPPED
+    while left > 0 and (seconds := end - time.monotonic()) > 0:
+        connection.settimeout(seconds)
+        dropped = len(connection.recv(_ROOM))
+        if not dropped:
+            return
+        left -= dropped
 
 
 def _check_length(head: h11.Request) -> None:

@@ -11,6 +11,7 @@ from itertools import count
 
 from heliograph.lab.load.address import Address
 from heliograph.lab.load.end import EndFailed
+from heliograph.network_errors import sentence
 
 # Linux looks for a free port the longer, the more ports of one address are taken; all of 127.0.0.0/8 is this machine.
 _PER_ADDRESS = 4000
@@ -77,7 +78,7 @@ class Link:
                 self._poll(WRITE)
                 return False
             except OSError as failure:
-                raise EndFailed(f"no TLS: {failure}") from None
+                raise EndFailed(f"no TLS: {sentence(failure, 'the broker')}") from None
         self._poll(READ)
         self.up = self._opened()
         return self.up
@@ -111,7 +112,7 @@ class Link:
         except (BlockingIOError, ssl.SSLWantReadError):
             return 0
         except OSError as failure:
-            raise EndFailed(f"the connection broke: {failure}") from None
+            raise EndFailed(f"the connection broke: {sentence(failure, 'the broker')}") from None
         if not got:
             raise EndFailed("the broker closed the connection")
         return got
@@ -183,4 +184,5 @@ def _dial(address: Address, tls: ssl.SSLContext | None) -> socket.socket:
         return tls.wrap_socket(plain, server_hostname=address.host, do_handshake_on_connect=False)
     except OSError as failure:
         plain.close()
-        raise EndFailed(f"cannot connect to {address.host} port {address.port}: {failure}") from None
+        where = f"{address.host}:{address.port}"
+        raise EndFailed(f"cannot connect to {address.host} port {address.port}: {sentence(failure, where)}") from None

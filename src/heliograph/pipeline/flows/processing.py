@@ -19,6 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from heliograph import private_files
 from heliograph.errors import Problem
 from heliograph.flow.database import Databases, DataSources
 from heliograph.flow.definition.flow import FlowDefinition
@@ -146,7 +147,7 @@ class FlowWorker:
         types = {node.type for node in definition.nodes.values()}
         publishes = "Publication" in types
         if publishes:
-            Path(state).mkdir(parents=True, exist_ok=True)
+            private_files.make_folder(Path(state))
         self._recording = RecordingStore() if "AggregateControl" in types else None
         self._resources = Resources(
             database=seen,

@@ -9,6 +9,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+from heliograph import private_files
 from heliograph.errors import Problem
 
 _SUFFIX = ".shared"
@@ -29,9 +30,9 @@ def save_shared(folder: Path, batch: int, values: dict[str, Any]) -> None:
         data = pickle.dumps(values)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         raise Problem(f"the SHARED variables {', '.join(values)} cannot be kept for the next batch: {error}") from error
-    folder.mkdir(parents=True, exist_ok=True)
+    private_files.make_folder(folder)
     part = folder / f".{batch}.{os.getpid()}"
-    with part.open("wb") as file:
+    with open(part, "wb", opener=private_files.opener) as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

@@ -24,8 +24,9 @@ from heliograph.pipeline.flows.processing import FlowJob
 from heliograph.pipeline.flows.reaching import reachable
 from heliograph.pipeline.flows.routes import DEAD_LETTERS, Route, Routes
 from heliograph.pipeline.flows.sending import MessagesOnly, Sending
-from heliograph.pipeline.sink.options import DEFAULT_SERVER, SinkOptions, sink_options
+from heliograph.pipeline.sink.options import SinkOptions, sink_options
 from heliograph.pipeline.source.options import source_options as checked_source
+from heliograph.ports import PAGES_URL
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -139,7 +140,7 @@ def _origins(flow: FlowDefinition) -> dict[str, str]:
 
 
 def _address(source_options: Mapping[str, str]) -> str:
-    return next((value for name, value in source_options.items() if name.lower() == "server"), DEFAULT_SERVER)
+    return next((value for name, value in source_options.items() if name.lower() == "server"), PAGES_URL)
 
 
 def _server(source_options: Mapping[str, str]) -> SinkOptions | None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from heliograph.errors import Problem
+from heliograph.ports import PAGES_URL
 
-DEFAULT_SERVER = "http://127.0.0.1:8080"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SOURCES = {"stream": "stream", "topic": "topic"}
 """What stands before the colon of a source, and the option of `format("heliograph")` that it is."""
@@ -30,7 +30,7 @@ class Pipeline:
     """A Python file with `build(spark, settings)`, which starts queries and returns them."""
     sinks: Mapping[str, str] = field(default_factory=dict)
     """Where the outputs of a flow go, by node."""
-    server: str = DEFAULT_SERVER
+    server: str = PAGES_URL
     """The URL of the server's pages, or the folder of its log."""
     user: str = ""
     password: str = ""

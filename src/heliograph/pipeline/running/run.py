@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heliograph import private_files
 from heliograph.client.problems import ConnectionLost, NoAnswer
 from heliograph.errors import Problem
 from heliograph.log.lock import DirectoryLock
@@ -54,7 +55,9 @@ def run_pipeline(
     """
     folder = pipeline.folder
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        private_files.make_folder(folder.parent)
+        private_files.make_folder(folder)
+        private_files.tighten([folder])
     except OSError as error:
         raise Problem(f"{folder}: {error.strerror or error}") from None
     lock = DirectoryLock(folder, f"pipeline {pipeline.name}, which runs already")

@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from heliograph import private_files
 from heliograph.errors import Problem
 
 STATUS_FILE = "status.json"
@@ -100,7 +101,8 @@ class StatusFile:
         status.updated = time.time()
         new = self._path.with_name(f"{self._path.name}.new")
         try:
-            new.write_text(json.dumps(asdict(status), indent=2) + "\n")
+            with open(new, "w", opener=private_files.opener) as file:
+                file.write(json.dumps(asdict(status), indent=2) + "\n")
             new.rename(self._path)
         except OSError as error:
             raise Problem(f"{self._path}: {error.strerror or error}") from None

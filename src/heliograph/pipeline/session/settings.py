@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from heliograph.errors import Problem
+from heliograph.network_errors import sentence
 from heliograph.pipeline.session.machine import Machine
 
 _LOG4J = Path(__file__).with_name("log4j2.properties")
@@ -95,7 +96,7 @@ def _check_reachable(master: str) -> None:
         try:
             socket.create_connection((host, int(port)), timeout=5).close()
         except OSError as error:
-            reasons.append(f"{address}: {error.strerror or error}")
+            reasons.append(f"{address}: {sentence(error, address)}")
         else:
             return
     raise Problem(f"no Spark master answers at {master} ({'; '.join(reasons)})")

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from heliograph.client import Connection, Producer, Session, connect
 from heliograph.client.problems import ConnectionLost, MessagingProblem
 from heliograph.errors import Problem
+from heliograph.network_errors import sentence
 from heliograph.pipeline.sink.options import SinkOptions
 
 _TIMEOUT = 20.0
@@ -89,6 +90,6 @@ def _listeners(server: str) -> list[dict[str, object]]:
     except urllib.error.HTTPError as error:
         raise Problem(f"cannot ask the server where it listens ({page}): {error}") from None
     except (OSError, HTTPException) as error:  # the server is away, as if its AMQP listener had not answered
-        raise ConnectionLost(f"cannot ask the server where it listens ({page}): {error}") from None
+        raise ConnectionLost(f"cannot ask the server where it listens: {sentence(error, page)}") from None
     except ValueError as error:
         raise Problem(f"{page}: expected the listeners of a server, found something else: {error}") from None

@@ -7,8 +7,8 @@ from difflib import get_close_matches
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from heliograph.errors import Problem
+from heliograph.ports import PAGES_URL
 
-DEFAULT_SERVER = "http://127.0.0.1:8080"
 LONGEST_JOB = 36
 KNOWN = ("server", "user", "password", "ca", "cert", "key", "topic", "queue", "job")
 _OF_SPARK = frozenset({"checkpointlocation", "path", "queryname"})
@@ -20,7 +20,7 @@ _JOB = re.compile(r"[A-Za-z0-9._/%-]+")
 class SinkOptions:
     """The options, checked. It travels to the executors."""
 
-    server: str = DEFAULT_SERVER
+    server: str = PAGES_URL
     """`http://host:port` of the server's pages, or `amqp://host:port`."""
     user: str = ""
     password: str = field(default="", repr=False)
@@ -52,7 +52,7 @@ def sink_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
             options[name] = value
         elif name not in _OF_SPARK:
             raise Problem(_unknown(name))
-    _check_server(options.get("server", DEFAULT_SERVER))
+    _check_server(options.get("server", PAGES_URL))
     if "topic" in options and "queue" in options:
         raise Problem(f'expected one of topic and queue, found both: "{options["topic"]}" and "{options["queue"]}"')
     for name in ("topic", "queue"):
@@ -73,7 +73,7 @@ def _unknown(name: str) -> str:
 
 def _check_server(server: str) -> None:
     if urlsplit(server).scheme not in {"http", "https", "amqp", "amqps"} or not urlsplit(server).netloc:
-        raise Problem(f'expected an address (http://host:8080 or amqp://host:5672) as option server, found "{server}"')
+        raise Problem(f'expected an address (http://host:15880 or amqp://host:5672) as option server, found "{server}"')
 
 
 def _check_job(job: str, streaming: bool) -> None:

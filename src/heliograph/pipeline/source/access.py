@@ -15,6 +15,7 @@ from heliograph.log.remote_stream_reader import RemoteStreamReader, Unreachable
 from heliograph.log.stream_index import UnknownStream
 from heliograph.log.stream_reader import StreamReader
 from heliograph.log.stream_span import StreamSource
+from heliograph.network_errors import sentence
 from heliograph.pipeline.source.options import SourceOptions
 
 PATIENCE = 60.0
@@ -96,7 +97,9 @@ def make_stream(options: SourceOptions) -> None:
         answer = connection.getresponse()
         body = answer.read()
     except (OSError, HTTPException) as error:
-        raise Unreachable(f"{options.server}: the server cannot be reached: {error}") from None
+        raise Unreachable(
+            f"{options.server}: the server cannot be reached: {sentence(error, options.server)}"
+        ) from None
     finally:
         connection.close()
     if answer.status not in {200, 201}:

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from heliograph.errors import Problem
 from heliograph.pipeline.source.positions import EARLIEST, LATEST, Position, position_of
+from heliograph.ports import PAGES_URL
 
-DEFAULT_SERVER = "http://127.0.0.1:8080"
 FORMATS = ("binary", "text")
 _NAMES = (
     "server",
@@ -30,7 +30,7 @@ _STREAMING_ONLY = {"maxMessagesPerTrigger"}
 class SourceOptions:
     """The options of one read."""
 
-    server: str = DEFAULT_SERVER
+    server: str = PAGES_URL
     """URL of the server's pages, or the directory of its log."""
     stream: str = ""
     topic: str = ""
@@ -63,7 +63,7 @@ def source_options(options: Mapping[str, str], *, streaming: bool | None = None)
     if end == EARLIEST:
         raise Problem('endingOffsets: "earliest" leaves nothing to read; expected a later place')
     return SourceOptions(
-        server=_server(given.get("server", DEFAULT_SERVER)),
+        server=_server(given.get("server", PAGES_URL)),
         stream=given.get("stream", ""),
         topic=given.get("topic", ""),
         start=start,
@@ -103,7 +103,7 @@ def _server(text: str) -> str:
     parts = urlsplit(text)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise Problem(
-            f"server: expected the URL of the server's pages, as in {DEFAULT_SERVER}, or the directory of its log, "
+            f"server: expected the URL of the server's pages, as in {PAGES_URL}, or the directory of its log, "
             f'found "{text}"'
         )
     return text

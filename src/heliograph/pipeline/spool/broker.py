@@ -21,6 +21,7 @@ from heliograph.mqtt import (
     Subscription,
     encode,
 )
+from heliograph.network_errors import file_reason, sentence
 from heliograph.pipeline.spool.inbox import Inbox
 from heliograph.pipeline.spool.options import SpoolOptions
 
@@ -115,7 +116,7 @@ class Broker:
             self._socket.settimeout(_TIMEOUT)
             self._socket.sendall(data)
         except OSError as error:
-            raise Lost(f"the connection to {self._options.server} was lost: {_text(error)}") from None
+            raise self._lost(error) from None
         self._spoke = time.monotonic()
 
     def receive(self, timeout: float) -> bool:
@@ -126,7 +127,7 @@ class Broker:
             self._socket.settimeout(_TIMEOUT)
             data = self._socket.recv(_CHUNK)
         except OSError as error:
-            raise Lost(f"the connection to {self._options.server} was lost: {_text(error)}") from None
+            raise self._lost(error) from None
         if not data:
             raise Lost(f"{self._options.server} has closed the connection")
         self._heard = time.monotonic()
@@ -138,6 +139,10 @@ class Broker:
             if isinstance(packet, Disconnect):
                 raise _refusal(f"{self._options.server} has ended the connection", Reason(packet.reason))
         return True
+
+    def _lost(self, error: OSError) -> Lost:
+        server = self._options.server
+        return Lost(f"the connection to {server} was lost: {sentence(error, server)}")
 
     def _can_be_read(self, timeout: float) -> bool:
         if isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
@@ -176,7 +181,7 @@ def _open(options: SpoolOptions) -> socket.socket:
         plain = socket.create_connection((options.host, options.port), _TIMEOUT)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except OSError as error:
-        raise Lost(f"cannot connect to {options.server}: {_text(error)}") from None
+        raise Lost(f"cannot connect to {options.server}: {sentence(error, options.server)}") from None
     if context is None:
         return plain
     try:
@@ -186,7 +191,7 @@ def _open(options: SpoolOptions) -> socket.socket:
         raise Problem(f"the certificate of {options.server} is not accepted: {error.verify_message}") from None
     except OSError as error:
         plain.close()
-        raise Lost(f"no TLS connection to {options.server}: {_text(error)}") from None
+        raise Lost(f"no TLS connection to {options.server}: {sentence(error, options.server)}") from None
 
 
 def _context(options: SpoolOptions) -> ssl.SSLContext:
@@ -195,9 +200,7 @@ def _context(options: SpoolOptions) -> ssl.SSLContext:
         if options.cert:
             context.load_cert_chain(options.cert, options.key or None)
     except (OSError, ssl.SSLError) as error:
-        raise Problem(f"cannot use the certificate files {options.ca} {options.cert} {options.key}: {error}") from None
+        raise Problem(
+            f"cannot use the certificate files {options.ca} {options.cert} {options.key}: {file_reason(error)}"
+        ) from None
     return context
-
-
-def _text(error: OSError) -> str:
-    return error.strerror or str(error)

@@ -8,6 +8,7 @@ import time
 import uuid
 from pathlib import Path
 
+from heliograph import private_files
 from heliograph.errors import Problem
 from heliograph.pipeline.spool.broker import Broker, Lost, UnsupportedVersion
 from heliograph.pipeline.spool.options import SpoolOptions
@@ -180,7 +181,7 @@ class _Identity:
 
     def _write(self) -> None:
         beside = self._file.with_suffix(".unfinished")
-        with beside.open("w") as file:
+        with open(beside, "w", opener=private_files.opener) as file:
             json.dump(self._known, file)
             file.flush()
             os.fsync(file.fileno())

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from heliograph import private_files
 from heliograph.errors import Problem
 from heliograph.log.lock import DirectoryLock
 from heliograph.pipeline.spool.rows import STORED, Rows
@@ -63,7 +64,7 @@ class Spool:
 
     def __init__(self, directory: Path) -> None:
         """Take the directory, and go on where the last process ended; `SpoolInUse` if another one has it."""
-        directory.mkdir(parents=True, exist_ok=True)
+        private_files.make_folder(directory)
         self.directory = directory
         try:
             self._lock = DirectoryLock(directory, "another query")
@@ -148,7 +149,7 @@ class Spool:
 
 
 def _write_safely(path: Path, data: pa.Buffer) -> None:
-    with path.open("wb", buffering=0) as file:
+    with open(path, "wb", buffering=0, opener=private_files.opener) as file:
         view = memoryview(data)
         while view:
             view = view[file.write(view) :]

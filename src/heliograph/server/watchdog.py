@@ -1,0 +1,89 @@
+"""The watchdog of the event loop: how long its turns take, and who is to blame if one takes too long.
+
+A turn must be short, because everybody waits for its end. Nothing is measured within a turn as a rule: those who do
+something that may take long leave a *mark*, connections know when they were last read from, and only when a turn has
+been long is it worked out what took the time.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from time import monotonic
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+SLOW = 0.1
+"""Seconds from which on a turn is logged."""
+_QUIET = 10.0
+"""Seconds between two lines in the log at least."""
+
+_MARKS_MOST = 64
+
+Facts = dict[str, Any]
+Mark = tuple[float, Callable[[], Facts]]
+"""Since when somebody is at work, and a way to tell who and at what."""
+
+
+class Watchdog:
+    """Knows the longest turns. `look` is called by the loop, at the end of those that are worth a look."""
+
+    def __init__(self) -> None:
+        self.longest = 0.0
+        """The longest turn since the start, in seconds."""
+        self.longest_cpu = 0.0
+        """The most processor time of a turn since the start, in seconds: what others on the machine do counts less."""
+        self.longest_cpu_by: Facts = {}
+        self.slow_turns = 0
+        self.marks: list[Mark] = []
+        """Of the present turn, and of earlier ones."""
+        self.readings: Callable[[], Iterator[Mark]] = lambda: iter(())
+        """Clients that have been read from in the present turn."""
+        self._since_scrape = 0.0
+        self._logged_at = 0.0
+        self._unlogged = 0
+
+    def mark(self, facts: Callable[[], Facts]) -> None:
+        """Something begins that may take long."""
+        if len(self.marks) >= _MARKS_MOST:
+            del self.marks[: _MARKS_MOST // 2]
+        self.marks.append((monotonic(), facts))
+
+    def look(self, began: float, ended: float, cpu: float) -> None:
+        """A turn has not been short; `cpu` is its processor time."""
+        lag = ended - began
+        self.longest = max(self.longest, lag)
+        self._since_scrape = max(self._since_scrape, lag)
+        if cpu > self.longest_cpu:
+            self.longest_cpu = cpu
+            self.longest_cpu_by = self._culprit(began, ended)
+        if lag >= SLOW:
+            self.slow_turns += 1
+            self._tell(began, ended, cpu)
+
+    def scrape(self) -> float:
+        """The longest turn since this was asked last, in seconds."""
+        longest, self._since_scrape = self._since_scrape, 0.0
+        return longest
+
+    def _tell(self, began: float, ended: float, cpu: float) -> None:
+        if ended - self._logged_at < _QUIET:
+            self._unlogged += 1
+            return
+        self._logged_at = ended
+        facts: Facts = {"seconds": round(ended - began, 3), "cpu_seconds": round(cpu, 3)}
+        if self._unlogged:
+            facts["others_not_logged"] = self._unlogged
+            self._unlogged = 0
+        log.warning("everybody had to wait", extra=facts | self._culprit(began, ended))
+
+    def _culprit(self, began: float, ended: float) -> Facts:
+        """Who took most of the time of a turn."""
+        marks = [mark for mark in (*self.marks, *self.readings()) if mark[0] >= began]
+        marks = sorted([*marks, (ended, _nobody)], key=lambda mark: mark[0])
+        taken = [(end - start, facts) for (start, facts), (end, _) in pairwise(marks)]
+        return max(taken, key=lambda one: one[0], default=(0.0, _nobody))[1]()
+
+
+def _nobody() -> Facts:
+    return {"what": "unknown"}
