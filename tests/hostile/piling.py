@@ -382,8 +382,8 @@ def _websocket(server: RunningServer, *, deaf: bool = False) -> Attacker:
 def pongs_that_are_not_read(server: RunningServer) -> Iterator[Attacker]:
     """Pings, the answers to which nobody reads."""
     pings = frame(bytes(125), PING) * 1000
-    for _ in range(4):
-        yield _until_over(_websocket(server, deaf=True), [pings] * 100)
+    for _ in range(8):
+        yield _until_over(_websocket(server, deaf=True), [pings] * 400)
 
 
 def tiny_frames(server: RunningServer) -> Iterator[Attacker]:
