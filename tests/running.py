@@ -151,6 +151,10 @@ class RunningServer:
         line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
         return int(line.split()[1]) * 1024
 
+    def descriptors(self) -> int:
+        """How many files the process has open."""
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
     def limit_descriptors(self, number: int) -> None:
         """Let the process have no more open files than this."""
         resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, (number, number))

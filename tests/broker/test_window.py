@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from heliograph.broker.buffer import Held
+from heliograph.broker.memory import Budget
 from heliograph.broker.session import Session
 from heliograph.broker.span import Span
 from heliograph.broker.subscription import ShareGroup, Subscription
@@ -21,7 +22,7 @@ def span_of(count):
     return Span(b"a", b"x" * count, count, head=0, qos=2, id_at=0, version5=False)
 
 
-ALONE = Subscription(Session("alone", []), "a")
+ALONE = Subscription(Session("alone", [], Budget().account("client", "alone")), "a")
 
 
 class Windows(RuleBasedStateMachine):
@@ -211,8 +212,8 @@ def test_the_whole_window_can_be_issued_and_acknowledged():
 
 @pytest.mark.parametrize(("qos", "taken_back"), [(1, True), (2, False)])
 def test_only_qos_1_of_shared_subscriptions_is_taken_back(qos, taken_back):
-    group = ShareGroup("g", "a", Held())
-    shared = Subscription(Session("s", []), "$share/g/a", group)
+    group = ShareGroup("g", "a", Held(), Budget().account("group", "g"))
+    shared = Subscription(Session("s", [], Budget().account("client", "s")), "$share/g/a", group)
     group.members.append(shared)
     window = Window(10, [])
     window.issue(ALONE, span_of(2), 0, 2, qos)

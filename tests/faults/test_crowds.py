@@ -3,6 +3,7 @@
 import json
 import select
 import socket
+from contextlib import suppress
 
 import pytest
 
@@ -64,8 +65,8 @@ def test_clients_that_come_too_fast_are_told_so(serve: Serve, version: int, refu
 
 def test_without_free_descriptors_the_server_waits_for_some(serve: Serve) -> None:
     server = serve()
-    server.limit_descriptors(64)
     first = PlainClient(server.port).connected("first")
+    server.limit_descriptors(server.descriptors() + 2)
     # As many as it takes: the kernel accepts them, the server cannot.
     crowd = [socket.create_connection(("127.0.0.1", server.port), PATIENCE) for _ in range(80)]
     for one in crowd:
@@ -78,15 +79,46 @@ def test_without_free_descriptors_the_server_waits_for_some(serve: Serve) -> Non
     assert is_served(server.port)
 
 
-def test_the_pages_do_without_descriptors_for_a_while_too(serve: Serve) -> None:
+def test_a_crowd_of_clients_leaves_descriptors_to_the_pages(serve: Serve) -> None:
     server = serve()
-    server.limit_descriptors(64)
-    crowd = [socket.create_connection(("127.0.0.1", server.port_of("http")), PATIENCE) for _ in range(80)]
-    server.log.wait_for("cannot accept connections listener=http")
+    server.limit_descriptors(128)
+    with PlainClient(server.port).connected("first") as first:
+        crowd = [socket.create_connection(("127.0.0.1", server.port), PATIENCE) for _ in range(200)]
+        server.log.wait_for("too many connections")
+        assert json.loads(server.page("/healthz")) == {"status": "ok"}
+        assert first.subscribe("still/here") == (0,)
     for one in crowd:
         one.close()
+    server.wait_until(lambda _: server.descriptors() < 64)
+    assert is_served(server.port)
+
+
+@pytest.mark.parametrize("said", [b"", b"GET /stats HTTP/1.1\r\nHost: x"])
+def test_a_crowd_at_the_pages_keeps_nobody_out(serve: Serve, said: bytes) -> None:
+    server = serve()
+    server.limit_descriptors(128)
+    crowd = [socket.create_connection(("127.0.0.1", server.port_of("http")), PATIENCE) for _ in range(400)]
+    for one in crowd:
+        with suppress(ConnectionError):  # it has given way
+            one.sendall(said)
     assert is_served(server.port)
     assert json.loads(server.page("/healthz")) == {"status": "ok"}
+    assert "cannot accept" not in server.log.text()
+    for one in crowd:
+        one.close()
+
+
+def test_connections_to_the_pages_count(serve: Serve) -> None:
+    server = serve(PLAIN.replace("[http]", "[http]\nconnections = 300") + "[limits]\nconnections = 10\n")
+    pages = [socket.create_connection(("127.0.0.1", server.port_of("http")), PATIENCE) for _ in range(270)]
+    server.page("/healthz")  # all others have been accepted before this one
+    with PlainClient(server.port) as client:
+        assert client.is_closed()
+    server.log.wait_for("too many connections")
+    for one in pages:
+        one.close()
+    server.wait_until(lambda figures: figures["clients"]["connected"] == 0)
+    assert is_served(server.port)
 
 
 @pytest.mark.parametrize("farewell", [b"", b"\xe0\x00"])

@@ -13,7 +13,7 @@ from heliograph.amqp.dispositions import Dispositions
 from heliograph.amqp.errors import Fatal, InvalidField, ProtocolError
 from heliograph.amqp.events import Begun, Closed, Event, Opened
 from heliograph.amqp.flowing import SHORT_FLOW, decode_flow
-from heliograph.amqp.frames import EMPTY_FRAME, SMALLEST_MAX_FRAME, Piece, amqp_frame
+from heliograph.amqp.frames import EMPTY_FRAME, SMALLEST_MAX_FRAME, amqp_frame
 from heliograph.amqp.handshake import Handshake, Stage
 from heliograph.amqp.link import Link
 from heliograph.amqp.options import Options
@@ -35,11 +35,12 @@ from heliograph.amqp.shapes import Shape, Shapes
 from heliograph.amqp.transfer_decoding import SHORT_TRANSFER, decode_transfer
 from heliograph.amqp.transfer_runs import LONGEST_HEAD, learn_transfer
 from heliograph.errors import Problem
+from heliograph.pieces import Piece, Pieces
 
 _SHORTEST_HEAD: Final = 8
 _MOST_HELD: Final = 64 * 1024  # bytes that a client may send before it is let in
 _LARGE: Final = 16 * 1024  # a frame of this size that comes in pieces is put together alone
-_WORTH_KEEPING: Final = 8  # what makes up so small a part of a read, or more, is kept with all of it instead of copied
+_WORTH_KEEPING: Final = 2  # what makes up so small a part of a read, or more, is kept with all of it instead of copied
 _REFUSED: Final = {"amqp:connection-establishment-failed": True}  # what clients look for in an open before a close
 
 
@@ -71,8 +72,7 @@ class Connection:
         self._channels: dict[int, Session] = {}
         self._remote_channels: dict[int, Session] = {}
         self._shapes = Shapes()
-        self._rest: list[Piece] = []
-        self._rest_size = 0
+        self._rest = Pieces()  # of a frame
         self._needed = 0  # bytes without which there is nothing to do
         self._heard: float | None = None
         self._beat = -inf
@@ -84,19 +84,15 @@ class Connection:
         if self._over:
             return events
         at = 0
-        if self._rest:
-            self._rest.append(data)
-            self._rest_size += len(data)
-            if self._rest_size < self._needed:
+        if self._rest.size:
+            at = len(data)
+            if self._rest.size + at < self._needed:
+                self._rest.add(data)
                 return events
             if self._needed >= _LARGE:  # so that what came behind it is not copied along
-                at = len(data) - (self._rest_size - self._needed)
-                self._rest[-1] = memoryview(data)[:at]
-            else:
-                at = len(data)
-            joined = b"".join(self._rest)
-            self._rest.clear()
-            self._read(joined, 0, events)
+                at = self._needed - self._rest.size
+            self._rest.add(memoryview(data)[:at])
+            self._read(self._take_rest(), 0, events)
             if at == len(data) or self._over:
                 return events
         self._read(data, at, events)
@@ -117,11 +113,14 @@ class Connection:
                 self._fail(error, events)
             else:
                 self._finish(Closed(error), events)
-        elif self._rest:
-            data = b"".join(self._rest)
-            self._rest.clear()
-            self._read(data, 0, events)
+        elif self._rest.size:
+            self._read(self._take_rest(), 0, events)
         return events
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that have come of frames and messages of which more is to come."""
+        return self.unfinished + self._rest.size
 
     def open(
         self, *, properties: dict[str, Any] | None = None, offered_capabilities: tuple[str, ...] | None = None
@@ -170,10 +169,15 @@ class Connection:
         """The network connection is gone: what came only in part, or waits to go out, need not be kept."""
         self._over = True
         self.gone = True
-        self._rest.clear()
+        self._rest = Pieces()
         self._held.clear()
         self.output.clear()
         self._leave_sessions()
+        # So that nothing waits for the collector, which seldom comes.
+        for known in (self.sessions, self._channels, self._remote_channels, self.names):
+            known.clear()
+        self._shapes = Shapes()
+        self.remote = self._open = None
 
     def flush(self) -> None:
         """Write the dispositions that were gathered; to be called before `output` is taken."""
@@ -248,7 +252,7 @@ class Connection:
     def _finish(self, closed: Closed, events: list[Event]) -> None:
         self._over = True
         self.gone = True
-        self._rest.clear()
+        self._rest = Pieces()
         self._leave_sessions()
         events.append(closed)
 
@@ -281,8 +285,11 @@ class Connection:
             text = f"more than {_MOST_HELD} bytes came before the client was let in"
             self._fail(Error(conditions.RESOURCE_LIMIT_EXCEEDED, text), events)
             return
-        self._rest.append(_part(data, at, len(data)))
-        self._rest_size = left
+        self._rest.add(_part(data, at, len(data)))
+
+    def _take_rest(self) -> bytes:
+        rest, self._rest = self._rest, Pieces()
+        return rest.join()
 
     def _read_frames(self, data: bytes, at: int, events: list[Event]) -> int:
         end = len(data)

@@ -11,9 +11,6 @@ HEADER_SIZE: Final = 8
 EMPTY_FRAME: Final = b"\x00\x00\x00\x08\x02\x00\x00\x00"
 SMALLEST_MAX_FRAME: Final = 512  # every peer must take frames of this size
 
-Piece = bytes | memoryview
-"""Bytes of a stream that come or leave: those of a large payload are not copied."""
-
 _pack_head = struct.Struct(">IBBH").pack
 
 

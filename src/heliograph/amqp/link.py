@@ -31,6 +31,7 @@ class Link(ABC):
     role: bool  # SENDER or RECEIVER: what we are
 
     __slots__ = (
+        "__weakref__",
         "accepted",
         "available",
         "context",

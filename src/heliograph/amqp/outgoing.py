@@ -7,9 +7,9 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
 from heliograph.amqp.encoding import encode
-from heliograph.amqp.frames import Piece
 from heliograph.amqp.performatives import MAX_UINT, DeliveryState
 from heliograph.amqp.values import UInt
+from heliograph.pieces import Piece
 
 if TYPE_CHECKING:
     from heliograph.amqp.sender import Sender

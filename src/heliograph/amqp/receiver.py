@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Final
 from heliograph.amqp import conditions
 from heliograph.amqp.errors import InvalidField, ProtocolError
 from heliograph.amqp.events import Delivery, Event, Flowed, Transfers
-from heliograph.amqp.frames import Piece
 from heliograph.amqp.link import DEFAULT_MAX_MESSAGE_SIZE, Link
 from heliograph.amqp.performatives import (
     MAX_UINT,
@@ -17,12 +16,12 @@ from heliograph.amqp.performatives import (
     ReceiverSettleMode,
     Transfer,
 )
+from heliograph.pieces import Piece, Pieces
 
 if TYPE_CHECKING:
     from heliograph.amqp.session import Session
 
 LONGEST_TAG: Final = 32
-_MOST_PIECES: Final = 1024
 _BEGUN: Final = Received(section_number=0, section_offset=0)
 MOST_UNFINISHED: Final = 64 << 20  # bytes in messages of which more is to come, on one connection
 _MOST_DISCARDED: Final = 65536  # frames for a link that we have detached; more cannot have been on the way
@@ -31,7 +30,7 @@ _MOST_DISCARDED: Final = 65536  # frames for a link that we have detached; more 
 class Unfinished:
     """A delivery of which more is to come."""
 
-    __slots__ = ("_chunks", "_pieces", "message_format", "number", "settled", "size", "state", "tag")
+    __slots__ = ("_payload", "message_format", "number", "settled", "state", "tag")
 
     def __init__(self, number: int, tag: bytes, message_format: int) -> None:
         self.number = number
@@ -39,23 +38,21 @@ class Unfinished:
         self.message_format = message_format
         self.settled = False
         self.state: DeliveryState | None = None
-        self.size = 0
-        self._chunks: list[bytes] = []
-        self._pieces: list[Piece] = []
+        self._payload = Pieces()
+
+    @property
+    def size(self) -> int:
+        """Bytes that have come."""
+        return self._payload.size
 
     def add(self, payload: Piece) -> None:
-        """Take a piece. Small ones are joined from time to time, so that they do not cost more than they carry."""
+        """Take a piece."""
         if payload:
-            self.size += len(payload)
-            self._pieces.append(payload)
-            if len(self._pieces) >= _MOST_PIECES:
-                self._chunks.append(b"".join(self._pieces))
-                self._pieces.clear()
+            self._payload.add(payload)
 
     def delivery(self) -> Delivery:
         """It is whole now."""
-        payload = b"".join([*self._chunks, *self._pieces])
-        return Delivery(self.number, self.tag, payload, self.settled, self.state, self.message_format)
+        return Delivery(self.number, self.tag, self._payload.join(), self.settled, self.state, self.message_format)
 
 
 class Receiver(Link):

@@ -8,7 +8,7 @@ from heliograph.amqp.dispositions import Dispositions
 from heliograph.amqp.errors import Fatal, InvalidField, ProtocolError
 from heliograph.amqp.events import Ended, Event, Settled
 from heliograph.amqp.flowing import encode_flow
-from heliograph.amqp.frames import Piece, amqp_frame
+from heliograph.amqp.frames import amqp_frame
 from heliograph.amqp.link import DEFAULT_MAX_MESSAGE_SIZE, Link
 from heliograph.amqp.outgoing import Outgoing
 from heliograph.amqp.performatives import (
@@ -34,12 +34,14 @@ from heliograph.amqp.serial import SERIAL_HALF, serial_rest
 from heliograph.amqp.unsettled import Unsettled
 from heliograph.amqp.values import Composite
 from heliograph.errors import Problem
+from heliograph.pieces import Piece
 
 if TYPE_CHECKING:
     from heliograph.amqp.connection import Connection
 
 WINDOW: Final = 8192  # frames that the peer may send before it must hear from us; memory is bounded by credit
 _HALF: Final = WINDOW // 2
+_FORGOTTEN: Final = Begin(None, 0, 0, 0)  # what the peer said of a session that is over
 
 
 class Session:
@@ -170,6 +172,11 @@ class Session:
         self.outgoing_unsettled = Unsettled()
         self.incoming = Unsettled()
         self.outgoing = Outgoing(self)
+        # What comes from now on is for nobody. Links and sessions that know each other would wait for the collector.
+        for known in (self.links, self._handles, self._remote_handles, self._awaited):
+            known.clear()
+        if self.remote is not None:
+            self.remote = _FORGOTTEN
 
     def fail(self, condition: str, text: str, events: list[Event]) -> None:
         """End because of what the peer did."""

@@ -14,6 +14,7 @@ from heliograph.broker.buffer import Buffer, Held
 from heliograph.broker.defects import Defects
 from heliograph.broker.journal import Journal, NoJournal
 from heliograph.broker.limits import Limits
+from heliograph.broker.memory import Budget, Hold
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.queues.bindings import Bindings
 from heliograph.broker.queues.definition import QueueDefinition
@@ -27,7 +28,7 @@ from heliograph.broker.spool import Spool
 from heliograph.broker.statistics import Statistics
 from heliograph.broker.store import Store
 from heliograph.broker.streams import Stream, StreamOptions
-from heliograph.broker.subscription import ShareGroup, Subscription
+from heliograph.broker.subscription import ShareGroup, Subscription, subscription_cost
 from heliograph.broker.timers import Timers
 from heliograph.broker.topics import TopicTree
 from heliograph.broker.wide_delivery import WideDelivery
@@ -71,7 +72,9 @@ class Broker:
         self.connections: dict[str, Connection] = {}
         """Connected clients by client identifier."""
         self.groups: dict[tuple[str, str], ShareGroup] = {}
-        self.retained = Retained()
+        self.memory = Budget(limits.memory)
+        """What clients may make the server keep in memory, and who has how much of it."""
+        self.retained = Retained(self.memory.account("retained messages", ""))
         self.held = Held()
         self.timers = Timers(self.defects)
         self.slices = Slices(now, self.defects)
@@ -79,7 +82,7 @@ class Broker:
         self.dirty: list[Outlet] = []
         """Outlets that have something to write."""
         self._tree: TopicTree[Receiver] = TopicTree()
-        self.routes = RouteTable(self._tree)
+        self.routes = RouteTable(self._tree, self.memory)
         self.subscription_count = 0
         self.store = store
         self.settled: Settled = store.settled if store else []
@@ -95,6 +98,7 @@ class Broker:
         self.stopping = False
         """The server is about to go. Wills of durable sessions are left to the next one, as the standard allows."""
         if store is not None:
+            store.charge_to(self.memory)
             store.defects = self.defects
             store.take_over(self.sessions, self.retained, self.queues, store.revival.revive(self, store))
             for stream in store.open_streams(streams):
@@ -143,6 +147,8 @@ class Broker:
         stored = 0
         if self.store is not None:
             self.store.last_stored = 0
+            if not kept:
+                span.retain = False  # or the next start would find it in the log, and retain it
             if self.is_stored(span, route):
                 stored = durable.deliver(self, self.store, span, route, publisher)
         if not (route.subscriptions or route.groups or route.streams):
@@ -180,6 +186,8 @@ class Broker:
         subscription = session.subscriptions.get(asked.filter)
         if subscription is None:
             if len(session.subscriptions) >= self.limits.subscriptions_per_client:
+                return Reason.QUOTA_EXCEEDED
+            if not session.account.has_room(subscription_cost(asked.filter)):
                 return Reason.QUOTA_EXCEEDED
             subscription = self._add(session, asked.filter, group_name, topic_filter)
         subscription.set_options(asked.qos, asked.no_local, asked.retain_as_published, identifier)
@@ -233,9 +241,11 @@ class Broker:
         if group_name is not None:
             group = self.groups.get((group_name, topic_filter))
             if group is None:
-                group = self.groups[group_name, topic_filter] = ShareGroup(group_name, topic_filter, self.held)
+                account = self.memory.account("shared subscription", full)
+                group = self.groups[group_name, topic_filter] = ShareGroup(group_name, topic_filter, self.held, account)
                 self._tree.add(topic_filter, group)
         subscription = session.subscriptions[full] = Subscription(session, full, group)
+        subscription.hold = Hold(session.account, subscription_cost(full))
         self.subscription_count += 1
         if group is None:
             self._tree.add(topic_filter, subscription)
@@ -305,15 +315,20 @@ class Broker:
             session = None
         present = session is not None
         if session is None:
-            session = self.sessions[client_id] = Session(client_id, self.settled)
+            session = self.sessions[client_id] = self.new_session(client_id)
         self._cancel_timers(session)
-        session.expiry, session.will, session.away = expiry, will, None
+        session.expiry, session.away = expiry, None
+        session.set_will(will)
         if self.store is not None:
             if session.number:
                 self.store.note_presence(session)
             elif expiry:
                 self.store.begin_session(session)
         return session, present
+
+    def new_session(self, client_id: str, number: int = 0) -> Session:
+        """A session that is not open yet; `number` is what the log calls it."""
+        return Session(client_id, self.settled, self.memory.account("client", client_id), number)
 
     def attach(self, session: Session, outlet: Outlet, receive_maximum: int) -> None:
         """The client of a session is here: its deliveries go on."""
@@ -330,7 +345,7 @@ class Broker:
         delay = min(delay, session.expiry)
         deferred = self.stopping and session.number > 0
         if not publish_will and not deferred:
-            session.will = None
+            session.set_will(None)
         elif session.will is not None and not delay and not deferred:
             self._publish_will(session)
         elif session.will is not None:
@@ -369,6 +384,7 @@ class Broker:
                 self.store.ledger.acknowledge(flight.cursor, flight.offset, flight.offset + flight.count)
         for full in list(session.subscriptions):
             self.unsubscribe(session, full)
+        session.window = None  # what was on its way leads back to the session, and would keep it in memory
         if self.sessions.get(session.client_id) is session:
             del self.sessions[session.client_id]
 
@@ -383,7 +399,8 @@ class Broker:
 
     def _publish_will(self, session: Session) -> None:
         self.timers.cancel(session.will_timer)
-        will, session.will, session.will_timer = session.will, None, None
+        will, session.will_timer = session.will, None
+        session.set_will(None)
         assert will is not None
         try:
             self.publish(self._span_of(will), session)

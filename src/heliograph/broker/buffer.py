@@ -3,12 +3,15 @@
 from collections import deque
 
 from heliograph.broker.limits import Limits, WhenFull
+from heliograph.broker.memory import Account
 from heliograph.broker.span import Span
 from heliograph.mqtt.framing import packet_bounds
 
 Waiting = tuple[Span | bytes, int, int]
 """Messages lo to hi of a span; or of plain QoS 0 packets already in the form that the receiver gets."""
 
+_COST = 200
+"""Bytes of memory that packets take beside their own while they wait."""
 _ANY_SIZE = 1 << 30
 _ANY_VERSION = 4  # the packets were good when they came, and MQTT 3 is the more lenient one about lengths
 
@@ -26,7 +29,8 @@ def cut_packets(data: bytes, lo: int, hi: int) -> bytes:
 
 
 def _size(what: Span | bytes) -> int:
-    return len(what) if isinstance(what, bytes) else len(what.data)
+    """Bytes of memory that it takes."""
+    return _COST + len(what) if isinstance(what, bytes) else what.cost
 
 
 class Held:
@@ -63,10 +67,23 @@ class Buffer:
     room in the receiver's window, and the standard orders messages per QoS.
     """
 
-    __slots__ = ("_count", "_held", "bytes", "discarded", "expired", "high_water", "late", "rejected", "waiting")
+    __slots__ = (
+        "_account",
+        "_count",
+        "_held",
+        "bytes",
+        "discarded",
+        "expired",
+        "high_water",
+        "late",
+        "rejected",
+        "waiting",
+    )
 
-    def __init__(self, held: Held) -> None:
+    def __init__(self, held: Held, account: Account) -> None:
+        """What waits is charged to the account."""
         self._held = held
+        self._account = account
         self._count = 0
         self.late: deque[Waiting] = deque()
         self.waiting: deque[Waiting] = deque()
@@ -122,20 +139,31 @@ class Buffer:
         return self.count + number > limits.max_messages or self._is_too_much(what, limits)
 
     def _is_too_much(self, what: Span | bytes, limits: Limits) -> bool:
-        """Whether there would be too many bytes here, or in all buffers together. An empty one takes anything."""
+        """Whether there would be too many bytes here, in all buffers together, or in memory.
+
+        An empty buffer takes anything that there is memory for.
+        """
         if self.bytes and self.bytes + _size(what) > limits.max_bytes:
             return True
-        return self._held.bytes > 0 and self._held.bytes + self._held.growth(what) > limits.buffered_bytes
+        if self._held.bytes > 0 and self._held.bytes + self._held.growth(what) > limits.buffered_bytes:
+            return True
+        return (isinstance(what, bytes) or what.hold is None) and not self._account.has_room(_size(what))
 
     def _take(self, what: Span | bytes) -> None:
         self.bytes += _size(what)
         self._held.take(what)
+        if isinstance(what, bytes):
+            self._account.add(_size(what))
+        else:
+            what.charge(self._account)
 
     def pop(self, queue: deque[Waiting]) -> None:
         """What stands at the front of `queue` has been sent, all of it."""
         what = queue.popleft()[0]
         self.bytes -= _size(what)
         self._held.release(what)
+        if isinstance(what, bytes):
+            self._account.refund(_size(what))
 
     def put_back(self, span: Span, lo: int, hi: int) -> None:
         """Messages that were on their way come back to the front; they have been counted in once, so no limit."""

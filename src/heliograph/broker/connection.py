@@ -14,6 +14,7 @@ from heliograph.broker.facts import Move
 from heliograph.broker.fitting import Answer, fit
 from heliograph.broker.gate import Gate
 from heliograph.broker.inbound import forward, take_span, take_straight
+from heliograph.broker.memory import Hold
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.routes import Route
 from heliograph.broker.session import Session
@@ -32,9 +33,12 @@ from heliograph.mqtt.packet_types import PacketType
 from heliograph.mqtt.properties import Properties
 from heliograph.mqtt.reasons import Reason, connack_code_v3
 from heliograph.mqtt.runs import PUBACKS, PUBCOMPS, PUBRECS, PUBRELS, ack_run, read_ack_run
+from heliograph.pieces import Pieces
 
 # The largest CONNECT has five strings of 64 KB and properties; nobody needs near that before being admitted.
 _CONNECT_SIZE = 512 * 1024
+# What has come of a packet is charged from so many bytes on; less is part of what a connection takes.
+_WORTH_CHARGING = 4096
 _PINGRESP = b"\xd0\x00"
 _TOLD_TO_OLD_CLIENTS = (Reason.UNSUPPORTED_PROTOCOL_VERSION, Reason.CLIENT_IDENTIFIER_NOT_VALID)
 # Reason strings quote what the client sent, which may be longer than a string on the wire can be.
@@ -60,7 +64,7 @@ class Connection:
 
     __slots__ = (
         "_aliases",
-        "_have",
+        "_hold",
         "_kind",
         "_kind_at",
         "_need",
@@ -104,10 +108,11 @@ class Connection:
         self._usual: bytes | None = None
         self._usual_receivers: tuple[Subscription, ...] = ()
         self._usual_generation = 0
-        # An incomplete packet waits here: its pieces, their length, and the length at which looking again makes sense.
-        self._parts: list[bytes] | None = None
-        self._have = 0
+        # An incomplete packet waits here: its pieces, and the length at which looking again makes sense.
+        self._parts: Pieces | None = None
         self._need = 0
+        self._hold: Hold | None = None
+        outlet.account = broker.memory.strangers
         self._timer: Timer | None = None
         self._kind = PacketType.CONNECT
         """The last packet that was none of those that come in runs, and when it came."""
@@ -172,19 +177,21 @@ class Connection:
             return None
         if self._parts is None:
             return data
-        self._parts.append(data)
-        self._have += len(data)
+        parts = self._parts
+        parts.add(data)
         if self._is_working:
             self.outlet.stop_reading()  # whoever let it be read from did not know
             return None
         if self.state is State.WAITING:
-            if self._have > _CONNECT_SIZE:
+            if parts.size > _CONNECT_SIZE:
                 raise ProtocolError(Reason.QUOTA_EXCEEDED, "too much sent before CONNACK")
+            self._charge(parts.size)
             return None
-        if self._have < self._need:
+        if parts.size < self._need:
+            self._charge(parts.size)
             return None
-        data, self._parts = b"".join(self._parts), None
-        return data
+        self._parts = self._hold = None
+        return parts.join()
 
     def _take(self, data: bytes, pos: int) -> None:
         size = len(data)
@@ -271,9 +278,21 @@ class Connection:
 
     def _keep(self, data: bytes, pos: int, need: int) -> None:
         self._usual = None
-        self._parts = [data[pos:]]
-        self._have = len(data) - pos
+        self._parts = Pieces()
+        self._parts.add(data[pos:])
         self._need = need
+        if not self._is_working:
+            self._charge(len(data) - pos)
+
+    def _charge(self, size: int) -> None:
+        """So many bytes of a packet wait for the rest of it."""
+        if size < _WORTH_CHARGING:
+            return
+        if self._hold is None:
+            assert self.outlet.account is not None
+            self._hold = Hold(self.outlet.account)
+        if not self._hold.set(size):
+            raise ProtocolError(Reason.QUOTA_EXCEEDED, "there is no memory for a packet that comes in parts")
 
     # The first packet
 
@@ -300,10 +319,13 @@ class Connection:
             self.refuse(*problem, packet)
             return True
         self.state = State.WAITING
-        self.gate.check(self.outlet, packet.username, packet.password, partial(self._admit, packet))
+        packet.properties.pop("user_property", None)  # there may be a hundred thousand, and nobody reads them
+        hold = Hold(self.broker.memory.strangers, handshake.cost(packet))
+        self.gate.check(self.outlet, packet.username, packet.password, partial(self._admit, packet, hold))
         return self.state is not State.WAITING
 
-    def _admit(self, connect: packets.Connect, reason: Reason, text: str, user: str | None) -> None:
+    def _admit(self, connect: packets.Connect, hold: Hold, reason: Reason, text: str, user: str | None) -> None:
+        """The credentials have been looked at; `hold` is what the CONNECT was charged for meanwhile."""
         if self.state is not State.WAITING:  # the client has gone meanwhile
             return
         if reason is not Reason.SUCCESS:
@@ -521,6 +543,9 @@ class Connection:
         if self._aliases is None:
             self._aliases = {}
         if topic:
+            known = self._aliases.get(alias)
+            if known != topic and not self.outlet.keep_alias(topic, known):
+                raise ProtocolError(Reason.QUOTA_EXCEEDED, "there is no memory for another topic alias")
             self._aliases[alias] = topic
         elif alias not in self._aliases:
             raise ProtocolError(Reason.PROTOCOL_ERROR, f"topic alias {alias} stands for nothing yet")
@@ -580,7 +605,7 @@ class Connection:
         self.state = State.ENDED
         self.broker.slices.drop(self)
         self.broker.timers.cancel(self._timer)
-        self._parts = self._usual = None
+        self._parts = self._usual = self._hold = None
         if not self.outlet.finished:
             self.outlet.finished = True
             if not self.outlet.chunks:

@@ -130,7 +130,8 @@ def _send_as_much_as_fits(
 ) -> int:
     """Send QoS 1 or 2 messages while the client's window has room; the first that did not fit."""
     qos = min(span.qos, subscription.qos)
-    while lo < hi and (room := subscription.session.room()):
+    session = subscription.session
+    while lo < hi and (room := session.room()) and session.has_memory_for(span):
         to = min(hi, lo + room)
         _send(broker, subscription, span, lo, to, qos, rendered)
         lo = to
@@ -211,7 +212,7 @@ def _packets_with_alias(
     alias = aliases.get(span.topic)
     named = 0  # how many packets carry the name
     if alias is None:
-        if len(aliases) < outlet.alias_maximum:
+        if len(aliases) < outlet.alias_maximum and outlet.keep_alias(span.topic):
             alias = aliases[span.topic] = len(aliases) + 1
             named = 1
         else:
@@ -311,7 +312,8 @@ def resend(broker: "Broker", session: Session) -> None:
 
 
 def _send_held(broker: "Broker", session: Session, window: Window) -> None:
-    outlet = session.outlet
+    outlet, account = session.outlet, session.account
+    sent = False
     while flights := window.let_go():
         for index, flight in enumerate(flights):
             if flight.span is None and not (broker.store and durable.load(broker, broker.store, flight)):
@@ -319,6 +321,11 @@ def _send_held(broker: "Broker", session: Session, window: Window) -> None:
                 return
             subscription, span = flight.subscription, flight.span
             assert span is not None
+            if sent and span.hold is None and not account.has_room(span.cost):
+                window.hold_again(flights[index:])  # acknowledgements of the others will make room
+                return
+            span.charge(account)
+            sent = True
             if too_large(broker, subscription, span, flight.qos):
                 broker.stats.too_large += flight.count
                 window.drop(flight)

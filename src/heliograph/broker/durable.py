@@ -127,6 +127,8 @@ def _send_now(broker: "Broker", store: "Store", receiver: Durable, span: Span, r
     assert spool is not None
     if spool.unsent.count or (receiver.buffer is not None and receiver.buffer.waiting) or session.room() < span.count:
         return 0
+    if not session.has_memory_for(span):
+        return 0
     qos = min(span.qos, receiver.qos)
     if delivery.too_large(broker, receiver, span, qos):
         return 0  # its turn comes when it is read back
@@ -196,6 +198,8 @@ def pump(broker: "Broker", store: "Store", subscription: Subscription, most: int
         if span.expires and span.expires <= broker.now():
             broker.stats.expired += spool.expire(found)
             continue
+        if subscription.qos and not session.has_memory_for(span):
+            return True
         lo, hi = spool.take(found, min(room, left))
         left -= hi - lo
         _send_stored(broker, store, subscription, span, found.first, lo, hi)

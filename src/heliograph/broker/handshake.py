@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from heliograph.broker import delivery
 from heliograph.broker.fitting import fit
-from heliograph.broker.session import FOR_EVER
+from heliograph.broker.session import FOR_EVER, session_cost
 from heliograph.broker.topics import is_reserved
 from heliograph.mqtt.packets import ConnAck, Connect, Subscription
 from heliograph.mqtt.properties import Properties
@@ -35,12 +35,19 @@ def reason_to_refuse(broker: "Broker", connect: Connect) -> tuple[Reason, str] |
         return Reason.SERVER_UNAVAILABLE, f"sessions cannot be stored at present: {broker.store.trouble}"
     if len(broker.sessions) >= limits.sessions and connect.client_id not in broker.sessions:
         return Reason.QUOTA_EXCEEDED, f"{limits.sessions} sessions are kept, no more are taken"
+    if connect.client_id not in broker.sessions and not broker.memory.takes_newcomers(cost(connect)):
+        return Reason.QUOTA_EXCEEDED, "there is no memory for another session at present"
     if connect.will is not None:
         if is_reserved(connect.will.topic.encode()):
             return Reason.NOT_AUTHORIZED, "a will cannot go to $SYS or $share"
         if connect.will.topic.count("/") >= limits.topic_levels:
             return Reason.TOPIC_NAME_INVALID, f"the will's topic has more than {limits.topic_levels} levels"
     return None
+
+
+def cost(connect: Connect) -> int:
+    """Bytes of memory that a CONNECT takes while somebody looks at the credentials, and about what its session does."""
+    return session_cost(connect.client_id, connect.will) + len(connect.username or "") + len(connect.password or b"")
 
 
 def open_session(connection: "Connection", connect: Connect) -> bool:
@@ -106,6 +113,8 @@ def _keep_alive(broker: "Broker", connect: Connect) -> int:
 
 def _set_up_outlet(connection: "Connection", connect: Connect) -> None:
     outlet, limits = connection.outlet, connection.broker.limits
+    assert connection.session is not None
+    outlet.account = connection.session.account
     outlet.version5 = connection.version5
     outlet.alias_maximum = min(connect.properties.get("topic_alias_maximum", 0), limits.topic_alias_maximum)
     outlet.connected = outlet.open = True

@@ -222,7 +222,7 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
     connection.broker.stats.messages_received += count
     if qos == 0:
         _publish(connection, span, route)
-        if route.streams and connection.broker.store is not None:
+        if (route.streams or route.bound or span.retain) and connection.broker.store is not None:
             connection.broker.store.pause_if_behind(connection.outlet)
     elif qos == 1:
         _acknowledge(connection, PUBACKS, span, ids, *_publish(connection, span, route))
@@ -278,6 +278,8 @@ def _take_qos2(connection: "Connection", span: Span, route: Route, ids: Ids) -> 
     received = session.received
     if len(received) + len(ids) > connection.receive_maximum and len(received.union(ids)) > connection.receive_maximum:
         raise ProtocolError(Reason.RECEIVE_MAXIMUM_EXCEEDED, "more unreleased QoS 2 messages than receive maximum")
+    if not session.has_room_for(received):
+        raise ProtocolError(Reason.QUOTA_EXCEEDED, "there is no memory for more unreleased QoS 2 messages")
     if received.isdisjoint(ids) and (isinstance(ids, range) or len(set(ids)) == len(ids)):
         try:
             with _as_a_whole(connection, route):

@@ -38,9 +38,11 @@ class Limits:
     """Sessions kept, connected or not."""
     queues: int = 20_000
     """Queues at once; past that, clients get no new ones, be it for subscriptions. Operators can define more."""
+    memory: int = 0
+    """Bytes of memory for all that clients make the server keep; 0 is half of what the machine has."""
     retained_messages: int = 1_000_000
     retained_bytes: int = 1024 * 1024 * 1024
-    """Payload bytes kept in retained messages."""
+    """Bytes kept in retained messages: topics, properties, payloads and what is around them."""
     max_messages: int = 5_000
     """Messages waiting in one subscription's buffer."""
     max_bytes: int = 128 * 1024 * 1024

@@ -1,5 +1,9 @@
 """The sending side of one connection, as the broker sees it: a list of chunks that the server writes out."""
 
+from heliograph.broker.memory import Account, Hold
+
+_ALIAS_COST = 150
+
 
 class Outlet:
     """Where bytes for one client go.
@@ -10,6 +14,8 @@ class Outlet:
     """
 
     __slots__ = (
+        "_aliases_hold",
+        "account",
         "alias_maximum",
         "aliases",
         "chunks",
@@ -40,6 +46,24 @@ class Outlet:
         self.alias_maximum = 0
         """Topic aliases that the server may use towards the client."""
         self.aliases: dict[bytes, int] | None = None
+        self.account: Account | None = None
+        """Who pays for what is kept of the connection: its client, once it is known who that is."""
+        self._aliases_hold: Hold | None = None
+
+    def keep_alias(self, topic: bytes, before: bytes | None = None) -> bool:
+        """An alias, of either direction, stands for this topic as long as there is a connection, and `before` no more.
+
+        False if there is no room.
+        """
+        if self.account is None:
+            return True
+        if self._aliases_hold is None:
+            self._aliases_hold = Hold(self.account)
+        size = _ALIAS_COST + len(topic) if before is None else len(topic) - len(before)
+        if size > 0 and not self.account.has_room(size):
+            return False
+        self._aliases_hold.set(self._aliases_hold.size + size)
+        return True
 
     def stop_reading(self) -> None:
         """Take nothing more from this client for now: what it sends cannot be stored as fast as it comes."""

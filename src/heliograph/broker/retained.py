@@ -3,7 +3,18 @@
 from collections.abc import Iterator
 
 from heliograph.broker.limits import Limits
+from heliograph.broker.memory import Account, Budget
 from heliograph.broker.span import Span, message
+
+_COST = 500
+"""Bytes of memory that a retained message takes beside its own."""
+_LEVEL_COST = 200
+
+
+def cost_of(span: Span) -> int:
+    """Bytes of memory that a message takes. Its topic is there twice: in the message, and by level in the tree."""
+    levels = span.topic.count(b"/")
+    return _COST + _LEVEL_COST * levels + 2 * len(span.topic) + len(span.properties) + len(span.data)
 
 
 class _Branch:
@@ -57,7 +68,9 @@ class _Branch:
 class Retained:
     """Retained messages by topic name, found by topic filter."""
 
-    def __init__(self) -> None:
+    def __init__(self, account: Account | None = None) -> None:
+        """Memory is charged to the account."""
+        self._account = account or Budget().account("retained messages", "")
         self._root = _Branch()
         self._born = 0
         self._number = 0
@@ -65,8 +78,11 @@ class Retained:
         self.bytes = 0
         self.rejected = 0
 
-    def keep(self, span: Span, index: int, limits: Limits) -> bool:
-        """Retain message `index` of a span, or clear its topic if the payload is empty; False if there is no room."""
+    def keep(self, span: Span, index: int, limits: Limits | None) -> bool:
+        """Retain message `index` of a span, or clear its topic if the payload is empty; False if there is no room.
+
+        What was retained before the server was started is kept without limits.
+        """
         payload = span.payloads(index, index + 1)[0]
         name = span.topic.decode()
         if not payload:
@@ -84,16 +100,25 @@ class Retained:
         branch = self._find(name)
         old = branch.kept if branch else None
         count = self.count + (old is None)
-        size = self.bytes + len(payload) - (len(old.data) if old else 0)
-        if count > limits.retained_messages or size > limits.retained_bytes:
+        more = cost_of(kept) - (cost_of(old) if old else 0)
+        if limits is not None and (
+            count > limits.retained_messages
+            or self.bytes + more > limits.retained_bytes
+            or (more > 0 and not self._account.has_room(more))
+        ):
             self.rejected += 1
             return False
         branch = branch or self._make(name)
         branch.kept = kept
         self._number += 1
         branch.since = self._number
-        self.count, self.bytes = count, size
+        self.count = count
+        self._add(more)
         return True
+
+    def _add(self, size: int) -> None:
+        self.bytes += size
+        self._account.add(size)
 
     def all(self) -> Iterator[Span]:
         """All of them; those that come or go meanwhile may be left out."""
@@ -111,7 +136,7 @@ class Retained:
         if branch.kept is None:
             return
         self.count -= 1
-        self.bytes -= len(branch.kept.data)
+        self._add(-cost_of(branch.kept))
         branch.kept = None
         for parent, level in reversed(path):
             child = parent.branches[level]

@@ -231,7 +231,7 @@ class Revival:
         return fact["queue"] not in self.queues.records
 
     def _revive_session(self, broker: "Broker", store: "Store", kept: KeptSession, spools: dict[int, Spool]) -> None:
-        session = Session(kept.client, broker.settled, kept.number)
+        session = broker.new_session(kept.client, kept.number)
         try:
             self._fill(session, broker, kept, spools)
         except Exception as error:
@@ -247,7 +247,7 @@ class Revival:
     def _revive_retained(self, broker: "Broker", messages: Messages) -> None:
         try:
             check_topic_name(decode_utf8(messages.topic))
-            broker.retained.keep(self.span_of(messages), 0, broker.limits)
+            broker.retained.keep(self.span_of(messages), 0, None)
         except Exception as error:
             body = encode_messages(messages, Receivers((), (), ())) + messages.data
             self.set_aside.add(Record(0, facts.RETAINED, body), error)
@@ -302,7 +302,7 @@ class Revival:
         session.expiry = presence["expiry"]
         if session.expiry not in Range(0, FOR_EVER):
             raise Problem(f"expected an expiry {Range(0, FOR_EVER)}, found {session.expiry}")
-        session.will = facts.will_of(presence["will"])
+        session.set_will(facts.will_of(presence["will"]))
         if presence["away"] is None:  # connected when the server stopped being there
             broker.revive_presence(session, broker.now(), None)
         else:

@@ -1,5 +1,6 @@
 """Routes: who gets the messages of a topic, looked up by the topic's bytes."""
 
+from heliograph.broker.memory import Budget
 from heliograph.broker.queues.bindings import Binding, bound
 from heliograph.broker.streams import Stream
 from heliograph.broker.subscription import ShareGroup, Subscription
@@ -73,9 +74,14 @@ class RouteTable:
 
     # A publisher that never repeats a topic must not fill the memory; whoever repeats one soon has it back.
     CACHE_SIZE = 100_000
+    CACHE_BYTES = 64 << 20
+    _MEMORY_SHARE = 16
+    _TOPIC_COST = 150
+    _RECEIVER_COST = 40
 
-    def __init__(self, tree: TopicTree[Receiver]) -> None:
+    def __init__(self, tree: TopicTree[Receiver], memory: Budget) -> None:
         self._tree = tree
+        self._account = memory.account("routes", "")
         self._shared: dict[tuple[Receiver, ...], Route] = {}
         self.cache: dict[bytes, Route] = {}
         self.generation = 0
@@ -92,10 +98,15 @@ class RouteTable:
             raise ProtocolError(Reason.TOPIC_NAME_INVALID, f"topic has more than {most_levels} levels")
         found = tuple(self._tree.match(name))
         route = self._shared.get(found)
+        size = self._TOPIC_COST + len(topic)
+        if route is None:
+            size += self._RECEIVER_COST * (10 + len(found))
+        most = min(self.CACHE_BYTES, self._account.budget.limit // self._MEMORY_SHARE)
+        if len(self.cache) >= self.CACHE_SIZE or (self.cache and self._account.used + size > most):
+            self.forget_all()
+        self._account.add(size)
         if route is None:
             route = self._shared[found] = Route(found)
-        if len(self.cache) >= self.CACHE_SIZE:
-            self.forget_all()
         self.cache[topic] = route
         return route
 
@@ -104,7 +115,7 @@ class RouteTable:
         self.generation += 1
         self._shared.clear()
         if "+" in topic_filter or "#" in topic_filter:
-            self.cache.clear()
+            self._empty()
         else:
             self.cache.pop(topic_filter.encode(), None)
 
@@ -112,4 +123,8 @@ class RouteTable:
         """Any route may have changed."""
         self.generation += 1
         self._shared.clear()
+        self._empty()
+
+    def _empty(self) -> None:
         self.cache.clear()
+        self._account.refund(self._account.used)

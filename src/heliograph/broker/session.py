@@ -1,13 +1,34 @@
 """A session: what the server remembers of one client, connected or not."""
 
 from heliograph.broker.limits import Limits
+from heliograph.broker.memory import Account, Hold
 from heliograph.broker.outlet import NOWHERE, Outlet
+from heliograph.broker.span import Span
 from heliograph.broker.subscription import Subscription
 from heliograph.broker.timers import Timer
 from heliograph.broker.window import Settled, Window
 from heliograph.mqtt.packets import Will
 
 FOR_EVER = 0xFFFFFFFF
+_COST = 3_000
+"""Bytes of memory that a session takes with its connection, names and what is kept in it aside."""
+_USER_PROPERTY_COST = 200
+_IDENTIFIER_COST = 100
+_WORTH_CHARGING = 1_000
+"""Fewer identifiers than this are part of what a session takes."""
+
+
+def session_cost(client_id: str, will: Will | None) -> int:
+    """Bytes of memory that a session takes."""
+    size = _COST + len(client_id)
+    if will is not None:
+        size += len(will.topic) + len(will.payload)
+        for value in will.properties.values():
+            if isinstance(value, list):
+                size += sum([_USER_PROPERTY_COST + len(name) + len(text) for name, text in value])
+            elif isinstance(value, str | bytes):
+                size += len(value)
+    return size
 
 
 class Session:
@@ -17,6 +38,9 @@ class Session:
     """
 
     __slots__ = (
+        "_hold",
+        "_identifiers",
+        "account",
         "away",
         "backlog",
         "client_id",
@@ -33,8 +57,12 @@ class Session:
         "window",
     )
 
-    def __init__(self, client_id: str, settled: Settled, number: int = 0) -> None:
+    def __init__(self, client_id: str, settled: Settled, account: Account, number: int = 0) -> None:
         self.client_id = client_id
+        self.account = account
+        """What it takes of the server's memory."""
+        self._hold = Hold(account, session_cost(client_id, None))
+        self._identifiers: Hold | None = None
         self.settled = settled
         self.number = number
         """What the log calls it; 0 if it is not kept there."""
@@ -56,9 +84,28 @@ class Session:
         self.will_timer: Timer | None = None
         """Publishes the will of a client that has been away for its will delay."""
 
+    def set_will(self, will: Will | None) -> None:
+        """What is to be published if the client goes without a word; None for nothing."""
+        self.will = will
+        self._hold.set(session_cost(self.client_id, will))
+
+    def has_room_for(self, received: set[int]) -> bool:
+        """Whether there is memory for the QoS 2 identifiers that have been received."""
+        if len(received) < _WORTH_CHARGING:
+            return True
+        if self._identifiers is None:
+            self._identifiers = Hold(self.account)
+        return self._identifiers.set(_IDENTIFIER_COST * len(received))
+
     def room(self) -> int:
         """How many QoS 1 and 2 messages can be sent now."""
         return self.window.room() if self.window else self.inflight_limit
+
+    def has_memory_for(self, span: Span) -> bool:
+        """Whether a span may be sent that is kept until it is acknowledged; one at a time always may."""
+        if span.hold is not None or self.window is None or not self.window.in_flight:
+            return True
+        return self.account.has_room(span.cost)
 
     def own_window(self) -> Window:
         """The window, made if there was none yet."""

@@ -3,11 +3,14 @@
 import struct
 from math import ceil
 
+from heliograph.broker.memory import Account, Hold
 from heliograph.mqtt.framing import decode_varint, encode_varint
 from heliograph.mqtt.properties import Properties, encode_properties
 from heliograph.mqtt.runs import ID_BYTES, write_ids
 
 _EXPIRY_ID = 0x02
+_COST = 500
+"""Bytes of memory that a span takes beside its own, with its place in a buffer or window."""
 LONGEST_LIFE = 2**32 - 1
 """Seconds: the largest expiry interval that MQTT can tell a receiver of."""
 
@@ -26,6 +29,7 @@ class Span:
         "from_store",
         "head",
         "held",
+        "hold",
         "id_at",
         "properties",
         "qos",
@@ -72,8 +76,20 @@ class Span:
         """The broker's clock when the messages are no longer worth delivering; 0: never."""
         self.held = 0
         """In how many buffers it waits."""
+        self.hold: Hold | None = None
+        """What it is charged for, once it is kept: to whoever was the first to keep it."""
         self.from_store = from_store
         """Retained messages sent because of a new subscription: these go out with the retain flag set."""
+
+    @property
+    def cost(self) -> int:
+        """Bytes of memory that it takes while it is kept."""
+        return _COST + len(self.data) + len(self.topic) + len(self.properties)
+
+    def charge(self, account: Account) -> None:
+        """It is kept, for this owner."""
+        if self.hold is None:
+            self.hold = Hold(account, self.cost)
 
     def payloads(self, lo: int, hi: int) -> list[bytes]:
         """The payloads of messages `lo` to `hi`."""

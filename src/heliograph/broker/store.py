@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from heliograph.broker import facts
 from heliograph.broker.defects import Defects
 from heliograph.broker.facts import Move
+from heliograph.broker.memory import Budget
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.retained import Retained
 from heliograph.broker.revival import Revival
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 WAITING_MOST = 64 << 20
 """Bytes on their way to the disk past which publishers are not read from; until half of it is safe."""
+_WAITING_SHARE = 8
+"""And no more than this part of all the memory there is for clients."""
 
 
 ACKS_WAIT_MOST = 0.01
@@ -109,10 +112,19 @@ class Store:
         """Clients that could take messages which are not safe yet."""
         self.stalled_groups: dict[ShareGroup, None] = {}
         self._paused: dict[Outlet, None] = {}
+        self._unwritten = Budget().account("log", "")
         self.last_stored = 0
         """How many messages of the span published last are in the log, with the identifiers that they came with."""
         self.last_put = False
         """Whether a queue keeps messages of the span published last in the log."""
+
+    def charge_to(self, memory: Budget) -> None:
+        """What waits for the disk is part of this budget."""
+        self._unwritten = memory.account("log", "not written yet")
+
+    @property
+    def _waiting_most(self) -> int:
+        return min(WAITING_MOST, self._unwritten.budget.limit // _WAITING_SHARE)
 
     def take_over(self, sessions: dict[str, Session], retained: Retained, queues: "Queues", last_session: int) -> None:
         """Look at these from now on: the broker has been revived."""
@@ -306,7 +318,7 @@ class Store:
 
     def pause_if_behind(self, outlet: Outlet) -> None:
         """This client's messages are stored: do not read on while too many wait for the disk."""
-        if self.ledger.waiting > WAITING_MOST:
+        if self.ledger.waiting > self._waiting_most:
             outlet.stop_reading()
             self._paused[outlet] = None
 
@@ -324,6 +336,10 @@ class Store:
             self._holding, self._then = [], []
         elif not self._may_wait():
             self.ledger.end_turn()
+        self._note_unwritten()
+
+    def _note_unwritten(self) -> None:
+        self._unwritten.add(self.ledger.waiting - self._unwritten.used)
 
     def halt(self) -> None:
         """Something went wrong, and it is not known what is affected: acknowledge and store nothing more.
@@ -381,7 +397,8 @@ class Store:
                 except Exception:
                     # All of the turn is in the log. At worst it takes a restart until everybody can see it.
                     self.defects.note("what was to be done when something is safe", client)
-        if self._paused and self.ledger.waiting < WAITING_MOST // 2:
+        self._note_unwritten()
+        if self._paused and self.ledger.waiting < self._waiting_most // 2:
             paused, self._paused = self._paused, {}
             for outlet in paused:
                 outlet.go_on_reading()

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from heliograph.broker.buffer import Buffer, Held
+from heliograph.broker.memory import Account, Hold
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.retained import Walk
 from heliograph.broker.spool import Spool
@@ -12,6 +13,13 @@ if TYPE_CHECKING:
     from heliograph.broker.session import Session
 
 _SUBSCRIPTION_IDENTIFIER = b"\x0b"
+_COST = 1_200
+"""Bytes of memory that a subscription takes, with its place in the log and its filter aside."""
+
+
+def subscription_cost(topic_filter: str) -> int:
+    """Bytes of memory that a subscription takes. The filter is there twice: as a whole, and level by level."""
+    return _COST + 2 * len(topic_filter)
 
 
 class Subscription:
@@ -22,6 +30,7 @@ class Subscription:
         "extra",
         "filter",
         "group",
+        "hold",
         "no_local",
         "outlet",
         "qos",
@@ -51,6 +60,8 @@ class Subscription:
         self.retained: Walk | None = None
         """What is retained and yet to be sent, while the client's SUBSCRIBE is being taken."""
         self.sent = 0
+        self.hold: Hold | None = None
+        """What it is charged for."""
 
     def set_options(self, qos: int, no_local: bool, retain_as_published: bool, identifier: int | None) -> None:
         """What SUBSCRIBE asked for; a later SUBSCRIBE to the same filter changes it."""
@@ -69,7 +80,7 @@ class Subscription:
     def own_buffer(self, held: Held) -> Buffer:
         """The buffer, made if there was none yet."""
         if self.buffer is None:
-            self.buffer = Buffer(held)
+            self.buffer = Buffer(held, self.session.account)
         return self.buffer
 
 
@@ -78,11 +89,11 @@ class ShareGroup:
 
     __slots__ = ("buffer", "filter", "members", "name", "spool", "turn")
 
-    def __init__(self, name: str, topic_filter: str, held: Held) -> None:
+    def __init__(self, name: str, topic_filter: str, held: Held, account: Account) -> None:
         self.name = name
         self.filter = topic_filter
         self.members: list[Subscription] = []
-        self.buffer = Buffer(held)
+        self.buffer = Buffer(held, account)
         self.spool: Spool | None = None
         """What the log keeps for the group, once a durable session is among its members."""
         self.turn = 0

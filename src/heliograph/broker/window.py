@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 Settled = list[tuple["Cursor", int, int]]
 """Cursor, offset and number of messages that are done with."""
 
+# So many spans on their way, and of so few bytes, are part of what a session takes. The others are charged.
+_FEW = 4
+_SMALL = 4096
+
 
 class Flight:
     """Messages `lo` to `lo + count` of a span, sent with identifiers from `first` on."""
@@ -159,6 +163,8 @@ class Window:
         self.next_id = first + count if first + count <= LAST_ID else 1
         self.in_flight += count
         self.sent.append(Flight(first, count, qos, subscription, span, lo, cursor, offset))
+        if span.hold is None and (len(self.sent) > _FEW or len(span.data) > _SMALL):
+            span.charge(subscription.session.account)
         if self._sent_ids is not None:
             self._sent_ids.update(range(first, first + count))
         return first

@@ -31,8 +31,11 @@ _PAUSE_WHEN_OUT_OF_FILES = 0.5
 class Acceptor:
     """Accepts connections on one listening socket, which it owns, and hands them to `take`."""
 
-    def __init__(self, listening: socket.socket, name: str, take: Callable[[socket.socket], None]) -> None:
-        """Start right away; `name` is for the log."""
+    def __init__(
+        self, listening: socket.socket, name: str, take: Callable[[socket.socket], None], most: int = _ACCEPTED_AT_ONCE
+    ) -> None:
+        """Start right away; `name` is for the log, `most` are accepted before others have their turn."""
+        self._most = most
         self.socket = listening
         self._name = name
         self._take = take
@@ -40,7 +43,7 @@ class Acceptor:
         self._loop.add_reader(listening, self._accept)
 
     def _accept(self) -> None:
-        for _ in range(_ACCEPTED_AT_ONCE):
+        for _ in range(self._most):
             try:
                 sock, _ = self.socket.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):

@@ -51,6 +51,7 @@ LIMIT_RANGES = {
     "session_expiry_max": Range(0, 0xFFFFFFFF),
     "sessions": Range(1),
     "queues": Range(1),
+    "memory": Range(0),
     "max_messages": Range(1),
     "max_bytes": Range(1),
     "buffered_bytes": Range(1),

@@ -205,6 +205,8 @@ class HttpConfig:
     """As the host of a listener. The pages have no access control: keep them to machines you trust."""
     port: Port = PAGES_PORT
     """0 is any free port."""
+    connections: Annotated[int, Range(1)] = 64
+    """Connections to the pages at once. When there are more, the one gives way that has been silent longest."""
     hosts: tuple[str, ...] = ()
     """Names of this server in addresses of the pages, beside localhost, IP addresses, host and the machine's name."""
     make_streams: bool = DERIVED

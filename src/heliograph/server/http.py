@@ -1,6 +1,7 @@
 """A small HTTP/1.1 server for the operators' pages: GET and HEAD on some paths and folders, PUT and DELETE on a few."""
 
 import asyncio
+import contextlib
 import html
 import json
 import logging
@@ -9,6 +10,7 @@ import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import formatdate
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
@@ -37,6 +39,10 @@ MAX_REQUEST_HEAD = 16 * 1024
 MAX_REQUEST_BODY = 64 * 1024
 READ_SIZE = 16 * 1024
 WRITE_SIZE = 256 * 1024
+MOST_CONNECTIONS = 64
+# Those who give way to new ones are not closed at once: a crowd must not take all file descriptors meanwhile.
+_ACCEPTED_AT_ONCE = 4
+_BUSY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\nRetry-After: 1\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,7 @@ class HttpServer:
         folders: Mapping[str, Folder] | None = None,
         takers: Mapping[str, Mapping[str, Taker]] | None = None,
         on_error: Callable[[str], None] = log.exception,
+        most: Callable[[], int] = lambda: MOST_CONNECTIONS,
         is_own_host: Callable[[str], bool] = lambda _: True,
         watchdog: Watchdog | None = None,
     ) -> None:
@@ -88,8 +95,9 @@ class HttpServer:
 
         `takers` are by the start of the path and by method. `on_error` is told what could not be made, where the
         exception is handled. `is_own_host` tells whether a Host header means this server; other requests are not
-        answered.
+        answered. `most` says how many connections are served at once.
         """
+        self._most = most
         self._on_error = on_error
         self._is_own_host = is_own_host
         self._folders = dict(folders or {})
@@ -99,20 +107,44 @@ class HttpServer:
         self._watchdog = watchdog or Watchdog()
         self._acceptors: list[Acceptor] = []
         self._connections: set[asyncio.Task[None]] = set()
+        self._idle: dict[asyncio.Task[None], None] = {}
+        """Those of whom a request, or the rest of one, is awaited, longest first."""
 
     async def start(self, host: str, port: int) -> None:
         """Listen; hosts are as in the configuration file, port 0 is any free one. OSError if it cannot be had."""
-        self._acceptors = [Acceptor(sock, "http", self._take) for sock in await tcp_sockets(host, port)]
+        self._acceptors = [
+            Acceptor(sock, "http", self._take, _ACCEPTED_AT_ONCE) for sock in await tcp_sockets(host, port)
+        ]
 
     def _take(self, sock: socket.socket) -> None:
+        """Serve a client. When there are too many, the one gives way that has been silent longest."""
+        if len(self._connections) >= self._most():
+            silent = next(iter(self._idle), None)
+            if silent is None:
+                with sock, contextlib.suppress(OSError):
+                    sock.send(_BUSY)
+                return
+            del self._idle[silent]
+            self._connections.discard(silent)  # it ends in the next turn
+            silent.cancel()
         task = asyncio.ensure_future(self._serve(sock))
         self._connections.add(task)
-        task.add_done_callback(self._connections.discard)
+        self._idle[task] = None
+        task.add_done_callback(partial(self._forget, sock))
+
+    def _forget(self, sock: socket.socket, task: asyncio.Task[None]) -> None:
+        self._connections.discard(task)
+        self._idle.pop(task, None)
+        sock.close()  # nobody else does if it had to give way before it was served
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
         """Host and port of each socket that is listened on."""
         return [acceptor.socket.getsockname()[:2] for acceptor in self._acceptors]
+
+    def count(self) -> int:
+        """How many connections there are at present."""
+        return len(self._connections)
 
     async def close(self) -> None:
         """Stop listening and end all connections."""
@@ -146,8 +178,7 @@ class HttpServer:
         writer.transport.set_write_buffer_limits(0)  # what has been drained is sent: what follows may go past it
         while True:
             try:
-                async with asyncio.timeout(self._timeout):
-                    request, body = await _next_request(http, reader)
+                request, body = await self._next_request(http, reader)
                 if request is None:
                     return
                 answer = await self._answer(request, body)
@@ -163,6 +194,18 @@ class HttpServer:
             if http.our_state is not h11.DONE or http.their_state is not h11.DONE:
                 return
             http.start_next_cycle()
+
+    async def _next_request(
+        self, http: h11.Connection, reader: asyncio.StreamReader
+    ) -> tuple[h11.Request | None, bytes]:
+        task = asyncio.current_task()
+        assert task is not None
+        self._idle[task] = None
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await _next_request(http, reader)
+        finally:
+            self._idle.pop(task, None)
 
     async def _answer(self, request: h11.Request, body: bytes) -> Answer:
         host = next((value.decode("latin-1") for name, value in request.headers if name == b"host"), None)

@@ -13,6 +13,7 @@ from heliograph.server import certificates
 from heliograph.server.accepting import Acceptor, cannot_listen, tcp_sockets, unix_socket
 from heliograph.server.addresses import address_text
 from heliograph.server.config_tables import ListenerConfig, ListenerKind, ListenerProtocol
+from heliograph.server.descriptors import most_clients
 from heliograph.server.first_byte import begins_with_tls
 from heliograph.server.gate import CertificateGate, Credentials, EncryptedOnlyGate, ListenerGate
 from heliograph.server.logs import RepeatedWarnings
@@ -124,8 +125,9 @@ class Listener:
 
     def _overrun(self) -> bool:
         """Whether there are so many connections that a new one is not even told so."""
-        limit = self._writer.broker.limits.connections
-        if len(self._writer.outlets) + len(self._handshakes) < limit + _REFUSED_AT_ONCE:
+        limit = min(self._writer.broker.limits.connections, most_clients())
+        number = len(self._writer.outlets) + len(self._handshakes)
+        if number + self._writer.pages() < limit + _REFUSED_AT_ONCE and number < most_clients():
             return False
         warnings.warning("connections", "too many connections; closed at once", limit=limit)
         return True

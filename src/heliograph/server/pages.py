@@ -25,6 +25,9 @@ from heliograph.server.watchdog import Watchdog
 _JSON = "application/json"
 # The subscriptions with most messages waiting: what an operator looks for, whatever the number of subscriptions.
 _SHOWN = 100
+# Those who own most of the memory, and how much of a long name is shown.
+_OWNERS = 10
+_LONGEST_NAME = 100
 
 
 Facts = Callable[[], list[dict[str, Any]]]
@@ -127,6 +130,7 @@ def statistics(broker: Broker) -> dict[str, Any]:
             "messages": broker.waiting,
             "bytes": broker.held.bytes,
         },
+        "memory": _memory(broker),
         "storage": _storage(broker),
         "streams": _streams(broker),
         "retained": {
@@ -134,6 +138,19 @@ def statistics(broker: Broker) -> dict[str, Any]:
             "bytes": broker.retained.bytes,
             "rejected": broker.retained.rejected,
         },
+    }
+
+
+def _memory(broker: Broker) -> dict[str, Any]:
+    memory = broker.memory
+    return {
+        "limit": memory.limit,
+        "bytes": memory.used,
+        "refusals": memory.refusals,
+        "largest": [
+            {"kind": owner.kind, "name": owner.name[:_LONGEST_NAME], "bytes": owner.used}
+            for owner in memory.largest(_OWNERS)
+        ],
     }
 
 
@@ -219,7 +236,7 @@ def metrics(broker: Broker, uptime: float) -> list[Metric]:
     """The same for Prometheus."""
     stats = statistics(broker)
     clients, messages, buffers, retained = stats["clients"], stats["messages"], stats["buffers"], stats["retained"]
-    storage = stats["storage"]
+    storage, memory = stats["storage"], stats["memory"]
     return [
         Metric("heliograph_info", "gauge", "Version of the server.", [({"version": __version__}, 1)]),
         Metric("heliograph_uptime_seconds", "gauge", "Seconds since the start.", uptime),
@@ -260,6 +277,11 @@ def metrics(broker: Broker, uptime: float) -> list[Metric]:
         Metric("heliograph_buffered_messages", "gauge", "Messages waiting in buffers.", buffers["messages"]),
         Metric("heliograph_buffered_bytes", "gauge", "Bytes waiting in buffers.", buffers["bytes"]),
         Metric(
+            "heliograph_memory_bytes", "gauge", "Memory used for what clients make the server keep.", memory["bytes"]
+        ),
+        Metric("heliograph_memory_limit_bytes", "gauge", "Memory there is for that.", memory["limit"]),
+        Metric("heliograph_memory_refusals_total", "counter", "How often there was no memory.", memory["refusals"]),
+        Metric(
             "heliograph_publishes_refused_total",
             "counter",
             "Messages from clients to topics that belong to the server.",
@@ -281,7 +303,7 @@ def metrics(broker: Broker, uptime: float) -> list[Metric]:
         ),
         *_stream_metrics(stats["streams"]),
         Metric("heliograph_retained_messages", "gauge", "Retained messages.", retained["count"]),
-        Metric("heliograph_retained_bytes", "gauge", "Payload bytes of retained messages.", retained["bytes"]),
+        Metric("heliograph_retained_bytes", "gauge", "Bytes of retained messages.", retained["bytes"]),
         Metric(
             "heliograph_retained_rejected_total",
             "counter",

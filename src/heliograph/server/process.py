@@ -31,6 +31,7 @@ from heliograph.server.accepting import cannot_listen
 from heliograph.server.addresses import address_from_here, address_text
 from heliograph.server.config import Config
 from heliograph.server.config_tables import Durability, ListenerConfig, ListenerProtocol
+from heliograph.server.descriptors import most_pages
 from heliograph.server.failover import elsewhere
 from heliograph.server.gate import Credentials
 from heliograph.server.http import HttpServer
@@ -310,9 +311,11 @@ class Server:
             on_error=self.broker.defects.note,
             folders={"/streams": stream_pages},
             takers={"/streams": {"PUT": making.make, "DELETE": making.delete}},
+            most=lambda: most_pages(http.connections),
             is_own_host=lambda host: is_own_host(host, (self.config.http.host, *self.config.http.hosts)),
             watchdog=self.watchdog,
         )
+        self._writer.pages = self.http.count
         try:
             await self.http.start(http.host, http.port)
         except OSError as error:
@@ -371,6 +374,7 @@ class Server:
             log.warning("%s has changed; that needs a restart", key)
         logs.configure(new.log.level, new.log.format, self._queue_manager)
         self.broker.limits = new.limits
+        self.broker.memory.set_limit(new.limits.memory)
         self.host.failover = [elsewhere(url) for url in new.server.failover]
         self._declare_queues(new)
         self._writer.flush()

@@ -83,9 +83,10 @@ class SocketOutlet(NetworkOutlet):
             else:
                 sent -= len(piece)
         events = select.EPOLLOUT
-        if self._unsent_bytes > HIGH_WATER:
+        has_memory = self.note_unsent(self._unsent_bytes)
+        if self._unsent_bytes > HIGH_WATER or not has_memory:
             self.connection.pause()
-        if self._unsent_bytes <= HARD_LIMIT and not self.finished:
+        if self._unsent_bytes <= HARD_LIMIT and has_memory and not self.finished:
             events |= self._reading
         self._watch(events)
 
@@ -111,6 +112,7 @@ class SocketOutlet(NetworkOutlet):
             if sent:
                 unsent[0] = unsent[0][sent:]
                 break
+        self.note_unsent(self._unsent_bytes)
         if unsent:
             return
         self._unsent = None
@@ -159,6 +161,7 @@ class SocketOutlet(NetworkOutlet):
         self.reactor.forget(self)
         self.fd = -1
         self._unsent = None
+        self.note_unsent(0)
         self.reactor.writer.closed(self)
 
     def abort(self) -> None:

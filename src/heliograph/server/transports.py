@@ -16,7 +16,7 @@ GateFor = Callable[[asyncio.BaseTransport], Gate]
 class TransportOutlet(NetworkOutlet):
     """An outlet on an asyncio transport."""
 
-    __slots__ = ("_kept", "_reading_paused", "transport", "writer")
+    __slots__ = ("_kept", "_out_of_memory", "_reading_paused", "transport", "writer")
 
     def __init__(self, transport: asyncio.Transport, writer: Writer) -> None:
         super().__init__()
@@ -24,6 +24,7 @@ class TransportOutlet(NetworkOutlet):
         transport.set_write_buffer_limits(HIGH_WATER)
         self.transport = transport
         self._reading_paused = False
+        self._out_of_memory = False
         self._kept: socket.socket | None = None
         """A second descriptor of the client's socket, so that it stays open when the transport has been closed."""
 
@@ -33,13 +34,40 @@ class TransportOutlet(NetworkOutlet):
             self.write(data)
         if self.finished:
             self.close()
-        elif not self.open and self.transport.get_write_buffer_size() > HARD_LIMIT:
-            self.stop_reading()
+        else:
+            self.check_unsent()
         return len(data)
+
+    def check_unsent(self) -> None:
+        """Something has been written: a client that does not read it is not read from either."""
+        unsent = self.transport.get_write_buffer_size()
+        if not self.note_unsent(unsent):
+            self.connection.pause()
+            self.stop_reading()
+            if not self._out_of_memory:
+                self._out_of_memory = True
+                self.writer.look_again(self._look_again)
+        elif unsent > HARD_LIMIT:
+            self.stop_reading()
 
     def write(self, data: bytes) -> None:
         """Hand bytes to the transport in the form that it carries."""
         self.transport.write(data)
+
+    def _look_again(self) -> None:
+        """There was no memory for what is unsent: go on when it has been sent, or there is."""
+        if self.transport.is_closing():
+            return
+        unsent = self.transport.get_write_buffer_size()
+        self.note_unsent(0)
+        if not self.note_unsent(unsent):
+            self.writer.look_again(self._look_again)
+            return
+        self._out_of_memory = False
+        if unsent <= HIGH_WATER:  # or the transport tells when that much is left
+            self.go_on_reading()
+            self.connection.resume()
+            self.writer.soon()
 
     def close(self) -> None:
         """Close the connection when everything has been written."""
@@ -59,6 +87,7 @@ class TransportOutlet(NetworkOutlet):
 
     def drained(self) -> None:
         """The client has read most of what was written."""
+        self.note_unsent(self.transport.get_write_buffer_size())
         self.go_on_reading()
 
     def stop_reading(self) -> None:
@@ -131,6 +160,7 @@ class TransportClient(asyncio.Protocol):
         self._writer.soon()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.outlet.note_unsent(0)
         if self.outlet in self._writer.outlets:
             self.outlet.closed()
         self._writer.soon()

@@ -12,6 +12,7 @@ from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
 from heliograph.broker.conversation import Conversation
+from heliograph.broker.memory import Hold
 from heliograph.server.config_tables import ListenerProtocol
 from heliograph.server.transports import GateFor, TransportClient, TransportOutlet
 from heliograph.server.writing import Writer
@@ -23,6 +24,11 @@ _SUBPROTOCOLS = {
 }
 _UNSUPPORTED_DATA = 1003
 _NORMAL_CLOSURE = 1000
+_TRY_AGAIN_LATER = 1013
+# What has come of a frame is charged from so many bytes on; less is part of what a connection takes.
+_WORTH_CHARGING = 4096
+# The library makes an object for each frame of a read: a read of tiny ones is taken in parts of so many bytes.
+_TAKEN_AT_ONCE = 16 << 10
 # A frame may hold several packets; this much more than the largest packet is accepted in one.
 _FRAME_SLACK = 1 << 20
 
@@ -65,13 +71,14 @@ class WebSocketOutlet(TransportOutlet):
 class WebSocketClient(TransportClient):
     """One client that speaks its protocol inside WebSocket frames."""
 
-    __slots__ = ("_may_open", "_path", "_websocket")
+    __slots__ = ("_hold", "_may_open", "_path", "_websocket")
 
     def __init__(
         self, writer: Writer, gate_for: GateFor, protocol: ListenerProtocol, path: str, may_open: MayOpen
     ) -> None:
         super().__init__(writer, gate_for, protocol)
         self._path = path
+        self._hold: Hold | None = None
         self._may_open = may_open
         limit = writer.broker.limits.packet_size + _FRAME_SLACK
         self._websocket = ServerProtocol(subprotocols=_SUBPROTOCOLS[protocol], max_size=limit)
@@ -80,15 +87,30 @@ class WebSocketClient(TransportClient):
         return WebSocketOutlet(transport, self._writer, self._websocket)
 
     def take(self, data: bytes) -> None:
-        self._websocket.receive_data(data)
-        for event in self._websocket.events_received():
-            if isinstance(event, Request):
-                self._shake_hands(event)
-            elif isinstance(event, Frame):
-                self._take_frame(self.outlet.connection, event)
+        for at in range(0, len(data), _TAKEN_AT_ONCE):
+            self._websocket.receive_data(data[at : at + _TAKEN_AT_ONCE])
+            for event in self._websocket.events_received():
+                if isinstance(event, Request):
+                    self._shake_hands(event)
+                elif isinstance(event, Frame):
+                    self._take_frame(self.outlet.connection, event)
+        self._charge(len(self._websocket.reader.buffer))
         self._send()
+        self.outlet.check_unsent()  # pongs may be all that is written
         if self._websocket.close_expected():
             self.outlet.close()
+
+    def _charge(self, size: int) -> None:
+        """So many bytes of a frame, or of the handshake, wait for the rest of it."""
+        if size < _WORTH_CHARGING:
+            self._hold = None
+            return
+        if self._hold is None:
+            assert self.outlet.account is not None
+            self._hold = Hold(self.outlet.account)
+        if not self._hold.set(size):
+            self._websocket.reader.buffer.clear()
+            self._websocket.fail(_TRY_AGAIN_LATER, "there is no memory for a frame that comes in parts")
 
     def eof_received(self) -> None:
         self._websocket.receive_eof()

@@ -12,6 +12,7 @@ from time import monotonic
 from heliograph.broker.broker import Broker
 from heliograph.broker.conversation import Conversation
 from heliograph.broker.gate import Gate
+from heliograph.broker.memory import Hold
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.slices import SLICE
 from heliograph.mqtt.reasons import Reason
@@ -26,6 +27,7 @@ HIGH_WATER = 1 << 20
 HARD_LIMIT = 4 * HIGH_WATER
 # Chunks that are larger than this on average are written as they are.
 _WORTH_PIECES = 4096
+LOOK_AGAIN = 0.2
 # When the server stops, clients that have read their last bytes have this many seconds to close.
 _TIME_TO_CLOSE = 0.5
 
@@ -33,10 +35,11 @@ _TIME_TO_CLOSE = 0.5
 class NetworkOutlet(Outlet):
     """An outlet that leads to a network connection."""
 
-    __slots__ = ("connection",)
+    __slots__ = ("_unsent_hold", "connection")
 
     def __init__(self) -> None:
         super().__init__()
+        self._unsent_hold: Hold | None = None
         self.connection: Conversation
         """The other half of the conversation, set right after this one is made."""
 
@@ -47,6 +50,17 @@ class NetworkOutlet(Outlet):
         if len(chunks) > 1 and sum(map(len, chunks)) < _WORTH_PIECES * len(chunks):
             return [b"".join(chunks)]
         return chunks
+
+    def note_unsent(self, size: int) -> bool:
+        """So many bytes wait for the client to read them; whether there is memory for them."""
+        if not size:
+            self._unsent_hold = None
+            return True
+        if self._unsent_hold is None:
+            if self.account is None:
+                return True
+            self._unsent_hold = Hold(self.account)
+        return self._unsent_hold.set(size)
 
     def describe(self) -> dict[str, str]:
         """Who the client is and what it has sent last, for people."""
@@ -99,6 +113,8 @@ class Writer:
         broker.slices.more = self._more_slices
         self.outlets: set[NetworkOutlet] = set()
         """Open connections, whether their client has been admitted or not."""
+        self.pages: Callable[[], int] = int
+        """How many connections to the pages there are beside them."""
         self._all_closed = asyncio.Event()
         self.lingering = Lingering(loop)
         """Sockets of connections that were ended here, when all has been written."""
@@ -127,6 +143,10 @@ class Writer:
     def linger(self, outlet: NetworkOutlet) -> None:
         """A connection has ended with bytes still to be read by the client: it is cut off if that takes too long."""
         self._loop.call_later(LINGER, self._cut_off, outlet)
+
+    def look_again(self, action: Callable[[], None]) -> None:
+        """Do this in a while: a connection waits for something that nobody will tell it of."""
+        self._loop.call_later(LOOK_AGAIN, action)
 
     def _cut_off_culprits(self) -> None:
         """End the connections of clients that a defect is blamed on. They get nothing more, least of all an answer."""

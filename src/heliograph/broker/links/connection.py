@@ -7,12 +7,14 @@ goes to the outlet once, at the end of the turn.
 from functools import partial
 from math import isinf
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from heliograph.amqp import conditions
 from heliograph.amqp.connection import Connection as Engine
 from heliograph.amqp.events import (
     Attached,
     Authenticate,
+    Begun,
     Closed,
     Detached,
     Ended,
@@ -23,13 +25,15 @@ from heliograph.amqp.events import (
     Transfers,
 )
 from heliograph.amqp.link import Link
-from heliograph.amqp.performatives import Error, Open
+from heliograph.amqp.performatives import Attach, Begin, Error, Open
+from heliograph.amqp.session import Session
 from heliograph.broker.gate import Gate
 from heliograph.broker.links.attaching import attach
 from heliograph.broker.links.departure import Departure
-from heliograph.broker.links.opening import ESTABLISHMENT_FAILED, error_in_open
+from heliograph.broker.links.opening import ESTABLISHMENT_FAILED, cost_of, error_in_open
 from heliograph.broker.links.outgoing import Outgoing
 from heliograph.broker.links.transactions import Transactions
+from heliograph.broker.memory import Hold
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.slices import SLICE
@@ -44,7 +48,8 @@ _MOUTHFUL = 32 << 10
 
 # As much may be waiting to be written before it has to be seen whether the client reads it.
 _ROOM = 1 << 20
-
+# What has come of a message or frame is charged from so many bytes on; less is part of what a connection takes.
+_WORTH_CHARGING = 4096
 _Answers = list[tuple[Link, int, int, Any]]
 
 
@@ -53,11 +58,15 @@ class AmqpConnection:
 
     __slots__ = (
         "_answers",
+        "_hold",
+        "_holds",
         "_last",
+        "_parts",
         "_stalled",
         "_talking",
         "_timer",
         "_unread",
+        "account",
         "broker",
         "container_id",
         "ended",
@@ -87,7 +96,12 @@ class AmqpConnection:
         """Bytes of messages that can be sent before it has to be seen whether the client reads them."""
         self.links: dict[Link, None] = {}
         """Those that lead somewhere: their context is what they lead to."""
-        self.transactions = Transactions(self.broker.queues.begin)
+        self.account = outlet.account = self.broker.memory.strangers
+        """Who pays for what is kept of the connection."""
+        self._hold: Hold | None = None
+        self._holds: WeakKeyDictionary[Session | Link, Hold] = WeakKeyDictionary()
+        self._parts: Hold | None = None
+        self.transactions = Transactions(self.broker.queues)
         self.heard = self.broker.now()
         self._answers: _Answers | None = None
         self._talking = False
@@ -115,7 +129,7 @@ class AmqpConnection:
             self._unread.append(data)
             self.outlet.stop_reading()  # whoever let it be read from did not know
         elif len(data) <= _MOUTHFUL:
-            self._handle(self.engine.receive(data, self.heard))
+            self._take_mouthful(data, self.heard)
         else:
             self._take(data)
 
@@ -123,7 +137,7 @@ class AmqpConnection:
         """Take as much as there is time for. The rest waits until others have had their turn."""
         began = self.broker.now()
         for end in range(_MOUTHFUL, len(data) + _MOUTHFUL, _MOUTHFUL):
-            self._handle(self.engine.receive(data[end - _MOUTHFUL : end], began))
+            self._take_mouthful(data[end - _MOUTHFUL : end], began)
             if self.ended:
                 return
             if end < len(data) and self.broker.now() - began > SLICE:
@@ -136,6 +150,34 @@ class AmqpConnection:
         unread, self._unread = self._unread or [], None
         self.outlet.go_on_reading()
         self._take(b"".join(unread))
+
+    def _take_mouthful(self, data: bytes, now: float) -> None:
+        engine = self.engine
+        self._handle(engine.receive(data, now))
+        if engine.waiting >= _WORTH_CHARGING or self._parts is not None:
+            self._charge_parts(engine.waiting)
+
+    def _charge_parts(self, size: int) -> None:
+        """So many bytes of frames and messages wait for the rest of them."""
+        if size < _WORTH_CHARGING:
+            self._parts = None
+            return
+        if self._parts is None:
+            self._parts = Hold(self.account)
+        if not self._parts.set(size):
+            self._end_for_want_of_memory()
+
+    def _charge(self, what: Session | Link, began: Begin | Attach | None) -> bool:
+        """A session or a link has begun with this frame: charged while the engine has it. Whether there is room."""
+        hold = self._holds[what] = Hold(self.account)
+        if began is None or hold.set(cost_of(began)):
+            return True
+        self._end_for_want_of_memory()
+        return False
+
+    def _end_for_want_of_memory(self) -> None:
+        text = "there is no memory for what this client makes the server keep"
+        self._end(Error(condition=conditions.RESOURCE_LIMIT_EXCEEDED, description=text), text)
 
     def _handle(self, events: list[Event]) -> None:
         self.talk()
@@ -165,13 +207,17 @@ class AmqpConnection:
                 self._authenticate(event)
             case Opened():
                 self._open(event.open)
+            case Begun():
+                self._charge(event.session, event.session.remote)
             case Attached():
-                attach(self, event.link)
+                if self._charge(event.link, event.link.remote):
+                    attach(self, event.link)
             case Detached():
                 self._detached(event.link, closed=event.closed)
             case Ended():
                 for link in [link for link in self.links if link.session is event.session]:
                     self._link_gone(link, Departure.DETACHED)
+                self._holds.pop(event.session, None)
             case Closed():
                 self._closed(event.error)
 
@@ -204,6 +250,8 @@ class AmqpConnection:
             self._finish()
             return
         self.container_id = asked.container_id
+        self.account = self.outlet.account = self.broker.memory.account("client", asked.container_id)
+        self._hold = Hold(self.account, cost_of(asked))
         self.host.containers.setdefault(asked.container_id, []).append(self)
         self.opened = self.outlet.connected = self.outlet.open = True
         self.room = _ROOM
@@ -272,10 +320,12 @@ class AmqpConnection:
                 self.broker.dirty.append(outlet)
             outlet.chunks += engine.output
             engine.output = []
-        if self.ended and not outlet.finished:
-            outlet.finished = True
-            if not outlet.chunks:
-                self.broker.dirty.append(outlet)
+        if self.ended:
+            engine.abandon()
+            if not outlet.finished:
+                outlet.finished = True
+                if not outlet.chunks:
+                    self.broker.dirty.append(outlet)
 
     def answer_when_safe(self, link: Link, first: int, last: int, state: Any) -> None:
         """Settle these deliveries when this turn is safe."""
@@ -364,7 +414,6 @@ class AmqpConnection:
     def lost(self) -> None:
         """The network connection is gone."""
         self._leave(Departure.LOST, "connection lost")
-        # The engine is full of cycles, and the collector seldom comes: what is large has to go now.
         self.engine.abandon()
         self._finish()
 
@@ -389,6 +438,8 @@ class AmqpConnection:
 
     def _finish(self) -> None:
         self.ended = True
+        self._holds.clear()
+        self._hold = self._parts = None
         self._unread = None
         self.broker.slices.drop(self)
         self._stalled.clear()

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from heliograph.amqp import conditions
-from heliograph.amqp.performatives import Error, Open
+from heliograph.amqp.performatives import Attach, Begin, Error, Open
 from heliograph.amqp.values import Symbol, UShort
 from heliograph.broker.links.host import SOLE_CONNECTION
 
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 ESTABLISHMENT_FAILED = "amqp:connection-establishment-failed"
 """In the properties of an open: a close follows, and the client need not begin anything."""
 _RESERVED = "$"
+# Bytes of memory that a connection, a session or a link takes, and so many times the bytes of the frame that began it:
+# small values take many times their size.
+_COST = 4_000
+_FRAME_COST = 16
 
 
 def error_in_open(host: "Host", asked: Open) -> Error | None:
@@ -37,9 +41,16 @@ def error_in_open(host: "Host", asked: Open) -> Error | None:
         return _bad_container(f"another connection uses the container-id {asked.container_id}")
     if broker.stats.connected >= limits.connections:
         return _too_much(f"{limits.connections} clients are connected, no more are taken")
+    if not broker.memory.takes_newcomers(cost_of(asked)):
+        return _too_much("there is no memory for another client at present")
     if not broker.pace.allows(limits.connects_per_second, broker.now()):
         return _too_much(f"more than {limits.connects_per_second} connects a second")
     return None
+
+
+def cost_of(began: Open | Begin | Attach) -> int:
+    """Bytes of memory that a connection, a session or a link takes which has begun with this frame."""
+    return _COST + _FRAME_COST * len(began.encoded())
 
 
 def _bad_container(text: str) -> Error:

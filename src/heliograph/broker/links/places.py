@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from heliograph.broker.links.connection import AmqpConnection
 
 _KNOWN_MOST = 1000
+_KNOWN_LONGEST = 200
 
 
 def find_place(connection: "AmqpConnection", address: Address) -> Place:
@@ -87,9 +88,10 @@ class Relay:
             place = find_place(self._connection, read_address(address))
         except Refused as error:
             return error.refusal
-        if len(self._known) >= _KNOWN_MOST:
-            self._known.clear()
-        self._known[address] = place
+        if len(address) <= _KNOWN_LONGEST:
+            if len(self._known) >= _KNOWN_MOST:
+                self._known.clear()
+            self._known[address] = place
         return place
 
 

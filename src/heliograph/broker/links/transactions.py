@@ -1,6 +1,5 @@
 """Transactions of a client: each is a unit of work, begun and ended by messages to a coordinator."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,12 +11,14 @@ from heliograph.amqp.performatives import Declared, Discharge, Error, Rejected
 from heliograph.amqp.receiver import Receiver
 from heliograph.broker.links.departure import Departure
 from heliograph.broker.links.states import TAKEN, rejection
+from heliograph.broker.memory import Account
 from heliograph.broker.queues.outcome import LOST
-from heliograph.broker.queues.refusal import Refusal
+from heliograph.broker.queues.refusal import Refusal, Refused
 from heliograph.broker.queues.work import Work
 
 if TYPE_CHECKING:
     from heliograph.broker.links.connection import AmqpConnection
+    from heliograph.broker.queues.queues import Queues
 
 _CREDIT = 100
 _REJECTED = "amqp:rejected:list"
@@ -26,18 +27,18 @@ _REJECTED = "amqp:rejected:list"
 class Transactions:
     """The open transactions of one connection."""
 
-    __slots__ = ("_begin", "_last", "open")
+    __slots__ = ("_last", "_queues", "open")
 
-    def __init__(self, begin: Callable[[], Work]) -> None:
-        self._begin = begin
+    def __init__(self, queues: "Queues") -> None:
+        self._queues = queues
         self._last = 0
         self.open: dict[bytes, Work] = {}
 
-    def begin(self) -> bytes:
-        """A new transaction."""
+    def begin(self, account: Account) -> bytes:
+        """A new transaction, charged to an account; Refused if there is no memory for it."""
         self._last += 1
         txn_id = self._last.to_bytes(8, "big")
-        self.open[txn_id] = self._begin()
+        self.open[txn_id] = self._queues.begin(account=account)
         return txn_id
 
     def roll_back(self, txn_id: bytes) -> None:
@@ -87,7 +88,11 @@ class Coordination:
         elif asked.global_id is not None:
             self._refuse(delivery, Refusal(conditions.NOT_IMPLEMENTED, "there are no global transactions here"))
         else:
-            txn_id = self._connection.transactions.begin()
+            try:
+                txn_id = self._connection.transactions.begin(self._connection.account)
+            except Refused as error:
+                self._refuse(delivery, error.refusal)
+                return
             self._mine.add(txn_id)
             self._link.settle(delivery.number, delivery.number, Declared(txn_id=txn_id))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from heliograph.amqp.glance import glances, with_manner
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.definition import STANDARD_PRIORITY
-from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, Entry
+from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, Entry, cost_of
 from heliograph.broker.queues.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ def admit(
         or max(map(len, messages), default=0) > definition.max_message_length
     ):
         refused = _refusals(queue, messages)
+    elif not queue.account.has_room(cost_of(entries)):
+        why = Refusal(refusal.FULL, f"there is no memory for more messages in queue {queue.name}")
+        refused = dict.fromkeys(range(len(messages)), why)
     if not patient and (trouble := queues.trouble) is not None:
         for place, entry in enumerate(entries):
             if entry.offset == NOT_STORED:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heliograph.broker.attributes import LONGEST_SELECTOR, filter_mistake, text_mistake
+from heliograph.broker.memory import Hold
 from heliograph.broker.queues.conversion.to_amqp import amqp_messages
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.queue import Queue
@@ -22,11 +23,16 @@ if TYPE_CHECKING:
     from heliograph.broker.routes import Receiver
     from heliograph.broker.topics import TopicTree
 
+_COST = 1_000
+"""Bytes of memory that a binding takes, its filter and selector aside."""
+_SELECTOR_COST = 20
+"""Bytes of memory for each character of a selector, which is compiled."""
+
 
 class Binding:
     """Messages of a topic filter go to a queue."""
 
-    __slots__ = ("filter", "name", "no_local", "queue", "selector")
+    __slots__ = ("filter", "hold", "name", "no_local", "queue", "selector")
 
     def __init__(
         self, topic_filter: str, queue: Queue, selector: Selector | None, no_local: str, name: str = ""
@@ -39,6 +45,8 @@ class Binding:
         """The container whose own messages do not go there; empty for none."""
         self.name = name
         """What an administrator who made it calls it; empty for one of the configuration or of a client."""
+        length = len(selector.text) if selector else 0
+        self.hold = Hold(queue.account, _COST + 2 * len(topic_filter) + _SELECTOR_COST * length)
 
     def __repr__(self) -> str:
         return f"Binding({self.filter!r}, {self.queue.name!r})"

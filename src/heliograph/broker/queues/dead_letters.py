@@ -85,7 +85,7 @@ def _move(queues: "Queues", queue: "Queue", entries: list[Entry], to: "Queue", c
     """Messages that are locked leave a queue and are in another one, as one step; False if they stay locked."""
     work = queues.begin(limit=max(LIMIT, 2 * len(entries)), moves=True)
     work.add_puts(to, copies)
-    to.note_put(len(copies))
+    to.note_put(copies)
     work.add_settled(queue, entries, ACCEPTED, None)
     refused: list[Refusal | None] = []
     try:

@@ -1,5 +1,6 @@
 """One message in one queue."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from heliograph.amqp.glance import with_header
@@ -15,6 +16,15 @@ settled; settled in a unit of work; no longer in the queue."""
 
 NOT_PERSISTENT, NOT_STORED = -1, -2
 """Offsets of messages that are never stored, and of those that will be."""
+
+
+_COST = 350
+"""Bytes of memory that a message takes in its queue beside its own."""
+
+
+def cost_of(entries: "Sequence[Entry]") -> int:
+    """Bytes of memory that these take, less the payloads of persistent messages, which need not stay in memory."""
+    return _COST * len(entries) + sum([entry.size for entry in entries if entry.offset == NOT_PERSISTENT])
 
 
 class Entry:

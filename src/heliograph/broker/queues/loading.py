@@ -37,7 +37,7 @@ def load(ledger: Ledger, memory: Memory, queues: "Iterable[Queue]") -> "dict[Que
             loading.take(record)
     for entries in loading.found.values():
         _sort(entries)
-    memory.held = memory.budget - loading.room
+    memory.add(memory.budget - memory.held - loading.room)
     return loading.found
 
 

@@ -18,6 +18,7 @@ from heliograph.broker.queues.entry import (
     TAKEN,
     WAITING,
     Entry,
+    cost_of,
 )
 from heliograph.broker.queues.lane import Lane
 from heliograph.broker.queues.outcome import FAILED, Outcome
@@ -57,6 +58,8 @@ class Queue:
         """Its persistent messages in the log; None until the first one comes."""
         self.depth = shelf.pending if shelf is not None else 0
         """Messages in the queue, whoever has them, and those of units of work that are not committed."""
+        self.account = queues.account_for(definition.name)
+        """What it takes of the server's memory."""
         self.in_flight = 0
         self.deleted = False
         self.counters = Counters(high_water=self.depth)
@@ -91,7 +94,7 @@ class Queue:
         if work is not None and entries and (too_much := work.add_puts(self, entries)):
             self.counters.refused += len(entries)
             return Put(dict.fromkeys(range(len(messages)), too_much), stored=False)
-        self.note_put(len(entries))
+        self.note_put(entries)
         stored = work is None and bool(entries) and self._queues.place({self: entries})
         if refused:
             return Put(refused, stored)
@@ -101,8 +104,10 @@ class Queue:
         """Whether so many messages may be put."""
         return self.definition.put_enabled and self.depth + number <= self.definition.max_depth
 
-    def note_put(self, number: int) -> None:
-        """So many messages count as being in the queue from now on."""
+    def note_put(self, entries: Sequence[Entry]) -> None:
+        """These messages count as being in the queue from now on."""
+        number = len(entries)
+        self.account.add(cost_of(entries))
         self.depth += number
         self.counters.put += number
         self.counters.high_water = max(self.counters.high_water, self.depth)
@@ -134,6 +139,7 @@ class Queue:
             if not shelf.loaded and (len(persistent) == len(entries) or not self.load()):
                 shelf.shown = persistent[-1].offset + 1
                 self._queues.wake(self)
+                self.account.refund(cost_of(persistent))
                 return [entry for entry in entries if entry.offset < 0]
             shelf.show(persistent)
             self._queues.note_shown(self, persistent)
@@ -145,6 +151,7 @@ class Queue:
         """These have been found in the log: they wait before all others."""
         assert self.shelf is not None
         self.shelf.loaded = True
+        self.account.add(cost_of(entries))
         self._show(entries)
 
     def _line_up(self, entries: list[Entry]) -> None:
@@ -338,12 +345,17 @@ class Queue:
         for entry in entries:
             entry.state = GONE
         number = len(entries)
+        self._refund(entries)
         self.depth -= number
         self.in_flight -= number
         if got:
             self.counters.got += number
         if self.index is not None:
             self.index.forget(entries)
+
+    def _refund(self, entries: Sequence[Entry]) -> None:
+        if not self.deleted:  # or all has been refunded
+            self.account.refund(cost_of(entries))
 
     def back(self, entries: list[Entry], outcome: Outcome, consumer: Consumer | None = None) -> None:
         """Messages that somebody had have not been accepted: they go back to their places, or become dead letters."""
@@ -412,6 +424,7 @@ class Queue:
 
     def forget_puts(self, entries: list[Entry]) -> None:
         """The unit of work that was to put these is rolled back."""
+        self._refund(entries)
         self.depth -= len(entries)
         self.counters.put -= len(entries)
 
@@ -446,7 +459,7 @@ class Queue:
     def _build_index(self) -> None:
         if self.index is None:
             self.load()
-            self.index = CorrelationIndex()
+            self.index = CorrelationIndex(self.account)
             for lane in self.lanes:
                 entries = list(lane)
                 if (fetched := self.fetch(entries)) is not None:
@@ -506,6 +519,8 @@ class Queue:
     def end(self) -> None:
         """It has been deleted. Messages that somebody has are settled in vain."""
         self.deleted = True
+        self.index = None
+        self.account.refund(self.account.used)
         for consumer in self.consumers:
             self.consumers.remove(consumer)
             consumer.ended(Refusal(refusal.DELETED, f"queue {self.name} has been deleted"))

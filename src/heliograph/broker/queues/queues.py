@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from heliograph.broker import facts
+from heliograph.broker.memory import Account
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.admission import admit
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, MOST_MESSAGES, TEMPORARY_MODEL, Kind, QueueDefinition
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from heliograph.broker.timers import Timer
     from heliograph.log.record import Record
     from heliograph.log.upkeep import Fact
+
+_QUEUE_COST = 5_000
+"""Bytes of memory that a queue takes, its name aside."""
 
 SYSTEM = (
     QueueDefinition(
@@ -57,7 +61,7 @@ class Queues:
         self._shown: list[tuple[Queue, list[Entry]]] = []
         self._look_until = 0.0
         """Until when consumers may look for what they want in this turn; 0 if none has begun."""
-        self.memory = Memory()
+        self.memory = Memory(broker.memory.account("queues", "persistent messages"))
         self.works = WorkCounters()
         self.committing = False
         """Whether a unit of work is being written: nobody may see anything of it before all of it is safe."""
@@ -115,6 +119,8 @@ class Queues:
             raise Refused(refusal.PRECONDITION, f"there is a queue {name} already")
         if definition.temporary and definition.kind is Kind.LOCAL and creator is None:
             raise Problem(f"queue {name}: expected a creator for a temporary queue to go with, found none")
+        if not self._broker.memory.takes_newcomers(_QUEUE_COST + 2 * len(name)):
+            raise Refused(refusal.FULL, f"there is no memory for queue {name}")
         self._definitions[name] = definition
         queue = None
         if definition.kind is Kind.LOCAL:
@@ -123,6 +129,12 @@ class Queues:
                 self._by_creator.setdefault(creator, {})[queue] = None
         self._note(definition)
         return queue
+
+    def account_for(self, name: str) -> Account:
+        """The account of a new queue, charged for the queue itself."""
+        account = self._broker.memory.account("queue", name)
+        account.add(_QUEUE_COST + 2 * len(name))
+        return account
 
     def open_shelf(self, queue: Queue) -> None:
         """A queue gets persistent messages: give it a place for them in the log, unless it has one."""
@@ -237,7 +249,7 @@ class Queues:
         alike: dict[tuple[object, ...], Runs] = {}
         for queue in queues:
             entries, refused = admit(queue, messages, self, patient=patient)
-            queue.note_put(len(entries))
+            queue.note_put(entries)
             stored = any(entry.offset == NOT_STORED for entry in entries)
             answers.append(Put(refused, stored))
             if entries:
@@ -267,9 +279,9 @@ class Queues:
             self.turn.put(stored)
         return bool(stored)
 
-    def begin(self, *, limit: int = LIMIT, moves: bool = False) -> Work:
-        """A new unit of work."""
-        return Work(self, limit, moves=moves)
+    def begin(self, *, limit: int = LIMIT, moves: bool = False, account: Account | None = None) -> Work:
+        """A new unit of work; what it has to keep is charged to an account. Refused if there is no memory for it."""
+        return Work(self, limit, moves=moves, account=account)
 
     def load(self) -> None:
         """Get to know what is in the log for queues that nobody has looked into."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from heliograph.broker.memory import Account
 from heliograph.broker.queues.entry import PENDING, WAITING, Entry
 from heliograph.errors import Problem
 from heliograph.log.cursor import Cursor
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 BUDGET = 64 << 20
 """Bytes of persistent messages that are in memory, over all queues; past it they are only in the log."""
+_SHARE = 8
+"""And no more than this part of all the memory there is for clients."""
 
 _offset_of = attrgetter("offset")
 
@@ -26,11 +29,21 @@ _offset_of = attrgetter("offset")
 class Memory:
     """How much of all persistent messages is in memory."""
 
-    __slots__ = ("budget", "held")
+    __slots__ = ("account", "budget")
 
-    def __init__(self, budget: int = BUDGET) -> None:
-        self.budget = budget
-        self.held = 0
+    def __init__(self, account: Account) -> None:
+        """All of it is charged to this account, which nobody else uses."""
+        self.account = account
+        self.budget = min(BUDGET, account.budget.limit // _SHARE)
+
+    @property
+    def held(self) -> int:
+        """Bytes in memory."""
+        return self.account.used
+
+    def add(self, size: int) -> None:
+        """So many bytes more are in memory, or less."""
+        self.account.add(size)
 
 
 class Shelf:
@@ -70,7 +83,7 @@ class Shelf:
             if entry.offset >= 0:
                 self.shown = entry.offset + 1
                 size += entry.size
-        self._memory.held += size
+        self._memory.add(size)
 
     def done(self, entries: Iterable[Entry], *, logged: bool) -> None:
         """These are no longer needed. `logged`: the log has been told."""
@@ -83,7 +96,7 @@ class Shelf:
                     size += entry.size
         if not offsets:
             return
-        self._memory.held -= size
+        self._memory.add(-size)
         if self.failed:
             for offset in offsets:
                 self.failed.pop(offset, None)
@@ -99,7 +112,7 @@ class Shelf:
 
     def forget(self, entries: Iterable[Entry]) -> None:
         """The queue has gone, and these with it."""
-        self._memory.held -= sum(e.size for e in entries if e.offset >= 0 and e.payload is not None)
+        self._memory.add(-sum(e.size for e in entries if e.offset >= 0 and e.payload is not None))
 
     # Payloads
 
@@ -109,7 +122,7 @@ class Shelf:
             self._reading = self._turn.ledger.reading(self.cursor)
         for entry in sorted(entries, key=_offset_of) if len(entries) > 1 else entries:
             entry.payload = self._read(self._reading, entry.offset)
-            self._memory.held += entry.size
+            self._memory.add(entry.size)
 
     def _read(self, reading: CursorReading, offset: int) -> bytes:
         found = reading.find(offset)
@@ -128,7 +141,7 @@ class Shelf:
         for entry in entries:
             if entry.offset >= 0 and entry.payload is not None and entry.state in {WAITING, PENDING}:
                 entry.payload = None
-                memory.held -= entry.size
+                memory.add(-entry.size)
 
     def rest(self) -> None:
         """Nobody reads for now: what has been read ahead need not be in memory."""

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from heliograph.broker.memory import Account
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.consumer import Consumer
 from heliograph.broker.queues.entry import IN_WORK, NOT_STORED, TAKEN, Entry
 from heliograph.broker.queues.outcome import FAILED, Outcome
-from heliograph.broker.queues.refusal import Refusal
+from heliograph.broker.queues.refusal import Refusal, Refused
 from heliograph.broker.queues.turn import Turn
 
 if TYPE_CHECKING:
@@ -18,13 +19,19 @@ LIMIT = 10_000
 """Messages in one unit of work."""
 LARGEST = 256 << 20
 """Bytes of messages put or published in one unit of work, which waits in memory. The first one may be larger."""
+_COST = 2_000
+"""Bytes of memory that an empty unit of work takes."""
+_MESSAGE_COST = 100
 
 
 class Work:
     """Made by `Queues.begin`. Handed to `Queue.put(work=...)` and `Queue.settle(work=...)`; `publish` is for topics."""
 
-    def __init__(self, queues: "Queues", limit: int, *, moves: bool) -> None:
-        """`moves`: what it gets, it puts elsewhere, so nobody has got it."""
+    def __init__(self, queues: "Queues", limit: int, *, moves: bool, account: Account | None) -> None:
+        """`moves`: what it gets, it puts elsewhere, so nobody has got it. Memory is charged to an account."""
+        self._hold = account.hold(_COST) if account is not None else None
+        if account is not None and self._hold is None:
+            raise Refused(refusal.FULL, "there is no memory for another unit of work")
         self._queues = queues
         self._limit = limit
         self._moves = moves
@@ -43,14 +50,16 @@ class Work:
 
     def publish(self, count: int, action: Callable[[], None], size: int = 0) -> Refusal | None:
         """Do this at the commit: a publication of so many messages, of `size` bytes. What it stores is part of it."""
-        if too_much := self._add(count, size):
+        if too_much := self._add(count, size, size):
             return too_much
         self._publications.append(action)
         return None
 
     def add_puts(self, queue: "Queue", entries: list[Entry]) -> Refusal | None:
         """Put these at the commit; called by the queue."""
-        if too_much := self._add(len(entries), sum([entry.size for entry in entries])):
+        # What is not persistent has been charged to the queue.
+        kept = sum([entry.size for entry in entries if entry.offset == NOT_STORED])
+        if too_much := self._add(len(entries), sum([entry.size for entry in entries]), kept):
             return too_much
         self._puts.setdefault(queue, []).extend(entries)
         return None
@@ -72,13 +81,19 @@ class Work:
         else:
             self._refused.append((queue, entries, outcome, consumer))
 
-    def _add(self, count: int, size: int = 0) -> Refusal | None:
+    def _add(self, count: int, size: int = 0, kept: int = 0) -> Refusal | None:
+        """Count messages, of `size` bytes, `kept` of which are in memory because of the unit of work."""
         if self.over:
             return Refusal(refusal.ROLLED_BACK, "the unit of work is over")
         if self._count + count > self._limit:
             return Refusal(refusal.FULL, f"a unit of work has at most {self._limit} messages")
         if self._size and self._size + size > LARGEST:
             return Refusal(refusal.FULL, f"a unit of work has at most {LARGEST >> 20} MB of messages")
+        if self._hold is not None:
+            kept += _MESSAGE_COST * count
+            if not self._hold.account.has_room(kept):
+                return Refusal(refusal.FULL, "there is no memory for more messages in units of work")
+            self._hold.set(self._hold.size + kept)
         self._count += count
         self._size += size
         return None
@@ -161,6 +176,7 @@ class Work:
             queue.back(entries, outcome, consumer)
         for queue, entries in self._puts.items():
             queue.show(entries)
+        self._hold = None
 
     def roll_back(self, outcome: Outcome = FAILED) -> None:
         """Forget the puts, and give the gets back to their places: each counts as a failed delivery.
@@ -170,6 +186,7 @@ class Work:
         if self.over:
             return
         self._end(committed=False)
+        self._hold = None
         for queue, entries in self._puts.items():
             queue.forget_puts(entries)
         for queue, entries in self._gets.items():

@@ -28,7 +28,6 @@ from heliograph.amqp import (
     Transfers,
 )
 from heliograph.amqp.conditions import CONNECTION_REDIRECT
-from heliograph.amqp.frames import Piece
 from heliograph.client.core.acknowledging import Acknowledge
 from heliograph.client.core.driver import Driver, Timer
 from heliograph.client.core.link_end import LinkEnd
@@ -49,6 +48,7 @@ from heliograph.client.problems import (
     problem_of,
 )
 from heliograph.errors import Problem
+from heliograph.pieces import Piece
 
 T = TypeVar("T")
 K = TypeVar("K", TemporaryQueue, TemporaryTopic)
