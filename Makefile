@@ -71,7 +71,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(READY): $(BIN)/python pyproject.toml constraints.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[flow,spark]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[flow,lab,spark]'
 	@touch $@
 
 $(READY_DEV): $(BIN)/python pyproject.toml constraints.txt

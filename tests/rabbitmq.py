@@ -18,11 +18,27 @@ def installed() -> bool:
     return PROGRAM.exists() and shutil.which("epmd") is not None
 
 
+# Moves what is in the queue "away" to the queue "back" of another server.
+_SHOVEL = """
+[{{rabbitmq_shovel, [{{shovels, [{{there_and_back, [
+  {{source, [{{protocol, amqp091}}, {{uris, ["amqp://127.0.0.1:{port}"]}}, {{queue, <<"away">>}},
+            {{declarations, [{{'queue.declare', [{{queue, <<"away">>}}, durable]}}]}}]}},
+  {{destination, [{{protocol, amqp10}}, {{uris, ["{url}"]}}, {{target_address, <<"back">>}}]}}
+]}}]}}]}}].
+"""
+
+
 @contextmanager
-def running(folder: Path) -> Iterator[str]:
-    """Run a server that keeps everything in `folder`; gives its URL, with a user and password."""
+def running(folder: Path, *, shovel_to: str | None = None) -> Iterator[str]:
+    """Run a server that keeps everything in `folder`; gives its URL, with a user and password.
+
+    With `shovel_to`, a shovel takes what comes into its queue "away" to the queue "back" of the server with that URL.
+    """
     port, epmd_port, distribution_port = _free_ports(3)
-    (folder / "plugins").write_text("[rabbitmq_amqp1_0].\n")
+    shovel = "" if shovel_to is None else ",rabbitmq_shovel"
+    (folder / "plugins").write_text(f"[rabbitmq_amqp1_0{shovel}].\n")
+    if shovel_to is not None:
+        (folder / "rabbitmq.config").write_text(_SHOVEL.format(port=port, url=shovel_to))
     # Debian's own environment file would set folders that belong to the system's instance.
     (folder / "environment").write_text("")
     environment = {

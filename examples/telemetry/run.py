@@ -50,6 +50,9 @@ class Example:
                 self._start("simulated devices", sys.executable, str(HERE / "devices.py"), f"127.0.0.1:{port}")
                 alerts = *HELIO, "sub", "-p", str(port), "-t", "alerts/#", "-v"
                 self._start("subscriber", *alerts, show=self._show_alert)
+                print(
+                    "-- Spark is starting; the first alert comes when the first window of readings is full", flush=True
+                )
             self._watch(until=lambda: False)
             print("-- stopping; what is in hand is finished", flush=True)
         finally:
@@ -75,7 +78,14 @@ class Example:
             for name, process in self._running.items():
                 if (status := process.poll()) is not None:
                     raise SystemExit(f"-- the {name} ended by itself, with exit status {status}; all is stopped")
+            if self._showing and not self._alerts:
+                self._show_waiting()
             time.sleep(LOOK)
+
+    def _show_waiting(self) -> None:
+        """A line on a terminal that is written over, so that nobody wonders whether anything happens."""
+        if sys.stderr.isatty():
+            print(f"\r-- waiting, {time.monotonic() - self._began:.0f} s", end="\r", file=sys.stderr, flush=True)
 
     def _port(self) -> int:
         """Where our own server takes MQTT; another broker may listen elsewhere on this machine."""

@@ -1,5 +1,6 @@
 """Streams: what is kept, in which partition, under which offset, and for how long."""
 
+import json
 import time
 from zlib import crc32
 
@@ -362,3 +363,41 @@ def test_a_stream_of_an_older_log_gets_an_identity_that_stays(tmp_path):
     assert there
     scene.restart(ALL)
     assert identity_of(scene) == there
+
+
+# Made and deleted
+
+
+def test_streams_that_come_and_go_during_a_checkpoint(start):
+    scene = start(ALL)
+    for name in ("b", "c", "d"):
+        scene.store.make_stream(StreamOptions(name, f"{name}/#"))
+    facts_written = scene.store._all_facts()
+    next(facts_written)
+    new, _ = scene.store.make_stream(StreamOptions("e", "e/#"))
+    scene.store.delete_stream("c", purge=False)
+    told = [json.loads(body)["stream"] for kind, body in facts_written if kind == facts.STREAM]
+    assert told == ["b", "d"], "of one that is new, the log is told anyway"
+    scene.restart(ALL)
+    assert sorted(scene.store.streams.by_name) == ["all", "b", "d", "e"]
+    assert scene.store.streams.by_name["e"].identity == new.identity
+    assert not len(scene.store.set_aside)
+
+
+def test_a_deleted_stream_gets_nothing_more_and_gives_back_its_room(start):
+    scene = start(ALL, segment_size=1 << 16)
+    scene.broker.feed(scene.store.make_stream(StreamOptions("b", "b/#"))[0])
+    client = scene.client("p")
+    for _ in range(100):
+        client.publish("b/0", b"x" * 4096)
+    scene.settle()
+    stream, messages = scene.store.delete_stream("b", purge=True)
+    scene.broker.feed_no_more(stream)
+    assert messages == 100
+    client.publish("b/0", b"more")
+    client.publish("a/0", b"other")
+    scene.settle()
+    scene.store.upkeep.compact()
+    scene.settle()
+    assert sum(path.stat().st_size for path in segment_files(scene.directory)) < 10_000
+    assert scene.read("all") == [(0, "a/0", b"other")]

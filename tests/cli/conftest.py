@@ -154,7 +154,10 @@ def broker(start_broker):
 
 
 class ScriptedServer:
-    """A server that answers each packet with what `script` returns for it, until `script` returns None."""
+    """A server that answers each packet with what `script` returns for it; None ends the connection.
+
+    It serves one client after the other.
+    """
 
     def __init__(self, script, version):
         self._script = script
@@ -166,9 +169,12 @@ class ScriptedServer:
         self._thread.start()
 
     def _serve(self):
-        with contextlib.suppress(OSError):
-            connection, _ = self._listener.accept()
-            with connection:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with connection, contextlib.suppress(OSError):
                 self._converse(connection)
 
     def _converse(self, connection):
@@ -185,6 +191,8 @@ class ScriptedServer:
                 connection.sendall(b"".join(encode(answer, self._version) for answer in answers))
 
     def close(self):
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # wakes whoever waits in accept
         self._listener.close()
         self._thread.join(TIMEOUT)
 

@@ -49,6 +49,12 @@ class ScriptedManagement:
                 return {"replaced": name in self.queues}
             case "queue-purge":
                 return {"purged": 3}
+            case "subscription-define":
+                return {"replaced": False}
+            case "subscription-delete":
+                return {}
+            case "qm-alter":
+                return arguments
             case "qm-show":
                 return {"name": "main", "dead_letter_queue": "DLQ", "version": "1", "queues": 2, "depth": 5}
         if name not in self.queues:

@@ -1,12 +1,16 @@
 """`helio` itself: which command, which help, which exit status."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from heliograph import __version__
 from heliograph.cli.main import COMMANDS, main
+from running import environment
+from small_flows import write_flow
 
 
 def test_without_a_command_all_of_them_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -46,3 +50,30 @@ def test_a_missing_extra_is_named(words: list[str], package: str, extra: str) ->
     assert done.returncode == 1
     assert done.stderr.startswith(f"helio {words[0]}: the package {package} is missing; install the extra: pip install")
     assert f"heliograph[{extra}]" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["--help"], ["lab", "list"], ["config", "show"], ["queue", "--help"]])
+def test_a_reader_that_has_gone_is_no_error(words: list[str]) -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = subprocess.run(
+        [sys.executable, "-m", "heliograph.cli.main", *words],
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        check=False,
+    )
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_file_that_cannot_be_written_is_told_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = "nodes:\n  in: {type: QueueInput, queue: Q}\n  out: {type: QueueOutput, queue: R}\n"
+    folder = write_flow(
+        tmp_path, f"{nodes}connections: [in.out -> out]\n", tests___c__yaml="input: a\nexpect: {queues: {R: a}}\n"
+    )
+    assert main(["flow", "test", str(folder), "--junit", "/no/such/folder/report.xml"]) == 1
+    told = capsys.readouterr().err
+    assert told == "helio flow: cannot use /no/such/folder/report.xml: no such file or directory\n"

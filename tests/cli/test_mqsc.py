@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from cli.mqsc_server import ScriptedManagement, queue
 from heliograph.cli.mqsc_attributes import ATTRIBUTES, WITHOUT_EFFECT
+from heliograph.cli.mqsc_help import OBJECTS
 from heliograph.cli.mqsc_parsing import parse
 from heliograph.cli.mqsc_running import Interpreter
 from heliograph.cli.mqsc_text import CommandText, MqscMistake, commands, quoted
@@ -283,7 +284,8 @@ define qlocal(never)
 def test_the_set_up_of_a_queue_manager_for_measuring_runs_as_it_is() -> None:
     there = queue("SYSTEM.DEAD.LETTER.QUEUE"), queue("SYSTEM.DEFAULT.MODEL.QUEUE", "model")
     server, said, interpreter = run(APPENDIX, *there)
-    assert interpreter.summary == "15 commands read, 0 have syntax errors, 0 failed"
+    assert interpreter.summary == "15 commands read, 0 have syntax errors, 0 failed, 8 had no effect"
+    assert not interpreter.all_done
     assert len([line for line in said if "note:" in line]) == 8
     assert [arguments["name"] for operation, arguments in server.changes() if operation == "queue-define"] == [
         "SYSTEM.DEFAULT.LOCAL.QUEUE",
@@ -297,14 +299,14 @@ def test_the_set_up_of_a_queue_manager_for_measuring_runs_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("FLY QLOCAL(A)", "file:1:1: expected one of DEFINE, ALTER, DISPLAY, CLEAR, DELETE, END, found FLY"),
+        ("FLY QLOCAL(A)", "file:1:1: expected one of DEFINE, ALTER, DISPLAY, CLEAR, DELETE, HELP, END, found FLY"),
         ("DEFINE", "file:1:7: expected what to DEFINE, found the end"),
         ("DEFINE QLOCAL", "file:1:14: expected QLOCAL(value), found none"),
         ("DEFINE QLOCAL()", "file:1:14: expected a value in the brackets, found none"),
         ("DEFINE QLOCAL(A", "file:1:14: expected a closing bracket for this one, found none"),
         ("DEFINE QLOCAL(A B)", "file:1:17: expected one value for QLOCAL, found B as well"),
         ("DEFINE QLOCAL('A)", "file:1:15: expected a closing quote for this one, found none"),
-        ("DEFINE QREMOTE(A)", "file:1:8: expected something to DEFINE, found QREMOTE"),
+        ("DEFINE QREMOTE(A)", "file:1:8: expected one of QLOCAL, QALIAS, QMODEL, SUB to DEFINE, found QREMOTE"),
         ("DEFINE QLOCAL(A) COLOUR(RED)", "file:1:18: expected an attribute of local queues, found COLOUR"),
         ("DEFINE QLOCAL(A) TARGET(B)", "file:1:18: expected an attribute of local queues, found TARGET"),
         ("DEFINE QALIAS(A) MAXDEPTH(1)", "file:1:18: expected an attribute of alias queues, found MAXDEPTH"),
@@ -316,13 +318,22 @@ def test_the_set_up_of_a_queue_manager_for_measuring_runs_as_it_is() -> None:
         ("DEFINE QLOCAL(A) PUT(ENABLED) PUT(ENABLED)", "file:1:31: expected each attribute once, found PUT again"),
         ("DELETE QLOCAL(A) NOW", "file:1:18: expected NOPURGE or PURGE, found NOW"),
         ("CLEAR QLOCAL(A) NOW", "file:1:17: expected nothing more, found NOW"),
-        ("CLEAR QALIAS(A)", "file:1:7: expected something to CLEAR, found QALIAS"),
+        (
+            f"DEFINE QLOCAL({'A' * 49})",
+            "file:1:15: expected a name of at most 48 characters, as MQSC has it, found 49; `helio queue` takes longer",
+        ),
+        ("CLEAR QALIAS(A)", "file:1:7: expected one of QLOCAL to CLEAR, found QALIAS"),
         ("DISPLAY QUEUE(A) COLOUR", "file:1:18: expected an attribute of queues, found COLOUR"),
         ("DISPLAY QUEUE(A) TYPE(X)", "file:1:23: expected one of QLOCAL, QALIAS, QMODEL, ALL, QUEUE for TYPE, found X"),
         ("DISPLAY QUEUE(A) WHERE(PUT)", "file:1:18: expected WHERE(attribute comparison value), found something else"),
         ("DISPLAY QUEUE(A) WHERE(PUT IS X)", "file:1:28: expected one of LT, GT, LE, GE, EQ, NE, LK, NL, found IS"),
         ("DEFINE QLOCAL(A); END", "file:1:18: expected the end of the line after ;, found more"),
         ("DEFINE QLOCAL(A) +", "file:1:18: expected another line after this one, found the end"),
+        ("DISPLAY FLOW(A)", f"file:1:9: expected one of {', '.join(OBJECTS['DISPLAY'])} to DISPLAY, found FLOW"),
+        ("START QLOCAL(A)", f"file:1:1: expected one of {', '.join(OBJECTS)}, HELP, END, found START QLOCAL"),
+        ("DEFINE SUB(S) DEST(Q)", "file:1:22: expected TOPICSTR(value), found none"),
+        ("DEFINE SUB(S) TOPICSTR('a') DEST(Q) EXPIRY(5)", "file:1:44: expected UNLIMITED for EXPIRY, found 5"),
+        ("DELETE SUB(S) NOW", "file:1:15: expected nothing more, found NOW"),
         (") DEFINE", "file:1:1: expected a keyword, found )"),
     ],
 )  # fmt: skip
@@ -340,3 +351,47 @@ def test_after_a_mistake_the_next_command_is_run() -> None:
     server, _, interpreter = run("FLY\nDEFINE QLOCAL(A)")
     assert len(server.changes()) == 1
     assert interpreter.summary == "2 commands read, 1 has syntax errors, 0 failed"
+
+
+# -- help, hints, subscriptions, the queue manager --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("line", ["help", "HELP", "?", "help define"])
+def test_help_says_what_there_is(line: str) -> None:
+    _, said, interpreter = run(line)
+    assert "DEFINE QLOCAL(name)" in said[0]
+    assert interpreter.all_done
+
+
+def test_a_name_that_was_folded_to_capitals_hints_at_quotes() -> None:
+    _, said, _ = run("DELETE QLOCAL(orders)", queue("orders"))
+    assert said == [
+        "file:1:1: failed: there is no queue ORDERS (orders was read as ORDERS; in quotes, 'orders', it stays as it is)"
+    ]
+    _, said, _ = run("DISPLAY QLOCAL(orders)", queue("orders"))
+    assert "(orders was read as ORDERS;" in said[0]
+    _, said, _ = run("ALTER QLOCAL(orders) DESCR(what)", queue("orders"))
+    assert "(orders was read as ORDERS;" in said[0]
+    _, said, _ = run("DELETE QLOCAL(ORDERS)", queue("orders"))
+    assert said == ["file:1:1: failed: there is no queue ORDERS"]
+
+
+def test_a_subscription_is_defined_and_deleted() -> None:
+    text = "DEFINE SUB(S) TOPICSTR('a/#') DEST('orders') SELECTOR('n > 1') DESTCLAS(PROVIDED) REPLACE\nDELETE SUB(S)"
+    wanted = {"name": "S", "topic": "a/#", "queue": "orders", "selector": "n > 1", "replace": True}
+    assert asked(text) == [("subscription-define", wanted), ("subscription-delete", {"name": "S"})]
+
+
+def test_the_queue_for_dead_letters_can_be_chosen_and_other_attributes_are_noted() -> None:
+    server, said, interpreter = run("ALTER QMGR DEADQ('bin') MAXMSGL(5)")
+    assert server.changes() == [("qm-alter", {"dead_letter_queue": "bin"})]
+    assert said == ["file:1:25: note: MAXMSGL has no effect here", "dead letters go to 'bin'"]
+    assert interpreter.all_done
+
+
+@pytest.mark.parametrize("line", ["ALTER QMGR MAXMSGL(5)", "DEFINE LISTENER(L)", "START CHANNEL(C)"])
+def test_a_command_without_effect_is_not_done(line: str) -> None:
+    _, said, interpreter = run(line)
+    assert "has no effect here" in said[0]
+    assert not interpreter.all_done
+    assert interpreter.summary == "1 command read, 0 have syntax errors, 0 failed, 1 had no effect"

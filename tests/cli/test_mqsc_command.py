@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from cli.queue_server import CONFIG, QueueServer, write
+from cli.queue_server import helio as run_helio
+from heliograph.client import Queue, connect
 from running import PATIENCE, environment, helio, servers
 
 
@@ -86,3 +88,44 @@ def test_at_a_terminal_it_prompts_goes_on_after_mistakes_and_leaves_with_end(ser
     assert b"mqsc> " in out
     assert b"mqsc:1:1: expected one of DEFINE" in out
     assert b"MAXDEPTH(5000)" in out
+
+
+def test_a_subscription_brings_messages_of_a_topic_and_dead_letters_go_where_they_are_sent(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    script = b"""\
+DEFINE QLOCAL(NEWS) BOTHRESH(1)
+DEFINE QLOCAL(BIN)
+DEFINE SUB(ALL.NEWS) TOPICSTR('news/#') DEST(NEWS)
+ALTER QMGR DEADQ(BIN)
+DISPLAY SUB(*)
+"""
+    folder = tmp_path_factory.mktemp("subscriptions")
+    with servers(folder) as start:
+        first = start(CONFIG + f'[storage]\ndirectory = "{folder}/data"\n')
+        out = QueueServer(first).done("mqsc", stdin=script).splitlines()
+        assert "   SUB(ALL.NEWS)                           TOPICSTR('news/#')" in out
+        first.stop()
+        server = QueueServer(start(CONFIG + f'[storage]\ndirectory = "{folder}/data"\n'))  # all of it is kept
+        where = ("-h", "127.0.0.1", "-p", str(server.server.port))
+        assert run_helio("pub", *where, "-q", "1", "-t", "news/today", "-m", "hear") == (0, "", "")
+        with connect(server.url) as connection, connection.session("individual") as session:
+            assert session.consumer(Queue("NEWS")).receive(PATIENCE)  # which is not acknowledged, and has failed
+        assert server.done("queue", "get", "BIN", "--timeout", "20") == "hear\n"
+        assert "DEADQ(BIN)" in server.done("mqsc", stdin=b"DISPLAY QMGR\n")
+        done = server.done("mqsc", stdin=b"DELETE SUB(ALL.NEWS)\nALTER QMGR DEADQ(' ')\nDISPLAY SUB(*)\n")
+        assert "dead letters go to SYSTEM.DEAD.LETTER.QUEUE" in done
+        assert "TOPICSTR" not in done
+
+
+def test_a_subscription_that_makes_no_sense_fails(server: QueueServer) -> None:
+    script = b"""\
+DEFINE SUB(S) TOPICSTR('a/#') DEST(NOBODY)
+DEFINE SUB(S) TOPICSTR('a/#b') DEST('orders')
+DEFINE SUB(S) TOPICSTR('a') DEST('orders') SELECTOR('n >')
+DELETE SUB(S)
+ALTER QMGR DEADQ(NOBODY)
+"""
+    status, out, _ = server.helio("mqsc", stdin=script)
+    assert status == 1
+    assert out.count(": failed: ") == 5

@@ -14,7 +14,10 @@ import pytest
 
 from cli.queue_server import CONFIG, QueueServer, helio
 from heliograph.cli import pipeline_run
+from heliograph.errors import Problem
+from heliograph.log.lock import DirectoryLock
 from heliograph.log.stream_reader import StreamReader
+from heliograph.server.pipeline_folder import remove_folder
 from plain_client import PlainClient
 from running import PATIENCE, environment, servers
 from small_flows import write_flow
@@ -227,14 +230,115 @@ def test_a_source_that_is_not_there_is_told_before_spark_is_started(
     server: QueueServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "clean.py").touch()
     pages = ["--job", "clean.py", "--server", server.server.url("http")]
     status, _, error = helio("pipeline", "run", *pages, "--source", "stream:other")
     assert status == 1
     assert 'unknown stream "other"; streams are: plant' in error
+    folder = tmp_path / "heliograph-data" / "pipelines" / "clean"
+    assert not folder.exists()
+    folder.mkdir(parents=True)  # as if it had run before
     _, _, error = helio("pipeline", "run", *pages, "--source", "stream:plant", "--from", "soon")
     assert "startingOffsets: expected earliest, latest, offsets by partition" in error
-    told = json.loads((tmp_path / "heliograph-data" / "pipelines" / "clean" / "status.json").read_text())
+    told = json.loads((folder / "status.json").read_text())
     assert (told["state"], "startingOffsets" in told["error"]) == ("failed", True)
+
+
+@pytest.mark.parametrize(
+    ("what", "told"),
+    [
+        (["flows/none"], "flows/none: expected the folder of a flow; there is none"),
+        (["--job", "none.py"], "none.py: expected a Python file with build(spark, settings), found none"),
+        (["empty"], "empty: expected flow.yaml or one NAME.flow.yaml; there is neither"),
+        (["bad"], "no node Nowhere"),
+    ],
+)
+def test_what_has_nothing_to_run_leaves_no_stream_and_no_row_behind(
+    server: QueueServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: list[str], told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "bad").mkdir()
+    write_flow(tmp_path / "bad", FLOW.replace("In.out -> Alarms", "In.out -> Nowhere"))
+    streams = server.server.page("/streams")
+    pages = ["--server", server.server.url("http")]
+    status, _, error = helio("pipeline", "run", *what, "--name", "new", "--source", "topic:new/#", *pages)
+    assert status == 1
+    assert told in error
+    assert not (tmp_path / "heliograph-data").exists(), "that has the rows of the list"
+    assert server.server.page("/streams") == streams
+
+
+def test_a_pipeline_of_the_configuration_without_a_flow_leaves_no_stream_behind(
+    server: QueueServer, tmp_path: Path
+) -> None:
+    text = MORE.replace('job = "clean.py"', 'flow = "none"').replace("stream:plant", "topic:new/#")
+    (tmp_path / "none").mkdir()  # or the file would be refused
+    (tmp_path / "x.toml").write_text(text)
+    streams = server.server.page("/streams")
+    words = ["--config", str(tmp_path / "x.toml"), "clean", "--server", server.server.url("http")]
+    status, _, error = helio("pipeline", "run", *words)
+    assert status == 1
+    assert "expected flow.yaml" in error
+    assert server.server.page("/streams") == streams
+    told = json.loads((tmp_path / "data" / "pipelines" / "clean" / "status.json").read_text())
+    assert (told["state"], "expected flow.yaml" in told["error"]) == ("failed", True)
+
+
+# -- removing ---------------------------------------------------------------------------------------------------------
+
+
+def listed_when(server: QueueServer, name: str) -> None:
+    give_up = time.monotonic() + PATIENCE
+    while not any(one["name"] == name for one in json.loads(server.done("pipeline", "list", "--json"))):
+        assert time.monotonic() < give_up
+        time.sleep(0.05)
+
+
+def test_remove_forgets_one_that_does_not_run_but_not_its_databases(server: QueueServer) -> None:
+    folder = server.server.config.parent / "data" / "pipelines" / "old"
+    write_status(folder, state="finished")
+    (folder / "checkpoint" / "offsets").mkdir(parents=True)
+    (folder / "checkpoint" / "offsets" / "0").touch()
+    listed_when(server, "old")
+    assert server.done("pipeline", "remove", "old") == "old removed\n"
+    assert not folder.exists()
+    write_status(folder, state="failed")
+    (folder / "state").mkdir()
+    (folder / "state" / "PLANT.db").touch()
+    listed_when(server, "old")
+    told = server.done("pipeline", "remove", "old")
+    assert told == f"old removed; its databases stay in {folder / 'state'} (--purge removes them, too)\n"
+    assert [path.name for path in folder.rglob("*")] == ["state", "PLANT.db"]
+    write_status(folder, state="failed")
+    listed_when(server, "old")
+    assert server.done("pipeline", "remove", "old", "--purge") == "old removed\n"
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("clean", "pipeline clean is in the server's configuration; take it out there first"),
+        ("hand", "pipeline hand runs (process PID); stop it first"),
+        ("other", "there is no pipeline other; pipelines are: clean, hand"),
+        ("../..", "there is no pipeline ../..; pipelines are: clean, hand"),
+    ],
+)
+def test_remove_leaves_what_is_needed(server: QueueServer, name: str, told: str) -> None:
+    status, _, error = server.helio("pipeline", "remove", name)
+    assert (status, error.replace(str(os.getpid()), "PID")) == (1, f"helio pipeline: {told}\n")
+    assert (server.server.config.parent / "data" / "pipelines" / "hand" / "status.json").exists()
+
+
+def test_a_folder_that_a_process_has_locked_is_not_removed(tmp_path: Path) -> None:
+    write_status(tmp_path / "old")
+    lock = DirectoryLock(tmp_path / "old")
+    with pytest.raises(Problem, match="which runs"):
+        remove_folder(tmp_path / "old", purge=True)
+    lock.release()
+    remove_folder(tmp_path / "old", purge=True)
+    assert not (tmp_path / "old").exists()
 
 
 def test_outputs_that_need_a_server_are_told_before_spark_is_started(

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from cli.queue_server import CONFIG, QueueServer, helio, write
-from heliograph.client import Acknowledge, connect
+from heliograph.amqp.values import Timestamp
+from heliograph.client import Acknowledge, Message, Queue, connect
 from running import servers
 
 
@@ -94,7 +95,7 @@ def test_a_name_that_is_taken_is_a_problem_unless_the_queue_is_replaced(server: 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("define", "a b"), "expected a queue name of 1 to 48 letters"),
+        (("define", "a b"), "expected a queue name of 1 to 255 letters"),
         (("define", "a", "--max-depth", "0"), "--max-depth: expected an integer from 1 to 999999999, found 0"),
         (("define", "a", "--kind", "alias"), "expected the name of a queue as target of an alias"),
         (("put", "orders", "x", "--priority", "10"), "--priority: expected a number from 0 to 9, found 10"),
@@ -219,3 +220,58 @@ def test_dead_letters_that_cannot_go_back_are_told_with_the_reason(server: Queue
     server.done("queue", "put", "SYSTEM.DEAD.LETTER.QUEUE", "from nowhere")
     told = server.done("queue", "redrive", "SYSTEM.DEAD.LETTER.QUEUE").splitlines()
     assert told[1] == "SYSTEM.DEAD.LETTER.QUEUE: 1 message left: it does not say where it came from"
+
+
+# -- what a message does not say -------------------------------------------------------------------------------------
+
+
+def test_a_message_has_the_defaults_of_its_queue_for_what_it_does_not_say(server: QueueServer) -> None:
+    server.done("queue", "define", "safe", "--default-persistence", "--default-priority", "7")
+    for options in ([], ["--priority", "5"], ["--priority", "4"], ["--persistent"], ["--ttl", "60"]):
+        server.done("queue", "put", "safe", " ".join(["with", *options]), *options)
+    found = [json.loads(line) for line in server.done("queue", "browse", "safe", "--json").splitlines()]
+    assert {one["body"]: (one["persistent"], one["priority"]) for one in found} == {
+        "with": (True, 7),
+        "with --priority 5": (True, 5),
+        "with --priority 4": (True, 4),
+        "with --persistent": (True, 7),
+        "with --ttl 60": (True, 7),
+    }
+    server.done("queue", "delete", "safe", "--purge")
+
+
+def test_in_a_queue_without_defaults_messages_are_as_the_standard_has_it(server: QueueServer) -> None:
+    server.done("queue", "put", "orders", "x")
+    server.done("queue", "put", "orders", "y", "--priority", "5")
+    shown = server.done("queue", "browse", "orders")
+    assert shown.count("persistent: no") == 2
+    assert "priority: 4" in shown
+    assert "priority: 5" in shown
+
+
+def test_empty_input_is_a_mistake_and_an_empty_text_is_not(server: QueueServer, tmp_path: Path) -> None:
+    said = "helio queue: standard input is empty; to put an empty message, give '' as its text"
+    assert server.problem("queue", "put", "orders") == said
+    file = write(tmp_path, "empty", b"")
+    assert server.problem("queue", "put", "orders", "-f", file).startswith(f"helio queue: {file} is empty")
+    server.done("queue", "put", "orders", "")
+    assert json.loads(server.done("queue", "show", "orders", "--json"))["depth"] == 1
+
+
+def test_a_queue_manager_that_is_not_there_gets_nothing(server: QueueServer) -> None:
+    status, out, err = server.helio("queue", "put", "orders", "x", url=f"{server.url}/?hostname=PAYMENTS")
+    assert (status, out) == (1, "")
+    assert "there is no queue manager PAYMENTS, only heliograph" in err
+    assert json.loads(server.done("queue", "show", "orders", "--json"))["depth"] == 0
+    status, _, err = server.helio("queue", "put", "orders", "x", url=f"{server.url}/?hostname=heliograph")
+    assert (status, err) == (0, "")
+
+
+def test_times_on_dead_letters_are_for_people_and_impossible_ones_are_no_crash(server: QueueServer) -> None:
+    with connect(server.url) as connection, connection.session() as session:
+        producer = session.producer(Queue("orders"))
+        far_away = {"at": Timestamp(2**62), "noon": Timestamp(1_800_000_000_000)}
+        producer.send(Message("x", properties=far_away))
+    shown = server.done("queue", "browse", "orders")
+    assert "noon = 2027-01-15T08:00:00.000Z" in shown
+    assert "at = 4611686018427388.000 s after 1970" in shown

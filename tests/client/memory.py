@@ -77,9 +77,12 @@ class Memory:
 
     def run(self) -> None:
         """Until nothing moves any more."""
-        moved = True
-        while moved:
-            moved = self._connect() or self.exchange()
+        while self.turn():
+            pass
+
+    def turn(self) -> bool:
+        """One step: a connection comes about, or both sides write once. Whether anything moved."""
+        return self._connect() or self.exchange()
 
     def _connect(self) -> bool:
         server, self._dialling = self._dialling, None

@@ -60,6 +60,8 @@ class Broker:
     """Close every connection with this as soon as it is open."""
     refuse: dict[str, Error] = field(default_factory=dict)
     """Attaches to these addresses are refused."""
+    end_session: dict[str, Error] = field(default_factory=dict)
+    """Attaches to these addresses, and what closes links to them, end the session, as RabbitMQ has it."""
     outcomes: dict[str, Any] = field(default_factory=dict)
     """Messages to these addresses get another outcome than accepted; `None` is none at all."""
     refuse_commit: Error | None = None
@@ -155,7 +157,8 @@ class Peer:
             case Settled(link, first, last, state, _):
                 self._settled(link, first, last, state)
             case Detached(link, closed):
-                self._detached(link, closed)
+                if not self._ends(link):
+                    self._detached(link, closed)
             case Ended() | Begun() | Flowed():
                 pass
             case Closed():
@@ -163,7 +166,16 @@ class Peer:
 
     # Links.
 
+    def _ends(self, link: Link) -> bool:
+        place = link.source if isinstance(link, Sender) else link.target
+        error = self.broker.end_session.get(getattr(place, "address", None) or "")
+        if error is not None:
+            link.session.end(error)
+        return error is not None
+
     def _attach(self, link: Link) -> None:
+        if self._ends(link):
+            return
         self.broker.attached.append(link)
         if isinstance(link, Sender):
             self._attach_consumer(link)

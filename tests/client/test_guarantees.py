@@ -21,11 +21,11 @@ def opened() -> Memory:
 
 
 def disturb(memory: Memory, step: str) -> None:
-    """Let things happen: all that can, one exchange, or a break of the connection."""
+    """Let things happen: all that can, one turn, or a break of the connection."""
     if step == "run":
         memory.run()
     elif step == "turn":
-        memory.exchange()
+        memory.turn()
     elif memory.is_connected:
         memory.cut(lose_output=step == "cut before writing")
     else:
@@ -102,10 +102,43 @@ def test_units_of_work_move_each_message_exactly_once(steps):
     assert sorted(memory.broker.bodies("out")) == list(range(10))
 
 
-def end(memory: Memory, owner, how: str) -> None:
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(["send", "commit", "roll_back", "turn", "turn", "turn", "run"]) | CUT, max_size=40))
+@example(["cut", "send", *["turn"] * 8, "commit", "roll_back"])
+def test_what_is_sent_in_units_of_work_arrives_with_the_unit_that_it_belongs_to(steps):
+    memory = opened()
+    owner = session(memory, Acknowledge.TRANSACTED)
+    core = producer(memory, owner)
+    unit: list[int] = []
+    certain: list[int] = []
+    possible: set[int] = set()
+    number = 0
+    for step in [*steps, "commit"]:
+        if step == "send":
+            send(core, number)
+            unit.append(number)
+            number += 1
+        elif step in {"commit", "roll_back"}:
+            fate = end(memory, owner, step)
+            certain += unit if fate == "done" and step == "commit" else []
+            possible.update(unit if fate == "in doubt" else [])
+            unit = []
+        else:
+            disturb(memory, step)
+    memory.pass_time(5)
+    assert [body for body in memory.broker.bodies("q") if body not in possible] == certain
+
+
+def end(memory: Memory, owner, how: str) -> str:
+    """End a unit of work; what is known of it then."""
     ending = start(getattr(owner, how)())
     memory.pass_time(5)
     try:
         memory.finish(ending)
-    except (TransactionRolledBack, TransactionInDoubt):
+    except TransactionRolledBack:
         assert how == "commit"
+        return "undone"
+    except TransactionInDoubt:
+        assert how == "commit"
+        return "in doubt"
+    return "done"

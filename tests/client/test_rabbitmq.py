@@ -2,12 +2,13 @@
 
 import asyncio
 import threading
+import time
 
 import pytest
 
 import rabbitmq
 from heliograph.client import Message, aio, connect
-from heliograph.client.problems import MessagingProblem, SecurityError
+from heliograph.client.problems import InvalidDestination, MessagingProblem, SecurityError
 
 pytestmark = [
     pytest.mark.skipif(not rabbitmq.installed(), reason="there is no RabbitMQ; Debian's package is rabbitmq-server"),
@@ -32,6 +33,50 @@ def test_all_kinds_of_messages(url, body):
         assert (found.properties, found.type, found.correlation_id) == ({"n": 1}, "kind", "c")
         assert (found.group_id, found.group_sequence, found.persistent) == ("g", 3, True)
         assert found.message_id == message.message_id
+
+
+@pytest.mark.parametrize("attach", ["producer", "consumer"])
+def test_a_session_that_is_ended_for_an_attach_says_so_at_once(url, attach):
+    with connect(url, timeout=60) as connection, connection.session() as session:
+        began = time.monotonic()
+        with pytest.raises(InvalidDestination, match="no exchange 'nowhere'"):
+            getattr(session, attach)("/exchange/nowhere/x")
+        assert time.monotonic() - began < 10  # not when nobody wants to wait any longer
+        with pytest.raises(InvalidDestination, match="no exchange 'nowhere'"):
+            session.producer("/queue/after")
+
+
+BACK = """
+[[listener]]
+protocol = "amqp"
+port = 0
+[http]
+port = 0
+[[queue]]
+name = "back"
+"""
+
+
+def test_messages_that_a_shovel_brings_back_are_as_they_were(serve, tmp_path):
+    sent = [
+        Message(body, properties={"n": 1}, type="kind", correlation_id="c")
+        for body in ("text äö", b"\xffbytes", {"k": 1}, [1, 2.5, "z"], 42, None, "x" * 100_000)
+    ]
+    server = serve(BACK)
+    own = f"amqp://127.0.0.1:{server.port_of('amqp')}"
+    (tmp_path / "rabbitmq").mkdir()
+    with rabbitmq.running(tmp_path / "rabbitmq", shovel_to=own) as url:
+        with connect(url) as connection, connection.session() as session:
+            producer = session.producer("/amq/queue/away")
+            for message in sent:
+                producer.send(message)
+        with connect(own) as connection, connection.session() as session:
+            consumer = session.consumer("back")
+            for message in sent:
+                found = consumer.receive(60)
+                assert (found.body, found.message_id) == (message.body, message.message_id)
+                assert (found.properties, found.type, found.correlation_id) == ({"n": 1}, "kind", "c")
+                assert found.persistent
 
 
 def test_more_messages_than_credit(url):

@@ -9,6 +9,7 @@ from heliograph.amqp import Error, Modified, Rejected, Released
 from heliograph.amqp.glance import glance
 from heliograph.amqp.message import decode_message
 from heliograph.client import Message
+from heliograph.client.core.pending import start
 from heliograph.client.core.producing import WINDOW
 from heliograph.client.problems import (
     IllegalState,
@@ -105,7 +106,21 @@ def test_messages_are_persistent_unless_asked_otherwise(memory):
     core = producer(memory, session(memory))
     memory.finish(send(core, "one"))
     memory.finish(send(core, "two", persistent=False))
-    assert [glance(payload).durable for payload in memory.broker.queues["q"]] == [True, False]
+    assert [bool(glance(payload).durable) for payload in memory.broker.queues["q"]] == [True, False]
+
+
+def test_a_message_may_leave_persistence_and_priority_to_the_queue(memory):
+    core = producer(memory, session(memory), persistent=None, priority=None)
+    for manner in ({}, {"priority": 4}, {"priority": 5}, {"persistent": True}, {"ttl": 9}):
+        memory.finish(send(core, "m", **manner))
+    seen = [glance(payload) for payload in memory.broker.queues["q"]]
+    assert [(one.durable, one.priority) for one in seen] == [
+        (None, None),
+        (None, 4),
+        (None, 5),
+        (True, None),
+        (None, None),
+    ]
 
 
 def test_a_delay_travels_as_the_time_of_delivery(memory):
@@ -217,3 +232,17 @@ def test_prefixes_that_a_server_wants_are_added_to_names():
     memory.finish(send(producer(memory, owner, "topic://t"), "m"))
     assert set(memory.broker.queues) == {"jms.queue.q", "jms.topic.t"}
     assert memory.core.name_of("jms.topic.t") == "t"
+
+
+@pytest.mark.parametrize("what", ["connection", "session", "producer"])
+def test_closing_waits_for_messages_that_wait_for_their_first_link(what):
+    memory = Memory()
+    memory.broker.capabilities = ()
+    memory.open()
+    owner = session(memory)
+    core = producer(memory, owner, None)
+    sent = send(core, "a", "q")
+    closing = {"connection": memory.core, "session": owner, "producer": core}[what].close()
+    memory.finish(closing if what == "connection" else start(closing))
+    assert sent.done
+    assert memory.broker.bodies("q") == ["a"]

@@ -6,7 +6,7 @@ from client.scenes import consumer, fill, producer, send, session, take, take_bo
 from heliograph.amqp import Coordinator, Error, Rejected
 from heliograph.client.core.acknowledging import Acknowledge
 from heliograph.client.core.pending import start
-from heliograph.client.problems import IllegalState, TransactionInDoubt, TransactionRolledBack
+from heliograph.client.problems import IllegalState, InvalidDestination, TransactionInDoubt, TransactionRolledBack
 
 
 @pytest.fixture
@@ -205,6 +205,33 @@ def test_a_commit_without_a_connection_waits_for_one_if_there_is_something_to_co
     assert memory.broker.bodies("q") == ["a"]
 
 
+@pytest.mark.parametrize("turns", range(15))
+def test_a_commit_while_the_connection_comes_back_waits_for_its_messages(memory, owner, turns):
+    core = producer(memory, owner)
+    memory.cut()
+    send(core, "committed")
+    for _ in range(turns):
+        memory.turn()
+    memory.do(owner.commit())
+    assert memory.broker.bodies("q") == ["committed"]
+    send(core, "rolled back")
+    memory.do(owner.roll_back())
+    assert memory.broker.bodies("q") == ["committed"]
+
+
+@pytest.mark.parametrize("turns", range(15))
+def test_what_is_rolled_back_while_the_connection_comes_back_is_never_sent(memory, owner, turns):
+    core = producer(memory, owner)
+    memory.cut()
+    send(core, "rolled back")
+    for _ in range(turns):
+        memory.turn()
+    memory.do(owner.roll_back())
+    send(core, "committed")
+    memory.do(owner.commit())
+    assert memory.broker.bodies("q") == ["committed"]
+
+
 def test_what_is_rolled_back_without_a_connection_is_never_sent(memory, owner):
     core = producer(memory, owner)
     broker = memory.brokers.pop("here")
@@ -259,3 +286,51 @@ def test_a_consumer_closed_within_a_unit_takes_part_in_its_end(memory, owner):
 def test_the_coordinator_is_asked_for_local_transactions(memory, owner):
     (link,) = memory.broker.attached
     assert link.target == Coordinator(("amqp:local-transactions",))
+
+
+@pytest.fixture
+def without_relay(memory):
+    """A session with a server that wants a link for each destination: the first message has to wait for its link."""
+    memory.broker.capabilities = ()
+    memory.cut()
+    memory.pass_time(1)
+    return session(memory, Acknowledge.TRANSACTED)
+
+
+def test_a_message_that_waits_for_its_first_link_is_committed_with_its_unit(memory, without_relay):
+    core = producer(memory, without_relay, None)
+    send(core, "a", "q")
+    memory.do(without_relay.commit())
+    assert memory.broker.bodies("q") == ["a"]
+
+
+def test_a_message_that_waits_for_its_first_link_is_rolled_back_with_its_unit(memory, without_relay):
+    core = producer(memory, without_relay, None)
+    send(core, "a", "q")
+    memory.do(without_relay.roll_back())
+    send(core, "b", "q")
+    memory.do(without_relay.commit())
+    assert memory.broker.bodies("q") == ["b"]
+
+
+def test_a_message_that_waits_for_its_first_link_is_lost_with_the_connection_of_its_unit(memory, without_relay):
+    core = producer(memory, without_relay, None)
+    send(core, "a", "q")
+    memory.cut()
+    with pytest.raises(TransactionRolledBack):
+        memory.do(without_relay.commit())
+    memory.pass_time(1)
+    send(core, "b", "q")
+    memory.do(without_relay.commit())
+    assert memory.broker.bodies("q") == ["b"]
+
+
+def test_a_unit_with_a_message_to_where_no_link_can_be_is_rolled_back(memory, without_relay):
+    memory.broker.refuse["nowhere"] = Error("amqp:not-found", "no such queue")
+    core = producer(memory, without_relay, None)
+    send(core, "a", "q")
+    refused = send(core, "b", "nowhere")
+    with pytest.raises(TransactionRolledBack, match="no such queue"):
+        memory.do(without_relay.commit())
+    assert isinstance(refused.error, InvalidDestination)
+    assert memory.broker.bodies("q") == []

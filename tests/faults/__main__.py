@@ -1,9 +1,11 @@
 """`make faults`: kill the server hundreds of times under load, and check the whole history at the end.
 
-With pipelines, Spark's processes are killed too; a round takes seconds, and the load has to be named.
+With pipelines, Spark's processes are killed too; a round takes seconds, and the load has to be named. The folder of a
+run in which a rule was broken is kept: the server's log is in it.
 """
 
 import argparse
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -53,13 +55,15 @@ def main() -> int:
 
 
 def _try(load: str, options: argparse.Namespace) -> int:
-    with tempfile.TemporaryDirectory(prefix="faults-") as folder:
-        run = _run(load, Path(folder), options)
-        print(f"{load}: seed {options.seed}", flush=True)
-        figures = run.run(options.rounds, options.ending, progress=lambda line: print(line, flush=True))
+    folder = Path(tempfile.mkdtemp(prefix="faults-"))
+    run = _run(load, folder, options)
+    print(f"{load}: seed {options.seed}, in {folder}", flush=True)
+    figures = run.run(options.rounds, options.ending, progress=lambda line: print(line, flush=True))
     broken = run.violations()
     for one in broken[:WORST]:
         print(one)
+    if not broken:  # else the log says what became of a message: `helio log dump`
+        shutil.rmtree(folder)
     print(
         f"{load}: {figures}: {f'{len(broken)} broken rules' if broken else 'nothing lost, nothing wrong'}", flush=True
     )

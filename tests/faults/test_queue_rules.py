@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from faults.queues.history import Fate, Get, History, Key, Put, Unit
+from faults.queues.history import Fate, Get, History, Key, Put, Records, Unit
 from faults.queues.rules import recovered, violations
 
 DONE, UNDONE, IN_DOUBT, TOLD = Fate.DONE, Fate.UNDONE, Fate.IN_DOUBT, Fate.TOLD
@@ -272,3 +272,36 @@ def test_a_selector_lets_nothing_else_through() -> None:
 
 def test_an_empty_queue_has_no_depth() -> None:
     assert broken(left_over={"q": 1, "r": 0}) == ["left over"]
+
+
+# The log
+
+
+def test_what_the_log_tells_has_to_fit() -> None:
+    records = Records(stored={Key("q", "p", 1): 40}, done={Key("q", "p", 1): 80})
+    assert broken(put(1), get(1, 1), records=records) == []
+
+
+def test_what_was_put_for_certain_is_in_the_log() -> None:
+    assert broken(put(1), get(1, 1), records=Records()) == ["log"]
+
+
+def test_what_was_put_in_doubt_or_is_not_persistent_need_not_be_in_the_log() -> None:
+    assert broken(put(1, fate=IN_DOUBT), put(2, persistent=False), get(2, 1), records=Records()) == []
+
+
+def test_what_was_rolled_back_is_not_in_the_log() -> None:
+    assert broken(put(1, fate=UNDONE), records=Records(stored={Key("q", "p", 1): 40})) == ["log"]
+
+
+def test_nothing_is_acknowledged_that_nobody_had() -> None:
+    records = Records(stored={Key("q", "p", 1): 40}, done={Key("q", "p", 1): 80})
+    assert broken(put(1, fate=IN_DOUBT), records=records) == ["log"]
+
+
+def test_the_log_tells_what_became_of_a_lost_message() -> None:
+    records = Records(stored={Key("q", "p", 1): 40}, done={Key("q", "p", 1): 80})
+    found = violations(History([put(1)], LAST_LIFE, records=records))
+    assert str(found[0]) == (
+        "lost: p 1 in q was put (done, life 1), and never seen; it is in the log at 40, acknowledged at 80"
+    )

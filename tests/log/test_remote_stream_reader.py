@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.log.remote_stream_reader import RemoteStreamReader, Unreachable
+from heliograph.log.remote_pages import Unreachable
+from heliograph.log.remote_stream_reader import RemoteStreamReader
 from heliograph.log.room import Room
 from log.test_stream_block import MINE, OTHERS, payloads_in, record
 

@@ -66,7 +66,7 @@ def test_messages_may_be_lost_if_it_is_said(file: Path) -> None:
 
 def test_a_pipeline_needs_a_name_something_to_run_and_a_source(file: Path) -> None:
     assert mistakes(file, "[[pipeline]]") == [
-        'pipeline[1].name: expected letters, digits, "-", "_" and ".", a letter or digit first, found ""',
+        'pipeline[1].name: expected letters, digits, "-", "_" and ".", a letter or digit first, at most 200, found ""',
         "pipeline[1]: expected a flow or a job, found neither",
         'pipeline[1].source: expected "stream:NAME" or "topic:FILTER", found ""',
     ]

@@ -100,8 +100,8 @@ def test_an_alias_stands_for_a_queue_and_a_model_for_queues_to_come(file: Path) 
 @pytest.mark.parametrize(
     ("keys", "mistake"),
     [
-        ('name = ""', "queue[1]: expected a queue name of 1 to 48 letters, digits and . _ / % -, found ''"),
-        ('name = "a b"', "queue[1]: expected a queue name of 1 to 48 letters, digits and . _ / % -, found 'a b'"),
+        ('name = ""', 'queue[1]: expected a queue name of 1 to 255 letters, digits and . _ / % -, found ""'),
+        ('name = "a b"', 'queue[1]: expected a queue name of 1 to 255 letters, digits and . _ / % -, found "a b"'),
         ('name = "$own"', 'queue[1].name: expected a name that does not begin with "$", found "$own"'),
         ('name = "a"\nkind = "remote"', 'queue[1].kind: expected one of "local", "alias", "model", found "remote"'),
         ('name = "a"\nmax_depth = 0', "queue[1].max_depth: expected an integer from 1 to 999999999, found 0"),
@@ -149,7 +149,8 @@ def test_a_dead_letter_queue_that_no_queue_can_be_is_refused(file: Path) -> None
 def test_changed_queues_need_no_restart_but_another_dead_letter_queue_does(file: Path) -> None:
     old = loaded(file, '[[queue]]\nname = "a"')
     assert restart_needed(old, loaded(file, '[[queue]]\nname = "b"')) == []
-    assert restart_needed(old, loaded(file, '[queues]\ndead_letter_queue = "b"')) == ["queues"]
+    assert restart_needed(old, loaded(file, '[queues]\ndead_letter_queue = "b"')) == ["queues.dead_letter_queue"]
+    assert restart_needed(old, loaded(file, '[queues]\ncreate = ["dev.*"]')) == []
 
 
 # -- queue managers ---------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, Kind
 from heliograph.broker.streams import StreamOptions
-from heliograph.server.config import STREAM_RANGES, Config, load
+from heliograph.server.config import Config, load
 from heliograph.server.config_tables import (
     PIPELINE_RANGES,
     QUEUE_RANGES,
@@ -119,7 +119,6 @@ configs = tables(
     streams=st.lists(
         tables(
             StreamOptions,
-            STREAM_RANGES,
             name=st.uuids().map(str),
             filter=st.sampled_from(["a/+/#", "#", "$SYS/x"]),
         ),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from heliograph.client import Acknowledge, Message, Session, connect
+from heliograph.errors import Problem
 from heliograph.mqtt import Publish
 from plain_client import PlainClient
 from running import RunningServer, Serve, servers
@@ -164,3 +165,31 @@ def test_sys_topics_tell_of_queues(serve: Serve) -> None:
         client.subscribe("$SYS/broker/queues/put")
         while (message := client.receive()) and isinstance(message, Publish) and message.payload != b"2":
             pass
+
+
+def test_queues_that_the_configuration_allows_are_made_on_first_use_and_stay(serve: Serve) -> None:
+    server = serve(BASE + '[queues]\ncreate = ["dev.*"]\n')
+    put(server, "dev.orders", "one")
+    assert got(server, "dev.orders") == ["one"]
+    server.stop()
+    server = serve(BASE)
+    assert asked(server, "queue-show", name="dev.orders")["depth"] == 0
+    server.reload(BASE + '[queues]\ncreate = ["other.*"]\n')
+    put(server, "other.orders", "two")
+    assert got(server, "other.orders") == ["two"]
+    with (
+        connect(server.url("amqp")) as connection,
+        connection.session() as session,
+        pytest.raises(Problem, match=r"there is no queue dev\.new"),
+    ):
+        session.producer("dev.new")
+
+
+def test_a_name_may_have_255_characters(serve: Serve) -> None:
+    server = serve(BASE)
+    name = "x" * 255
+    asked(server, "queue-define", name=name, default_persistence=True)
+    put(server, name, "one")
+    server.stop()
+    server = serve(BASE)
+    assert got(server, name) == ["one"]

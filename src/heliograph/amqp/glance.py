@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from heliograph.amqp.decoding import decode
@@ -13,8 +14,8 @@ from heliograph.amqp.values import Described
 class Glance(NamedTuple):
     """The broker's view of a message. Times are in milliseconds; 0 means that there is none."""
 
-    durable: bool
-    priority: int
+    durable: bool | None  # None: the message does not say
+    priority: int | None  # the same
     ttl: int  # relative, as in the header
     delivery_count: int
     body_at: int  # where the header section ends
@@ -46,7 +47,7 @@ _time = struct.Struct(">q").unpack_from
 # Headers of one application are a few dozen different byte strings, so each is decoded once.
 _headers: dict[bytes, Header] = {}
 # Messages without delays and expiry, which is most of them, have one and the same glance per header.
-_plain: dict[bytes, Glance] = {b"": Glance(False, 4, 0, 0, 0, 0, 0, 0)}
+_plain: dict[bytes, Glance] = {b"": Glance(None, None, 0, 0, 0, 0, 0, 0)}
 
 
 def glance(payload: bytes) -> Glance:
@@ -116,6 +117,18 @@ def with_header(payload: bytes, *, delivery_count: int, ttl: int | None = None) 
     return Header(old.durable, old.priority, ttl, old.first_acquirer, delivery_count).encoded() + payload[end:]
 
 
+def with_manner(payload: bytes, durable: bool, priority: int) -> bytes:
+    """The message with these in its header, and every other byte the same."""
+    end = _header_end(payload)
+    return _header_with(payload[:end], durable, priority) + payload[end:]
+
+
+@lru_cache(_REMEMBERED)
+def _header_with(head: bytes, durable: bool, priority: int) -> bytes:
+    old = _header(head)
+    return Header(durable, priority, old.ttl, old.first_acquirer, old.delivery_count).encoded()
+
+
 def _header_end(payload: bytes) -> int:
     if payload.startswith(_HEADER):
         return _end_of_compound(payload, 3)
@@ -147,7 +160,10 @@ def _header(head: bytes) -> Header:
 
 def _learn(head: bytes) -> Glance:
     header = _header(head)
-    plain = Glance(header.durable, header.priority, header.ttl or 0, header.delivery_count, len(head), 0, 0, 0)
+    said = decode(head)[0].value
+    durable = header.durable if said and said[0] is not None else None
+    priority = header.priority if len(said) > 1 and said[1] is not None else None
+    plain = Glance(durable, priority, header.ttl or 0, header.delivery_count, len(head), 0, 0, 0)
     _plain[head] = plain
     return plain
 

@@ -101,12 +101,19 @@ class Broker:
                 self.feed(stream)
         self.queues.open(queues)
         if store is not None:
+            store.settle_set_aside()
             self.timers.run(now())  # what became due while nobody was there
 
     def feed(self, stream: Stream) -> None:
         """Messages that match its filter go into this stream from now on."""
         self._tree.add(stream.options.filter, stream)
         self.routes.forget(stream.options.filter)
+
+    def feed_no_more(self, stream: Stream) -> None:
+        """The other way round."""
+        if stream.is_fed:
+            self._tree.remove(stream.options.filter, stream)
+            self.routes.forget(stream.options.filter)
 
     # Publishing
 
@@ -208,7 +215,8 @@ class Broker:
         store.retire_spool(spool, in_flight=spool.cursor.pending > spool.count)
 
     def revive_subscription(self, session: Session, full: str, spool: Spool | None) -> Subscription:
-        """Put a subscription where it was before the broker was started."""
+        """Put a subscription where it was before the broker was started; ProtocolError if there cannot be such."""
+        check_topic_filter(full)
         group_name, topic_filter = split_share(full)
         subscription = self._add(session, full, group_name, topic_filter)
         group = subscription.group

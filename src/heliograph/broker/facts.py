@@ -19,6 +19,10 @@ from heliograph.mqtt.properties import decode_properties, encode_properties
 SESSION, ENDED, PRESENCE, SUBSCRIBED, UNSUBSCRIBED, MOVES, RETAINED, STREAM = range(FIRST_FACT, FIRST_FACT + 8)
 QUEUE, QUEUE_GONE, DELIVERIES = range(FIRST_FACT + 8, FIRST_FACT + 11)
 """See `queues.facts`."""
+SET_ASIDE = FIRST_FACT + 11
+"""See `set_aside`."""
+STREAM_GONE = FIRST_FACT + 12
+LAST = STREAM_GONE
 
 ISSUED, RECEIVED, COMPLETED, TAKEN, RELEASED = range(1, 6)
 """What a move is: messages sent with new identifiers; PUBREC and PUBCOMP for them; and, the other way, identifiers that

@@ -36,6 +36,8 @@ class Limits:
     """Longest time in seconds that a session outlives its connection; 0xFFFFFFFF means for ever."""
     sessions: int = 1_000_000
     """Sessions kept, connected or not."""
+    queues: int = 20_000
+    """Queues at once; past that, clients get no new ones, be it for subscriptions. Operators can define more."""
     retained_messages: int = 1_000_000
     retained_bytes: int = 1024 * 1024 * 1024
     """Payload bytes kept in retained messages."""

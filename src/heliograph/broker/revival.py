@@ -1,16 +1,24 @@
 """Bringing a broker back to where it was: what the log says, put together to sessions and retained messages.
 
-While the log is read, each session is a `_Kept`: what facts said of it, one after the other. When all has been read,
-objects are made of that. A fact about a session that is not known is ignored: a checkpoint further on tells all of it.
+While the log is read, each session is a `KeptSession`: what facts said of it, one after the other. When all has been
+read, objects are made of that. A fact about a session that is not known is ignored: a checkpoint further on tells all
+of it.
+
+Whatever cannot be read or made is set aside, and the rest goes on.
 """
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from heliograph.bounds import Range
 from heliograph.broker import facts
+from heliograph.broker.attributes import text_mistake
+from heliograph.broker.kept_session import KeptSession, apply, without_shared
 from heliograph.broker.queues.facts import QueueFacts
-from heliograph.broker.session import Session
+from heliograph.broker.session import FOR_EVER, Session
+from heliograph.broker.set_aside import SetAside, SetAsides
 from heliograph.broker.span import Span
 from heliograph.broker.spool import Spool
 from heliograph.broker.subscription import Subscription
@@ -22,56 +30,23 @@ from heliograph.log.messages import (
     Messages,
     Receivers,
     decode_messages,
+    encode_messages,
     form_of,
     publisher_of,
     qos_and_retain,
 )
 from heliograph.log.ranges import Ranges
 from heliograph.log.record import Record
-from heliograph.mqtt.runs import LAST_ID, ids_of
-from heliograph.mqtt.strings import split_share
+from heliograph.mqtt.runs import ids_of
+from heliograph.mqtt.strings import STRING_MAX, check_topic_name, decode_utf8, split_share
 
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
     from heliograph.broker.store import Clock, Store
 
-Issued = tuple[int, int, int, int, int]
-"""First identifier, count, QoS, number of the cursor, offset of the first message."""
 
-
-_ISSUED_MOST = 4 * LAST_ID
-
-
-class _Kept:
-    """What is known of one session."""
-
-    def __init__(self, fact: dict[str, Any]) -> None:
-        self.number: int = fact["session"]
-        self.client: str = fact["client"]
-        self.presence = fact
-        self.received: set[int] = set(fact["received"])
-        self.next_id: int = fact["next_id"]
-        self.issued: list[Issued] = [(*map(int, one),) for one in fact["sent"]]  # type: ignore[misc]
-        self.released = Ranges((first, first + count) for first, count in fact["released"])
-        self.subscriptions: dict[str, dict[str, Any]] = {one["filter"]: one for one in fact["subscriptions"]}
-        self.retired: list[dict[str, Any]] = fact["retired"]
-
-    def issue(self, first: int, count: int, qos: int, cursor: int, offset: int) -> None:
-        """Messages were sent with these identifiers."""
-        self.issued.append((first, count, qos, cursor, offset))
-        if len(self.issued) > _ISSUED_MOST:
-            self.forget_used_again()
-        self.next_id = first + count if first + count <= LAST_ID else 1
-
-    def forget_used_again(self) -> None:
-        """An identifier that has been used again was free: what it stood for before is done with."""
-        used = Ranges()
-        kept: list[Issued] = []
-        for one in reversed(self.issued):
-            if used.within(one[0], one[0] + one[1]) < one[1]:
-                kept.append(one)
-                used.add(one[0], one[0] + one[1])
-        self.issued = kept[::-1]
+class UnknownKind(Problem):
+    """The log is that of a later version."""
 
 
 class Revival:
@@ -79,14 +54,16 @@ class Revival:
 
     def __init__(self, clock: "Clock") -> None:
         self._clock = clock
-        self._kept: dict[int, _Kept] = {}
-        self._owners: dict[int, tuple[_Kept, dict[str, Any]]] = {}
+        self._kept: dict[int, KeptSession] = {}
+        self._owners: dict[int, tuple[KeptSession, dict[str, Any]]] = {}
         """Sessions and subscriptions by the number of their cursor; those of groups are not among them."""
         self._retained: dict[bytes, Messages] = {}
-        self.streams: dict[str, dict[str, Any]] = {}
+        self.streams: dict[str, Record] = {}
+        """By name, the fact that tells of each."""
         self.queues = QueueFacts()
         self._last_number = 0
         self._last_moves: list[facts.Move] = []
+        self.set_aside = SetAsides()
 
     # What the log says
 
@@ -100,7 +77,10 @@ class Revival:
                 kept, subscription = owner
                 kept.issue(first, record.count, min(qos, subscription["qos"]), number, offset)
         if retain:
-            self._retain(decode_messages(record.body, record.count))
+            try:
+                self._retain(decode_messages(record.body, record.count))
+            except Exception as error:
+                self.set_aside.add(record, error)
         if (publisher := publisher_of(record.body)) and (sender := self._kept.get(publisher)):
             messages = decode_messages(record.body, record.count)
             sender.received.update(ids_of(messages.data, messages.id_at, len(messages.data) // messages.number))
@@ -115,24 +95,54 @@ class Revival:
 
     def take_fact(self, record: Record) -> None:
         """A fact that the store has noted."""
+        if record.kind > facts.LAST:
+            raise UnknownKind(
+                f"position {record.position}: a record of kind {record.kind}, which this version does not know"
+            )
+        if record.kind == facts.SET_ASIDE:
+            self._without(self.set_aside.take(record.body))
+            return
+        try:
+            self._take_fact(record)
+        except Exception as error:
+            self.set_aside.add(record, error)
+
+    def _without(self, one: SetAside) -> None:
+        """Forget what was known before it was set aside. Another of the same name stays."""
+        with suppress(Exception):  # of a fact that cannot even be read, nothing was known
+            fact = json.loads(one.body)
+            if one.kind == facts.SESSION:
+                self._last_number = max(self._last_number, fact["session"])
+                self._kept.pop(fact["session"], None)
+            for kind, records, key in (
+                (facts.STREAM, self.streams, "stream"),
+                (facts.QUEUE, self.queues.records, "queue"),
+            ):
+                if one.kind == kind and (known := records.get(fact[key])) and known.body == one.body:
+                    self._forget(kind, fact[key])
+
+    def _forget(self, kind: int, name: str) -> None:
+        if kind == facts.STREAM:
+            del self.streams[name]
+        else:
+            self.queues.forget(name)
+
+    def _take_fact(self, record: Record) -> None:
         if record.kind == facts.MOVES:
             self._last_moves = facts.decode_moves(record.body)
             for move in self._last_moves:
                 if kept := self._kept.get(move.session):
-                    _apply(kept, move)
+                    apply(kept, move)
         elif record.kind == facts.RETAINED:
             self._retain(decode_messages(record.body, 1))
         elif record.kind == facts.STREAM:
-            fact = json.loads(record.body)
-            self.streams[fact["stream"]] = fact
+            self.streams[json.loads(record.body)["stream"]] = record
+        elif record.kind == facts.STREAM_GONE:
+            self.streams.pop(json.loads(record.body)["stream"], None)
         elif self.queues.take(record):
             pass
-        elif record.kind > facts.STREAM:
-            raise Problem(
-                f"position {record.position}: a record of kind {record.kind}, which this version does not know"
-            )
         elif record.kind == facts.SESSION:
-            kept = _Kept(json.loads(record.body))
+            kept = KeptSession(json.loads(record.body), record.position)
             self._last_number = max(self._last_number, kept.number)
             self._kept[kept.number] = kept
             for subscription in kept.subscriptions.values():
@@ -142,17 +152,17 @@ class Revival:
             if kept := self._kept.get(fact["session"]):
                 self._change(kept, record.kind, fact)
 
-    def _own(self, kept: _Kept, subscription: dict[str, Any]) -> None:
+    def _own(self, kept: KeptSession, subscription: dict[str, Any]) -> None:
         if subscription["cursor"] and split_share(subscription["filter"])[0] is None:
             self._owners[subscription["cursor"]] = kept, subscription
 
-    def _change(self, kept: _Kept, kind: int, fact: dict[str, Any]) -> None:
+    def _change(self, kept: KeptSession, kind: int, fact: dict[str, Any]) -> None:
         if kind == facts.ENDED:
             del self._kept[kept.number]
         elif kind == facts.PRESENCE:
             kept.presence = fact
             if fact["away"] is not None:
-                kept.issued = _without_shared(kept)
+                kept.issued = without_shared(kept)
         elif kind == facts.SUBSCRIBED:
             before = kept.subscriptions.get(fact["filter"])
             if before is not None and before["cursor"] != fact["cursor"]:
@@ -174,24 +184,73 @@ class Revival:
 
     def revive(self, broker: "Broker", store: "Store") -> int:
         """Give everything to the broker; the highest number that a session has had."""
+        self._try_again()
         self._settle_last_moves(store)
         spools = {number: Spool(store.ledger, cursor, store.spooled) for number, cursor in store.ledger.cursors.items()}
-        for kept in self._kept.values():
-            session = broker.sessions[kept.client] = self._session(broker, kept, spools)
-            if kept.presence["away"] is None:
-                store.note_presence(session)  # or the time that it has been away would start anew with each restart
-        owned = store.streams.revive(self.streams) | broker.queues.revive(self.queues)
+        for kept in list(self._kept.values()):
+            self._revive_session(broker, store, kept, spools)
+        owned = store.streams.revive(self.streams, self.set_aside.add)
+        owned |= broker.queues.revive(self.queues, self.set_aside.add)
         for session in broker.sessions.values():
             owned.update(s.spool.cursor.number for s in session.subscriptions.values() if s.spool)
         for session in broker.sessions.values():
             flights = session.window.sent if session.window else ()
             store.retired.update(f.cursor.number for f in flights if f.cursor and f.cursor.number not in owned)
-        for number in set(spools) - owned - store.retired:  # of groups whose durable members have all gone, for example
+        owned |= store.retired
+        owned |= self.set_aside.keep_cursors(set(spools), owned)
+        for number in set(spools) - owned:  # of groups whose durable members have all gone, for example
             store.ledger.drop_cursor(spools[number].cursor)
         self._make_unsent(broker)
         for messages in self._retained.values():
-            broker.retained.keep(self.span_of(messages), 0, broker.limits)
+            self._revive_retained(broker, messages)
         return self._last_number
+
+    def _try_again(self) -> None:
+        """What an earlier start could not open, this one may: in another version, or with another disk."""
+        clients = {kept.client for kept in self._kept.values()}
+        for one in self.set_aside:
+            record = Record(one.position, one.kind, one.body)
+            try:
+                if self._is_free(one, clients):
+                    self._take_fact(record)
+                    self.set_aside.remove(one)
+            except Exception as error:
+                self.set_aside.add(record, error)
+
+    def _is_free(self, one: SetAside, clients: set[str]) -> bool:
+        """Whether nobody else has the name of what is set aside, and it is something that stands for itself."""
+        if one.kind == facts.RETAINED:
+            return decode_messages(one.body, 1).topic not in self._retained
+        if one.kind not in {facts.SESSION, facts.STREAM, facts.QUEUE}:
+            return False
+        fact = json.loads(one.body)
+        if one.kind == facts.SESSION:
+            return fact["client"] not in clients
+        if one.kind == facts.STREAM:
+            return fact["stream"] not in self.streams
+        return fact["queue"] not in self.queues.records
+
+    def _revive_session(self, broker: "Broker", store: "Store", kept: KeptSession, spools: dict[int, Spool]) -> None:
+        session = Session(kept.client, broker.settled, kept.number)
+        try:
+            self._fill(session, broker, kept, spools)
+        except Exception as error:
+            # All of it goes: a client that finds no session subscribes again, and one that finds half of it does not.
+            _withdraw(broker, session)
+            del self._kept[kept.number]
+            self.set_aside.add(kept.record(), error)
+            return
+        broker.sessions[kept.client] = session
+        if kept.presence["away"] is None:
+            store.note_presence(session)  # or the time that it has been away would start anew with each restart
+
+    def _revive_retained(self, broker: "Broker", messages: Messages) -> None:
+        try:
+            check_topic_name(decode_utf8(messages.topic))
+            broker.retained.keep(self.span_of(messages), 0, broker.limits)
+        except Exception as error:
+            body = encode_messages(messages, Receivers((), (), ())) + messages.data
+            self.set_aside.add(Record(0, facts.RETAINED, body), error)
 
     def _settle_last_moves(self, store: "Store") -> None:
         """Acknowledge what clients have received: the log may have been cut between that and its acknowledgements."""
@@ -200,8 +259,9 @@ class Revival:
             if move.what == facts.RECEIVED and cursor is not None:
                 store.ledger.acknowledge(cursor, move.offset, move.offset + move.number)
 
-    def _session(self, broker: "Broker", kept: _Kept, spools: dict[int, Spool]) -> Session:
-        session = Session(kept.client, broker.settled, kept.number)
+    def _fill(self, session: Session, broker: "Broker", kept: KeptSession, spools: dict[int, Spool]) -> None:
+        if mistake := text_mistake(kept.client, STRING_MAX):
+            raise Problem(f"client identifier: {mistake}")
         session.received = kept.received or None
         by_cursor: dict[int, Subscription] = {}
         for fact in kept.retired:
@@ -214,18 +274,17 @@ class Revival:
             by_cursor[fact["cursor"]] = subscription
         self._restore_window(broker, kept, session, spools, by_cursor)
         self._restore_presence(broker, kept, session)
-        return session
 
     def _restore_window(
         self,
         broker: "Broker",
-        kept: _Kept,
+        kept: KeptSession,
         session: Session,
         spools: dict[int, Spool],
         by_cursor: dict[int, Subscription],
     ) -> None:
         flights: list[Flight] = []
-        for first, count, qos, number, offset in _without_shared(kept):
+        for first, count, qos, number, offset in without_shared(kept):
             spool, subscription = spools.get(number), by_cursor.get(number)
             if spool is None or subscription is None:
                 continue
@@ -238,9 +297,11 @@ class Revival:
             released = [(lo, hi - lo) for lo, hi in kept.released]
             window.restore(flights, released, kept.next_id)
 
-    def _restore_presence(self, broker: "Broker", kept: _Kept, session: Session) -> None:
+    def _restore_presence(self, broker: "Broker", kept: KeptSession, session: Session) -> None:
         presence = kept.presence
         session.expiry = presence["expiry"]
+        if session.expiry not in Range(0, FOR_EVER):
+            raise Problem(f"expected an expiry {Range(0, FOR_EVER)}, found {session.expiry}")
         session.will = facts.will_of(presence["will"])
         if presence["away"] is None:  # connected when the server stopped being there
             broker.revive_presence(session, broker.now(), None)
@@ -288,31 +349,21 @@ def revived_span(messages: Messages, clock: "Clock") -> Span:
     )
 
 
+def _withdraw(broker: "Broker", session: Session) -> None:
+    """Take back what has been made of a session. The log need not know of that."""
+    session.number = 0
+    for full, subscription in list(session.subscriptions.items()):
+        subscription.spool = None
+        broker.unsubscribe(session, full)
+
+
 def _set_options(subscription: Subscription, fact: dict[str, Any]) -> None:
+    if fact["qos"] not in {0, 1, 2}:
+        raise Problem(f"expected a QoS of 0, 1 or 2, found {fact['qos']}")
     subscription.qos = fact["qos"]
     subscription.no_local = fact["no_local"]
     subscription.retain_as_published = fact["retain_as_published"]
     subscription.extra = bytes.fromhex(fact["extra"])
-
-
-def _apply(kept: _Kept, move: facts.Move) -> None:
-    ids = move.first, move.first + move.number
-    if move.what == facts.ISSUED:
-        kept.issue(move.first, move.number, move.qos, move.cursor, move.offset)
-    elif move.what == facts.RECEIVED:
-        kept.released.add(*ids)
-    elif move.what == facts.COMPLETED:
-        kept.released.remove(*ids)
-    elif move.what == facts.TAKEN:
-        kept.received.update(range(*ids))
-    elif move.what == facts.RELEASED:
-        kept.received.difference_update(range(*ids))
-
-
-def _without_shared(kept: _Kept) -> list[Issued]:
-    """What was sent, without QoS 1 messages of groups: when the client goes, others get those."""
-    shared = {one["cursor"] for one in kept.subscriptions.values() if split_share(one["filter"])[0] is not None}
-    return [one for one in kept.issued if one[2] == 2 or one[3] not in shared]
 
 
 def _pending_parts(cursor: Cursor, lo: int, hi: int) -> list[tuple[int, int]]:

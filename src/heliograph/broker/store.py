@@ -19,6 +19,7 @@ from heliograph.broker.outlet import Outlet
 from heliograph.broker.retained import Retained
 from heliograph.broker.revival import Revival
 from heliograph.broker.session import Session
+from heliograph.broker.set_aside import SetAsides
 from heliograph.broker.span import Span
 from heliograph.broker.spool import Spool, Total
 from heliograph.broker.streams import Stream, StreamOptions, Streams
@@ -31,6 +32,7 @@ from heliograph.log.group import Group
 from heliograph.log.ledger import Ledger
 from heliograph.log.log import LogOptions
 from heliograph.log.messages import Messages, Receivers, encode_messages
+from heliograph.log.record import Record
 from heliograph.log.upkeep import Fact, Upkeep
 from heliograph.mqtt.reasons import Reason
 
@@ -81,6 +83,8 @@ class Store:
         self.ledger = Ledger(directory, self.revival.take_fact, self.revival.take_messages, wake, options)
         self.upkeep = Upkeep(self.ledger, self._all_facts)
         self.streams = Streams(self.ledger)
+        self.set_aside = SetAsides()
+        """What could not be opened."""
         self.defects: Defects
         """Set by the broker that takes this over."""
         self.sessions: dict[str, Session] = {}
@@ -114,7 +118,15 @@ class Store:
         """Look at these from now on: the broker has been revived."""
         self.sessions, self.retained, self._last_session = sessions, retained, last_session
         self._queues = queues
+        self.set_aside = self.revival.set_aside
         del self.revival
+
+    def settle_set_aside(self) -> None:
+        """See to it that the log knows what is set aside, and what is not any more."""
+        for one in self.set_aside.news():
+            self.ledger.note(*one.fact())
+        if self.set_aside.outdated:
+            self.upkeep.checkpoint()  # changes of what could be opened would come behind a fact that it could not
 
     # Sessions
 
@@ -163,7 +175,9 @@ class Store:
             self._note(facts.STREAM, stream.fact())
         if self.streams.by_name:
             self.ledger.wait()  # so that the index is there when the server is
-            self.streams.open_index()
+            for stream, problem in self.streams.open_index():
+                self.set_aside.add(Record(0, facts.STREAM, facts.as_json(stream.fact())), problem)
+        self.streams.forget_index_of_others()
         return [stream for stream in self.streams.by_name.values() if stream.is_fed]
 
     def make_stream(self, options: StreamOptions) -> tuple[Stream, bool]:
@@ -172,6 +186,15 @@ class Store:
         if is_new:
             self._note(facts.STREAM, stream.fact())
         return stream, is_new
+
+    def delete_stream(self, name: str, *, purge: bool) -> tuple[Stream, int]:
+        """See Streams.delete; KeyError if there is none. Readers find it until this turn is safe."""
+        stream, messages = self.streams.delete(name, purge=purge)
+        self._note(facts.STREAM_GONE, {"stream": name})
+        for cursor in stream.cursors:
+            self.upkeep.freed(cursor.bytes)
+            self.ledger.drop_cursor(cursor)
+        return stream, messages
 
     def retain_streams(self) -> None:
         """Let go what is older or more than streams are to keep."""
@@ -383,13 +406,16 @@ class Store:
     # Checkpoints
 
     def _all_facts(self) -> Iterator[Fact]:
-        for stream in self.streams.by_name.values():
-            yield facts.STREAM, facts.as_json(stream.fact())
+        for stream in list(self.streams.by_name.values()):  # what is made meanwhile is told behind the beginning anyway
+            if self.streams.by_name.get(stream.name) is stream:
+                yield facts.STREAM, facts.as_json(stream.fact())
         if self._queues is not None:
             yield from self._queues.all_facts()
         for session in list(self.sessions.values()):
             if session.number:
                 yield facts.SESSION, facts.as_json(facts.session_fact(session, self._presence(session)))
+        for one in self.set_aside:
+            yield one.fact()
         for span in self.retained.all():
             if not span.topic.startswith(b"$SYS/"):
                 body = encode_messages(self._messages(span, None), Receivers((), (), ()))

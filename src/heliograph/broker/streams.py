@@ -5,32 +5,49 @@ they were stored, once, together with those for subscriptions. All messages of a
 order there. Readers find them by the index, which is brought up to date here.
 """
 
+import json
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 from zlib import crc32
 
+from heliograph.bounds import Range
+from heliograph.broker.attributes import (
+    LONGEST_PLAIN_NAME,
+    filter_mistake,
+    number_mistakes,
+    plain_name_mistake,
+    text_mistake,
+)
 from heliograph.errors import Problem
 from heliograph.log.cursor import Cursor
 from heliograph.log.ledger import Ledger
-from heliograph.log.stream_index import PartitionWriter, write_description
+from heliograph.log.record import Record
+from heliograph.log.stream_index import PartitionWriter, delete_index, stream_names, write_description
 
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """What is wanted of a stream."""
+    """What is wanted of a stream. Made only if that can be had; a Problem says what is wrong, a line for each key."""
 
     name: str = ""
-    """Name of the stream: letters, digits, "-", "_" and ".", a letter or digit first."""
+    """Name of the stream: letters, digits, "-", "_" and ".", a letter or digit first, at most 200."""
     filter: str = ""
     """Topic filter: messages that match it are kept, whatever their QoS."""
-    partitions: int = 1
+    partitions: Annotated[int, Range(1, 1024)] = 1
     """Parts that can be read side by side. All messages of a topic are in one. Can grow, but not shrink."""
-    retention_bytes: int = 1 << 30
+    retention_bytes: Annotated[int, Range(0, 1 << 60)] = 1 << 30
     """Most bytes kept, over all partitions; the oldest messages go first. 0 is no limit."""
-    retention_age: float = 0.0
+    retention_age: Annotated[float, Range(0, 10_000_000_000)] = 0.0
     """Seconds that messages are kept; 0 is no limit."""
+
+    def __post_init__(self) -> None:
+        """Check it."""
+        found = [("name", plain_name_mistake(self.name)), ("filter", filter_mistake(self.filter))]
+        found += number_mistakes(self)
+        if mistakes := [f"{key}: {mistake}" for key, mistake in found if mistake]:
+            raise Problem("\n".join(mistakes))
 
 
 MOST_MADE = 1024
@@ -43,6 +60,10 @@ class StreamConflict(Problem):
 
 class TooManyStreams(Problem):
     """So many streams have been made that there can be no more."""
+
+
+class StreamKept(Problem):
+    """The stream cannot be deleted: why."""
 
 
 class Stream:
@@ -148,13 +169,25 @@ class Streams:
         self.taken_over: list[str] = []
         """Streams that were made while a server ran, and are in the configuration now."""
 
-    def revive(self, facts: dict[str, dict[str, Any]]) -> set[int]:
-        """Take up the streams that the log tells of; the numbers of their cursors."""
-        for name, fact in facts.items():
-            cursors = [self._ledger.cursors[number] for number in fact["cursors"]]
-            made, identity = fact.get("made", False), fact.get("identity", "")
-            self.by_name[name] = Stream(options_of(fact), cursors, made=made, identity=identity)
+    def revive(self, facts: dict[str, Record], failed: Callable[[Record, Exception], None]) -> set[int]:
+        """Take up the streams that the log tells of; the numbers of their cursors. `failed` gets the ones that fail."""
+        for name, record in list(facts.items()):
+            try:
+                self.by_name[name] = self._revived(json.loads(record.body))
+            except Exception as error:
+                failed(record, error)
+                del facts[name]
         return {cursor.number for stream in self.by_name.values() for cursor in stream.cursors}
+
+    def _revived(self, fact: dict[str, Any]) -> Stream:
+        options = options_of(fact)
+        if missing := [number for number in fact["cursors"] if number not in self._ledger.cursors]:
+            raise Problem(f"expected cursor {missing[0]} with messages of it, found none")
+        identity = fact.get("identity", "")
+        if mistake := text_mistake(identity, LONGEST_PLAIN_NAME):
+            raise Problem(f"identity: {mistake}")
+        cursors = [self._ledger.cursors[number] for number in fact["cursors"]]
+        return Stream(options, cursors, made=fact.get("made", False), identity=identity)
 
     def configure(self, wanted: Sequence[StreamOptions]) -> list[Stream]:
         """Make the streams what is wanted; those that are new or have changed. A Problem says what is not possible."""
@@ -206,6 +239,23 @@ class Streams:
         stream.made = True
         return stream, True
 
+    def delete(self, name: str, *, purge: bool) -> tuple[Stream, int]:
+        """Forget a stream; what it was, and how many messages it had. StreamKept, unless `purge`, if it has some."""
+        stream = self.by_name[name]
+        if stream.configured:
+            raise StreamKept(
+                f"stream {name} is in the server's configuration; take it out there and restart the server first"
+            )
+        messages = sum(cursor.pending for cursor in stream.cursors)
+        if messages and not purge:
+            raise StreamKept(
+                f"stream {name} has {messages} messages; expected purge=true (helio stream delete --purge) to delete "
+                "it with them"
+            )
+        del self.by_name[name]
+        self._news = [writer for writer in self._news if writer not in stream.writers]
+        return stream, messages
+
     def _identified(self) -> list[Stream]:
         """Give an identity to streams of logs that were written when there was none; which these are."""
         old = [stream for stream in self.by_name.values() if not stream.identity]
@@ -219,16 +269,35 @@ class Streams:
 
     # The index
 
-    def open_index(self) -> None:
-        """Write an index for all that there is. Everything in the log has to be safe."""
+    def open_index(self) -> list[tuple[Stream, Problem]]:
+        """Write an index for all that there is. Everything in the log has to be safe.
+
+        Streams that can have none, and why, are left out from now on. A Problem if one of the configuration can not:
+        whoever wrote that wants to know it now.
+        """
         directory = self._ledger.log.directory
-        for stream in self.by_name.values():
-            write_description(directory, stream.name, stream.description())
+        failed = []
+        for stream in list(self.by_name.values()):
+            try:
+                write_description(directory, stream.name, stream.description())
+            except Problem as problem:
+                if stream.configured:
+                    raise
+                failed.append((stream, problem))
+                del self.by_name[stream.name]
+                continue
             stream.writers = [
                 PartitionWriter(directory, stream.name, partition, cursor)
                 for partition, cursor in enumerate(stream.cursors)
             ]
         self.update_index()
+        return failed
+
+    def forget_index_of_others(self) -> None:
+        """Delete the index of streams that are not there: a crash came before it could be done."""
+        directory = self._ledger.log.directory
+        for name in set(stream_names(directory)) - self.by_name.keys():
+            delete_index(directory, name)
 
     def index_of_new(self, stream: Stream) -> Callable[[], None]:
         """What to do when a stream that has just been made is safe, so that readers find it."""
@@ -246,6 +315,12 @@ class Streams:
                 stream.writers = new
 
         return write
+
+    def forget_index(self, stream: Stream) -> None:
+        """Delete the index of a stream that is deleted, when that is safe: readers find it no more."""
+        for writer in stream.writers:
+            writer.close()
+        delete_index(self._ledger.log.directory, stream.name)
 
     def update_index(self) -> None:
         """Let readers see what has become safe. What is stored meanwhile is noted, and its turn comes next time."""

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from heliograph.cli.mqsc_running import Ask
+from heliograph.cli.patience import showing
 from heliograph.client import Connection, Message, connect
 from heliograph.errors import Problem
 
@@ -27,7 +28,9 @@ def add_url(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def opened(url: str) -> Iterator[Connection]:
     """A connection to the server; one that is lost is a Problem, not made again."""
-    with connect(url, reconnect=False, timeout=_PATIENCE) as connection:
+    with showing("connecting"):
+        made = connect(url, reconnect=False, timeout=_PATIENCE)
+    with made as connection:
         yield connection
 
 

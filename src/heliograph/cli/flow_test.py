@@ -15,6 +15,7 @@ from heliograph.flow.definition.mistakes import DefinitionProblem
 from heliograph.flow.testing import CaseResult, Report
 from heliograph.flow.testing.running import run_case, select_cases
 from heliograph.flow.testing.updating import update_case
+from heliograph.terminal import steer, visible
 
 EXAMPLES = """\
   helio flow test orders
@@ -54,9 +55,15 @@ def _run(folder: Path, names: list[str], *, update: bool) -> Report:
             (case,) = (again for again in select_cases(folder, [case.name]) if again.name == case.name)
             result = run_case(folder, case)
         report.results.append(result)
-        text = result.text()
-        print(coloured_difference(text) if wants_colour(sys.stdout) else text, flush=True)
+        _tell(result.text())
     return report
+
+
+def _tell(text: str) -> None:
+    if wants_colour(sys.stdout):
+        steer(sys.stdout, coloured_difference(visible(text)) + "\n")
+    else:
+        print(text, flush=True)
 
 
 def _junit(flow: str, report: Report) -> bytes:

@@ -15,6 +15,7 @@ from heliograph.errors import Problem
 from heliograph.flow.definition.mistakes import known, suggestion
 from heliograph.flow.engine.outcome import Result
 from heliograph.flow.testing import FlowUnderTest
+from heliograph.terminal import steer, visible
 
 EXAMPLES = """\
   helio flow trace orders --input big.xml
@@ -73,4 +74,5 @@ def _tell_in_colour(line: str) -> None:
     colour = _COLOURS.get(line.lstrip()[:2])
     if colour is None and " -> " in line and line.rstrip().endswith(")"):
         colour = BOLD
-    print(coloured(line, colour) if colour else line)
+    line = visible(line)
+    steer(sys.stdout, (coloured(line, colour) if colour else line) + "\n")

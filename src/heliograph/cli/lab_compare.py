@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from heliograph.cli.lab_options import add_out
+from heliograph.cli.patience import showing
 from heliograph.cli.pipeline_options import add_spark
 from heliograph.cli.table import table
 
@@ -47,7 +48,8 @@ def run(args: argparse.Namespace) -> int:
     """Score what is new, compare, print; 1 if B is worse in anything."""
     from heliograph.pipeline.measurements import compare  # noqa: PLC0415 - Spark is not needed to read a help text
 
-    found = compare(args.a, args.b, directory=args.out, master=args.master or None, conf=dict(args.conf))
+    with showing("scoring new runs and comparing with Spark"):
+        found = compare(args.a, args.b, directory=args.out, master=args.master or None, conf=dict(args.conf))
     print("\n".join(table(_HEADINGS, [_row(one) for one in found])))
     if bound := sum({(one.scenario, one.variant, one.target): one.generator_bound for one in found}.values()):
         print(f"\nIn {bound} of the runs the generator was the limit: their figures are not those of the system alone.")

@@ -8,6 +8,7 @@ from typing import TextIO
 from heliograph.errors import Problem
 from heliograph.lab.load import Histogram, Interval
 from heliograph.lab.trials.steering import Steering
+from heliograph.terminal import steer, visible
 
 _HELP = "commands: rate=N (messages per second), stop, Enter for statistics"
 
@@ -54,7 +55,7 @@ class Progress:
 
     def _show(self, text: str) -> None:
         if self._live:
-            print(f"\r\x1b[K{text}", end="", file=self._stream, flush=True)
+            steer(self._stream, f"\r\x1b[K{visible(text)}")
 
 
 def summary(second: int, parts: Iterable[Interval]) -> str:

@@ -6,6 +6,7 @@ New runs are scored first, with Spark; then DIR/report has the report, and DIR/s
 import argparse
 from pathlib import Path
 
+from heliograph.cli.patience import showing
 from heliograph.cli.pipeline_options import add_spark
 from heliograph.errors import Problem
 from heliograph.lab.report import FORMATS, write_report
@@ -46,8 +47,11 @@ def run(args: argparse.Namespace) -> int:
     """Score what is new, then write; prints where the report is."""
     if not (args.directory / "runs").is_dir():
         raise Problem(f"{args.directory}: expected a folder with runs, found none; `helio lab run` makes them")
-    score(args)
-    for file in write_report(args.directory, args.format):
+    with showing("scoring new runs with Spark"):
+        score(args)
+    with showing("writing the report"):
+        files = list(write_report(args.directory, args.format))
+    for file in files:
         print(file)
     return 0
 

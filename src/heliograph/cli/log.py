@@ -1,29 +1,26 @@
-"""Look at the files of a log, also while a server writes to them (`info`, `check`, `dump`), or `compact` them."""
+"""Look at the files of a log, even while a server writes them (`info`, `check`, `dump`); `compact` or `repair` them."""
 
 import argparse
 import json
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from heliograph.broker.broker import Broker
-from heliograph.broker.limits import Limits
-from heliograph.broker.revival import Revival
-from heliograph.broker.store import Clock, Store
-from heliograph.broker.streams import options_of
+from heliograph.broker.revival import Revival, UnknownKind
+from heliograph.broker.set_aside import SetAsides
+from heliograph.cli.log_objects import add_repair_arguments, opened, repair, replay, tell, try_to_open
 from heliograph.cli.log_records import as_json, kind_name
 from heliograph.errors import Problem
 from heliograph.log.account import Account
 from heliograph.log.cursor import Cursor
 from heliograph.log.group import records_in
 from heliograph.log.kinds import GROUP
-from heliograph.log.log import LogOptions
 from heliograph.log.reader import LogReader
 from heliograph.log.record import Record
 from heliograph.log.recovery import Recovered, find_segments, recover, segment_spans
 from heliograph.log.segment import segment_files
+from heliograph.terminal import steer
 
 _SHOWN = 20
 """Subscriptions listed: those with most messages waiting."""
@@ -34,15 +31,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, text in (
         ("info", "print what the log holds: segments, streams, and subscriptions with messages waiting"),
-        ("check", "verify the check sum of every record; exit status 1 at the first that is damaged"),
+        ("check", "verify the check sum of every record, and open all there is; exit status 1 if something is wrong"),
         ("dump", "print records as JSON, one a line"),
         ("compact", "give back all the room that is not needed; no server must be running"),
+        ("repair", "list what no server can open, export or forget it; no server must be running"),
     ):
         action = actions.add_parser(name, help=text, description=text)
         action.add_argument("directory", type=Path, help="the log's directory")
         if name == "dump":
             action.add_argument("--from", dest="start", type=int, metavar="POSITION", help="position of the first one")
             action.add_argument("--limit", type=int, metavar="N", help="print at most so many")
+        if name == "repair":
+            add_repair_arguments(action)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -52,7 +52,9 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "info":
         _info(args.directory)
     elif args.action == "check":
-        _check(args.directory)
+        return _check(args.directory)
+    elif args.action == "repair":
+        repair(args)
     elif args.action == "compact":
         _compact(args.directory)
     else:
@@ -73,26 +75,26 @@ def _info(directory: Path) -> None:
         expected = end
     _tell_torn(found)
     try:
-        account, revival = _replay(directory, newest.replay, found.end)
+        account, _ = replay(directory, newest.replay, found.end)
+        revival, objects = try_to_open(directory, newest.replay, found.end)
     except Problem as problem:
         print(f"no server could start with it: {problem}")
         return
     _tell_streams(account, revival)
     _tell_queues(account, revival)
     _tell_subscriptions(account, revival)
+    _tell_objects(objects)
 
 
-def _replay(directory: Path, start: int, end: int) -> tuple[Account, Revival]:
-    """What a server that starts would know, without taking the log from one that has it."""
-    revival = Revival(Clock(time.monotonic, time.time))
-    account = Account(revival.take_fact, revival.take_messages)
-    for record in LogReader(directory).records(start, end):
-        account.replay(record)
-    return account, revival
+def _tell_objects(objects: SetAsides) -> None:
+    if len(objects):
+        print(f"{len(objects)} set aside, because no server can open it (`helio log repair` exports or forgets it):")
+        tell(objects)
 
 
 def _tell_streams(account: Account, revival: Revival) -> None:
-    for name, fact in sorted(revival.streams.items()):
+    for name, record in sorted(revival.streams.items()):
+        fact = json.loads(record.body)
         size, age = fact["retention_bytes"], fact["retention_age"]
         limits = [f"at most {size:,} bytes"] * bool(size) + [f"for {age:g} seconds"] * bool(age)
         print(f"stream {name}: {fact['filter']}, kept {', '.join(limits) or 'without limits'}")
@@ -102,9 +104,10 @@ def _tell_streams(account: Account, revival: Revival) -> None:
 
 
 def _tell_queues(account: Account, revival: Revival) -> None:
-    for definition, number in sorted(revival.queues.definitions(), key=lambda pair: pair[0].name):
+    for name in sorted(revival.queues.names()):
+        _, number = revival.queues.definition(name)
         if cursor := account.cursors.get(number):
-            print(f"queue {definition.name}: {_contents(cursor)}")
+            print(f"queue {name}: {_contents(cursor)}")
 
 
 def _contents(cursor: Cursor) -> str:
@@ -131,7 +134,7 @@ def _tell_subscriptions(account: Account, revival: Revival) -> None:
         print(f"  and {len(waiting) - _SHOWN} more")
 
 
-def _check(directory: Path) -> None:
+def _check(directory: Path) -> int:
     found = recover(find_segments(directory))
     kinds: Counter[int] = Counter()
     messages = 0
@@ -143,10 +146,17 @@ def _check(directory: Path) -> None:
             kinds.update(member.kind for member in records_in(record))
         if sys.stderr.isatty() and not number % 10_000:
             done = (record.position - position) / max(found.end - position, 1)
-            print(f"\r{done:.0%} ", end="", file=sys.stderr, flush=True)
+            steer(sys.stderr, f"\r{done:.0%} ")
     by_kind = ", ".join(f"{kind_name(kind)}: {count}" for kind, count in sorted(kinds.items())) or "none"
     print(f"{directory}: ok, {sum(kinds.values())} records ({by_kind}), {messages} messages")
     _tell_torn(found)
+    try:
+        _, objects = try_to_open(directory, found.segments[-1].replay, found.end)
+    except UnknownKind as problem:
+        print(f"not opened: {problem}")
+        return 0
+    _tell_objects(objects)
+    return 1 if len(objects) else 0
 
 
 def _whole_log(directory: Path, found: Recovered) -> Iterator[Record]:
@@ -173,17 +183,8 @@ def _dump(directory: Path, start: int | None, limit: int | None) -> None:
 
 def _compact(directory: Path) -> None:
     before = _size(directory)
-    store = Store(directory, Clock(time.monotonic, time.time), lambda: None, LogOptions())
-    # As if a server were started and stopped, with nothing refused or thrown away: a will may be due.
-    most = sys.maxsize
-    limits = Limits(retained_messages=most, retained_bytes=most, max_messages=most, max_bytes=most)
-    streams = [options_of(fact) for fact in store.revival.streams.values() if not fact.get("made")]
-    try:
-        broker = Broker(limits, time.monotonic, lambda: "", None, store, streams)
-        broker.end_turn()
+    with opened(directory) as store:
         store.upkeep.compact()
-    finally:
-        store.close()
     after = _size(directory)
     print(f"{directory}: {before:,} bytes before, {after:,} bytes now")
 

@@ -36,6 +36,8 @@ KINDS = {
     facts.QUEUE: "queue",
     facts.QUEUE_GONE: "queue gone",
     facts.DELIVERIES: "deliveries",
+    facts.SET_ASIDE: "set aside",
+    facts.STREAM_GONE: "stream gone",
 }
 _MOVES = {
     facts.ISSUED: "issued",

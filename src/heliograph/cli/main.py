@@ -2,10 +2,11 @@
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
-from heliograph import __version__
+from heliograph import __version__, terminal
 from heliograph.errors import Problem
 
 # Sub-command -> one line of help. Each is a module of this package with add_arguments(parser) and run(args) -> int;
@@ -17,6 +18,7 @@ COMMANDS = {
     "pub": "publish messages to any MQTT server",
     "sub": "subscribe to topics and print what arrives",
     "queue": "look at queues, define them, put and get messages",
+    "stream": "look at streams, read their messages, delete them",
     "qm": "look at queue managers, start and stop them",
     "mqsc": "run the commands of queue administrators",
     "log": "look at the files of a log, and check them",
@@ -33,9 +35,29 @@ EXTRAS = {"bench": "lab", "lab": "flow,lab,spark", "flow": "flow", "pipeline": "
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `helio` with these arguments (the process's own by default) and return the exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
-    if not words or words[0] not in COMMANDS:
-        return _no_command(words)
-    name, rest = words[0], words[1:]
+    terminal.guard()
+    try:
+        try:
+            return _no_command(words) if not words or words[0] not in COMMANDS else _command(words[0], words[1:])
+        finally:
+            sys.stdout.flush()  # a reader that has gone must be noticed here, not when Python ends
+    except BrokenPipeError:  # the reader of our output has gone, as in `helio sub ... | head`
+        _drop_output()
+        return 0
+
+
+def _drop_output() -> None:
+    """Let what is left in the buffers go nowhere, so that Python does not fail to write it when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def _command(name: str, rest: Sequence[str]) -> int:
     try:
         return _run(name, rest)
     except ModuleNotFoundError as missing:
@@ -50,11 +72,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Problem as problem:
         print(f"helio {name}: {problem}", file=sys.stderr)
         return 1
+    except OSError as error:
+        if not error.filename:
+            raise
+        print(f"helio {name}: cannot use {error.filename}: {(error.strerror or str(error)).lower()}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # the reader of our output has gone, as in `helio sub ... | head`
-        sys.stderr.close()
-        return 0
 
 
 def _run(name: str, words: Sequence[str]) -> int:

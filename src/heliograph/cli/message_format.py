@@ -27,16 +27,20 @@ _ESCAPES = {"\\": b"\\", "n": b"\n", "t": b"\t", "r": b"\r", "e": b"\x1b", "a": 
 _TOKEN = re.compile(r"%(.?)|\\(.?)|[^%\\]+", re.DOTALL)
 
 
-def compile_format(text: str, *, pretty: bool = False) -> Formatter:
-    """A function that prints a message in this format; Problem when the format is wrong."""
-    parts = [_part(token, text, pretty) for token in _TOKEN.finditer(text)]
+def compile_format(text: str, *, pretty: bool = False, shown: Callable[[bytes], bytes] = bytes) -> Formatter:
+    """A function that prints a message in this format; Problem when the format is wrong.
+
+    What comes from the message goes through `shown`, what the format says itself does not.
+    """
+    parts = [_part(token, text, pretty, shown) for token in _TOKEN.finditer(text)]
     return lambda message: b"".join([part(message) for part in parts])
 
 
-def _part(token: re.Match[str], text: str, pretty: bool) -> Formatter:
+def _part(token: re.Match[str], text: str, pretty: bool, shown: Callable[[bytes], bytes]) -> Formatter:
     field, escape = token.groups()
     if field is not None:
-        return _field(field, text, pretty)
+        of_message = _field(field, text, pretty)
+        return lambda message: shown(of_message(message))
     if escape is None:
         return _constant(token.group().encode("utf-8", "surrogateescape"))
     if escape not in _ESCAPES:

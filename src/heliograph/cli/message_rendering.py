@@ -6,11 +6,16 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+from heliograph.amqp.values import Timestamp
 from heliograph.client import Message
+from heliograph.terminal import on_one_line
 
 _INDENT = "    "
 _FOR_CLIENTS = "x-opt-jms-"
 """Annotations by which client libraries tell each other what kind of message it is: the rest says that to people."""
+
+_TIMES = ("x-opt-dead-letter-time", "x-opt-delivery-time")
+"""Annotations that are milliseconds since 1970, though not every server gives them the type of a time."""
 
 
 def body_bytes(message: Message) -> bytes:
@@ -33,13 +38,27 @@ def rendered(message: Message, number: int) -> Iterator[bytes]:
     shown = [(name, value) for name, value in _facts(message) if name not in {"body", "properties", "annotations"}]
     yield f"--- {number}".encode()
     for name, value in shown:
-        yield f"{_INDENT}{name.replace('_', '-')}: {_shown(value)}".encode()
+        yield _line(f"{name.replace('_', '-')}: {_shown(value)}")
     for kind in ("properties", "annotations"):
         for key, value in getattr(message, kind).items():
             if str(key).startswith(_FOR_CLIENTS):
                 continue
-            yield f"{_INDENT}{key} = {_plain(value)}".encode()
+            is_time = isinstance(value, Timestamp) or (isinstance(value, int) and str(key).startswith(_TIMES))
+            yield _line(f"{key} = {_moment(value / 1000) if is_time else _plain(value)}")
     yield body_bytes(message)
+
+
+def _line(text: str) -> bytes:
+    """One fact, which cannot look like two."""
+    return f"{_INDENT}{on_one_line(text)}".encode()
+
+
+def _moment(seconds: float) -> str:
+    try:
+        moment = datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, ValueError, OSError):  # whoever sent it may have put any number there
+        return f"{seconds:.3f} s after 1970"
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _facts(message: Message) -> Iterator[tuple[str, Any]]:
@@ -50,7 +69,7 @@ def _facts(message: Message) -> Iterator[tuple[str, Any]]:
         yield "reply_to", message.reply_to.name
     for name in ("timestamp", "expiration", "delivery_time"):
         if (moment := getattr(message, name)) is not None:
-            yield name, datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            yield name, _moment(moment)
     yield "priority", message.priority
     yield "persistent", message.persistent
     if message.redelivered:

@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
         interpreter = Interpreter(ask, _tell, source)
         _run_all(interpreter, _lines(args.file))
         print(interpreter.summary)
-        return _FAILED if interpreter.with_mistakes or interpreter.failed else 0
+        return 0 if interpreter.all_done else _FAILED
 
 
 def _tell(line: str) -> None:

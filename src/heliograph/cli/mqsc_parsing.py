@@ -18,6 +18,8 @@ class Word:
     text: str
     at: int
     quoted: bool = False
+    written: str = ""
+    """How a word was written before it was folded to capitals, if that made a difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class _Reader:
                 self._next += 1
             else:
                 word = self._word("a value")
-                values.append(word if word.quoted else Word(word.text.upper(), word.at))
+                values.append(word if word.quoted else _folded(word))
         if not values:
             raise self._source.mistake(opening, "expected a value in the brackets, found none")
         self._next += 1
@@ -109,6 +111,11 @@ class _Reader:
             raise self._source.mistake(token.at, f"expected {expected}, found {token.text}")
         self._next += 1
         return token
+
+
+def _folded(word: Word) -> Word:
+    capitals = word.text.upper()
+    return Word(capitals, word.at, written="" if word.text == capitals else word.text)
 
 
 @dataclass(frozen=True, slots=True)

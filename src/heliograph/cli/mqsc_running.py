@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from heliograph.cli import mqsc_subscriptions
 from heliograph.cli.mqsc_attributes import KINDS, read_attributes
 from heliograph.cli.mqsc_displaying import queue_attributes, read_display, set_out, status_attributes
+from heliograph.cli.mqsc_help import ASKING, OBJECTS, TEXT
 from heliograph.cli.mqsc_parsing import Clause, Command, parse, single
 from heliograph.cli.mqsc_text import CommandText, MqscMistake, quoted
 from heliograph.errors import Problem
@@ -15,7 +17,7 @@ Ask = Callable[[str, dict[str, Any]], Any]
 _VERBS = {"DEF": "DEFINE", "ALT": "ALTER", "DIS": "DISPLAY", "DISP": "DISPLAY", "DEL": "DELETE"}
 _TARGETS = {"QL": "QLOCAL", "QA": "QALIAS", "QM": "QMODEL", "Q": "QUEUE", "QS": "QSTATUS"}
 _LEAVING = {"END", "EXIT", "QUIT"}
-_KNOWN_VERBS = ("DEFINE", "ALTER", "DISPLAY", "CLEAR", "DELETE", "END")
+_KNOWN_VERBS = (*OBJECTS, "HELP", "END")
 
 # What queue managers elsewhere are made of beside queues. Here the configuration file has all that.
 _ELSEWHERE = {
@@ -27,7 +29,6 @@ _ELSEWHERE = {
     "SERVICE": "the configuration says what is started",
     "PROCESS": "nothing is started by messages",
     "TOPIC": "a topic is there as soon as it is used",
-    "SUB": "topics of a queue are in its [[queue]] table of the configuration",
     "NAMELIST": "there are no lists of names",
     "QMGR": "the configuration has what is true of all queues",
 }
@@ -41,6 +42,9 @@ _DEFAULTS = {
 # Queue managers elsewhere have these from the start, and scripts alter them. Here they are made when that happens.
 _TEMPLATES = {*_DEFAULTS.values(), "SYSTEM.JMS.MODEL.QUEUE", "SYSTEM.JMS.TEMPQ.MODEL"}
 
+_LONGEST_NAME = 48
+"""Queues here may have longer names, but scripts that use them would not run elsewhere."""
+
 
 class Interpreter:
     """Runs commands and counts what became of them."""
@@ -50,22 +54,34 @@ class Interpreter:
         self._ask = ask
         self._tell = tell
         self._source = source
-        self.read = self.with_mistakes = self.failed = 0
+        self.read = self.with_mistakes = self.failed = self.without_effect = 0
 
     @property
     def summary(self) -> str:
         """How it went, for the end."""
         commands = "command" if self.read == 1 else "commands"
         has = "has" if self.with_mistakes == 1 else "have"
-        return f"{self.read} {commands} read, {self.with_mistakes} {has} syntax errors, {self.failed} failed"
+        idle = f", {self.without_effect} had no effect" if self.without_effect else ""
+        return f"{self.read} {commands} read, {self.with_mistakes} {has} syntax errors, {self.failed} failed{idle}"
+
+    @property
+    def all_done(self) -> bool:
+        """Whether every command did what it says."""
+        return not (self.with_mistakes or self.failed or self.without_effect)
 
     def run(self, text: CommandText) -> bool:
         """Run a command, and tell what came of it; whether there may be more."""
-        if text.text.strip(" ;").upper() in _LEAVING:
+        word = text.text.strip(" ;").upper()
+        if word in _LEAVING:
             return False
+        if word.partition(" ")[0] in ASKING:
+            self._tell(TEXT)
+            return True
         self.read += 1
+        command = None
         try:
-            for line in self._lines(parse(text)):
+            command = parse(text)
+            for line in self._lines(command):
                 self._tell(line)
         except MqscMistake as mistake:
             self.with_mistakes += 1
@@ -73,7 +89,7 @@ class Interpreter:
         except Problem as problem:
             self.failed += 1
             number, column = text.place(0)
-            self._tell(f"{self._source}:{number}:{column}: failed: {problem}")
+            self._tell(f"{self._source}:{number}:{column}: failed: {problem}{_hint(command, str(problem))}")
         return True
 
     def _lines(self, command: Command) -> Iterator[str]:
@@ -99,9 +115,26 @@ class Interpreter:
                 return self._display(command, target, KINDS[what], status=False)
             case "DISPLAY", "QMGR":
                 return self._display_manager(command)
+            case "ALTER", "QMGR":
+                return self._alter_manager(command, target)
+            case "DEFINE", "SUB":
+                return mqsc_subscriptions.define(self._ask, command, target)
+            case "DELETE", "SUB":
+                return mqsc_subscriptions.delete(self._ask, command, target)
+            case "DISPLAY", "SUB":
+                return mqsc_subscriptions.display(self._ask, command, target)
         if verb in _VERBS_ELSEWHERE and what in _ELSEWHERE:
-            return iter([self._note(command, target.at, f"{verb} {what} has no effect here: {_ELSEWHERE[what]}")])
-        raise command.source.mistake(target.at, f"expected something to {verb}, found {target.keyword}")
+            return self._idle(command, target.at, f"{verb} {what} has no effect here: {_ELSEWHERE[what]}")
+        if verb not in OBJECTS:
+            known = ", ".join(_KNOWN_VERBS)
+            raise command.source.mistake(0, f"expected one of {known}, found {verb} {target.keyword}")
+        known = ", ".join(OBJECTS[verb])
+        raise command.source.mistake(target.at, f"expected one of {known} to {verb}, found {target.keyword}")
+
+    def _idle(self, command: Command, at: int, text: str) -> Iterator[str]:
+        """A command that other queue managers know, and that does nothing here: whoever relies on it has to know."""
+        self.without_effect += 1
+        yield self._note(command, at, text)
 
     def _note(self, command: Command, at: int, text: str) -> str:
         line, column = command.source.place(at)
@@ -112,7 +145,7 @@ class Interpreter:
             yield self._note(command, clause.at, f"{clause.keyword} has no effect here")
 
     def _define(self, command: Command, target: Clause, kind: str) -> Iterator[str]:
-        name = single(command, target).text
+        name = _queue_name(command, target)
         clauses, options = _split(command, {"LIKE", "REPLACE", "NOREPLACE"})
         given, ignored = read_attributes(command, kind, clauses)
         yield from self._notes(command, ignored)
@@ -133,7 +166,7 @@ class Interpreter:
         return bool(self._ask("queue-list", {"pattern": name}))
 
     def _alter(self, command: Command, target: Clause, kind: str) -> Iterator[str]:
-        name = single(command, target).text
+        name = _queue_name(command, target)
         given, ignored = read_attributes(command, kind, command.clauses)
         yield from self._notes(command, ignored)
         if name in _TEMPLATES and not self._is_there(name):
@@ -143,19 +176,19 @@ class Interpreter:
         yield f"{kind} queue {quoted(name)} altered"
 
     def _delete(self, command: Command, target: Clause, kind: str) -> Iterator[str]:
-        name = single(command, target).text
+        name = _queue_name(command, target)
         _, options = _split(command, {"PURGE", "NOPURGE"}, nothing_else=True)
         self._ask("queue-delete", {"name": name, "kind": kind, "purge": "PURGE" in options})
         yield f"{kind} queue {quoted(name)} deleted"
 
     def _clear(self, command: Command, target: Clause) -> Iterator[str]:
-        name = single(command, target).text
+        name = _queue_name(command, target)
         _split(command, set(), nothing_else=True)
         answer = self._ask("queue-purge", {"name": name})
         yield f"local queue {quoted(name)} cleared of {answer['purged']} messages"
 
     def _display(self, command: Command, target: Clause, kind: str | None, *, status: bool) -> Iterator[str]:
-        name = single(command, target).text
+        name = _queue_name(command, target)
         asked = read_display(command, generic=name.endswith("*"), status=status)
         yield from self._notes(command, asked.ignored)
         kind = "local" if status else kind or asked.kind
@@ -167,6 +200,15 @@ class Interpreter:
             if number:
                 yield ""
             yield from set_out(row)
+
+    def _alter_manager(self, command: Command, target: Clause) -> Iterator[str]:
+        rest, options = _split(command, {"DEADQ"})
+        if "DEADQ" not in options:
+            yield from self._idle(command, target.at, f"ALTER QMGR has no effect here: {_ELSEWHERE['QMGR']}")
+            return
+        yield from self._notes(command, rest)
+        answer = self._ask("qm-alter", {"dead_letter_queue": single(command, options["DEADQ"]).text})
+        yield f"dead letters go to {quoted(answer['dead_letter_queue'])}"
 
     def _display_manager(self, command: Command) -> Iterator[str]:
         facts = self._ask("qm-show", {})
@@ -183,6 +225,27 @@ class Interpreter:
                 yield self._note(command, clause.at, f"{clause.keyword} has no meaning here")
         chosen = {keyword: text for keyword, text in attributes.items() if not wanted or keyword in wanted}
         yield from set_out({"QMNAME": attributes["QMNAME"], **chosen})
+
+
+def _queue_name(command: Command, target: Clause) -> str:
+    name = single(command, target)
+    if len(name.text) > _LONGEST_NAME:
+        raise command.source.mistake(
+            name.at,
+            f"expected a name of at most {_LONGEST_NAME} characters, as MQSC has it, found {len(name.text)}; "
+            "`helio queue` takes longer",
+        )
+    return name.text
+
+
+def _hint(command: Command | None, problem: str) -> str:
+    """What may have been meant, if a name that the problem is about was folded to capitals."""
+    clauses = () if command is None else (command.target, *command.clauses)
+    for clause in clauses:
+        for word in (clause.values if clause is not None else None) or ():
+            if word.written and word.text in problem.split():
+                return f" ({word.written} was read as {word.text}; in quotes, '{word.written}', it stays as it is)"
+    return ""
 
 
 def _split(

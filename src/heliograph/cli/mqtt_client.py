@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Self
 
-from heliograph.cli.mqtt_connection import CONNECT_TIMEOUT, Address, Connection
+from heliograph.cli.mqtt_connection import CONNECT_TIMEOUT, Address, Connection, Lost
 from heliograph.errors import Problem
 from heliograph.mqtt import (
     ConnAck,
@@ -47,6 +47,15 @@ _V3_REFUSALS = {
     5: Reason.NOT_AUTHORIZED,
 }
 
+# What the server says when it may well take the client back later.
+_PASSING = {
+    Reason.SERVER_UNAVAILABLE,
+    Reason.SERVER_BUSY,
+    Reason.SERVER_SHUTTING_DOWN,
+    Reason.KEEP_ALIVE_TIMEOUT,
+    Reason.CONNECTION_RATE_EXCEEDED,
+}
+
 Log = Callable[[str], None]
 
 
@@ -54,11 +63,19 @@ class Client:
     """One connection to a server, as a context manager that sends `goodbye` at the end.
 
     `trace`, if any, is told of each packet, and `warn` of what the server refuses without ending the
-    connection. Whatever ends the connection is raised as Problem.
+    connection. Whatever ends the connection is raised as Problem, or as Lost if another one may go better.
+    `unreleased` has the QoS 2 messages that a connection before this one has dealt with, and will have those of this.
     """
 
     def __init__(
-        self, address: Address, connect: Connect, *, goodbye: Disconnect, trace: Log | None, warn: Log
+        self,
+        address: Address,
+        connect: Connect,
+        *,
+        goodbye: Disconnect,
+        trace: Log | None,
+        warn: Log,
+        unreleased: set[int] | None = None,
     ) -> None:
         self._trace = trace
         self._warn = warn
@@ -68,7 +85,7 @@ class Client:
         self._connack: ConnAck | None = None
         self._answers: dict[int, SubAck | UnsubAck] = {}
         self._unacknowledged: dict[int, Publish] = {}
-        self._unreleased: set[int] = set()
+        self._unreleased = set() if unreleased is None else unreleased
         self._next_id = 0
         self._ping_sent: float | None = None
         self._last_acknowledged = time.monotonic()
@@ -166,7 +183,10 @@ class Client:
         answer = self._connack
         assert answer is not None
         if answer.reason:
-            raise Problem(f"connection refused: {_refusal(answer)}")
+            kind = Lost if _V3_REFUSALS.get(answer.reason, answer.reason) in _PASSING else Problem
+            raise kind(f"connection refused: {_refusal(answer)}")
+        if not answer.session_present:
+            self._unreleased.clear()
         self._keep_alive = answer.properties.get("server_keep_alive", self._keep_alive)
         server_window = min(_WINDOW, answer.properties.get("receive_maximum", _WINDOW))
         self._window = {1: server_window, 2: server_window if connect.version == 5 else _V3_WINDOW_QOS_2}
@@ -185,7 +205,7 @@ class Client:
         while not arrived():
             left = deadline - time.monotonic()
             if left <= 0:
-                raise Problem(f"{self._address} has not answered {what} for {seconds:g} s")
+                raise Lost(f"{self._address} has not answered {what} for {seconds:g} s")
             self.step(left)
 
     def _step_with_progress(self) -> None:
@@ -200,7 +220,7 @@ class Client:
             return timeout
         now = time.monotonic()
         if self._ping_sent is not None and now - self._ping_sent > self._keep_alive:
-            raise Problem(f"{self._address} has not answered a ping for {self._keep_alive} s")
+            raise Lost(f"{self._address} has not answered a ping for {self._keep_alive} s")
         if self._ping_sent is None and now - self._connection.last_sent >= self._keep_alive:
             self._ping_sent = now
             self._send(PingReq())
@@ -240,7 +260,8 @@ class Client:
             case Disconnect():
                 # Raised by the next step, so that messages which came before it are not lost.
                 text = _reason_text(packet.reason, packet.properties)
-                self._farewell = Problem(f"disconnected by the server: {text}")
+                kind = Lost if packet.reason in _PASSING else Problem
+                self._farewell = kind(f"disconnected by the server: {text}")
             case _:
                 self._farewell = Problem(
                     f"{self._address} sent {type(packet).__name__.upper()}, which was not expected"

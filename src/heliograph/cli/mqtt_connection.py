@@ -18,6 +18,10 @@ _RECEIVE_SIZE = 256 * 1024
 _LARGEST_PACKET = 5 + 268_435_455  # what the length of a packet can say
 
 
+class Lost(Problem):
+    """There is no connection, or none any more; another attempt may have more luck."""
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """Where a server listens: a host and port, or the path of a Unix socket; `tls` is None for plain text."""
@@ -32,7 +36,7 @@ class Address:
 
 
 class Connection:
-    """Sends and receives packets of one MQTT version. A connection that breaks raises Problem when it is used."""
+    """Sends and receives packets of one MQTT version. A connection that breaks raises Lost when it is used."""
 
     def __init__(self, address: Address, version: int) -> None:
         self._name = str(address)
@@ -109,10 +113,10 @@ class Connection:
             return
         except OSError as error:
             self._open = False
-            raise Problem(f"connection to {self._name} lost: {sentence(error, self._name)}") from None
+            raise Lost(f"connection to {self._name} lost: {sentence(error, self._name)}") from None
         if not chunk:
             self._open = False
-            raise Problem(f"connection to {self._name} lost: the server closed it")
+            raise Lost(f"connection to {self._name} lost: the server closed it")
         self._incoming += chunk
         try:
             self._cut_packets()
@@ -142,11 +146,14 @@ def _open(address: Address) -> socket.socket:
             # Acknowledgements and single messages are small; waiting to fill a segment would delay each of them.
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except OSError as error:
-        raise Problem(f"cannot connect to {address}: {sentence(error, str(address))}") from None
+        raise Lost(f"cannot connect to {address}: {sentence(error, str(address))}") from None
     if address.tls is None:
         return plain
     try:
         return address.tls.wrap_socket(plain, server_hostname=address.host)
     except OSError as error:
         plain.close()
-        raise Problem(f"no TLS connection to {address}: {sentence(error, str(address))}") from None
+        # A server that is about to stop may cut a handshake short; anything else TLS does not like stays as it is.
+        cut_short = not isinstance(error, ssl.SSLError) or isinstance(error, ssl.SSLEOFError)
+        kind = Lost if cut_short else Problem
+        raise kind(f"no TLS connection to {address}: {sentence(error, str(address))}") from None

@@ -74,10 +74,12 @@ class Session:
     trace: Callable[[str], None] | None
     warn: Callable[[str], None]
 
-    def open(self) -> Client:
-        """Connect to the server."""
+    def open(self, unreleased: set[int] | None = None) -> Client:
+        """Connect to the server; `unreleased` is what a client knows of connections before this one."""
         goodbye = Disconnect(properties=self.properties.of("disconnect"))
-        return Client(self.address, self.connect, goodbye=goodbye, trace=self.trace, warn=self.warn)
+        return Client(
+            self.address, self.connect, goodbye=goodbye, trace=self.trace, warn=self.warn, unreleased=unreleased
+        )
 
 
 def session(args: argparse.Namespace, program: str) -> Session:

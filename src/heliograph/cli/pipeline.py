@@ -11,6 +11,7 @@ _ACTIONS = {
     "lag": "show how far behind pipelines are",
     "start": "start one that was stopped, and wait until it runs",
     "stop": "stop one until it is started again, and wait until it has stopped",
+    "remove": "forget one that does not run and is not in the server's configuration",
     "compare": "run the past through two versions of a flow, and show what differs",
     "setup": "prepare this machine, so that pipelines start sooner",
 }

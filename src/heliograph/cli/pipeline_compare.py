@@ -9,6 +9,7 @@ import argparse
 from pathlib import Path
 
 from heliograph.cli.flow_options import load_from
+from heliograph.cli.patience import showing
 from heliograph.cli.pipeline_options import add_server, add_spark, add_state
 from heliograph.errors import Problem
 from heliograph.pipeline.running import Pipeline
@@ -62,10 +63,12 @@ def run(args: argparse.Namespace) -> int:
         raise Problem(f"--state: expected the folder of embedded databases, found none at {state}")
     for flow in (old, new):
         state_folder(state, flow)  # whether it has to be said is known before Spark is started
-    spark = build_session("helio pipeline compare", master=args.master or None, conf=dict(args.conf))
+    with showing("starting Spark"):
+        spark = build_session("helio pipeline compare", master=args.master or None, conf=dict(args.conf))
     try:
         messages = spark.read.format("heliograph").options(**pipeline.source_options).load()
-        comparison = compare(old, new, messages, input_node=args.input or None, state=state, samples=args.samples)
+        with showing("comparing"):
+            comparison = compare(old, new, messages, input_node=args.input or None, state=state, samples=args.samples)
     except Exception as error:
         if is_sparks(error):
             raise Problem(sentence(error)) from error

@@ -30,11 +30,12 @@ from heliograph.cli.pipeline_options import (
 )
 from heliograph.cli.stopping import stopped_by_signals
 from heliograph.errors import Problem
-from heliograph.pipeline.running import Pipeline, State, Status, run_pipeline
+from heliograph.pipeline.running import Pipeline, State, Status, check, run_pipeline
 from heliograph.pipeline.running.status import StatusFile
 from heliograph.ports import PAGES_URL
 from heliograph.server import logs
 from heliograph.server.config_tables import LogFormat, LogLevel
+from heliograph.terminal import steer, visible
 
 EXAMPLES = """\
   helio pipeline run flows/orders --source stream:orders
@@ -131,6 +132,8 @@ def run(args: argparse.Namespace) -> int:
     """Run it, and tell how it is doing."""
     pipeline = spark_settings(_configured(args) if args.config else _given(args), args)
     importlib.import_module("pyspark")  # or it is said how to install it, before anything is begun
+    if not args.config and not pipeline.folder.exists():
+        check(pipeline)  # of what has never run and cannot run, nothing is left behind
     logging.getLogger("py4j").setLevel(logging.WARNING)  # it tells of each connection to Java that ends
     telling = _Telling(supervised=args.supervised)
     ended: list[BaseException | Status] = []
@@ -241,7 +244,7 @@ class _Telling:
                 print(json.dumps({"state": status.state}), flush=True)
         elif self._line:
             text = progress_text(asdict(status))
-            print(f"\r{text:<{self._width}}", end="", file=sys.stderr, flush=True)
+            steer(sys.stderr, f"\r{visible(text):<{self._width}}")
             self._width = len(text)
         elif status.state is not self.state or (status.rows != self._rows and time.monotonic() >= self._next):
             self._next, self._rows = time.monotonic() + _QUIET, status.rows

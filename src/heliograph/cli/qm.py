@@ -7,6 +7,7 @@ from typing import Any
 
 from heliograph.cli.amqp_options import add_url, management
 from heliograph.cli.mqsc_running import Ask
+from heliograph.cli.patience import showing
 from heliograph.cli.table import facts, table
 from heliograph.errors import Problem
 
@@ -75,8 +76,9 @@ def _change(ask: Ask, action: str, name: str) -> None:
     wanted = {"start": "running", "stop": "stopped"}[action]
     ask(f"qm-{action}", {"name": name})
     give_up = time.monotonic() + _PATIENCE
-    while (state := ask("qm-show", {"name": name})["state"]) != wanted:
-        if state == "waiting" or time.monotonic() > give_up:
-            raise Problem(f"{name}: expected it to be {wanted}, found it {state}; the server's log says why")
-        time.sleep(_BETWEEN)
+    with showing(f"waiting for {name} to be {wanted}"):
+        while (state := ask("qm-show", {"name": name})["state"]) != wanted:
+            if state == "waiting" or time.monotonic() > give_up:
+                raise Problem(f"{name}: expected it to be {wanted}, found it {state}; the server's log says why")
+            time.sleep(_BETWEEN)
     print(f"{name} is {wanted}")

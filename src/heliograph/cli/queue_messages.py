@@ -31,10 +31,15 @@ def add_put(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a property; true, false and numbers are taken as such; repeatable",
     )
-    parser.add_argument("--priority", type=int, default=4, metavar="N", help="from 0 to 9 (default: 4)")
+    parser.add_argument("--priority", type=int, metavar="N", help="from 0 to 9 (default: as the queue has it)")
     parser.add_argument("--ttl", type=float, metavar="SECONDS", help="the message is of no use after this time")
     parser.add_argument("--delay", type=float, default=0, metavar="SECONDS", help="nobody gets it before this time")
-    parser.add_argument("--persistent", action="store_true", help="kept on disk, so that it survives a restart")
+    parser.add_argument(
+        "--persistent",
+        action="store_true",
+        default=None,
+        help="kept on disk, so that it survives a restart (default: as the queue has it)",
+    )
     parser.add_argument("--correlation-id", metavar="ID", help="what it answers or belongs to")
     parser.add_argument("--reply-to", metavar="QUEUE", help="where an answer is to go")
 
@@ -68,7 +73,7 @@ def _add_choice(parser: argparse.ArgumentParser) -> None:
 
 def put(args: argparse.Namespace) -> int:
     """Put messages; 0 when the server has taken them all."""
-    if not 0 <= args.priority <= 9:
+    if args.priority is not None and not 0 <= args.priority <= 9:
         raise Problem(f"--priority: expected a number from 0 to 9, found {args.priority}")
     if args.delay < 0 or (args.ttl is not None and args.ttl <= 0):
         raise Problem("--ttl is more than 0 seconds, and --delay not less than 0")
@@ -105,17 +110,30 @@ def _property(text: str) -> tuple[str, Any]:
 
 def _bodies(args: argparse.Namespace) -> Iterator[str | bytes]:
     if args.file is not None:
-        try:
-            yield _text(Path(args.file).read_bytes())
-        except OSError as error:
-            raise Problem(f"cannot read {args.file}: {error.strerror}") from None
+        yield _text(_not_empty(_read(args.file), args.file))
     elif args.lines:
         for line in sys.stdin.buffer:
             yield _text(line.removesuffix(b"\n"))
     elif args.body is not None:
         yield _text(os.fsencode(args.body))
     else:
-        yield _text(sys.stdin.buffer.read())
+        if sys.stdin.isatty():
+            print("type the message; Ctrl-D at the beginning of a line ends it", file=sys.stderr)
+        yield _text(_not_empty(sys.stdin.buffer.read(), "standard input"))
+
+
+def _read(file: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise Problem(f"cannot read {file}: {error.strerror}") from None
+
+
+def _not_empty(data: bytes, source: str) -> bytes:
+    """What was read; nothing at all is more likely a mistake than a message."""
+    if not data:
+        raise Problem(f"{source} is empty; to put an empty message, give '' as its text")
+    return data
 
 
 def _text(data: bytes) -> str | bytes:

@@ -1,20 +1,28 @@
 """Subscribe to topics on any MQTT server and print what arrives."""
 
 import argparse
+import fcntl
 import os
+import select
 import signal
+import stat
 import sys
 import time
 from types import FrameType
+from typing import TextIO
 
 from heliograph.cli.message_format import HELP, Formatter, compile_format
 from heliograph.cli.mqtt_client import Client
+from heliograph.cli.mqtt_connection import Lost
 from heliograph.cli.mqtt_options import Session, add_connection_arguments, checked_filter, session
 from heliograph.errors import Problem
 from heliograph.mqtt import Properties, Publish, Subscription, topic_matches
+from heliograph.terminal import steer, visible_bytes
 
 # The exit status of mosquitto_sub for the same thing, which scripts look for.
 TIMED_OUT = 27
+# Seconds between two attempts to connect, as mosquitto_sub has it.
+_BETWEEN_ATTEMPTS = 1.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-W", "--timeout", type=float, metavar="SECONDS", help=f"exit after this time, with {TIMED_OUT}"
     )
     parser.add_argument("-E", "--exit-subscribed", action="store_true", help="exit as soon as all is subscribed")
+    parser.add_argument("--retry", action="store_true", help="keep trying if there is no connection to begin with")
     parser.add_argument("-R", "--no-retained", action="store_true", help="do not print retained messages")
     parser.add_argument("--retained-only", action="store_true", help="exit at the first message that is not retained")
     parser.add_argument("--remove-retained", action="store_true", help="clear the retained messages that arrive")
@@ -43,10 +52,6 @@ def run(args: argparse.Namespace) -> int:
     """Print messages until a limit is reached or the user stops it."""
     try:
         return _run(args)
-    except BrokenPipeError:
-        # The reader has gone, as in `| head`. What is left in the buffer must not trouble Python's exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except Problem:
         if args.quiet:
             return 1
@@ -67,12 +72,92 @@ def _run(args: argparse.Namespace) -> int:
         raise Problem(f"-C {args.count}: expected 1 or more messages")
     printer = _Printer(args)
     signal.signal(signal.SIGTERM, _terminate)
-    with opened.open() as client:
-        deadline = None if args.timeout is None else time.monotonic() + args.timeout
-        _set_subscriptions(client, opened, filters, leave, args.qos)
-        if args.exit_subscribed:
-            return 0
-        return _print_messages(client, printer, deadline)
+    return _Subscriber(args, opened, filters, leave, printer).run()
+
+
+class _Subscriber:
+    """Stays connected: a connection that is lost is made again, and subscribes again."""
+
+    def __init__(
+        self, args: argparse.Namespace, opened: Session, filters: list[str], leave: list[str], printer: "_Printer"
+    ) -> None:
+        self._args = args
+        self._opened = opened
+        self._filters = filters
+        self._leave = leave
+        self._printer = printer
+        self._deadline = None if args.timeout is None else time.monotonic() + args.timeout
+        self._pipe = _pipe_of(sys.stdout)
+        self._unreleased: set[int] = set()
+        self._tries_again: bool = args.retry
+        self._waiting = False
+
+    def run(self) -> int:
+        """Print messages until enough have been, or the time is over; the exit status."""
+        while True:
+            try:
+                return self._connected()
+            except Lost as lost:
+                if not self._tries_again:
+                    raise
+                self._tell_once(lost)
+            left = self._left()
+            if left is not None and left <= 0:
+                return TIMED_OUT
+            self._pause(_BETWEEN_ATTEMPTS if left is None else min(left, _BETWEEN_ATTEMPTS))
+
+    def _connected(self) -> int:
+        with self._opened.open(self._unreleased) as client:
+            _set_subscriptions(client, self._opened, self._filters, self._leave, self._args.qos)
+            if self._waiting:
+                self._waiting = False
+                self._opened.warn("connected again")
+            self._tries_again = True
+            return 0 if self._args.exit_subscribed else self._print_messages(client)
+
+    def _tell_once(self, lost: Lost) -> None:
+        if not self._waiting:
+            self._waiting = True
+            self._opened.warn(f"{lost}; trying again every {_BETWEEN_ATTEMPTS:g} s")
+
+    def _left(self) -> float | None:
+        return None if self._deadline is None else self._deadline - time.monotonic()
+
+    def _pause(self, seconds: float) -> None:
+        if select.select([] if self._pipe is None else [self._pipe], [], [], seconds)[0]:
+            raise BrokenPipeError
+
+    def _print_messages(self, client: Client) -> int:
+        printer = self._printer
+        while True:
+            # All that came with one read is written with one write, before anything waits again.
+            while client.messages and not printer.done:
+                message = client.messages.popleft()
+                printer.take(message, client)
+                client.acknowledge(message)
+            printer.flush()
+            if printer.done:
+                client.settle()
+                client.flush()
+                return 0
+            left = self._left()
+            if left is not None and left <= 0:
+                return TIMED_OUT
+            if client.step(left, also=self._pipe):
+                raise BrokenPipeError
+
+
+def _pipe_of(stream: TextIO) -> int | None:
+    """The file descriptor of a pipe that is only written to, which `select` calls readable when its reader has gone.
+
+    So `| head` ends us at once, not only when there is another message to write.
+    """
+    try:
+        descriptor = stream.fileno()
+    except ValueError:
+        return None
+    one_way = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_WRONLY
+    return descriptor if one_way and stat.S_ISFIFO(os.fstat(descriptor).st_mode) else None
 
 
 def _set_subscriptions(client: Client, opened: Session, filters: list[str], leave: list[str], qos: int) -> None:
@@ -113,35 +198,23 @@ class _Printer:
 
     def flush(self) -> None:
         """Write out what has been printed."""
-        if self._lines:
-            sys.stdout.buffer.write(b"".join(self._lines))
-            self._lines.clear()
+        if not self._lines:
+            return
+        data = b"".join(self._lines)
+        self._lines.clear()
+        if sys.stdout.isatty():  # what clients sent has been made harmless; a format may steer the terminal
+            steer(sys.stdout, data.decode("utf-8", "surrogateescape"))
+        else:
+            sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
 
 
 def _formatter(args: argparse.Namespace) -> Formatter:
     end = b"" if args.no_eol else b"\n"
+    shown = visible_bytes if sys.stdout.isatty() else bytes
     if args.format is not None:
-        formatted = compile_format(args.format, pretty=args.pretty)
+        formatted = compile_format(args.format, pretty=args.pretty, shown=shown)
         return lambda message: formatted(message) + end
     if args.verbose:
-        return lambda message: message.topic.encode() + b" " + (message.payload or b"(null)") + end
-    return lambda message: message.payload + end
-
-
-def _print_messages(client: Client, printer: _Printer, deadline: float | None) -> int:
-    while True:
-        # All that came with one read is written with one write, before anything waits again.
-        while client.messages and not printer.done:
-            message = client.messages.popleft()
-            printer.take(message, client)
-            client.acknowledge(message)
-        printer.flush()
-        if printer.done:
-            client.settle()
-            client.flush()
-            return 0
-        left = None if deadline is None else deadline - time.monotonic()
-        if left is not None and left <= 0:
-            return TIMED_OUT
-        client.step(left)
+        return lambda message: shown(message.topic.encode() + b" " + (message.payload or b"(null)")) + end
+    return lambda message: shown(message.payload) + end

@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from heliograph.terminal import on_one_line
+
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
     """The lines of a table; columns of numbers stand to the right."""
-    texts = [[str(cell) for cell in row] for row in rows]
+    texts = [[on_one_line(str(cell)) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(headings, *texts, strict=True)]
     numeric = [_is_numeric([row[n] for row in rows]) for n in range(len(headings))]
     for line in (list(headings), *texts):
@@ -27,7 +29,7 @@ def facts(pairs: dict[str, Any]) -> Iterator[str]:
     """One fact a line, names and values below each other."""
     width = max(map(len, pairs), default=0)
     for name, value in pairs.items():
-        yield f"{name:<{width}}  {_text(value)}".rstrip()
+        yield f"{name:<{width}}  {on_one_line(_text(value))}".rstrip()
 
 
 def _text(value: Any) -> str:

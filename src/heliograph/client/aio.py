@@ -148,8 +148,8 @@ class Session(_Closing):
         destination: Destination | str | None = None,
         *,
         presettled: bool = False,
-        persistent: bool = True,
-        priority: int = 4,
+        persistent: bool | None = True,
+        priority: int | None = 4,
         ttl: float | None = None,
         delay: float = 0.0,
     ) -> "Producer":

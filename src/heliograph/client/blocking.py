@@ -134,8 +134,8 @@ class Session(_Closing):
         destination: Destination | str | None = None,
         *,
         presettled: bool = False,
-        persistent: bool = True,
-        priority: int = 4,
+        persistent: bool | None = True,
+        priority: int | None = 4,
         ttl: float | None = None,
         delay: float = 0.0,
     ) -> "Producer":
@@ -143,7 +143,8 @@ class Session(_Closing):
 
         With `presettled`, the server does not answer, and messages may be lost without anybody knowing. Messages are
         `persistent` or not, have a `priority` of 0 to 9, live for `ttl` seconds (None: for ever), and are kept by the
-        server for `delay` seconds before they are delivered.
+        server for `delay` seconds before they are delivered. A `persistent` or `priority` of None leaves that to the
+        queue, which may have defaults of its own.
         """
         place = None if destination is None else destination_of(destination)
         core = ProducerCore(self._core, place, Manner(persistent, priority, ttl, delay), presettled)

@@ -8,7 +8,7 @@ and stop at the first mistake.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,19 +60,82 @@ _guess("float", r"^[-+]?[0-9]+(?:\.[0-9]*(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)$"
 _guess("merge", r"^<<$")
 
 
+DEEPEST = 100
+"""How many mappings and lists may stand in each other."""
+MOST_ENTRIES = 200_000
+"""Mappings, lists and scalars of a file, aliases counted with all that they stand for: a few lines of aliases of
+aliases could stand for more than any memory holds."""
+
+
 def _single_node(text: str) -> yaml.Node | None:
-    node: yaml.Node | None
     try:
-        node = yaml.compose(text, _FastLoader)
+        return _node(text, _FastLoader)
     except yaml.YAMLError:
-        node = yaml.compose(text, _Loader)  # for the mistake in the words that all installations use
+        return _node(text, _Loader)  # for the mistake in the words that all installations use
+
+
+def _node(text: str, loader: Any) -> yaml.Node | None:
+    _check_size(yaml.parse(text, loader))
+    node: yaml.Node | None = yaml.compose(text, loader)
     return node
+
+
+class _RefusedError(Exception):
+    """YAML that stands for too much."""
+
+    def __init__(self, text: str, mark: Any) -> None:
+        super().__init__(text)
+        self.mark = mark
+
+
+@dataclass(slots=True)
+class _Size:
+    """Of a mapping or list: how much it holds, with itself, and how deep."""
+
+    anchor: str | None
+    entries: int = 1
+    levels: int = 1
+
+    def add(self, entries: int, levels: int, mark: Any) -> None:
+        """Something in it."""
+        self.entries += entries
+        self.levels = max(self.levels, levels + 1)
+        if self.entries > MOST_ENTRIES:
+            raise _RefusedError(
+                f"this file has more than {MOST_ENTRIES} entries, with what its aliases stand for", mark
+            )
+        if self.levels > DEEPEST + 1:  # the file itself is one
+            raise _RefusedError(f"there are more than {DEEPEST} levels in each other here", mark)
+
+
+def _check_size(events: Iterable[yaml.Event]) -> None:
+    """Refuse what would be too large, before anything is made of it."""
+    open_ones: list[_Size] = [_Size(None)]
+    known: dict[str, tuple[int, int]] = {}
+    for event in events:
+        if isinstance(event, yaml.CollectionStartEvent):
+            open_ones.append(_Size(event.anchor))
+            if len(open_ones) > DEEPEST + 1:
+                open_ones[0].add(0, DEEPEST + 1, event.start_mark)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            done = open_ones.pop()
+            open_ones[-1].add(done.entries, done.levels, event.start_mark)
+            if done.anchor:
+                known[done.anchor] = done.entries, done.levels
+        elif isinstance(event, yaml.AliasEvent):
+            if any(one.anchor == event.anchor for one in open_ones):
+                raise _RefusedError(f"*{event.anchor} stands for something that it is in itself", event.start_mark)
+            open_ones[-1].add(*known.get(event.anchor or "", (1, 0)), event.start_mark)
+        elif isinstance(event, yaml.ScalarEvent):
+            open_ones[-1].add(1, 0, event.start_mark)
 
 
 def _composed(text: str, file: str, tell: Tell) -> yaml.Node | None:
     """The nodes of the file; None if it is empty or no YAML."""
     try:
         return _single_node(text)
+    except _RefusedError as error:
+        tell(Place(file, error.mark.line + 1, error.mark.column + 1), str(error))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = Place(file, mark.line + 1, mark.column + 1) if mark is not None else Place(file)
@@ -105,7 +168,9 @@ def _scalar(node: yaml.Node, file: str, tell: Tell) -> Any:
         return yaml.constructor.SafeConstructor().construct_object(node)
     except yaml.constructor.ConstructorError as error:
         tell(_place(node, file), error.problem or "a value of an unknown type")
-        return None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        tell(_place(node, file), f"this is not of the type {node.tag.removeprefix('tag:yaml.org,2002:')}")
+    return None
 
 
 class Document:

@@ -13,6 +13,7 @@ from heliograph.lab.machine import describe, raise_file_limit, split_cores
 from heliograph.lab.rounds import Row, measure
 from heliograph.lab.targets.peers import TARGETS
 from heliograph.lab.targets.target import Target
+from heliograph.terminal import steer
 
 
 def run_bench(cases: Sequence[Case], targets: Sequence[Target], effort: Effort, results: Path, markdown: bool) -> int:
@@ -60,7 +61,7 @@ def _list(title: str, found: Sequence[str]) -> None:
 def _progress(text: str) -> None:
     """One line that rewrites itself on a terminal; plain lines elsewhere."""
     if sys.stderr.isatty():
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+        steer(sys.stderr, f"\r\x1b[K{text}")
     elif text:
         print(text, file=sys.stderr, flush=True)
 

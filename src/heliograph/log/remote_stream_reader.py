@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from heliograph.errors import Problem
 from heliograph.log.record import BadRecord, record_room
+from heliograph.log.remote_pages import Unreachable
 from heliograph.log.room import Room
 from heliograph.log.stream_block import BLOCK_SIZE, Block, Data, block_of
 from heliograph.log.stream_index import UnknownStream
@@ -20,10 +21,6 @@ _TIMEOUT = 30.0
 _MUCH = 4 << 20
 _FOR_EVER = 1 << 63
 """More than any offset."""
-
-
-class Unreachable(Problem):
-    """The server does not answer, for now."""
 
 
 class RemoteStreamReader(StreamSource):

@@ -15,8 +15,10 @@ entry:   first 8, next 8 (its offsets), start 8, end 8 (positions it lies betwee
 
 import json
 import os
+import shutil
 import struct
 from bisect import bisect_left, bisect_right
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,6 +57,14 @@ def write_description(directory: Path, name: str, description: dict[str, Any]) -
         _replace(folder / "stream.json", json.dumps(description).encode())
     except OSError as error:
         raise Problem(f"{folder}: {error.strerror or error}") from None
+
+
+def delete_index(directory: Path, name: str) -> None:
+    """Have readers find a stream no more; without its description, what cannot be deleted is in nobody's way."""
+    folder = stream_directory(directory, name)
+    with suppress(OSError):
+        (folder / "stream.json").unlink()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def read_description(directory: Path, name: str) -> dict[str, Any]:

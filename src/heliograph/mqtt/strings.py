@@ -81,8 +81,11 @@ def _check_length(text: str, what: str, reason: Reason) -> None:
         raise ProtocolError(reason, f"{what} is empty")
     if "\0" in text:
         raise ProtocolError(reason, f"{what} {text!r} contains U+0000")
-    # A character takes four bytes at most, so short strings need not be encoded to know that they fit.
-    if len(text) > STRING_MAX // 4 and len(text.encode("utf-8", "surrogatepass")) > STRING_MAX:
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise ProtocolError(reason, f"{what} is no text that UTF-8 has: {error.reason}") from None
+    if size > STRING_MAX:
         raise ProtocolError(reason, f"{what} is longer than {STRING_MAX} bytes")
 
 

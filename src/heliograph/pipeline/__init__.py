@@ -15,14 +15,18 @@ __all__ = ["register"]
 def register(spark: "SparkSession") -> None:
     """Make `format("heliograph")` and `format("mqtt")` known in a session that somebody else built, a notebook say.
 
-    Executors of a cluster get our code.
+    Executors of a cluster get our code; on this machine, state is kept in as many parts as there are cores, unless
+    somebody has said otherwise.
     """
     from heliograph.pipeline.data_source import SOURCES
-    from heliograph.pipeline.session.settings import is_local
+    from heliograph.pipeline.session.settings import SHUFFLE_PARTITIONS, is_local
     from heliograph.pipeline.session.shipping import ship_packages
 
-    if not is_local(str(spark.sparkContext.master)):
+    context = spark.sparkContext
+    if not is_local(str(context.master)):
         ship_packages(spark)
+    elif not context.getConf().contains(SHUFFLE_PARTITIONS) and spark.conf.get(SHUFFLE_PARTITIONS) == "200":
+        spark.conf.set(SHUFFLE_PARTITIONS, str(context.defaultParallelism))
     for source in SOURCES:
         spark.dataSource.register(source)
     # Spark refuses to read from a source that takes filters, unless it is told so.

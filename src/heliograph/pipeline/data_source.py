@@ -14,10 +14,12 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from heliograph.errors import Problem
+from heliograph.pipeline.plain_errors import plain_errors
 
-__all__ = ["SOURCES", "HeliographDataSource", "MqttDataSource"]
+__all__ = ["SOURCES", "FilteringDataSource", "HeliographDataSource", "MqttDataSource"]
 
 
+@plain_errors
 class HeliographDataSource(DataSource):
     """Streams of a server as rows, and rows as messages of a server."""
 
@@ -51,6 +53,20 @@ class HeliographDataSource(DataSource):
         return writing.stream_writer(schema, overwrite, self.options)
 
 
+@plain_errors
+class FilteringDataSource(HeliographDataSource):
+    """The same, for sessions with `spark.sql.python.filterPushdown.enabled`: filters are looked at while reading.
+
+    Spark refuses such a source elsewhere, so the one that people register themselves does without.
+    """
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        from heliograph.pipeline.source import reading
+
+        return reading.filtering_reader(schema, self.options)
+
+
+@plain_errors
 class MqttDataSource(DataSource):
     """Messages of any MQTT broker as rows, by way of a durable spool."""
 
@@ -72,4 +88,5 @@ class MqttDataSource(DataSource):
         return reading.spool_reader(schema, self.options)
 
 
-SOURCES: tuple[type[DataSource], ...] = (HeliographDataSource, MqttDataSource)
+SOURCES: tuple[type[DataSource], ...] = (FilteringDataSource, MqttDataSource)
+"""What `heliograph.pipeline.register` makes known."""

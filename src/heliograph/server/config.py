@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+from heliograph.bounds import Range
+from heliograph.broker.attributes import MOST_LEVELS
 from heliograph.broker.limits import Limits
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE
 from heliograph.broker.streams import StreamOptions
@@ -28,7 +30,7 @@ from heliograph.server.config_tables import (
     SysTopicsConfig,
 )
 from heliograph.server.failover import failover_mistakes
-from heliograph.server.schema import Key, Range, Ranges
+from heliograph.server.schema import Key, Ranges
 from heliograph.server.toml_reading import TableReader, parse
 
 T = TypeVar("T")
@@ -41,19 +43,19 @@ LIMIT_RANGES = {
     "connections": Range(1),
     "connects_per_second": Range(1),
     "packet_size": Range(256, VARIABLE_BYTE_INTEGER_MAX + 5),  # the longest remaining length, and the header before it
-    "topic_levels": Range(8),
+    "topic_levels": Range(8, MOST_LEVELS),
     "receive_maximum": Range(1, SIXTEEN_BITS),
     "inflight": Range(1, SIXTEEN_BITS),
     "topic_alias_maximum": Range(0, SIXTEEN_BITS),
     "keep_alive_max": Range(0, SIXTEEN_BITS),
     "session_expiry_max": Range(0, 0xFFFFFFFF),
     "sessions": Range(1),
+    "queues": Range(1),
     "max_messages": Range(1),
     "max_bytes": Range(1),
     "buffered_bytes": Range(1),
     "connect_timeout": Range(0.1),
 }
-STREAM_RANGES = {"partitions": Range(1, 1024)}
 
 
 def _default_listeners() -> tuple[ListenerConfig, ...]:
@@ -77,7 +79,7 @@ class Config:
     limits: Annotated[Limits, Ranges(LIMIT_RANGES)] = field(default_factory=Limits)
     storage: StorageConfig = field(default_factory=StorageConfig)
     """Where sessions, messages and streams are kept."""
-    streams: Annotated[tuple[StreamOptions, ...], Key("stream"), Ranges(STREAM_RANGES)] = ()
+    streams: Annotated[tuple[StreamOptions, ...], Key("stream")] = ()
     """Topics whose messages are kept, whoever is subscribed: as many streams as wanted."""
     queues: QueuesConfig = field(default_factory=QueuesConfig)
     """What is true of all queues."""
@@ -174,11 +176,15 @@ def _broken_rules(found: dict[str, Any]) -> Iterator[str]:
         yield "storage.directory: expected the path of a folder, found none"
     if server := found.get("server"):
         yield from failover_mistakes(server.failover)
-    yield from config_rules.stream_mistakes(_numbered("stream", found.get("streams")))
+    limits = found.get("limits", Limits()) or Limits()
+    yield from config_rules.stream_mistakes(_numbered("stream", found.get("streams")), limits.topic_levels)
     queues = found.get("queues", QueuesConfig())
     dead_letters = queues.dead_letter_queue if queues else DEAD_LETTER_QUEUE
     yield from queue_rules.dead_letter_mistakes(dead_letters)
-    yield from queue_rules.queue_mistakes(_numbered("queue", found.get("declared_queues")), dead_letters)
+    yield from queue_rules.pattern_mistakes(queues.create if queues else ())
+    yield from queue_rules.queue_mistakes(
+        _numbered("queue", found.get("declared_queues")), dead_letters, limits.topic_levels
+    )
     managers = _numbered("queue_manager", found.get("queue_managers"))
     yield from queue_rules.manager_mistakes(managers, storage.directory if storage else "")
     has_pages = http.enabled if http else True
@@ -189,7 +195,9 @@ def _broken_rules(found: dict[str, Any]) -> Iterator[str]:
         own = _numbered(f"{where}.listener", manager.listeners)
         yield from _listener_mistakes(own, access)
         yield from config_rules.http_mistakes(manager.http, f"{where}.http")
-        yield from queue_rules.queue_mistakes(_numbered(f"{where}.queue", manager.queues), dead_letters)
+        yield from queue_rules.queue_mistakes(
+            _numbered(f"{where}.queue", manager.queues), dead_letters, limits.topic_levels
+        )
         sound |= own
         pages[f"{where}.http"] = manager.http
     yield from config_rules.shared_address_mistakes(sound, pages)
@@ -253,8 +261,8 @@ def restart_needed(old: Config, new: Config) -> list[str]:
     ]
     if old.streams != new.streams:
         changed.append("stream")
-    if old.queues != new.queues:
-        changed.append("queues")
+    if old.queues.dead_letter_queue != new.queues.dead_letter_queue:
+        changed.append("queues.dead_letter_queue")
     if [(one.name, one.directory) for one in old.queue_managers] != [
         (one.name, one.directory) for one in new.queue_managers
     ]:

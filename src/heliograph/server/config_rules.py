@@ -1,19 +1,14 @@
 """Rules that tie several keys of the configuration together. Each yields mistakes as `key: what is wrong`."""
 
-import re
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
+from heliograph.broker.attributes import filter_mistake, plain_name_mistake
 from heliograph.broker.streams import StreamOptions
-from heliograph.mqtt.errors import ProtocolError
-from heliograph.mqtt.strings import check_topic_filter, split_share
 from heliograph.server.addresses import EVERY_INTERFACE, address_text, is_host, is_loopback
 from heliograph.server.config_tables import AccessConfig, ClientCertificates, HttpConfig, ListenerConfig, ListenerKind
 from heliograph.server.toml_writing import value_text
 from heliograph.server.web_names import is_origin
-
-PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-PLAIN_NAME_TEXT = 'letters, digits, "-", "_" and ".", a letter or digit first'
 
 
 def listener_mistakes(listener: ListenerConfig, where: str) -> Iterator[str]:
@@ -122,28 +117,26 @@ def shared_address_mistakes(listeners: Mapping[str, ListenerConfig], pages: Mapp
             yield f"{second}.path: expected a socket file of its own, found {path}, which {first} takes already"
 
 
-def stream_mistakes(streams: Mapping[str, StreamOptions]) -> Iterator[str]:
-    """What is wrong with streams, by their place in the file."""
+def stream_mistakes(streams: Mapping[str, StreamOptions], most_levels: int) -> Iterator[str]:
+    """What is wrong between streams, by their place in the file, and with what this server's limits allow."""
     names: dict[str, str] = {}
     for where, stream in streams.items():
-        if not PLAIN_NAME.fullmatch(stream.name):
-            yield f"{where}.name: expected {PLAIN_NAME_TEXT}, found {value_text(stream.name)}"
-        elif stream.name in names:
+        if stream.name in names:
             yield f"{where}.name: expected a name of its own, found {stream.name}, as in {names[stream.name]}"
         names.setdefault(stream.name, where)
-        yield from filter_mistakes(stream.filter, f"{where}.filter")
+        yield from filter_mistakes(stream.filter, f"{where}.filter", most_levels)
 
 
-def filter_mistakes(topic_filter: str, key: str) -> Iterator[str]:
+def filter_mistakes(topic_filter: str, key: str, most_levels: int) -> Iterator[str]:
     """What is wrong with a topic filter that messages are collected by."""
-    try:
-        check_topic_filter(topic_filter)
-        shared = split_share(topic_filter)[0] is not None
-    except ProtocolError as error:
-        yield f"{key}: expected a topic filter: {error}"
-        return
-    if shared:
-        yield f"{key}: expected a topic filter that is not shared, found {value_text(topic_filter)}"
+    if mistake := filter_mistake(topic_filter, most_levels):
+        yield f"{key}: {mistake}"
+
+
+def name_mistakes(name: str, key: str) -> Iterator[str]:
+    """What is wrong with the name of something that has a folder of that name."""
+    if mistake := plain_name_mistake(name):
+        yield f"{key}: {mistake}"
 
 
 def http_warnings(http: HttpConfig) -> Iterator[str]:
@@ -154,4 +147,4 @@ def http_warnings(http: HttpConfig) -> Iterator[str]:
             "statistics and all messages of all streams; there is no access control on them"
         )
         if http.make_streams:
-            yield "http.make_streams: and they can make streams, each of which keeps messages on this machine's disk"
+            yield "http.make_streams: and they can make streams, each of which costs disk, and delete them"

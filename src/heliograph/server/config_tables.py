@@ -5,17 +5,18 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
+from heliograph.bounds import Range, bounds_of
 from heliograph.broker.queues.definition import (
     DEAD_LETTER_QUEUE,
-    LONGEST_MESSAGE,
-    MOST_MESSAGES,
+    LONGEST_LIFE,
     Kind,
     Order,
     QueueDefinition,
+    milliseconds,
 )
 from heliograph.ports import PAGES_PORT
 from heliograph.server.addresses import address_text, is_loopback
-from heliograph.server.schema import Key, Range, Ranges
+from heliograph.server.schema import Key, Ranges
 
 # Stands for a default that depends on other fields; __post_init__ puts the value in its place.
 DERIVED: Any = None
@@ -207,7 +208,7 @@ class HttpConfig:
     hosts: tuple[str, ...] = ()
     """Names of this server in addresses of the pages, beside localhost, IP addresses, host and the machine's name."""
     make_streams: bool = DERIVED
-    """Whether whoever reaches the pages may make streams, which cost disk. Default: only if host is loopback."""
+    """Whether whoever reaches the pages may make and delete streams. Default: only if host is loopback."""
 
     def __post_init__(self) -> None:
         """Put the default that depends on the host in its place."""
@@ -274,13 +275,8 @@ class SysTopicsConfig:
     """Seconds between two publications; 0 turns them off."""
 
 
-QUEUE_RANGES = {
-    "max_depth": Range(1, MOST_MESSAGES),
-    "max_message_length": Range(1, LONGEST_MESSAGE),
-    "default_priority": Range(0, 9),
-    "max_ttl": Range(0, MOST_MESSAGES),
-    "backout_threshold": Range(0, MOST_MESSAGES),
-}
+# As the queues themselves have them, but with times in seconds.
+QUEUE_RANGES = {**bounds_of(QueueDefinition), "max_ttl": Range(0, LONGEST_LIFE)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +284,7 @@ class QueueConfig:
     """One queue, alias or model."""
 
     name: str = ""
-    """Name of the queue: 1 to 48 letters, digits and . _ / % -."""
+    """Name of the queue: 1 to 255 letters, digits and . _ / % -."""
     kind: Kind = Kind.LOCAL
     """local: has messages. alias: another name for a queue. model: what queues that clients ask for are made after."""
     description: str = ""
@@ -329,7 +325,7 @@ class QueueConfig:
         """The queue that is meant; a Problem if it makes no sense."""
         attributes = asdict(self)
         del attributes["topics"]
-        return QueueDefinition(**{**attributes, "max_ttl": round(self.max_ttl * 1000)})
+        return QueueDefinition(**{**attributes, "max_ttl": milliseconds(self.max_ttl)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,6 +334,8 @@ class QueuesConfig:
 
     dead_letter_queue: str = DEAD_LETTER_QUEUE
     """Takes the dead letters of queues that name no other place for them. Made if it is not there."""
+    create: tuple[str, ...] = ()
+    """Names, as in "dev.*", of queues that are made when an AMQP client first sends to them or receives from them."""
 
 
 @dataclass(frozen=True, slots=True)

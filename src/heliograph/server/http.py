@@ -1,4 +1,4 @@
-"""A small HTTP/1.1 server for the operators' pages: GET and HEAD on a handful of paths and folders, PUT on a few."""
+"""A small HTTP/1.1 server for the operators' pages: GET and HEAD on some paths and folders, PUT and DELETE on a few."""
 
 import asyncio
 import html
@@ -65,8 +65,10 @@ Folder = Callable[[str, str], Awaitable[Answer]]
 """Answers for all paths below one: gets the path and the query, both as they are in the URL."""
 
 
-Taker = Callable[[str, bytes], Awaitable[Answer]]
-"""Takes what is PUT below a path: gets the path as it is in the URL, and the body."""
+Taker = Callable[[str, str, bytes], Awaitable[Answer]]
+"""Does what a PUT or DELETE below a path asks for: gets path and query as they are in the URL, and the body."""
+_LOOKS = ("GET", "HEAD")
+_METHODS = {b"GET", b"HEAD", b"PUT", b"DELETE"}
 
 
 class HttpServer:
@@ -77,15 +79,16 @@ class HttpServer:
         pages: Mapping[str, Page],
         timeout: float = IDLE_TIMEOUT,
         folders: Mapping[str, Folder] | None = None,
-        takers: Mapping[str, Taker] | None = None,
+        takers: Mapping[str, Mapping[str, Taker]] | None = None,
         on_error: Callable[[str], None] = log.exception,
         is_own_host: Callable[[str], bool] = lambda _: True,
         watchdog: Watchdog | None = None,
     ) -> None:
         """`timeout` is the time in seconds that a client has for each request, and to take each answer.
 
-        `on_error` is told what could not be made, where the exception is handled. `is_own_host` tells whether a Host
-        header means this server; other requests are not answered.
+        `takers` are by the start of the path and by method. `on_error` is told what could not be made, where the
+        exception is handled. `is_own_host` tells whether a Host header means this server; other requests are not
+        answered.
         """
         self._on_error = on_error
         self._is_own_host = is_own_host
@@ -172,17 +175,17 @@ class HttpServer:
         except ValueError:
             return refusal(HTTPStatus.BAD_REQUEST, "expected a path, found something else")
         path, start = url.path, "/" + url.path[1:].partition("/")[0]
-        taker = self._takers.get(start)
-        if request.method not in ({b"GET", b"HEAD", b"PUT"} if taker else {b"GET", b"HEAD"}):
+        takers, method = self._takers.get(start, {}), request.method.decode()
+        if method not in (allowed := [*_LOOKS, *takers]):
             # Such a request may have a body, which nobody here will read: the connection cannot be used again.
-            headers = (("Allow", "GET, HEAD, PUT" if taker else "GET, HEAD"), ("Connection", "close"))
-            expected, method = "GET, HEAD or PUT" if taker else "GET or HEAD", request.method.decode()
+            headers = (("Allow", ", ".join(allowed)), ("Connection", "close"))
+            expected = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
             return refusal(HTTPStatus.METHOD_NOT_ALLOWED, f"expected {expected}, found {method}", *headers)
         self._watchdog.mark(lambda: {"what": f"page {path}"})
         page, folder = self._pages.get(path), self._folders.get(start)
         try:
-            if taker is not None and request.method == b"PUT":
-                return await taker(path, body)
+            if method in takers:
+                return await takers[method](path, url.query, body)
             if page is not None:
                 made = page()
                 return Answer(HTTPStatus.OK, *(await made if isinstance(made, Awaitable) else made))
@@ -225,7 +228,7 @@ async def _next_request(http: h11.Connection, reader: asyncio.StreamReader) -> t
             http.receive_data(await reader.read(READ_SIZE))
         elif isinstance(event, h11.Request):
             request = event
-            if request.method not in {b"GET", b"HEAD", b"PUT"}:
+            if request.method not in _METHODS:
                 return request, body
         elif isinstance(event, h11.Data):
             if request is None or request.method != b"PUT":

@@ -149,6 +149,7 @@ def _storage(broker: Broker) -> dict[str, Any]:
         "segments": len(segments),
         "unsafe_bytes": store.ledger.waiting,
         "cursors": len(store.ledger.cursors),
+        "objects_set_aside": len(store.set_aside),
     }
 
 
@@ -272,6 +273,12 @@ def metrics(broker: Broker, uptime: float) -> list[Metric]:
         Metric("heliograph_log_bytes", "gauge", "Bytes in the files of the log.", storage["log_bytes"]),
         Metric("heliograph_log_segments", "gauge", "Files of the log.", storage["segments"]),
         Metric("heliograph_log_unsafe_bytes", "gauge", "Bytes not yet safe.", storage["unsafe_bytes"]),
+        Metric(
+            "heliograph_objects_set_aside",
+            "gauge",
+            "Objects in the log that cannot be opened; see `helio log repair`.",
+            storage["objects_set_aside"],
+        ),
         *_stream_metrics(stats["streams"]),
         Metric("heliograph_retained_messages", "gauge", "Retained messages.", retained["count"]),
         Metric("heliograph_retained_bytes", "gauge", "Payload bytes of retained messages.", retained["bytes"]),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from heliograph.server.config_rules import PLAIN_NAME, PLAIN_NAME_TEXT
+from heliograph.server.config_rules import name_mistakes
 from heliograph.server.config_tables import PipelineConfig
 from heliograph.server.toml_writing import value_text
 
@@ -14,8 +14,8 @@ def pipeline_mistakes(pipelines: Mapping[str, PipelineConfig], *, has_pages: boo
     """What is wrong with pipelines, by their place in the file; `has_pages`: whether this server has HTTP pages."""
     names: dict[str, str] = {}
     for where, pipeline in pipelines.items():
-        if not PLAIN_NAME.fullmatch(pipeline.name):
-            yield f"{where}.name: expected {PLAIN_NAME_TEXT}, found {value_text(pipeline.name)}"
+        if mistakes := list(name_mistakes(pipeline.name, f"{where}.name")):
+            yield from mistakes
         elif pipeline.name in names:
             yield f"{where}.name: expected a name of its own, found {pipeline.name}, as in {names[pipeline.name]}"
         names.setdefault(pipeline.name, where)

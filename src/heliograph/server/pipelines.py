@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, Refused
+from heliograph.errors import Problem
 from heliograph.server.config import Config
 from heliograph.server.config_tables import PipelineConfig
 from heliograph.server.pipeline_figures import FOLDER, Watched, figures
+from heliograph.server.pipeline_folder import STATE, has_databases, remove_folder
 from heliograph.server.pipeline_process import PipelineProcess, running
 
 log = logging.getLogger(__name__)
@@ -121,15 +123,44 @@ class Pipelines:
         """Stop a pipeline until it is started again or the server is; this takes a moment."""
         self._change(self._find(name).stop())
 
+    def remove_one(self, name: str, *, purge: bool) -> Facts:
+        """Forget one that is not in the configuration and does not run; this takes a moment. See `remove_folder`.
+
+        The answer says where its databases are, if it has some and they stay.
+        """
+        if name in self._processes:
+            raise Refused(NOT_ALLOWED, f"pipeline {name} is in the server's configuration; take it out there first")
+        one = self._by_hand(name)
+        if one is None:
+            there = ", ".join(one["name"] for one in self._figures) or "none"
+            raise Refused(NOT_FOUND, f"there is no pipeline {name}; pipelines are: {there}")
+        if one["pid"]:
+            raise Refused(NOT_ALLOWED, f"pipeline {name} runs (process {one['pid']}); stop it first")
+        folder = self._directory / FOLDER / name
+        self._change(self._remove(name, folder, purge=purge))
+        stays = not purge and has_databases(folder)
+        return {"name": name, "databases": str((folder / STATE).absolute()) if stays else ""}
+
+    async def _remove(self, name: str, folder: Path, *, purge: bool) -> None:
+        try:
+            await asyncio.to_thread(remove_folder, folder, purge=purge)
+        except (OSError, Problem) as error:
+            log.error("a pipeline cannot be removed: %s", error, extra={"pipeline": name})
+        else:
+            log.info("a pipeline was removed", extra={"pipeline": name})
+
+    def _by_hand(self, name: str) -> Facts | None:
+        """What is known of one that is not in the configuration."""
+        return next((one for one in self._figures if one["name"] == name), None)
+
     def _find(self, name: str) -> PipelineProcess:
         if name in self._processes:
             return self._processes[name]
-        for one in self._figures:
-            if one["name"] == name:
-                raise Refused(
-                    NOT_ALLOWED,
-                    f"pipeline {name} is not in the server's configuration; who started it by hand (process "
-                    f"{one['pid'] or 'gone'}) stops it",
-                )
+        if (one := self._by_hand(name)) is not None:
+            raise Refused(
+                NOT_ALLOWED,
+                f"pipeline {name} is not in the server's configuration; who started it by hand (process "
+                f"{one['pid'] or 'gone'}) stops it",
+            )
         there = ", ".join(self._processes) or "none"
         raise Refused(NOT_FOUND, f"there is no pipeline {name}; pipelines are: {there}")

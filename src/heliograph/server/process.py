@@ -193,6 +193,16 @@ class Server:
             self._store,
             self.config.streams,
         )
+        for one in self._store.set_aside:
+            log.error(
+                "an object in the log cannot be opened; it is set aside with its messages, and all else is served",
+                extra={
+                    "object": one.name,
+                    "position": one.position,
+                    "why": one.why,
+                    "remedy": f"stop the server, and run: helio log repair {self.config.storage.directory}",
+                },
+            )
         self.broker.queue_managers = self.queue_managers
         self.broker.pipelines = self.pipelines
         self._declare_queues(self.config)
@@ -249,6 +259,7 @@ class Server:
         """Make the queues of the configuration, or have them be as it says; others stay as they are."""
         queues = self.broker.queues
         queues.open_dead_letter_queue(self._started_with.queues.dead_letter_queue)
+        queues.created_on_demand = config.queues.create
         declared = {queue.name: queue for queue in config.declared_queues}
         for name, queue in declared.items():
             try:
@@ -258,8 +269,9 @@ class Server:
             except (Problem, Refused) as problem:
                 log.error("a queue cannot be as configured, and stays as it is: %s", problem, extra={"queue": name})
         for other in queues.all():
-            # Bindings of a queue that has a name of its own come from the configuration alone.
-            if other.name not in declared and not other.definition.internal and self.broker.bindings.of(other):
+            # Bindings of a queue that has a name of its own come from the configuration, unless somebody named them.
+            unnamed = [one for one in self.broker.bindings.of(other) if not one.name]
+            if other.name not in declared and not other.definition.internal and unnamed:
                 self.broker.bindings.declare(other, ())
                 log.warning(
                     "a queue is not configured any more; it keeps what it has, and gets nothing more from topics",
@@ -285,6 +297,7 @@ class Server:
         if not http.enabled:
             return
         stream_pages = StreamPages(Path(self.config.storage.directory))
+        making = StreamMaking(self.broker, self._writer.soon, stream_pages, self._may_make_streams)
         self.http = HttpServer(
             pages(
                 self.host,
@@ -296,7 +309,7 @@ class Server:
             ),
             on_error=self.broker.defects.note,
             folders={"/streams": stream_pages},
-            takers={"/streams": StreamMaking(self.broker, self._writer.soon, stream_pages, self._may_make_streams)},
+            takers={"/streams": {"PUT": making.make, "DELETE": making.delete}},
             is_own_host=lambda host: is_own_host(host, (self.config.http.host, *self.config.http.hosts)),
             watchdog=self.watchdog,
         )

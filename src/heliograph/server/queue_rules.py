@@ -1,11 +1,11 @@
 """Rules for the queues and queue managers of the configuration. Each yields mistakes as `key: what is wrong`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, TEMPORARY_MODEL, Kind, check_name
 from heliograph.errors import Problem
-from heliograph.server.config_rules import PLAIN_NAME, PLAIN_NAME_TEXT, filter_mistakes
+from heliograph.server.config_rules import filter_mistakes, name_mistakes
 from heliograph.server.config_tables import QueueConfig, QueueManagerConfig
 from heliograph.server.toml_writing import value_text
 
@@ -18,7 +18,15 @@ def dead_letter_mistakes(name: str) -> Iterator[str]:
         yield f"queues.dead_letter_queue: {problem}"
 
 
-def queue_mistakes(queues: Mapping[str, QueueConfig], dead_letters: str) -> Iterator[str]:
+def pattern_mistakes(patterns: Sequence[str]) -> Iterator[str]:
+    """What is wrong with the names of queues that clients may have made."""
+    for number, pattern in enumerate(patterns, 1):
+        if not pattern or pattern.startswith("$"):
+            key = f"queues.create[{number}]"
+            yield f'{key}: expected the names of queues, as in "dev.*", found {value_text(pattern)}'
+
+
+def queue_mistakes(queues: Mapping[str, QueueConfig], dead_letters: str, most_levels: int) -> Iterator[str]:
     """What is wrong with queues, by their place in the file."""
     places: dict[str, str] = {}
     kinds = {DEAD_LETTER_QUEUE: Kind.LOCAL, dead_letters: Kind.LOCAL, TEMPORARY_MODEL: Kind.MODEL}
@@ -33,7 +41,7 @@ def queue_mistakes(queues: Mapping[str, QueueConfig], dead_letters: str) -> Iter
         if not mistakes:
             yield from _other_mistakes(queue, where, kinds)
         for number, topic_filter in enumerate(queue.topics, 1):
-            yield from filter_mistakes(topic_filter, f"{where}.topics[{number}]")
+            yield from filter_mistakes(topic_filter, f"{where}.topics[{number}]", most_levels)
 
 
 def _own_mistakes(queue: QueueConfig, where: str) -> Iterator[str]:
@@ -78,8 +86,8 @@ def manager_mistakes(managers: Mapping[str, QueueManagerConfig], main_directory:
     names: dict[str, str] = {}
     folders = {str(Path(main_directory)): "storage"} if main_directory else {}
     for where, manager in managers.items():
-        if not PLAIN_NAME.fullmatch(manager.name):
-            yield f"{where}.name: expected {PLAIN_NAME_TEXT}, found {value_text(manager.name)}"
+        if mistakes := list(name_mistakes(manager.name, f"{where}.name")):
+            yield from mistakes
         elif manager.name in names:
             yield f"{where}.name: expected a name of its own, found {manager.name}, as in {names[manager.name]}"
         else:

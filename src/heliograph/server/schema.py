@@ -6,7 +6,6 @@ field is its help text. Reading, writing and documenting a file all start from `
 
 import ast
 import inspect
-import sys
 import textwrap
 import types
 from collections.abc import Mapping
@@ -17,20 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """The numbers a key may hold, both ends included; nothing in a configuration file is negative."""
-
-    low: float = 0
-    high: float | None = None
-
-    def __contains__(self, value: float) -> bool:
-        return self.low <= value <= (sys.float_info.max if self.high is None else self.high)  # so never inf or nan
-
-    def __str__(self) -> str:
-        return f"at least {self.low}" if self.high is None else f"from {self.low} to {self.high}"
-
+from heliograph.bounds import Range
 
 NO_RANGES: Mapping[str, Range] = types.MappingProxyType({})
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote
 
+from heliograph.broker.attributes import is_plain_name
 from heliograph.log.stream_index import UnknownStream, stream_names, unknown_stream
 from heliograph.log.stream_parts import FilePart, Piece
 from heliograph.log.stream_reader import StreamReader
@@ -23,7 +24,6 @@ from heliograph.log.stream_span import OffsetAhead, OffsetGone, StreamMessage
 from heliograph.mqtt.framing import encode_varint
 from heliograph.mqtt.packets import PacketType
 from heliograph.mqtt.properties import decode_properties
-from heliograph.server.config_rules import PLAIN_NAME
 from heliograph.server.http import Answer, refusal
 
 MOST_BYTES = 4 << 20
@@ -56,9 +56,10 @@ class StreamPages:
 
     async def __call__(self, path: str, query: str) -> Answer:
         """An answer, made in a thread."""
-        return await asyncio.to_thread(self._answer, path, query)
+        return await asyncio.to_thread(self.answer, path, query)
 
-    def _answer(self, path: str, query: str) -> Answer:
+    def answer(self, path: str, query: str) -> Answer:
+        """What there is to say: whoever asks waits for files."""
         words = [unquote(word) for word in path.rstrip("/").split("/")[2:]]
         try:
             if not words:
@@ -78,7 +79,7 @@ class StreamPages:
             return refusal(HTTPStatus.BAD_REQUEST, str(why), offset=why.offset, latest=why.latest)
 
     def _reader(self, name: str) -> StreamReader:
-        if not PLAIN_NAME.fullmatch(name):  # a name from outside must not become a path
+        if not is_plain_name(name):  # a name from outside must not become a path
             raise unknown_stream(self._directory, name)
         return StreamReader(self._directory, name)
 
@@ -164,7 +165,7 @@ def _messages(reader: StreamReader, partition: int, offset: int, query: Query) -
     size = 0
     limit = MOST_BYTES if query.bytes is None else min(query.bytes, MOST_BYTES)
     for message in reader.messages(partition, offset, _SHOWN if query.limit is None else query.limit):
-        fields = _fields(message)
+        fields = as_json(message)
         size += len(json.dumps(fields))
         if shown and size > limit:
             break
@@ -181,7 +182,8 @@ def _messages(reader: StreamReader, partition: int, offset: int, query: Query) -
     )
 
 
-def _fields(message: StreamMessage) -> dict[str, Any]:
+def as_json(message: StreamMessage) -> dict[str, Any]:
+    """A message as JSON can have it."""
     fields: dict[str, Any] = message._asdict()
     fields |= _with_text("payload", fields.pop("payload"))
     raw = encode_varint(len(message.properties)) + message.properties

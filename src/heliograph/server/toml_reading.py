@@ -8,8 +8,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
+from heliograph.bounds import Range
 from heliograph.errors import Problem
-from heliograph.server.schema import NO_RANGES, Range, Setting, settings
+from heliograph.server.schema import NO_RANGES, Setting, settings
 from heliograph.server.toml_writing import value_text
 
 T = TypeVar("T")
@@ -59,7 +60,13 @@ class TableReader:
         """The dataclass that a table describes, or None when there are mistakes in it."""
         before = len(self.mistakes)
         values = self.values(cls, table, where, ranges)
-        return cls(**values) if len(self.mistakes) == before else None
+        if len(self.mistakes) > before:
+            return None
+        try:
+            return cls(**values)
+        except Problem as problem:  # of a class that looks at its fields itself: a line for each, with the key first
+            self.mistakes += [f"{where}{line}" for line in str(problem).splitlines()]
+            return None
 
     def values(
         self, cls: type, table: Mapping[str, Any], where: str = "", ranges: Mapping[str, Range] = NO_RANGES

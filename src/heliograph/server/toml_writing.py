@@ -8,7 +8,8 @@ from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
-from heliograph.server.schema import NO_RANGES, Range, Setting, settings
+from heliograph.bounds import Range
+from heliograph.server.schema import NO_RANGES, Setting, settings
 
 WIDTH = 100
 

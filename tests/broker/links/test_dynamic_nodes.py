@@ -1,5 +1,7 @@
 """Queues that clients have made for themselves."""
 
+from dataclasses import replace
+
 import pytest
 
 from broker.links.amqp_clients import text
@@ -81,3 +83,59 @@ def test_a_queue_made_after_a_model_for_permanent_ones_stays(scene, client):
     client.lose()
     later = scene.amqp("later")
     assert later.bodies(later.receiver(name)) == ["still here"]
+
+
+# -- made on first use ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def on_demand(scene):
+    scene.broker.queues.created_on_demand = ("dev.*", "test-?")
+    return scene.amqp()
+
+
+@pytest.mark.parametrize("name", ["dev.orders", "dev.a/b", "test-1", "dev." + "x" * 251, "queue://dev.orders"])
+def test_a_queue_is_made_when_its_name_is_used(scene, on_demand, name):
+    on_demand.send(on_demand.sender(name), text("first"))
+    assert on_demand.bodies(on_demand.receiver(name)) == ["first"]
+    made = scene.broker.queues.definition(name.removeprefix("queue://"))
+    assert (made.kind, made.temporary) == (Kind.LOCAL, False)
+
+
+def test_a_receiver_may_come_first_and_the_queue_stays(scene, on_demand):
+    consumer = on_demand.receiver("dev.orders")
+    on_demand.send(on_demand.sender("dev.orders"), text("first"))
+    assert on_demand.bodies(consumer) == ["first"]
+    on_demand.lose()
+    assert scene.broker.queues.definition("dev.orders")
+
+
+def test_a_message_may_say_where_it_goes(scene, on_demand):
+    on_demand.send(on_demand.sender(Target()), text("first", to="dev.orders"))
+    assert on_demand.bodies(on_demand.receiver("dev.orders")) == ["first"]
+
+
+def test_it_has_the_attributes_of_the_model(scene, on_demand):
+    scene.broker.queues.alter("SYSTEM.DEFAULT.MODEL.QUEUE", max_depth=7)
+    on_demand.sender("dev.orders")
+    assert scene.broker.queues.definition("dev.orders").max_depth == 7
+
+
+@pytest.mark.parametrize("name", ["orders", "mydev.x", "DEV.x", "test-12", "dev.a b", "dev." + "x" * 252, "$dev.x"])
+def test_other_names_are_not(scene, on_demand, name):
+    assert on_demand.refusal(on_demand.sender(name)).condition == "amqp:not-found"
+    assert on_demand.refusal(on_demand.receiver(name)).condition == "amqp:not-found"
+
+
+def test_by_default_none_is(scene, client):
+    assert client.refusal(client.sender("dev.orders")).condition == "amqp:not-found"
+
+
+def test_clients_cannot_have_queues_without_end(scene, on_demand):
+    scene.broker.limits = replace(scene.broker.limits, queues=len(scene.broker.queues.all()) + 1)
+    on_demand.sender("dev.1")
+    full = "amqp:resource-limit-exceeded"
+    assert on_demand.refusal(on_demand.sender("dev.2")).condition == full
+    assert on_demand.refusal(on_demand.sender(Target(dynamic=True))).condition == full
+    assert on_demand.refusal(on_demand.receiver(Source("topic://a"))).condition == full
+    assert scene.broker.queues.define(QueueDefinition("operators-may"))

@@ -332,3 +332,12 @@ def test_a_client_can_have_a_topic_made(scene):
     other = scene.amqp("other")
     other.send(other.sender(Target()), text("a", to=creator.target.address))
     assert client.bodies(link) == ["a"]
+
+
+@pytest.mark.parametrize("name", ["x" * 3000, "x\0y"])
+def test_a_name_that_cannot_be_kept_is_refused(scene, name):
+    client = scene.amqp()
+    link = client.session.attach_receiver(name, durable())
+    scene.run()
+    assert client.refusal(link).condition == "amqp:invalid-field"
+    assert subscriptions(scene) == []

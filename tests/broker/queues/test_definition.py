@@ -7,25 +7,31 @@ from heliograph.errors import Problem
 
 
 @pytest.mark.parametrize(
-    "name", ["A", "orders.new", "a/b%c_d-e", "X" * 48, "$sub: anything at all, and long" + "x" * 99]
+    "name", ["A", "orders.new", "a/b%c_d-e", "X" * 255, "$sub: anything at all, and long" + "x" * 99]
 )
 def test_names_that_are_allowed(name):
     assert QueueDefinition(name).name == name
 
 
-@pytest.mark.parametrize("name", ["", "X" * 49, "a b", "größe", "a\n"])
+@pytest.mark.parametrize("name", ["", "X" * 256, "a b", "größe", "a\n"])
 def test_names_that_are_not(name):
-    with pytest.raises(Problem, match="expected a queue name of 1 to 48"):
+    with pytest.raises(Problem, match="expected a queue name of 1 to 255"):
         QueueDefinition(name)
 
 
 @pytest.mark.parametrize(
     ("attribute", "value", "expected"),
     [
-        ("max_depth", 0, "max_depth from 1 to 999999999, found 0"),
-        ("max_message_length", 257 << 20, "max_message_length from 1 to 268435456"),
-        ("default_priority", 10, "default_priority from 0 to 9, found 10"),
-        ("backout_threshold", -1, "backout_threshold from 0"),
+        ("max_depth", 0, "max_depth: expected an integer from 1 to 999999999, found 0"),
+        ("max_message_length", 257 << 20, "max_message_length: expected an integer from 1 to 268435456"),
+        ("default_priority", 10, "default_priority: expected an integer from 0 to 9, found 10"),
+        ("backout_threshold", -1, "backout_threshold: expected an integer from 0"),
+        ("max_ttl", float("nan"), "max_ttl: expected an integer from 0"),
+        ("max_ttl", 10**15, "max_ttl: expected an integer from 0"),
+        ("max_depth", True, "max_depth: expected an integer from 1 to 999999999, found True"),
+        ("put_enabled", "yes", 'put_enabled: expected true or false, found "yes"'),
+        ("description", "x" * 1025, "description: expected at most 1024 characters, found 1025"),
+        ("description", "half \ud800", "description: expected text that UTF-8 has"),
         ("order", "random", "order to be one of priority, fifo, found 'random'"),
         ("kind", "remote", "kind to be one of local, alias, model, found 'remote'"),
         ("backout_queue", "a b", "backout_queue: expected a queue name"),
@@ -51,7 +57,7 @@ def test_words_will_do_for_kind_and_order():
 def test_changes_are_checked_too():
     definition = QueueDefinition("Q").replace(max_depth=7)
     assert definition.max_depth == 7
-    with pytest.raises(Problem, match="max_depth from 1"):
+    with pytest.raises(Problem, match="max_depth: expected an integer from 1"):
         definition.replace(max_depth=-7)
     with pytest.raises(Problem, match="no attribute 'depth'"):
         definition.replace(depth=3)

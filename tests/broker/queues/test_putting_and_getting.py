@@ -1,6 +1,8 @@
 """What is put is got, in order, once."""
 
 from broker.queues.scenes import message, persistent, texts
+from heliograph.amqp.message import decode_message
+from heliograph.broker.queues.entry import NOT_PERSISTENT
 from heliograph.broker.queues.outcome import ACCEPTED, FAILED, RELEASED
 
 
@@ -73,3 +75,22 @@ def test_higher_priorities_go_first(either):
     for text, priority in ("a", 1), ("b", 9), ("c", 1), ("d", 9):
         either.put(queue, text, priority=priority)
     assert either.get(queue) == ["b", "d", "a", "c"]
+
+
+def test_what_a_message_does_not_say_is_as_the_queue_has_it_and_its_receiver_is_told(either):
+    queue = either.queue(default_persistence=True, default_priority=7)
+    plain = message("a")
+    header = b"\x00Sp\xc0\x04\x02@P\x05"  # a priority, and no word of persistence
+    queue.put([plain, header + plain])
+    either.turn()
+    found = [decode_message(entry.outgoing(0)) for entry in queue.browse()]
+    assert [(one.body.value, one.durable, one.priority) for one in found] == [("a", True, 7), ("a", True, 5)]
+
+
+def test_an_explicit_word_counts_more_than_the_default_of_the_queue(either):
+    queue = either.queue(default_persistence=True)
+    queue.put([b"\x00Sp\xc0\x02\x01B" + message("a")])
+    either.turn()
+    (entry,) = queue.browse()
+    assert entry.offset == NOT_PERSISTENT
+    assert not decode_message(entry.outgoing(0)).durable

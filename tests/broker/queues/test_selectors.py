@@ -226,6 +226,31 @@ class TestHostility:
         text = " OR ".join(f"p{n} = '{n}'" for n in range(600))
         assert matches(text, p599="599")
 
+    def test_a_selector_with_too_many_operands_is_refused(self):
+        with pytest.raises(SelectorError, match="expected at most 2000 names and values"):
+            Selector(" OR ".join(["a=1"] * 1001))
+        with pytest.raises(SelectorError, match="expected at most 2000 names and values"):
+            Selector(" OR ".join(["a LIKE '_'"] * 182))
+        Selector("a IN (" + ",".join(["'1'"] * 2400) + ")")
+
+    @pytest.mark.parametrize(
+        "text", [" OR ".join(["a LIKE '%a_b%'"] * 180), " OR ".join(["a<>b"] * 1000), "a LIKE '%" + "a_" * 4900 + "b%'"]
+    )
+    def test_the_dearest_selectors_do_not_hold_up_a_message_for_long(self, text):
+        selector = Selector(text)
+        view = MessageView(b"")
+        view.application = {"a": "a" * 32_768, "b": "aaa" + "a" * 32_765}
+        began = time.thread_time()
+        assert not selector.matches(view)
+        assert time.thread_time() - began < 0.5
+
+    def test_strings_that_are_too_long_are_unknown_where_they_would_be_gone_through(self):
+        long = "a" * 32_769
+        for text in ("a LIKE 'a%'", "a NOT LIKE 'b%'", "a = b", "a <> b"):
+            assert not matches(text, a=long, b=long[:-1] + "a")
+        assert matches("a = b AND a LIKE 'a%'", a=long[:-1], b=long[1:])
+        assert matches("a <> 'x'", a=long)
+
     def test_strings_and_names_are_never_taken_for_code(self):
         for evil in (
             "' + __import__('os').abort() + '",

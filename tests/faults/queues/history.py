@@ -81,6 +81,15 @@ class Unit:
 
 
 @dataclass
+class Records:
+    """What the server's log tells of persistent messages, by positions that `helio log dump --from` takes."""
+
+    stored: dict[Key, int] = field(default_factory=dict)
+    done: dict[Key, int] = field(default_factory=dict)
+    """Those that are acknowledged, for whatever reason."""
+
+
+@dataclass
 class History:
     """A whole run. At its end all queues have been emptied."""
 
@@ -97,4 +106,6 @@ class History:
     """What came and was not a message of ours."""
     left_over: dict[str, int] = field(default_factory=dict)
     """How many messages the server says are in a queue that gives none."""
+    records: Records | None = None
+    """What the log tells in the end, unless it has been compacted."""
     moments: count = field(default_factory=lambda: count(1))  # type: ignore[type-arg]

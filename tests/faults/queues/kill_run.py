@@ -22,6 +22,7 @@ from faults.queues.clients import (
 )
 from faults.queues.history import Fate
 from faults.queues.proton_clients import ProtonMover, ProtonProducer, ProtonProgram, ProtonTaker
+from faults.queues.records import read_records
 from faults.queues.world import BACKED_OUT, THRESHOLD, TOPIC_PLACES, World
 from faults.rules import Violation
 from heliograph.client import Connection, Consumer, Message, Queue, Session, Topic, connect
@@ -29,7 +30,7 @@ from heliograph.client import Connection, Consumer, Message, Queue, Session, Top
 QUIET = 20.0
 """Seconds without any news after which nothing is expected to come any more."""
 EMPTY = 0.3
-"""Seconds without a message after which a queue counts as empty."""
+"""Seconds without a message after which the server is asked whether a queue is empty."""
 BATCH = 500
 
 QUEUES = """
@@ -52,6 +53,8 @@ ALL_QUEUES = ("work", "news.queue", *PLAIN_QUEUES)
 ORDERED = {"line", *TOPIC_PLACES}
 SUBSCRIPTIONS = {"reader": "client-reader", "proton-reader": "proton-proton-reader"}
 """Durable subscriptions, and the containers that they belong to."""
+SUBSCRIPTION_QUEUE = "$subscription/durable/{container}/{name}"
+"""What the server calls the queue of a durable subscription."""
 
 
 def configuration(amqp_port: int) -> str:
@@ -89,6 +92,7 @@ class QueueRun:
         amqp_port = free_port()
         self.broker, self.seed = Heliograph(folder, durability, configuration(amqp_port)), seed
         self.kills = 0
+        self._folder = folder
         self._before_a_start: Callable[[], object] = lambda: None
         self._random = random.Random(seed)
         self.world = world = World(f"amqp://127.0.0.1:{amqp_port}", seed)
@@ -139,6 +143,7 @@ class QueueRun:
             self._empty_everything()
         finally:
             self.broker.kill()
+        self.world.history.records = read_records(self._folder / "data")
         return self.figures(rounds)
 
     def violations(self) -> list[Violation]:
@@ -218,30 +223,36 @@ class QueueRun:
         """Get all messages that are anywhere, for good, and ask the server whether it thinks so too."""
         for place, container in SUBSCRIPTIONS.items():
             with connect(self.world.url, client_id=container) as connection:
-                self._empty(connection, place, lambda session, place=place: subscriber(session, place))  # type: ignore[misc]
+                queue = SUBSCRIPTION_QUEUE.format(container=container, name=place)
+                self._empty(connection, place, queue, lambda session, place=place: subscriber(session, place))  # type: ignore[misc]
         with connect(self.world.url) as connection:
             for queue in ALL_QUEUES:
-                self._empty(connection, queue, lambda session, queue=queue: session.consumer(Queue(queue)))  # type: ignore[misc]
-            with connection.session() as session:
-                for queue in ALL_QUEUES:
-                    request = Message({"name": queue}, properties={"operation": "queue-show"})
-                    shown = session.request("$management", request, timeout=QUIET).body
-                    self.world.history.left_over[queue] = shown["depth"]
+                self._empty(connection, queue, queue, lambda session, queue=queue: session.consumer(Queue(queue)))  # type: ignore[misc]
 
-    def _empty(self, connection: Connection, queue: str, consumer: Callable[[Session], Consumer]) -> None:
-        backed_out = queue.endswith(BACKED_OUT)
-        with connection.session("transacted") as session:
+    def _empty(self, connection: Connection, place: str, queue: str, consumer: Callable[[Session], Consumer]) -> None:
+        """Get until the server says that there is no more: on a busy machine, messages may be long on their way."""
+        give_up = time.monotonic() + QUIET
+        with connection.session("transacted") as session, connection.session() as asking:
             source = consumer(session)
-            more = True
-            while more:
-                notes = self.world.unit("drain", self.world.history.life)
-                while more and len(notes.unit.gets) < BATCH:
-                    message = source.receive(EMPTY)
-                    more = message is not None
-                    if message is not None:
-                        note(notes, queue.removesuffix(BACKED_OUT), message, backed_out=backed_out)
-                session.commit()
-                notes.end(Fate.DONE)
+            depth = -1
+            while depth and time.monotonic() < give_up:
+                self._get_all(session, source, place)
+                request = Message({"name": queue}, properties={"operation": "queue-show"})
+                depth = asking.request("$management", request, timeout=QUIET).body["depth"]
+            self.world.history.left_over[place] = depth
+
+    def _get_all(self, session: Session, source: Consumer, place: str) -> None:
+        backed_out = place.endswith(BACKED_OUT)
+        more = True
+        while more:
+            notes = self.world.unit("drain", self.world.history.life)
+            while more and len(notes.unit.gets) < BATCH:
+                message = source.receive(EMPTY)
+                more = message is not None
+                if message is not None:
+                    note(notes, place.removesuffix(BACKED_OUT), message, backed_out=backed_out)
+            session.commit()
+            notes.end(Fate.DONE)
 
     def _expect(self, what: str, condition: Callable[[], bool]) -> None:
         def come_about() -> bool:

@@ -291,7 +291,7 @@ class _Taking(Conversation):
     program: ProtonTaker
 
     def __init__(self, program: ProtonTaker) -> None:
-        super().__init__(program, prefetch=20)
+        super().__init__(program, prefetch=20, auto_accept=False)
 
     def begin(self) -> None:
         address, options = self.program.address, []
@@ -307,6 +307,7 @@ class _Taking(Conversation):
         notes.got(self.program.place or self.program.address, message.body, message.delivery_count)
         self.program.done += 1
         notes.end(Fate.TOLD)
+        self.accept(event.delivery)  # here and nowhere else: nothing is accepted that was not written down
 
 
 def message_of(put: Put) -> Message:

@@ -13,6 +13,8 @@ A word on each of the rules that need one:
   stopped in good order loses all its consumers: that may count for what they had, or had fetched ahead.
 * *Backed out*: a message that has failed as often as the threshold says comes from the other queue from then on. But
   after a consumer was lost with it, nobody is sure that it failed: it gets one more chance then (docs/queues.md).
+* *Log*: the server's log is another witness. What was put for certain is in it, what was rolled back is not, and what
+  is acknowledged there has been with somebody.
 * *Order* is looked at where there was one consumer at a time, for messages of one sender that are alike: those that
   are not persistent are seen at once, and may overtake others that have to be safe first.
 """
@@ -43,6 +45,7 @@ def violations(history: History) -> list[Violation]:
         *_backed_out(history, seen),
         *_selected(seen),
         *_left_over(history),
+        *_log(history, seen, put),
     ]
 
 
@@ -74,10 +77,12 @@ def _lost(history: History, seen: _Sightings, put: _Puts) -> Iterator[Violation]
         if not message.persistent and unit.life < history.life:
             continue
         if not sightings:
-            yield Violation("lost", f"{key} was put ({unit.fate}, life {unit.life}), and never seen")
+            text = f"{key} was put ({unit.fate}, life {unit.life}), and never seen{_in_log(history, key)}"
+            yield Violation("lost", text)
         elif sightings[-1][1].fate is Fate.UNDONE:
             last = sightings[-1][1]
-            yield Violation("lost", f"{key} was given back by {last.who} in life {last.life}, and never seen again")
+            text = f"{key} was given back by {last.who} in life {last.life}, and never seen again"
+            yield Violation("lost", text + _in_log(history, key))
 
 
 def _duplicated(seen: _Sightings) -> Iterator[Violation]:
@@ -197,3 +202,25 @@ def _left_over(history: History) -> Iterator[Violation]:
     for queue, depth in history.left_over.items():
         if depth:
             yield Violation("left over", f"{queue} has a depth of {depth} and gives no message")
+
+
+def _log(history: History, seen: _Sightings, put: _Puts) -> Iterator[Violation]:
+    records = history.records
+    if records is None:
+        return
+    for key, (message, unit) in put.items():
+        if unit.fate is Fate.DONE and message.persistent and key not in records.stored:
+            yield Violation("log", f"{key} was put (life {unit.life}) and is not in the log")
+        if unit.fate is Fate.UNDONE and key in records.stored:
+            yield Violation("log", f"{key} was rolled back or refused (life {unit.life}){_in_log(history, key)}")
+    for key in records.done.keys() - seen.keys():
+        yield Violation("log", f"nobody had {key}{_in_log(history, key)}")
+
+
+def _in_log(history: History, key: Key) -> str:
+    """What the log tells of a message, to be added to a sentence."""
+    records = history.records
+    if records is None or key not in records.stored:
+        return ""
+    done = f"acknowledged at {records.done[key]}" if key in records.done else "not acknowledged"
+    return f"; it is in the log at {records.stored[key]}, {done}"

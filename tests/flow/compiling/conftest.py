@@ -95,7 +95,8 @@ def run() -> Runner:
             "log": logged.append,
             **given,
         }
-        outcome = Run(Evaluation(message(xml, domain), **settings), compiled, logged=logged)
+        root = settings.pop("input_root", None) or message(xml, domain)
+        outcome = Run(Evaluation(root, **settings), compiled, logged=logged)
         (module,) = compiled.modules.values()
         outcome.result = module.run(outcome.evaluation)
         return outcome

@@ -1,8 +1,14 @@
 """How large things may be, and what is said of those that are larger."""
 
+import time
+
 import pytest
 
+from heliograph.flow.esql.checking import check_program
 from heliograph.flow.esql.compiled import StatementError
+from heliograph.flow.esql.compiling import compile_program
+from heliograph.flow.esql.parsing import parse_program
+from heliograph.flow.esql.problem import EsqlProblem
 
 
 @pytest.mark.parametrize(
@@ -51,3 +57,80 @@ def test_the_smallest_integer_can_be_written_down(value, expression, result):
 )
 def test_position_searches_from_the_end_that_it_begins_at(value, clauses, place):
     assert value(f"POSITION('b' IN 'abcb' {clauses})") == place
+
+
+MANY = 5_000
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SET OutputRoot.XMLNSC.O.f{0} = InputBody.In.a{0};",
+        "SET OutputRoot.XMLNSC.O.a[{0}] = InputBody.In.a[{0}].b;",
+        "DECLARE r{0} REFERENCE TO InputBody.In.a; SET Environment.x = r{0}.b;",
+        "FOR r AS InputBody.In.a[] DO SET Environment.x{0} = r; END FOR;",
+        "IF InputBody.In.a = {0} THEN SET Environment.x = {0}; END IF;",
+        "BEGIN DECLARE EXIT HANDLER FOR SQLSTATE 'U01' BEGIN END; SET Environment.x = 1; END;",
+    ],
+    ids=["fields", "numbered", "references", "loops", "branches", "handlers"],
+)
+@pytest.mark.parametrize("end", ["\n", " "], ids=["a line each", "one line"])
+def test_long_programs_are_compiled_in_time_that_grows_with_their_length(statement, end):
+    def seconds(count):
+        text = end.join(statement.format(number) for number in range(1, count + 1))
+        began = time.process_time()
+        program = parse_program(f"CREATE COMPUTE MODULE M CREATE FUNCTION Main() BEGIN {text} END; END MODULE;")
+        assert [found for found in check_program(program) if not found.warning] == []
+        compile_program(program)
+        return time.process_time() - began
+
+    few = seconds(MANY // 10)
+    assert seconds(MANY) < 25 * max(few, 0.05)
+
+
+def test_loops_in_each_other_are_compiled_in_time():
+    depth = 17
+    begins = "".join(
+        f"FOR f{i} AS Environment.a{i}[] DO SET Environment.q{i}.b = f{i}.x.y; SET Environment.a{max(0, i - 1)} = NULL;"
+        for i in range(depth)
+    )
+    ends = "".join(f"SET Environment.a{i}.b = Environment.a{i}.k.t; END FOR;" for i in reversed(range(depth)))
+    text = f"CREATE COMPUTE MODULE M CREATE FUNCTION Main() BEGIN {begins} {ends} END; END MODULE;"
+    began = time.process_time()
+    compile_program(parse_program(text))
+    assert time.process_time() - began < 10
+
+
+def test_inner_loops_see_what_outer_ones_changed(run):
+    loops = "".join(f"FOR f{i} AS InputBody.In.a[] DO " for i in range(6))
+    text = f"""SET Environment.n = 0; {loops} SET Environment.m.k = COALESCE(Environment.m.k, 0) + 1;
+      IF Environment.m.k = 10 THEN SET Environment.m = NULL; SET Environment.n = Environment.n + 1; END IF;
+      {"END FOR;" * 6}"""
+    done = run(text, "<In><a/><a/></In>")
+    assert (done.value("n"), done.value("m", "k")) == (6, 4)
+
+
+def test_no_more_than_a_hundred_mistakes_are_looked_for():
+    text = "".join(f"DECLARE w{i} INTEGER; SET u{i} = 1;" for i in range(20_000))
+    began = time.process_time()
+    program = parse_program(f"CREATE COMPUTE MODULE M CREATE FUNCTION Main() BEGIN {text} END; END MODULE;")
+    found = [mistake for mistake in check_program(program) if not mistake.warning]
+    assert len(found) == 100
+    assert time.process_time() - began < 20
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("SET Environment.x = " + "(" * 10_000 + "1" + ")" * 10_000, "nested deeper than 50 levels"),
+        ("SET Environment.x = " + "NOT " * 10_000 + "TRUE", "nested deeper than 50 levels"),
+        ("SET Environment.x = " + " + ".join(["1"] * 10_000), "more than 150 levels"),
+        ("SET Environment" + ".x" * 10_000 + " = 1", "more than 500 steps"),
+        ("BEGIN " * 10_000 + "END;" * 9_999 + "END", "nested deeper than 50 levels"),
+        ("IF TRUE THEN " * 10_000 + "END IF;" * 9_999 + "END IF", "nested deeper than 50 levels"),
+    ],
+    ids=["brackets", "not", "sum", "path", "blocks", "branches"],
+)
+def test_what_is_too_deep_is_refused_in_words(statement, said):
+    with pytest.raises(EsqlProblem, match=said):
+        parse_program(f"CREATE COMPUTE MODULE M CREATE FUNCTION Main() BEGIN {statement}; END; END MODULE;")

@@ -111,11 +111,6 @@ def test_propagate_clears_the_output_message(run):
     assert done.result is False
 
 
-def test_a_select_is_a_list_and_needs_brackets(run):
-    with pytest.raises(Problem, match=r"test.esql:1:.*\[\]"):
-        run("SET OutputRoot.XML.a = (SELECT I.b FROM InputBody.a[] AS I);")
-
-
 @pytest.mark.parametrize("statement", ["SET OutputRoot.XML.a[] = 1;", "SET OutputRoot.XML.a = LIST{1, 2};"])
 def test_a_scalar_for_a_list_and_a_list_for_a_scalar_are_errors(run, statement):
     with pytest.raises(Problem, match=r"\[\]"):

@@ -174,6 +174,49 @@ def test_without_a_rule_the_first_redefinition_that_fits_is_taken() -> None:
     assert written_again(other, b"x2", 819) == b"x2"
 
 
+SHORT = """
+01  REC.
+    05  KIND PIC X.
+    05  DETAIL.
+        10  LONG PIC X(6).
+        10  BRIEF REDEFINES LONG PIC 9(2).
+"""
+
+
+@pytest.mark.parametrize("options", [{}, {"choices": "{LONG: {by: KIND, values: {LONG: L, BRIEF: B}}}"}])
+def test_a_message_may_end_with_a_redefinition_that_is_shorter_than_the_others(options: dict[str, str]) -> None:
+    models = copybook(SHORT, **options)
+    assert read(models, b"B42", 819) == {"KIND": "B", "DETAIL": {"BRIEF": 42}}
+    assert written_again(models, b"B42", 819) == b"B42" + bytes(4)  # a record has room for all
+    assert read(models, b"Labcdef", 819)["DETAIL"] == {"LONG": "abcdef"}
+
+
+def test_what_follows_a_shorter_redefinition_keeps_its_place() -> None:
+    models = copybook(UNION, choices=CHOICES)
+    with pytest.raises(FormatProblem, match="field TAIL: expected 1 bytes, found 0 bytes"):
+        read(models, b"D\x00\x05\x5f", 819)
+
+
+def test_a_message_may_end_with_the_last_occurrence_of_a_table() -> None:
+    models = copybook(ODO.replace("    05  TAIL PIC X.\n", ""))
+    assert read(models, b"1ab", 819) == {"HEAD": {"CNT": 1}, "BODY": {"ROW": {"V": "ab"}}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "01 REC.\n   05 A PIC X. *> the first\n* a comment\n   05 B PIC 9(2).\n",
+        "      01  REC.\n          05  A PIC X.\n          05  B PIC 9(2).\n",
+        "       01  REC.\n           EJECT\n           05  A PIC X.\n           SKIP1\n           05  B PIC 9(2).\n",
+        "000100 01  REC.\n000200     05  A PIC X.\n000300     05  B PIC 9(2).\n",
+        "       EXEC SQL DECLARE T TABLE () END-EXEC.\n       01  REC.\n        05 A PIC X.\n        05 B PIC 9(2).",
+    ],
+    ids=["free form", "column 7", "listing", "numbered", "declared table"],
+)
+def test_copybooks_come_in_several_forms(text: str) -> None:
+    assert read(Models({"REC.cpy": text}), b"x42", 819) == {"A": "x", "B": 42}
+
+
 def test_levels_88_are_the_values_that_are_allowed() -> None:
     content = message(
         copybook(

@@ -232,3 +232,64 @@ def test_a_folder_without_a_flow(tmp_path: Path) -> None:
 def test_a_flow_may_have_its_name_in_the_name_of_its_file(tmp_path: Path) -> None:
     (tmp_path / "orders.flow.yaml").write_text("flow: orders" + GOOD)
     assert load_flow(tmp_path).name == load_flow(tmp_path / "orders.flow.yaml").name == "orders"
+
+
+DOMAINS = "BLOB, JSON, MRM, XML, XMLNS, XMLNSC"
+PARTS = "BLOB, JSON, MQMD, MQRFH2, MRM, Properties, UserProperties, XML, XMLNS, XMLNSC"
+
+
+@pytest.mark.parametrize("domain", ["XMLNS2", "xmlnsc", "MQMD"])
+def test_a_domain_that_nobody_knows_is_told(tmp_path: Path, domain: str) -> None:
+    (told,) = mistakes(tmp_path, changed("queue: Q", f"queue: Q, domain: {domain}"))
+    assert told.startswith(f"flow.yaml:4:36: there is no domain {domain}")
+    assert told.endswith(f"; there are: {DOMAINS}")
+
+
+WORKING = """
+nodes:
+  in: {type: QueueInput, queue: Q}
+  work: {type: Compute, esql: work.esql}
+connections:
+  - in.out -> work.in
+"""
+
+
+def program_of(*statements: str) -> str:
+    head = "CREATE COMPUTE MODULE W CREATE FUNCTION Main() RETURNS BOOLEAN BEGIN"
+    return "\n".join([head, *statements, "END; END MODULE;"])
+
+
+@pytest.mark.parametrize(
+    ("statement", "column", "said"),
+    [
+        ("SET OutputRoot.XMLNS2.A = 1;", 16, "OutputRoot: there is no domain XMLNS2 (did you mean XMLNS?)"),
+        ("SET OutputRoot.SOAP = InputBody;", 16, "OutputRoot: there is no domain SOAP"),
+        ("CREATE FIELD OutputRoot.Jason.Data;", 25, "OutputRoot: there is no domain Jason (did you mean JSON?)"),
+        ("CREATE LASTCHILD OF OutputRoot DOMAIN 'XMLNC';", 39, "there is no domain XMLNC (did you mean XMLNSC?)"),
+    ],
+)
+def test_a_body_that_nobody_could_send_is_told(tmp_path: Path, statement: str, column: int, said: str) -> None:
+    (told, *_) = mistakes(tmp_path, WORKING, work__esql=program_of(statement))
+    assert told.startswith(f"work.esql:2:{column}: {said}")
+    assert told.endswith(f"; there are: {PARTS}")
+
+
+def test_a_mapping_to_a_domain_that_nobody_knows_is_told(tmp_path: Path) -> None:
+    flow = WORKING.replace("Compute, esql: work.esql", "Mapping, map: work.map.yaml")
+    mapping = "mapping: m\nsource: InputRoot.XMLNSC.A\ntarget: OutputRoot.XMLNS2.B\nmap:\n  - {to: C, from: D}\n"
+    (told, *_) = mistakes(tmp_path, flow, work__map__yaml=mapping)
+    assert told.startswith("work.map.yaml:3:1: OutputRoot: there is no domain XMLNS2")
+
+
+def test_parts_that_are_removed_or_named_by_the_program_are_no_mistake(tmp_path: Path) -> None:
+    program = program_of(
+        "DECLARE Body NAME 'JSON';",
+        "SET OutputRoot = InputRoot;",
+        "SET OutputRoot.HTTPInputHeader = NULL;",
+        "DELETE FIELD OutputRoot.SOAP;",
+        "SET OutputRoot.Body.Data.A = 1;",
+        "SET OutputRoot.{'X' || 'ML'}.B = 1;",
+        "SET OutputRoot.MQMD.Priority = 1;",
+        "RETURN TRUE;",
+    )
+    load_flow(write_flow(tmp_path, WORKING, work__esql=program))

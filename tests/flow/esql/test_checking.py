@@ -95,7 +95,7 @@ def test_routines_outside_of_modules_may_use_the_trees_of_any() -> None:
         ("SET OutputRoot.A[] = 5;", "target[] takes a list, not a single value"),
         (
             "SET OutputRoot.A = SELECT I.B FROM InputRoot.C[] AS I;",
-            "SELECT gives a list: set target[], or take one item by THE(...)",
+            "this list goes to one field, which gets its first item: write [] or THE(...)",
         ),
         ("SET OutputRoot.A = LIST{1, 2};", "LIST gives a list: set target[], or take one item by THE(...)"),
     ],
@@ -213,8 +213,8 @@ def test_routines_of_other_files_are_found_by_their_schema() -> None:
         ("DECLARE a EXTERNAL ROW;", "an EXTERNAL variable cannot be of type ROW"),
         ("DECLARE a EXTERNAL INTERVAL;", "an EXTERNAL variable cannot be of type INTERVAL"),
         (
-            "DECLARE a SHARED CONSTANT INTEGER 1;",
-            "a SHARED variable is there to be changed: it cannot be EXTERNAL or CONSTANT",
+            "DECLARE a SHARED EXTERNAL INTEGER 1;",
+            "a SHARED variable is there to be changed: it cannot be EXTERNAL",
         ),
         ("DECLARE a CONSTANT INTEGER;", "a is constant, so it needs a value"),
         ("DECLARE a NAMESPACE;", "a is constant, so it needs a value"),
@@ -269,7 +269,7 @@ def test_a_declaration_in_an_inner_block_hides_the_outer_one() -> None:
         ("a : BEGIN ITERATE a; END;", "no loop around this has the label a"),
         ("RESIGNAL;", "RESIGNAL stands in a handler only: elsewhere there is nothing to throw again"),
         ("CREATE PROCEDURE p() RETURN 1;", "p cannot return a value: it has no RETURNS"),
-        ("CREATE FUNCTION f() BEGIN END;", "the function f needs RETURNS and a type; else it is a PROCEDURE"),
+        ("CREATE FUNCTION f() BEGIN END;", "the function f has no RETURNS: it gives nothing, as a PROCEDURE"),
         ("CREATE FUNCTION f() RETURNS DATE RETURN;", "RETURN without a value gives NULL, but f returns DATE"),
         ("CREATE FUNCTION f() RETURNS DATE BEGIN END;", "f has no RETURN, so it gives NULL"),
         ("CREATE PROCEDURE upper() RETURN;", "upper is a function of the language: a routine needs another name"),

@@ -155,3 +155,19 @@ def test_a_model_with_a_record_separator_reads_no_other() -> None:
 def test_what_is_wrong_in_lines_with_lf_is_said_where_it_is() -> None:
     with pytest.raises(FormatProblem, match=r"line 2, column 3, offset 8, field Record.*Price: expected a decimal"):
         plain(MODELLED.read(b"a,1,x\nb,dear,y\n", "PLAIN"))
+
+
+def test_every_line_is_written_with_all_its_columns() -> None:
+    data = b"nut,1.50,small\r\nbolt,,\r\nscrew,2,\r\n"
+    tree = MODELLED.read(data, "PLAIN")
+    assert rewritten(tree) == data
+    changed = MODELLED.read(data, "PLAIN")
+    changed.children[0].children[0].value = "NUT"
+    changed.children[0].children[0].touch()
+    assert changed.bytes() == data.replace(b"nut", b"NUT")
+
+
+def test_a_line_without_its_last_columns_can_be_read() -> None:
+    tree = MODELLED.read(b'nut\r\n"a,b",1\r\n', "PLAIN")
+    assert plain(tree) == [record(("Article", "nut")), record(("Article", "a,b"), ("Price", Decimal(1)))]
+    assert rewritten(tree) == b'nut,,\r\n"a,b",1,\r\n'

@@ -156,10 +156,10 @@ other: {type: QueueOutput, queue: OTHER}
 def test_a_put_to_a_queue_that_is_not_there_is_an_error_of_the_node(flow, desk, transaction):
     nodes = f"""
 in: {{type: QueueInput, queue: IN, transaction: {transaction}}}
-lost: {{type: QueueOutput, queue: NOWHERE}}
+lost: {{type: QueueOutput, destination: reply}}
 other: {{type: QueueOutput, queue: OTHER}}
 """
-    desk.put("IN", "a", "b")
+    desk.put("IN", *(Message(body, reply_to=Queue("NOWHERE")) for body in "ab"))
     with flow(nodes, "in.out -> lost\nlost.failure -> other"):
         assert desk.bodies("OTHER", 2) == ["a", "b"]
 
@@ -237,3 +237,22 @@ def test_a_queue_that_is_not_there_is_told_with_the_place_in_the_file(flow):
 def test_a_setting_that_makes_no_sense_is_told(flow, settings):
     with flow(PASS, "in.out -> out", settings, check=False) as running:
         assert settings.split(":")[0] in str(running.problem)
+
+
+@pytest.mark.parametrize(
+    ("input_", "output", "said"),
+    [
+        ("queue: IN", "queue: NO.SUCH", "QueueOutput out cannot put to queue NO.SUCH"),
+        ("queue: IN, backout_queue: NO.SUCH", "queue: OUT", "QueueInput in cannot put to queue NO.SUCH"),
+    ],
+)
+def test_a_queue_to_put_to_that_is_not_there_is_told_before_the_first_message(flow, input_, output, said):
+    nodes = f"in: {{type: QueueInput, {input_}}}\nout: {{type: QueueOutput, {output}}}"
+    with flow(nodes, "in.out -> out", check=False) as running:
+        assert running.problem is not None
+        assert f"flow.yaml:{4 if 'backout' in input_ else 5}:3: {said}" in str(running.problem)
+
+
+def test_queues_that_only_a_message_names_are_not_asked_for_at_the_start(flow):
+    with flow(PASS.replace("queue: OUT", "destination: list"), "in.out -> out") as running:
+        assert running.problem is None

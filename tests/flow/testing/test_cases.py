@@ -312,3 +312,32 @@ def test_a_line_end_in_quotes_is_part_of_the_body(tmp_path):
 def test_the_line_end_of_a_block_is_not(tmp_path):
     case = "input: |\n  a\nexpect: {queues: {OUT: {hex: '61'}}}\n"
     assert run_tests(write_flow(tmp_path, ECHO, tests___case__yaml=case)).passed
+
+
+CATCHING = """flow: test
+nodes:
+  in: {type: QueueInput, queue: Q, domain: XMLNSC}
+  work: {type: Compute, esql: work.esql}
+  out: {type: QueueOutput, queue: OUT}
+  failed: {type: QueueOutput, queue: FAILED}
+connections:
+  - in.out -> work
+  - work.out -> out
+  - WAY -> failed
+"""
+
+
+@pytest.mark.parametrize("way", ["in.catch", "work.failure"])
+def test_a_case_that_fails_shows_the_exception_that_the_flow_has_handled(tmp_path: Path, way: str) -> None:
+    case = "input: <Order><Id>0</Id></Order>\nexpect: {queues: {OUT: [{body: x}]}}\n"
+    flow = CATCHING.replace("WAY", way)
+    write_flow(tmp_path, flow, work__esql=WORK, tests___case__yaml=case)
+    text = run_tests(tmp_path).text()
+    assert "tests/case.yaml:1:1: the flow handled an exception" in text
+    assert "SET OutputRoot.XMLNSC.Order.Half = 10 / CAST(InputBody.Order.Id AS INTEGER)" in text
+
+
+def test_a_case_that_passes_says_nothing_of_handled_exceptions(tmp_path: Path) -> None:
+    case = "input: <Order><Id>0</Id></Order>\nexpect: {queues: {FAILED: [{body: <Order><Id>0</Id></Order>}]}}\n"
+    write_flow(tmp_path, CATCHING.replace("WAY", "in.catch"), work__esql=WORK, tests___case__yaml=case)
+    assert run_tests(tmp_path).passed

@@ -9,7 +9,7 @@ import pytest
 
 from heliograph.client.problems import ConnectionLost
 from heliograph.errors import Problem
-from heliograph.log.remote_stream_reader import Unreachable
+from heliograph.log.remote_pages import Unreachable
 from heliograph.pipeline.running import run
 from heliograph.pipeline.running.pipeline import Pipeline
 from heliograph.pipeline.running.run import run_pipeline
@@ -54,7 +54,10 @@ def pipeline(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     spark = SimpleNamespace(stop=lambda: None, streams=SimpleNamespace(active=[]))
     monkeypatch.setattr("heliograph.pipeline.session.build_session", lambda *_, **__: spark)
     monkeypatch.setattr(run, "FIRST_PAUSE", 0.001)
-    return Pipeline("clean", "stream:plant", tmp_path / "clean", job="clean.py", server=server.url("http"))
+    (tmp_path / "clean.py").touch()
+    return Pipeline(
+        "clean", "stream:plant", tmp_path / "clean", job=str(tmp_path / "clean.py"), server=server.url("http")
+    )
 
 
 @pytest.mark.parametrize("away", [Unreachable, ConnectionLost])

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from heliograph.log import remote_stream_reader
-from heliograph.log.remote_stream_reader import RemoteStreamReader, Unreachable
+from heliograph.log.remote_pages import Unreachable
+from heliograph.log.remote_stream_reader import RemoteStreamReader
 from heliograph.log.room import Room
 from heliograph.log.stream_reader import StreamReader
 from heliograph.pipeline.source import access

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from heliograph.amqp import conditions
 from heliograph.amqp.glance import address_at
 from heliograph.broker.links.addresses import Address, Kind, read_address
+from heliograph.broker.links.dynamic_nodes import new_queue_on_demand
 from heliograph.broker.links.management_node import ManagementNode
 from heliograph.broker.links.publishing import Topic
 from heliograph.broker.links.putting import Place, put_run
@@ -34,8 +35,11 @@ def find_place(connection: "AmqpConnection", address: Address) -> Place:
 
 
 def find_queue(broker: "Broker", name: str) -> Queue:
-    """The queue of this name, if it is one for clients; NoSuchQueue otherwise."""
-    queue = broker.queues.find(name)
+    """The queue of this name, if it is one for clients or may be made for one; NoSuchQueue otherwise."""
+    try:
+        queue = broker.queues.find(name)
+    except NoSuchQueue:
+        return new_queue_on_demand(broker, name)
     if queue.definition.internal:  # somebody's subscription, which is to be had by its own name only
         raise NoSuchQueue(name)
     return queue

@@ -96,6 +96,7 @@ def _make_named(broker: "Broker", name: SubscriptionName, wanted: Wanted) -> Que
 
 def _make(broker: "Broker", queue_name: str, wanted: Wanted, *, creator: object, shared: bool = False) -> Queue:
     """A queue that is bound to what is wanted; with a creator, a temporary one."""
+    broker.queues.check_room()
     definition = QueueDefinition(
         queue_name,
         max_depth=broker.limits.max_messages,

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from heliograph.amqp.glance import glances
+from heliograph.amqp.glance import glances, with_manner
 from heliograph.broker.queues import refusal
+from heliograph.broker.queues.definition import STANDARD_PRIORITY
 from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, Entry
 from heliograph.broker.queues.refusal import Refusal
 
@@ -43,11 +44,16 @@ def admit(
 def _entries(queue: "Queue", messages: Sequence[bytes], queues: "Queues") -> list[Entry]:
     definition, keeps, now = queue.definition, queue.keeps, queues.now()
     longest_life = definition.max_ttl
+    persistence, usual_priority = definition.default_persistence, definition.default_priority or STANDARD_PRIORITY
     entries = []
     for payload, seen in zip(messages, glances(messages), strict=True):
-        durable, priority, ttl, _, body_at, deliver_at, delay, expires = seen
-        if not body_at:  # no header: the queue's defaults count
-            durable, priority = definition.default_persistence, definition.default_priority or priority
+        durable, priority, ttl, _, _, deliver_at, delay, expires = seen
+        if durable is None or priority is None:  # the message does not say: the queue's defaults count
+            told = (durable is None and persistence) or (priority is None and usual_priority != STANDARD_PRIORITY)
+            durable = persistence if durable is None else durable
+            priority = usual_priority if priority is None else priority
+            if told:  # whoever gets it is to know
+                payload = with_manner(payload, durable, priority)
         if delay:
             deliver_at = now + delay
         if ttl:

@@ -1,13 +1,14 @@
 """Bindings: messages that are published to a topic filter are put into a queue.
 
-A rule of the configuration binds a declared queue; the subscription of an AMQP client is a queue of its own with a
-binding. MQTT publications are converted once for all queues. AMQP messages are put as they are, and are converted only
-if somebody on the side of MQTT wants them.
+A rule of the configuration binds a declared queue; an administrator binds any queue, with a name for it; the
+subscription of an AMQP client is a queue of its own with a binding. MQTT publications are converted once for all
+queues. AMQP messages are put as they are, and are converted only if somebody on the side of MQTT wants them.
 """
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from heliograph.broker.attributes import LONGEST_SELECTOR, filter_mistake, text_mistake
 from heliograph.broker.queues.conversion.to_amqp import amqp_messages
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.queue import Queue
@@ -15,8 +16,6 @@ from heliograph.broker.queues.refusal import STORED, TAKEN, Put, Refusal
 from heliograph.broker.queues.selectors.selector import Selector, selector_for
 from heliograph.broker.span import Span
 from heliograph.errors import Problem
-from heliograph.mqtt.errors import ProtocolError
-from heliograph.mqtt.strings import check_topic_filter, split_share
 
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
@@ -27,15 +26,19 @@ if TYPE_CHECKING:
 class Binding:
     """Messages of a topic filter go to a queue."""
 
-    __slots__ = ("filter", "no_local", "queue", "selector")
+    __slots__ = ("filter", "name", "no_local", "queue", "selector")
 
-    def __init__(self, topic_filter: str, queue: Queue, selector: Selector | None, no_local: str) -> None:
+    def __init__(
+        self, topic_filter: str, queue: Queue, selector: Selector | None, no_local: str, name: str = ""
+    ) -> None:
         self.filter = topic_filter
         self.queue = queue
         self.selector = selector
         """Which messages; None for all."""
         self.no_local = no_local
         """The container whose own messages do not go there; empty for none."""
+        self.name = name
+        """What an administrator who made it calls it; empty for one of the configuration or of a client."""
 
     def __repr__(self) -> str:
         return f"Binding({self.filter!r}, {self.queue.name!r})"
@@ -43,7 +46,7 @@ class Binding:
     def fact(self) -> dict[str, Any]:
         """What the log is told of it."""
         selector = self.selector.text if self.selector else ""
-        return {"filter": self.filter, "selector": selector, "no_local": self.no_local}
+        return {"filter": self.filter, "selector": selector, "no_local": self.no_local, "name": self.name}
 
 
 class Bound(NamedTuple):
@@ -82,7 +85,14 @@ class Bindings:
         self._of: dict[Queue, dict[str, Binding]] = {}
 
     def bind(
-        self, topic_filter: str, queue: Queue, *, selector: str = "", no_local: str = "", retained: bool = False
+        self,
+        topic_filter: str,
+        queue: Queue,
+        *,
+        selector: str = "",
+        no_local: str = "",
+        retained: bool = False,
+        name: str = "",
     ) -> Binding:
         """From now on the messages of a filter go to a queue, or those of them that a selector lets through.
 
@@ -90,10 +100,9 @@ class Bindings:
         there again after a restart. With `retained`, what is retained under the filter is put at once. A Problem says
         what is wrong with a filter or selector.
         """
-        chosen = selector_for(selector) if selector else None
-        self._check(topic_filter)
+        chosen = self.check(topic_filter, selector)
         self._remove(queue, topic_filter)
-        binding = self._add(Binding(topic_filter, queue, chosen, no_local))
+        binding = self._add(Binding(topic_filter, queue, chosen, no_local, name))
         self._broker.queues.note(queue)
         if retained:
             self._put_retained(binding)
@@ -117,9 +126,9 @@ class Bindings:
         return True
 
     def declare(self, queue: Queue, filters: Sequence[str]) -> None:
-        """See to it that a queue is bound to these filters, and to no others."""
+        """See to it that a queue is bound to these filters, and to no others but those that an administrator made."""
         for binding in self.of(queue):
-            if binding.filter not in filters:
+            if binding.filter not in filters and not binding.name:
                 self.unbind(binding.filter, queue)
         known = {binding.filter for binding in self.of(queue) if binding.selector is None and not binding.no_local}
         for topic_filter in filters:
@@ -130,6 +139,10 @@ class Bindings:
         """The bindings of a queue."""
         return list(self._of.get(queue, {}).values())
 
+    def named(self) -> list[Binding]:
+        """Those that an administrator made."""
+        return [one for some in self._of.values() for one in some.values() if one.name]
+
     def forget(self, queue: Queue) -> None:
         """A queue is no more."""
         for topic_filter in list(self._of.get(queue, ())):
@@ -138,20 +151,17 @@ class Bindings:
     def revive(self, queue: Queue, facts: Sequence[dict[str, Any]]) -> None:
         """Bind a queue that was found in the log to what it was bound to."""
         for fact in facts:
+            if mistake := filter_mistake(fact["filter"]):
+                raise Problem(mistake)
             chosen = selector_for(fact["selector"]) if fact["selector"] else None
-            self._add(Binding(fact["filter"], queue, chosen, fact["no_local"]))
+            self._add(Binding(fact["filter"], queue, chosen, fact["no_local"], fact.get("name", "")))
 
-    def _check(self, topic_filter: str) -> None:
-        try:
-            check_topic_filter(topic_filter)
-            group, _ = split_share(topic_filter)
-        except ProtocolError as error:
-            raise Problem(str(error)) from None
-        if group is not None:
-            raise Problem(f"expected a topic filter that is not shared, found {topic_filter!r}")
-        most = self._broker.limits.topic_levels
-        if topic_filter.count("/") >= most:
-            raise Problem(f"expected a topic filter of at most {most} levels, found {topic_filter!r}")
+    def check(self, topic_filter: str, selector: str) -> Selector | None:
+        """The selector; a Problem says what is wrong with it or with the filter."""
+        mistake = filter_mistake(topic_filter, self._broker.limits.topic_levels)
+        if mistake := mistake or text_mistake(selector, LONGEST_SELECTOR):
+            raise Problem(mistake)
+        return selector_for(selector) if selector else None
 
     def _add(self, binding: Binding) -> Binding:
         self._of.setdefault(binding.queue, {})[binding.filter] = binding

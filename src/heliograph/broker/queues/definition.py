@@ -4,8 +4,10 @@ import dataclasses
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
+from heliograph.bounds import Range
+from heliograph.broker.attributes import LONGEST_DESCRIPTION, number_mistakes, shown, text_mistake
 from heliograph.errors import Problem
 
 DEAD_LETTER_QUEUE = "SYSTEM.DEAD.LETTER.QUEUE"
@@ -14,8 +16,15 @@ TEMPORARY_MODEL = "SYSTEM.DEFAULT.MODEL.QUEUE"
 """Always there: what temporary queues are made after when nobody says otherwise."""
 
 MOST_MESSAGES = 999_999_999
+STANDARD_PRIORITY = 4
+"""Of messages that do not name one, in queues that do not either."""
 LONGEST_MESSAGE = 256 << 20
-_NAME = re.compile(r"[A-Za-z0-9._/%-]{1,48}")
+LONGEST_LIFE = MOST_MESSAGES
+"""Seconds that a message can live at most."""
+LONGEST_NAME = 255
+_LONGEST_INTERNAL_NAME = 2048
+"""Names of the server's own queues have the names of a client and of its subscription in them."""
+_NAME = re.compile(rf"[A-Za-z0-9._/%-]{{1,{LONGEST_NAME}}}")
 
 
 class Kind(StrEnum):
@@ -43,23 +52,23 @@ class QueueDefinition:
     """The attributes of a queue. Made only if they make sense; a Problem says what does not."""
 
     name: str
-    """1 to 48 of A-Z a-z 0-9 . _ / % -; names that begin with "$" are the server's own and may be anything."""
+    """1 to 255 of A-Z a-z 0-9 . _ / % -; names that begin with "$" are the server's own and may have any characters."""
     kind: Kind = Kind.LOCAL
     description: str = ""
-    max_depth: int = 5_000
+    max_depth: Annotated[int, Range(1, MOST_MESSAGES)] = 5_000
     """Most messages in the queue, those of units of work that are not committed included."""
-    max_message_length: int = 4 << 20
+    max_message_length: Annotated[int, Range(1, LONGEST_MESSAGE)] = 4 << 20
     """Largest message, in bytes as it is encoded."""
     put_enabled: bool = True
     get_enabled: bool = True
     default_persistence: bool = False
-    """Whether a message that does not say (it has no header) is persistent."""
-    default_priority: int = 0
-    """Priority of a message that does not say (it has no header), 1 to 9; 0 for 4, which is what the standard says."""
+    """Whether a message that does not say (`durable` is not in its header) is persistent."""
+    default_priority: Annotated[int, Range(0, 9)] = 0
+    """Priority of a message that does not say, 1 to 9; 0 for 4, which is what the standard says."""
     order: Order = Order.PRIORITY
-    max_ttl: int = 0
+    max_ttl: Annotated[int, Range(0, LONGEST_LIFE * 1000)] = 0
     """Milliseconds that a message lives at most, whatever it says itself; 0 is no limit."""
-    backout_threshold: int = 0
+    backout_threshold: Annotated[int, Range(0, MOST_MESSAGES)] = 0
     """After so many failed deliveries a message goes to the backout queue or becomes a dead letter; 0 is never."""
     backout_queue: str = ""
     dead_letter_queue: str = ""
@@ -80,11 +89,13 @@ class QueueDefinition:
             self._check_choice("kind", self.kind, Kind)
             self._check_choice("order", self.order, Order)
         check_name(self.name)
-        self._check_number("max_depth", 1, MOST_MESSAGES)
-        self._check_number("max_message_length", 1, LONGEST_MESSAGE)
-        self._check_number("default_priority", 0, 9)
-        self._check_number("max_ttl", 0, MOST_MESSAGES * 1000)
-        self._check_number("backout_threshold", 0, MOST_MESSAGES)
+        if mistake := text_mistake(self.description, LONGEST_DESCRIPTION):
+            raise Problem(f"queue {self.name}, description: {mistake}")
+        for field, mistake in number_mistakes(self):
+            raise Problem(f"queue {self.name}, {field}: {mistake}")
+        for field in _SWITCHES:
+            if not isinstance(found := getattr(self, field), bool):
+                raise Problem(f"queue {self.name}, {field}: expected true or false, found {shown(found)}")
         for field in ("backout_queue", "dead_letter_queue", "target"):
             self._check_other(field)
         if (self.kind is Kind.ALIAS) != bool(self.target):
@@ -109,11 +120,6 @@ class QueueDefinition:
         if found not in list(choices):
             raise Problem(f"queue {self.name}: expected {field} to be one of {', '.join(choices)}, found {found!r}")
 
-    def _check_number(self, field: str, least: int, most: int) -> None:
-        found = getattr(self, field)
-        if not isinstance(found, int) or isinstance(found, bool) or not least <= found <= most:
-            raise Problem(f"queue {self.name}: expected {field} from {least} to {most}, found {found!r}")
-
     def _check_other(self, field: str) -> None:
         """Check the name of another queue."""
         found = getattr(self, field)
@@ -127,10 +133,28 @@ class QueueDefinition:
             raise Problem(f"queue {self.name}: expected another queue as {field}, found the queue itself")
 
 
-def check_name(name: str) -> None:
+_SWITCHES = ("put_enabled", "get_enabled", "default_persistence", "exclusive", "temporary")
+
+
+def is_queue_name(name: str) -> bool:
+    """Whether somebody could define a queue of this name."""
+    return bool(_NAME.fullmatch(name))
+
+
+def check_name(name: Any) -> None:
     """A Problem if no queue can have this name."""
-    if not name.startswith("$") and not _NAME.fullmatch(name):
+    if isinstance(name, str) and name.startswith("$"):
+        if mistake := text_mistake(name, _LONGEST_INTERNAL_NAME):
+            raise Problem(f"the name of a subscription's queue: {mistake}")
+    elif not isinstance(name, str) or not is_queue_name(name):
+        length = f" ({len(name)} characters)" if isinstance(name, str) else ""
         raise Problem(
-            f"expected a queue name of 1 to 48 letters, digits and . _ / % -, found {name[:60]!r} "
-            f"({len(name)} characters)"
+            f"expected a queue name of 1 to {LONGEST_NAME} letters, digits and . _ / % -, found {shown(name)}{length}"
         )
+
+
+def milliseconds(seconds: float) -> int:
+    """A time that messages live, as definitions have it; a Problem if it is none."""
+    if seconds not in Range(0, LONGEST_LIFE):
+        raise Problem(f"max_ttl: expected a number from 0 to {LONGEST_LIFE}, found {shown(seconds)}")
+    return round(seconds * 1000)

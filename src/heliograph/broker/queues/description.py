@@ -2,10 +2,10 @@
 
 import dataclasses
 from collections.abc import Mapping
-from math import isfinite
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from heliograph.broker.queues.definition import Kind, QueueDefinition
+from heliograph.broker.attributes import is_number, shown
+from heliograph.broker.queues.definition import Kind, QueueDefinition, milliseconds
 from heliograph.errors import Problem
 
 if TYPE_CHECKING:
@@ -35,24 +35,20 @@ def definition_from(attributes: Mapping[str, Any]) -> QueueDefinition:
     found: dict[str, Any] = {}
     for key, value in attributes.items():
         if key not in _TYPES:
-            raise Problem(f"expected an attribute of queues ({', '.join(_TYPES)}), found {key}")
+            raise Problem(f"expected an attribute of queues ({', '.join(_TYPES)}), found {shown(key)}")
         kind = _TYPES[key]
         if not _fits(value, kind):
-            raise Problem(f"{key}: expected {_WORDS[kind]}, found {value!r}")
-        found[key] = kind(value)
+            raise Problem(f"{key}: expected {_WORDS[kind]}, found {shown(value)}")
+        found[key] = value if kind is float else kind(value)  # an integer may be too large for a float
     if "max_ttl" in found:
-        # What is no finite number is left as it is: a definition takes whole numbers only, and says so.
-        milliseconds = found["max_ttl"] * _MILLISECONDS
-        found["max_ttl"] = round(milliseconds) if isfinite(milliseconds) else milliseconds
+        found["max_ttl"] = milliseconds(found["max_ttl"])
     if "name" not in found:
         raise Problem("name: expected the name of a queue, found none")
     return QueueDefinition(**found)
 
 
 def _fits(value: Any, kind: type) -> bool:
-    if kind in {int, float}:
-        return isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)
-    return isinstance(value, kind)
+    return is_number(value, kind) if kind in {int, float} else isinstance(value, kind)
 
 
 def describe(broker: "Broker", definition: QueueDefinition) -> dict[str, Any]:

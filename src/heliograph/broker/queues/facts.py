@@ -7,6 +7,7 @@ from typing import Any
 
 from heliograph.broker import facts
 from heliograph.broker.queues.definition import QueueDefinition
+from heliograph.errors import Problem
 from heliograph.log.cursor import Cursor
 from heliograph.log.record import Record
 from heliograph.log.upkeep import Fact
@@ -36,6 +37,8 @@ class QueueFacts:
 
     def __init__(self) -> None:
         self._by_name: dict[str, dict[str, Any]] = {}
+        self.records: dict[str, Record] = {}
+        """Where all of that stands, by name."""
         self._failed: dict[int, dict[int, int]] = {}
         """By cursor and offset: how many deliveries have failed."""
 
@@ -44,9 +47,9 @@ class QueueFacts:
         if record.kind == facts.QUEUE:
             fact = json.loads(record.body)
             self._by_name[fact["queue"]] = fact
+            self.records[fact["queue"]] = record
         elif record.kind == facts.QUEUE_GONE:
-            fact = self._by_name.pop(json.loads(record.body)["queue"], {"cursor": 0})
-            self._failed.pop(fact["cursor"], None)
+            self.forget(json.loads(record.body)["queue"])
         elif record.kind == facts.DELIVERIES:
             for cursor, offset, deliveries in DELIVERIES_ROW.iter_unpack(record.body):
                 self._failed.setdefault(cursor, {})[offset] = deliveries
@@ -54,9 +57,23 @@ class QueueFacts:
             return False
         return True
 
-    def definitions(self) -> list[tuple[QueueDefinition, int]]:
-        """All that is defined, and the numbers of the cursors."""
-        return [(QueueDefinition(**fact["definition"]), fact["cursor"]) for fact in self._by_name.values()]
+    def forget(self, name: str) -> None:
+        """Know nothing of a queue any more."""
+        fact = self._by_name.pop(name, {"cursor": 0})
+        self.records.pop(name, None)
+        self._failed.pop(fact["cursor"], None)
+
+    def names(self) -> list[str]:
+        """All that there is."""
+        return list(self._by_name)
+
+    def definition(self, name: str) -> tuple[QueueDefinition, int]:
+        """What is defined under a name, and the number of the cursor; a Problem if it makes no sense."""
+        fact = self._by_name[name]
+        definition = QueueDefinition(**fact["definition"])
+        if definition.name != name:
+            raise Problem(f"expected the definition of queue {name}, found that of {definition.name}")
+        return definition, fact["cursor"]
 
     def bindings(self, name: str) -> list[dict[str, Any]]:
         """What a queue is bound to."""

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from heliograph import __version__
 from heliograph.amqp.message import Message, Value
+from heliograph.broker.attributes import shown
+from heliograph.broker.queues import subscriptions
 from heliograph.broker.queues.definition import Kind, QueueDefinition
 from heliograph.broker.queues.description import attributes_of, definition_from, describe, is_meant
 from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, PRECONDITION, NoSuchQueue, Refused
@@ -21,7 +23,10 @@ if TYPE_CHECKING:
 
 OK, MALFORMED, MISSING, CONFLICT, UNAVAILABLE = 200, 400, 404, 409, 503
 _STATUS = {NOT_FOUND: MISSING, PRECONDITION: CONFLICT, NOT_ALLOWED: CONFLICT}
-_CHANGES = {"queue-define", "queue-alter", "queue-delete", "queue-purge", "queue-redrive"}
+_CHANGES = {
+    *("queue-define", "queue-alter", "queue-delete", "queue-purge", "queue-redrive"),
+    *("subscription-define", "subscription-delete", "qm-alter"),
+}
 
 _PURGED_AT_ONCE = 1000
 
@@ -55,6 +60,9 @@ class Pipelines(Protocol):
 
     def stop_one(self, name: str) -> None:
         """Stop a pipeline; Refused if that cannot be."""
+
+    def remove_one(self, name: str, *, purge: bool) -> dict[str, Any]:
+        """Forget a pipeline; what stays of it. Refused if that cannot be."""
 
 
 def carry_out(broker: "Broker", request: Message) -> Generator[None, None, Message]:
@@ -93,31 +101,31 @@ def _read(request: Message) -> tuple[Callable[["Broker", Arguments], Any], Argum
     name = (request.application_properties or {}).get("operation")
     if not isinstance(name, str) or name not in _OPERATIONS:
         known = ", ".join(_OPERATIONS)
-        raise Problem(f"expected the application property operation to be one of {known}, found {name}")
+        raise Problem(f"expected the application property operation to be one of {known}, found {shown(name)}")
     operation, takes = _OPERATIONS[name]
     arguments = request.body.value if isinstance(request.body, Value) else request.body
     if arguments is None:
         arguments = {}
     if not isinstance(arguments, dict):
         raise Problem(f"{name}: expected a map of arguments as body, found {type(arguments).__name__}")
-    if takes is not None:
-        for key, value in arguments.items():
+    for key, value in arguments.items():
+        if name not in _WITH_ATTRIBUTES or key in takes:  # attributes of a queue are checked as such
             _check(name, key, value, takes)
     return operation, arguments
 
 
 def _check(operation: str, key: Any, value: Any, known: Mapping[str, type]) -> None:
     if key not in known:
-        raise Problem(f"{operation}: expected no argument but {', '.join(known) or 'none'}, found {key}")
+        raise Problem(f"{operation}: expected no argument but {', '.join(known) or 'none'}, found {shown(key)}")
     kind = known[key]
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise Problem(f"{operation}: expected {key} to be of type {kind.__name__}, found {value!r}")
+        raise Problem(f"{operation}: expected {key} to be of type {kind.__name__}, found {shown(value)}")
 
 
 def _name(arguments: Arguments) -> str:
     name = arguments.get("name")
     if not isinstance(name, str) or not name:
-        raise Problem(f"expected the argument name to be the name of a queue, found {name!r}")
+        raise Problem(f"expected the argument name to be the name of a queue, found {shown(name)}")
     return str(name)
 
 
@@ -224,6 +232,22 @@ def _redrive(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
     return {"name": queue.name, "moved": done.moved, "left": dict(done.left)}
 
 
+# Subscriptions
+
+
+def _subscription_list(broker: "Broker", arguments: Arguments) -> list[dict[str, Any]]:
+    return subscriptions.listed(broker, arguments.get("pattern", "*"))
+
+
+def _subscription_define(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+    name, topic, queue, selector = (arguments.get(key, "") for key in ("name", "topic", "queue", "selector"))
+    return subscriptions.define(broker, name, topic, queue, selector, replace=arguments.get("replace", False))
+
+
+def _subscription_delete(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+    return subscriptions.delete(broker, _name(arguments))
+
+
 # Queue managers
 
 
@@ -247,6 +271,12 @@ def _qm_show(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
         if one["name"] == name:
             return one
     raise Refused(NOT_FOUND, f"there is no queue manager {name}")
+
+
+def _qm_alter(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+    if "dead_letter_queue" in arguments:
+        broker.queues.send_dead_letters(arguments["dead_letter_queue"])
+    return {"dead_letter_queue": broker.queues.dead_letter_queue}
 
 
 def _qm_start(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
@@ -282,21 +312,34 @@ def _pipeline_stop(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
     return {"name": arguments["name"]}
 
 
-# By name, with the arguments that each takes; None where the attributes of a queue are among them, which are checked
-# as such.
-_OPERATIONS: dict[str, tuple[Callable[["Broker", Arguments], Any], Mapping[str, type] | None]] = {
+def _pipeline_remove(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+    return _pipelines(broker).remove_one(_name(arguments), purge=bool(arguments.get("purge", False)))
+
+
+_WITH_ATTRIBUTES = {"queue-define", "queue-alter"}
+"""These take the attributes of a queue beside their own arguments."""
+# By name, with the arguments that each takes.
+_OPERATIONS: dict[str, tuple[Callable[["Broker", Arguments], Any], Mapping[str, type]]] = {
     "queue-list": (_list, {"pattern": str, "kind": str, "temporary": bool}),
     "queue-show": (_show, {"name": str}),
-    "queue-define": (_define, None),
-    "queue-alter": (_alter, None),
+    "queue-define": (_define, {"replace": bool, "like": str}),
+    "queue-alter": (_alter, {"name": str, "kind": str}),
     "queue-delete": (_delete, {"name": str, "kind": str, "purge": bool}),
     "queue-purge": (_purge, {"name": str}),
     "queue-redrive": (_redrive, {"name": str, "most": int, "origin": str}),
+    "subscription-list": (_subscription_list, {"pattern": str}),
+    "subscription-define": (
+        _subscription_define,
+        {"name": str, "topic": str, "queue": str, "selector": str, "replace": bool},
+    ),
+    "subscription-delete": (_subscription_delete, {"name": str}),
     "qm-list": (_qm_list, {}),
+    "qm-alter": (_qm_alter, {"dead_letter_queue": str}),
     "qm-show": (_qm_show, {"name": str}),
     "qm-start": (_qm_start, {"name": str}),
     "qm-stop": (_qm_stop, {"name": str}),
     "pipeline-list": (_pipeline_list, {}),
     "pipeline-start": (_pipeline_start, {"name": str}),
     "pipeline-stop": (_pipeline_stop, {"name": str}),
+    "pipeline-remove": (_pipeline_remove, {"name": str, "purge": bool}),
 }

@@ -26,6 +26,7 @@ from heliograph.errors import Problem
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
     from heliograph.broker.timers import Timer
+    from heliograph.log.record import Record
     from heliograph.log.upkeep import Fact
 
 SYSTEM = (
@@ -62,6 +63,8 @@ class Queues:
         """Whether a unit of work is being written: nobody may see anything of it before all of it is safe."""
         self.dead_letter_queue = DEAD_LETTER_QUEUE
         """Takes the dead letters of queues that name no other place for them."""
+        self.created_on_demand: Sequence[str] = ()
+        """Patterns for the names of queues that are made when a client first uses them."""
         self.turn = Turn(broker.store) if broker.store is not None else None
         """Where persistent messages go; None for a broker that keeps everything in memory."""
 
@@ -200,11 +203,18 @@ class Queues:
         if self.turn is not None and queue.shelf is not None:
             self.turn.ledger.drop_cursor(queue.shelf.cursor)
 
+    def check_room(self) -> None:
+        """Refused if there are so many queues that clients get no more."""
+        most = self._broker.limits.queues
+        if len(self._queues) >= most:
+            raise Refused(refusal.FULL, f"there are {len(self._queues)} queues, and clients get no more than {most}")
+
     def create_dynamic(self, model: str, creator: object, name: str = "") -> Queue:
         """Make a queue after a model, with a name that nobody has: `name` is what it begins with."""
         after = self.definition(model)
         if after.kind is not Kind.MODEL:
             raise Refused(refusal.NOT_ALLOWED, f"queue {model} is no model")
+        self.check_room()
         prefix = (name or "DYNAMIC")[:30]
         while (full := f"{prefix}.{secrets.token_hex(8).upper()}") in self._definitions:
             pass
@@ -383,21 +393,35 @@ class Queues:
                 rows = [DELIVERIES_ROW.pack(queue.shelf.cursor.number, *row) for row in queue.shelf.failed.items()]
                 yield facts.DELIVERIES, b"".join(rows)
 
-    def revive(self, found: QueueFacts) -> set[int]:
-        """Take up the queues that the log tells of; the numbers of their cursors."""
-        assert self.turn is not None
+    def revive(self, found: QueueFacts, failed: "Callable[[Record, Exception], None]") -> set[int]:
+        """Take up the queues that the log tells of; the numbers of their cursors. `failed` gets the ones that fail."""
         owned = set()
-        for definition, number in found.definitions():
-            self._definitions[definition.name] = definition
-            if definition.kind is Kind.LOCAL:
-                shelf = None
-                if number:
-                    cursor = self.turn.ledger.cursors[number]
-                    owned.add(number)
-                    shelf = Shelf(self.turn, cursor, self.memory, found.failed(cursor))
-                queue = self._queues[definition.name] = Queue(self, definition, shelf)
-                self._broker.bindings.revive(queue, found.bindings(definition.name))
+        for name in found.names():
+            try:
+                owned |= self._revive(name, found)
+            except Exception as error:
+                if queue := self._queues.pop(name, None):
+                    self._broker.bindings.forget(queue)
+                self._definitions.pop(name, None)
+                failed(found.records[name], error)
+                found.forget(name)
         return owned
+
+    def _revive(self, name: str, found: QueueFacts) -> set[int]:
+        assert self.turn is not None
+        definition, number = found.definition(name)
+        self._definitions[name] = definition
+        if definition.kind is not Kind.LOCAL:
+            return set()
+        shelf = None
+        if number:
+            cursor = self.turn.ledger.cursors.get(number)
+            if cursor is None:
+                raise Problem(f"expected cursor {number} with its messages, found none")
+            shelf = Shelf(self.turn, cursor, self.memory, found.failed(cursor))
+        queue = self._queues[name] = Queue(self, definition, shelf)
+        self._broker.bindings.revive(queue, found.bindings(name))
+        return {number} if number else set()
 
     def open(self, declared: Sequence[QueueDefinition]) -> None:
         """See to it that the server's own queues are there, and those of the configuration."""
@@ -408,10 +432,29 @@ class Queues:
             self.declare(definition)
 
     def open_dead_letter_queue(self, name: str) -> None:
-        """Have dead letters go to this queue, which is made if it is not there; a Problem if it cannot be one."""
+        """Have dead letters go to this queue, which is made if it is not there; a Problem if it cannot be one.
+
+        In place of the queue that is always there, an administrator may have chosen another (`send_dead_letters`).
+        """
         known = self._definitions.get(name)
         if known is not None and known.kind is not Kind.LOCAL:
             raise Problem(f"expected a local queue for dead letters, found {name} of kind {known.kind}")
         if known is None:
             self.define(SYSTEM[0].replace(name=name))
+        self.dead_letter_queue = name
+        chosen = self._definitions[DEAD_LETTER_QUEUE].dead_letter_queue if name == DEAD_LETTER_QUEUE else ""
+        if chosen in self._queues:
+            self.dead_letter_queue = chosen
+
+    def send_dead_letters(self, name: str) -> None:
+        """Have dead letters go to this queue, after a restart as well; "" is the queue that is always there.
+
+        It is remembered as the place for dead letters of that queue.
+        """
+        if name in {"", DEAD_LETTER_QUEUE}:
+            name = DEAD_LETTER_QUEUE
+        elif self.find(name).definition.temporary or self.find(name).definition.internal:
+            raise Refused(refusal.NOT_ALLOWED, f"queue {name} belongs to a client")
+        name = self.find(name).name
+        self.alter(DEAD_LETTER_QUEUE, dead_letter_queue="" if name == DEAD_LETTER_QUEUE else name)
         self.dead_letter_queue = name

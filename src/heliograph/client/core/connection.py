@@ -40,7 +40,14 @@ from heliograph.client.core.settings import Settings
 from heliograph.client.core.subscribing import SubscriptionNames
 from heliograph.client.core.temporary import TemporaryLink, Unsubscribing
 from heliograph.client.destination import Destination, TemporaryQueue, TemporaryTopic
-from heliograph.client.problems import ConnectionLost, IllegalState, MessagingProblem, NoAnswer, problem_of
+from heliograph.client.problems import (
+    ConnectionLost,
+    IllegalState,
+    InvalidDestination,
+    MessagingProblem,
+    NoAnswer,
+    problem_of,
+)
 from heliograph.errors import Problem
 
 T = TypeVar("T")
@@ -48,6 +55,7 @@ K = TypeVar("K", TemporaryQueue, TemporaryTopic)
 
 DESIRED = ("sole-connection-for-container", "DELAYED_DELIVERY", "ANONYMOUS-RELAY", "SHARED-SUBS")
 _REFUSAL_FOLLOWS = "amqp:connection-establishment-failed"
+_OWN_PRODUCT = "heliograph"
 
 
 class ConnectionCore:
@@ -335,7 +343,7 @@ class ConnectionCore:
             hostname=server.virtual_host,
             idle_timeout=round(self.settings.idle_timeout * 1000),
             desired_capabilities=DESIRED,
-            properties={"product": "heliograph", "version": __version__},
+            properties={"product": _OWN_PRODUCT, "version": __version__},
             credentials=credentials,
         )
 
@@ -394,8 +402,16 @@ class ConnectionCore:
             if isinstance(prefix := properties.get(f"{kind}-prefix"), str) and prefix
         }
         self.servers.announced(properties.get("failover-server-list"))
-        if not properties.get(_REFUSAL_FOLLOWS):
-            self._opened.resolve(None)
+        if properties.get(_REFUSAL_FOLLOWS):
+            return
+        wanted = self._server.hostname if self._server is not None else ""
+        if wanted and properties.get("product") == _OWN_PRODUCT and wanted != answer.container_id:
+            # It sends on whoever asks for a queue manager of its own, and serves everybody else itself.
+            self._opened.fail(
+                InvalidDestination(f"{self._server}: there is no queue manager {wanted}, only {answer.container_id}")
+            )
+            return
+        self._opened.resolve(None)
 
     def _closed(self, error: Error | None) -> None:
         if self._closing is not None:

@@ -1,6 +1,5 @@
 """Our end of a link: attached, lost with its connection and attached again, detached."""
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from heliograph.amqp import Delivery, Detached, Error, Link
@@ -66,12 +65,14 @@ class LinkEnd(Generic[L]):
     async def attach(self) -> None:
         """Attach, and wait for the peer's answer. Raises the peer's reason if it refuses."""
         self._attaching = Pending()
+        self.session.expects(self)
         try:
             link = await self.connection.make(self.make_link, self.what)
             link.context = self
             self.link = await self.connection.ask(self._attaching, self.what)
         finally:
             self._attaching = None
+            self.session.expects_no_more(self)
         self.ready()
 
     def attached(self, link: L) -> None:
@@ -101,9 +102,13 @@ class LinkEnd(Generic[L]):
         self._detaching = Pending()
         self.link.detach(closed=closed)
         self.connection.driver.wake()
-        # A link that went with its connection is closed as well.
-        with suppress(Interrupted):
+        self.session.expects(self)
+        try:
             await self.connection.ask(self._detaching, f"closing {self.what}")
+        except Interrupted:  # a link that went with its connection is closed as well
+            pass
+        finally:
+            self.session.expects_no_more(self)
 
     def detached(self, event: Detached) -> None:
         """The peer ended the link, on its own or as an answer."""

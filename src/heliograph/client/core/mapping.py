@@ -7,7 +7,7 @@ from typing import Any
 from heliograph.amqp import ProtocolError
 from heliograph.amqp.message import Data, Sequence, Value
 from heliograph.client.core.reading import read
-from heliograph.client.core.writing import BYTES, DELIVERY_TIME, DEST, MESSAGE, MSG_TYPE, REPLY_TO, write
+from heliograph.client.core.writing import BYTES, DELIVERY_TIME, DEST, MESSAGE, MSG_TYPE, REPLY_TO, header_of, write
 from heliograph.client.destination import KINDS, Destination, Queue, destination_of
 from heliograph.client.message import Message
 from heliograph.client.problems import MessageFormat
@@ -17,11 +17,22 @@ AddressOf = Callable[[Destination], str]
 NameOf = Callable[[str], str]
 
 
-def encode_outgoing(message: Message, to: str, address_of: AddressOf, ttl: float | None) -> bytes:
-    """The bytes of a message whose headers are all set; `to` is its destination's address, `ttl` in seconds."""
+def encode_outgoing(
+    message: Message,
+    to: str,
+    address_of: AddressOf,
+    persistent: bool | None,
+    priority: int | None,
+    ttl: float | None,
+) -> bytes:
+    """The bytes of a message whose headers are all set; `to` is its destination's address, `ttl` in seconds.
+
+    If `persistent` or `priority` is None, the message leaves it to the queue.
+    """
     reply_to = None if message.reply_to is None else address_of(message.reply_to)
     try:
-        return write(message, to, reply_to, None if ttl is None else max(1, round(ttl * 1000)))
+        header = header_of(persistent, priority, None if ttl is None else max(1, round(ttl * 1000)))
+        return write(message, to, reply_to, header)
     except (Problem, TypeError, ValueError, OverflowError, AttributeError, struct_error) as error:
         raise MessageFormat(f"this message cannot be sent: {error}") from error
 

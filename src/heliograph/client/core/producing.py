@@ -38,15 +38,17 @@ _FALLBACK_LINKS = 20
 class Manner:
     """How messages are sent."""
 
-    persistent: bool = True
-    priority: int = 4
+    persistent: bool | None = True
+    """None leaves it to the queue."""
+    priority: int | None = 4
+    """None leaves it to the queue."""
     ttl: float | None = None
     """Seconds; None is for ever."""
     delay: float = 0.0
     """Seconds that the server keeps a message before it delivers it."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.priority <= 9:
+        if self.priority is not None and not 0 <= self.priority <= 9:
             raise Problem(f"a priority is 0 to 9, not {self.priority}")
         if self.ttl is not None and self.ttl <= 0:
             raise Problem(f"a message's time to live is more than 0 seconds, not {self.ttl}")
@@ -129,7 +131,8 @@ class ProducerCore:
         self._count = count(1)
         self._links: dict[str, ProducerLink] = {}
         """The link by address; the one for any destination has the address ''."""
-        self._coming: dict[str, Pending[ProducerLink]] = {}
+        self._coming: dict[str, ProducerLink] = {}
+        """Those that are being attached, by address. Messages wait in them."""
         self.on_the_way = 0
         self._room: Pending[None] | None = None
         self.closed = False
@@ -137,17 +140,15 @@ class ProducerCore:
     async def open(self) -> None:
         """Attach the link, if one will do for everything."""
         if self.place is not None or self._relayed:
-            await self._link_to(self.place)
+            await self._attach(ProducerLink(self.session, self.place, self._presettled))
 
     @property
     def _relayed(self) -> bool:
         return "ANONYMOUS-RELAY" in self.connection.capabilities
 
-    async def _link_to(self, place: Destination | None) -> ProducerLink:
-        link = ProducerLink(self.session, place, self._presettled)
+    async def _attach(self, link: ProducerLink) -> None:
         await self.session.add(link)
-        self._links["" if place is None else place.name] = link
-        return link
+        self._links["" if link.place is None else link.place.name] = link
 
     def manner_with(self, changes: dict[str, Any]) -> Manner | None:
         """How a message is sent that asks for something else than the others; None if it does not."""
@@ -176,14 +177,15 @@ class ProducerCore:
         now = time.time()
         message.destination = place
         message.timestamp = now
-        message.persistent = manner.persistent
-        message.priority = manner.priority
+        message.persistent = bool(manner.persistent)
+        message.priority = 4 if manner.priority is None else manner.priority
         message.delivery_time = None
         if manner.delay:
             self._check_delays(place)
             message.delivery_time = now + manner.delay
         message.expiration = None if manner.ttl is None else now + manner.delay + manner.ttl
-        return encode_outgoing(message, self.connection.address_of(place), self.connection.address_of, manner.ttl)
+        address_of = self.connection.address_of
+        return encode_outgoing(message, address_of(place), address_of, manner.persistent, manner.priority, manner.ttl)
 
     def _check_delays(self, place: Destination) -> None:
         link = self._links.get("") or self._links.get(place.name)
@@ -258,19 +260,14 @@ class ProducerCore:
     def _fall_back(self, place: Destination, *sendings: AnySending) -> None:
         """For servers that do not route by message: a link for each destination."""
         coming = self._coming.get(place.name)
+        link = coming or ProducerLink(self.session, place, self._presettled)
+        for sending in sendings:
+            link.put(sending)
         if coming is None:
-            coming = self._coming[place.name] = start(self._link_to(place))
-            coming.when_done(lambda _: self._coming.pop(place.name))
+            # Messages first: if it cannot be attached, they are told.
+            self._coming[place.name] = link
+            start(self._attach(link)).when_done(lambda _: self._coming.pop(place.name))
             self._limit_links()
-
-        def attached(outcome: Pending[ProducerLink]) -> None:
-            for sending in sendings:
-                if isinstance(outcome.error, BaseException):
-                    sending.done.fail(outcome.error)
-                else:
-                    outcome.result().put(sending)
-
-        coming.when_done(attached)
 
     def _limit_links(self) -> None:
         idle = [name for name, link in self._links.items() if not link.outstanding]
@@ -298,14 +295,15 @@ class ProducerCore:
         if self.closed:
             return
         self.closed = True
-        links, self._links = self._links, {}
-        for link in links.values():
+        links = [*self._links.values(), *self._coming.values()]
+        self._links = {}
+        for link in links:
             with suppress(Interrupted):
                 await link.finish()
             await self.session.remove(link)
 
     def drop(self) -> None:
         """Forget what is on its way."""
-        for link in self._links.values():
+        for link in (*self._links.values(), *self._coming.values()):
             for sending in link.drop():
                 sending.done.resolve(None)

@@ -8,7 +8,9 @@ from struct import Struct
 from typing import Any, NamedTuple
 
 from heliograph.amqp.decoding import decode
+from heliograph.amqp.errors import DecodeError
 from heliograph.amqp.message import Data, Message, Sequence, Value, decode_message
+from heliograph.client.core.wrapped import unwrapped
 
 _PROPERTIES = (
     "message_id",
@@ -52,11 +54,19 @@ def read(payload: bytes) -> Read:
         found = _quickly(payload)
     except IndexError:
         found = None
+    except DecodeError:
+        original = unwrapped(payload)
+        if original is None:
+            raise
+        return _of(original)
     return found or _thoroughly(payload)
 
 
 def _thoroughly(payload: bytes) -> Read:
-    message = decode_message(payload)
+    return _of(decode_message(payload))
+
+
+def _of(message: Message) -> Read:
     return Read(
         message.durable,
         message.priority,

@@ -171,9 +171,12 @@ class SenderEnd(LinkEnd[Sender]):
         self._unsettled.clear()
 
     async def finish(self) -> None:
-        """Wait for what is on its way; whether it arrived, those who sent it are told."""
+        """Wait for what is on its way; whether it arrived, those who sent it are told.
+
+        The link need not be attached yet, or again: what waits for that is on its way, too.
+        """
         outstanding = list(dict.fromkeys(sending.whole for sending in self.outstanding))
-        if outstanding and self.link is not None:
+        if outstanding:
             done: Pending[None] = Pending()
             all_of(outstanding).when_done(lambda _: done.resolve(None))
             await self.connection.ask(done, f"{self.what}: messages are on their way")

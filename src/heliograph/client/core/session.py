@@ -41,6 +41,10 @@ class SessionCore:
         self._begun: Pending[None] = Pending()
         self._ended: Pending[None] | None = None
         self._links: list[LinkEnd[Any]] = []
+        self._arriving: list[LinkEnd[Any]] = []
+        """Links that are being attached for the first time. Messages may wait for them already."""
+        self._expecting: dict[LinkEnd[Any], None] = {}
+        """Links, of the list above or not, that wait for the server to answer their attach or detach."""
         self._delivered: dict[tuple[Fetched, int], Delivery] = {}
         """What the application has and has not acknowledged."""
         self._lingering: list[tuple[Fetched, Callable[[], Coroutine[Any, Any, None]]]] = []
@@ -52,7 +56,7 @@ class SessionCore:
     def engine(self) -> Session:
         """The session on the wire."""
         if self._engine is None:
-            raise Interrupted(ConnectionLost("the connection is lost"))
+            raise self.problem or Interrupted(ConnectionLost("the connection is lost"))
         return self._engine
 
     async def begin(self) -> None:
@@ -119,7 +123,7 @@ class SessionCore:
         self._begun.fail(problem)
         if self.transaction is not None:
             self.transaction.end(problem)
-        for link in self._links:
+        for link in dict.fromkeys([*self._links, *self._expecting]):
             link.end(problem)
         self.requests.end(problem)
 
@@ -172,13 +176,24 @@ class SessionCore:
     async def add(self, link: "LinkEnd[Any]") -> None:
         """Attach a link, and again after each loss of the connection."""
         self.check()
+        self._arriving.append(link)
         try:
             await self.connection.when_connected(link.attach)
-        except MessagingProblem:
-            link.closed = True
-            link.released()
+        except MessagingProblem as problem:
+            if not link.closed:
+                link.end(problem)
             raise
+        finally:
+            self._arriving.remove(link)
         self._links.append(link)
+
+    def expects(self, link: "LinkEnd[Any]") -> None:
+        """A link waits for an answer: if the session ends before it comes, the link has to hear of that."""
+        self._expecting[link] = None
+
+    def expects_no_more(self, link: "LinkEnd[Any]") -> None:
+        """The answer came, or nobody waits for it any more."""
+        self._expecting.pop(link, None)
 
     async def remove(self, link: "LinkEnd[Any]") -> None:
         """Detach a link for good."""
@@ -220,7 +235,7 @@ class SessionCore:
 
     @property
     def _senders(self) -> list[SenderEnd]:
-        return [link for link in self._links if isinstance(link, SenderEnd)]
+        return [link for link in [*self._links, *self._arriving] if isinstance(link, SenderEnd)]
 
     # Messages.
 

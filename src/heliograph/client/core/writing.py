@@ -28,10 +28,19 @@ _long_text = Struct(">BI").pack
 
 
 @lru_cache(1024)
-def header_of(durable: bool, priority: int, ttl: int | None) -> bytes:
-    """The header section, with no more fields than needed; empty if all have their defaults."""
-    fields = [encode(durable), encode(UByte(priority)), _NULL if ttl is None else encode(UInt(ttl))]
-    count = 3 if ttl is not None else 2 if priority != 4 else 1 if durable else 0
+def header_of(durable: bool | None, priority: int | None, ttl: int | None) -> bytes:
+    """The header section, with no more fields than needed; empty if all have their defaults.
+
+    What is None is left to the queue.
+    """
+    fields = [
+        _NULL if durable is None else encode(durable),
+        _NULL if priority is None else encode(UByte(priority)),
+        _NULL if ttl is None else encode(UInt(ttl)),
+    ]
+    # Somebody who leaves one of them to the queue means the other as it is, even where it is what the standard has.
+    unusual = priority is not None and (priority != 4 or durable is None)
+    count = 3 if ttl is not None else 2 if unusual else 1 if durable else 0
     return b"\x00\x53\x70" + _list(b"".join(fields[:count]), count) if count else b""
 
 
@@ -103,8 +112,8 @@ def _kind_and_body(body: Any) -> tuple[int, bytes]:
     return (MESSAGE if body is None else OBJECT), b"\x00\x53\x77" + encode(body)
 
 
-def write(message: Message, to: str, reply_to: str | None, ttl: int | None) -> bytes:
-    """The bytes of a message with all its headers; `to` and `reply_to` are addresses, and `ttl` is in milliseconds."""
+def write(message: Message, to: str, reply_to: str | None, header: bytes) -> bytes:
+    """The bytes of a message; `to` and `reply_to` are addresses, and `header` is made by `header_of`."""
     kind, body = _kind_and_body(message.body)
     to_kind = _number(message.destination)
     reply_kind = _number(message.reply_to)
@@ -130,7 +139,7 @@ def write(message: Message, to: str, reply_to: str | None, ttl: int | None) -> b
     fields += group_of(message.group_id, message.group_sequence)
     return b"".join(
         (
-            header_of(message.persistent, message.priority, ttl),
+            header,
             annotations,
             properties_of(fields),
             b"\x00\x53\x74" + encode(message.properties) if message.properties else b"",

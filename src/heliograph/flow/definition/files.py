@@ -47,7 +47,14 @@ def _read(folder: Path, path: str, suffix: str, place: Place, sources: dict[str,
     try:
         sources[path] = file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        findings.mistake(place, f"{path} cannot be read: {error}")
+        findings.mistake(place, f"{path} cannot be read: {why_unreadable(error)}")
+
+
+def why_unreadable(error: OSError | UnicodeDecodeError) -> str:
+    """Why a file is of no use, in words."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start} is not UTF-8"
+    return (error.strerror or str(error)).lower()
 
 
 def _check_python(nodes: Mapping[str, NodeDefinition], sources: Mapping[str, str], findings: Findings) -> None:

@@ -14,8 +14,9 @@ from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.flow.definition.checking import check_node
+from heliograph.flow.definition.domains import check_domains
 from heliograph.flow.definition.expanding import expanded
-from heliograph.flow.definition.files import check_files
+from heliograph.flow.definition.files import check_files, why_unreadable
 from heliograph.flow.definition.flow import Connection, FlowDefinition, NodeDefinition
 from heliograph.flow.definition.graph import check_connections, check_inputs, check_loops
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
@@ -72,6 +73,7 @@ class _Loading:
         }
         self._check_graph(nodes, connections, file.name)
         self._check_data_sources(nodes, settings)
+        check_domains(nodes, findings)
         check_spark(settings, written.settings_places, findings)
         sources, models = check_files(self._folder, nodes, findings)
         findings.raise_mistakes()
@@ -91,7 +93,7 @@ class _Loading:
         try:
             return file.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise Problem(f"{file}: cannot be read: {error}") from error
+            raise Problem(f"{file}: cannot be read: {why_unreadable(error)}") from error
 
     def _parameters(self, written: Written, environment: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
         parameters = dict(written.parameters)

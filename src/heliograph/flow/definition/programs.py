@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from heliograph.errors import Problem
+from heliograph.flow.definition.domains import unknown_domains
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
 from heliograph.flow.documents import Place
@@ -47,6 +48,8 @@ def _program(file: str, text: str, kind: str, sources: Mapping[str, str], findin
         _tell(problem.mistakes, findings)
         return None
     _tell(check_program(program, parse_others(sources, file)), findings)
+    for at, said in unknown_domains(program):
+        findings.mistake(Place(file, at.line, at.column), said)
     return program
 
 
@@ -74,11 +77,14 @@ def _check_mapping(file: str, text: str, sources: Mapping[str, str], findings: F
     if found.count():
         findings.add(found)
         return
+    lines = text.split("\n")
     try:
-        mistakes = check_program(parse_program(esql, file), parse_others(sources, file))
+        program = parse_program(esql, file)
+        mistakes = check_program(program, parse_others(sources, file))
+        for at, said in unknown_domains(program):
+            findings.mistake(Place(file, at.line, 1), f"{said}\n  {lines[at.line - 1].strip()}")
     except EsqlProblem as problem:
         mistakes = list(problem.mistakes)
-    lines = text.split("\n")
     for mistake in mistakes:
         # The line is the same in both; the columns are not, and the line to be shown is that of the YAML file.
         line = lines[mistake.line - 1].strip() if mistake.line <= len(lines) else ""

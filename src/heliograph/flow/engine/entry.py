@@ -85,7 +85,7 @@ class Entry(Node):
         thrown = self._follow(self._out, assembly, run)
         if thrown is not None:
             return self._thrown(assembly, run, thrown)
-        return Outcome(Result.DONE, run.effects, run.logged, None, transactional)
+        return Outcome(Result.DONE, run.effects, run.logged, None, transactional, run.handled)
 
     def message(self, envelope: Envelope, transactional: bool) -> Message:
         """The message that enters the flow."""
@@ -142,13 +142,17 @@ class Entry(Node):
             if self.failure is not None:
                 return self._fail_path(assembly, run, thrown)
             return self._discard(run, thrown)
-        return Outcome(Result.DONE, run.effects, run.logged, None, run.transactional)
+        return self._handled(run, record)
 
     def _fail_path(self, assembly: Assembly, run: Run, record: ExceptionRecord) -> Outcome:
         thrown = self._follow(self.failure, assembly.with_exception(record), run)
         if thrown is not None:
             return self._back_out(run, thrown) if run.transactional else self._discard(run, thrown)
-        return Outcome(Result.DONE, run.effects, run.logged, None, run.transactional)
+        return self._handled(run, record)
+
+    def _handled(self, run: Run, record: ExceptionRecord) -> Outcome:
+        run.handle(record)
+        return Outcome(Result.DONE, run.effects, run.logged, None, run.transactional, run.handled)
 
     def _come_back(self, assembly: Assembly, run: Run) -> Outcome:
         """A message that has been backed out too often for `out`."""

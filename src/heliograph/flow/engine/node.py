@@ -48,6 +48,7 @@ class Node:
         record = record_of(error, self.flow, self.name, self.type)
         if self.failure is None:
             raise FlowException(record, error) from error
+        run.handle(record)
         self.failure(assembly.with_exception(record), run)
 
     def too_deep(self) -> ExceptionRecord:

@@ -48,3 +48,5 @@ class Outcome:
     """Why, if it is not done."""
     transactional: bool = True
     """Whether the message was taken in a unit of work (otherwise it is never given back)."""
+    handled: "tuple[ExceptionRecord, ...]" = ()
+    """Exceptions that a catch or failure path has taken."""

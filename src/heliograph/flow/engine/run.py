@@ -50,6 +50,7 @@ class Run:
         "_sequence",
         "effects",
         "flow",
+        "handled",
         "logged",
         "now",
         "origin",
@@ -77,6 +78,8 @@ class Run:
         self._environment: Element | None = None
         self.effects: list[Effect] = []
         self.logged: list[LogEvent] = []
+        self.handled: tuple[ExceptionRecord, ...] = ()
+        """Exceptions that a path of the flow has taken."""
         self._sequence = 0
 
     @property
@@ -90,6 +93,10 @@ class Run:
     def log(self, node: str, text: str, severity: str = "error") -> None:
         """Tell the operator."""
         self.logged.append(LogEvent(node, text, severity))
+
+    def handle(self, record: "ExceptionRecord") -> None:
+        """Note that a path of the flow takes this exception."""
+        self.handled = (*self.handled, record)
 
     def new_identifier(self) -> bytes:
         """An identifier for a message that the flow makes: the same again if the message that came in is taken again.

@@ -11,6 +11,7 @@ _ANY_DOMAIN = {"Name": NAME, "Value": VALUE, "NameValue": NAME_VALUE}
 _XML = {
     "Element": Xml.ELEMENT,
     "Tag": Xml.ELEMENT,
+    "ParserRoot": 0x01000010,
     "XmlDecl": Xml.XML_DECL,
     "DocTypeDecl": 0x05000020,
     "NamespaceDecl": Xml.NAMESPACE_DECL,
@@ -33,6 +34,7 @@ _XML = {
 }
 
 _XMLNSC = {
+    "Element": Xmlnsc.ELEMENT,
     "Folder": Xmlnsc.FOLDER,
     "DocumentType": 0x01000300,
     "XmlDeclaration": Xmlnsc.XML_DECLARATION,
@@ -52,6 +54,7 @@ _XMLNSC = {
     "NamespaceDecl": Xmlnsc.NAMESPACE_DECL,
     "DoubleNamespaceDecl": Xmlnsc.NAMESPACE_DECL,
     "SingleNamespaceDecl": Xmlnsc.SINGLE_NAMESPACE_DECL,
+    "base64Binary": Xmlnsc.BASE64,
     "EntityDefinition": 0x03000300,
     "DoubleEntityDefinition": 0x03000300,
     "SingleEntityDefinition": 0x03000301,
@@ -60,6 +63,7 @@ _XMLNSC = {
     "PI": Xmlnsc.PI,
 }
 
+_HEADER = {"Field": NAME_VALUE}
 _JSON = {"Object": Json.OBJECT, "Array": Json.ARRAY, "Value": Json.VALUE}
 
 _BY_DOMAIN: dict[str, dict[str, int]] = {
@@ -71,6 +75,8 @@ _BY_DOMAIN: dict[str, dict[str, int]] = {
         ("XMLNSC", _XMLNSC),
         ("SOAP", _XMLNSC),
         ("JSON", _JSON),
+        ("MQRFH2", _HEADER),
+        ("MQRFH", _HEADER),
     )
 }
 

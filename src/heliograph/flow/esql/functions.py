@@ -80,6 +80,9 @@ FUNCTIONS: dict[str, Signature] = {
 }
 """Functions of the language by name, in upper case. CAST, CASE, SELECT, ROW, LIST, PASSTHRU and FOR are not calls."""
 
+YIELDING = frozenset({"BASE64DECODE", "BASE64ENCODE"})
+"""Functions that came late to the language: if a program has a routine of its own of such a name, that is meant."""
+
 EXTRACTS = frozenset(
     [
         "YEAR",

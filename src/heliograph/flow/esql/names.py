@@ -64,6 +64,7 @@ TERMINALS: Mapping[int, str] = {
 
 
 BROKER_PROPERTIES = (
+    "ApplicationLabel",
     "BrokerDataSource",
     "BrokerDataSourceUserId",
     "BrokerName",
@@ -76,6 +77,7 @@ BROKER_PROPERTIES = (
     "ExecutionGroupName",
     "Family",
     "JobName",
+    "LibraryLabel",
     "MessageFlowLabel",
     "MessageFlowThreads",
     "MessageFlowAdditionalInstances",
@@ -89,7 +91,7 @@ BROKER_PROPERTIES = (
 )
 """What a flow can ask about where it runs."""
 
-CONSTANTS: Mapping[str, int | str] = {
+CONSTANTS: Mapping[str, int | str | bytes] = {
     # Options of ASBITSTREAM and PARSE
     "RootBitStream": 0,
     "EmbeddedBitStream": 1,
@@ -118,10 +120,15 @@ CONSTANTS: Mapping[str, int | str] = {
     "MQCCSI_EMBEDDED": -1,
     "MQCCSI_INHERIT": -2,
     # Fields of the MQMD
+    "MQMD_VERSION_1": 1,
+    "MQMD_VERSION_2": 2,
+    "MQMD_CURRENT_VERSION": 2,
     "MQMT_REQUEST": 1,
     "MQMT_REPLY": 2,
     "MQMT_REPORT": 4,
     "MQMT_DATAGRAM": 8,
+    "MQMT_APPL_FIRST": 65536,
+    "MQMT_APPL_LAST": 999999999,
     "MQPER_NOT_PERSISTENT": 0,
     "MQPER_PERSISTENT": 1,
     "MQPER_PERSISTENCE_AS_Q_DEF": 2,
@@ -137,40 +144,81 @@ CONSTANTS: Mapping[str, int | str] = {
     "MQFB_APPL_FIRST": 65536,
     "MQFB_APPL_LAST": 999999999,
     "MQRO_NONE": 0,
+    "MQRO_NEW_MSG_ID": 0,
+    "MQRO_COPY_MSG_ID_TO_CORREL_ID": 0,
+    "MQRO_DEAD_LETTER_Q": 0,
     "MQRO_PAN": 0x1,
     "MQRO_NAN": 0x2,
+    "MQRO_ACTIVITY": 0x4,
     "MQRO_PASS_CORREL_ID": 0x40,
     "MQRO_PASS_MSG_ID": 0x80,
     "MQRO_COA": 0x100,
+    "MQRO_COA_WITH_DATA": 0x300,
+    "MQRO_COA_WITH_FULL_DATA": 0x700,
     "MQRO_COD": 0x800,
+    "MQRO_COD_WITH_DATA": 0x1800,
+    "MQRO_COD_WITH_FULL_DATA": 0x3800,
+    "MQRO_PASS_DISCARD_AND_EXPIRY": 0x4000,
     "MQRO_EXPIRATION": 0x200000,
+    "MQRO_EXPIRATION_WITH_DATA": 0x600000,
+    "MQRO_EXPIRATION_WITH_FULL_DATA": 0xE00000,
     "MQRO_EXCEPTION": 0x1000000,
+    "MQRO_EXCEPTION_WITH_DATA": 0x3000000,
+    "MQRO_EXCEPTION_WITH_FULL_DATA": 0x7000000,
     "MQRO_DISCARD_MSG": 0x8000000,
     "MQMF_NONE": 0,
-    "MQMF_MSG_IN_GROUP": 0x8,
-    "MQMF_LAST_MSG_IN_GROUP": 0x10,
+    "MQMF_SEGMENTATION_INHIBITED": 0,
+    "MQMF_SEGMENTATION_ALLOWED": 0x1,
     "MQMF_SEGMENT": 0x2,
     "MQMF_LAST_SEGMENT": 0x4,
+    "MQMF_MSG_IN_GROUP": 0x8,
+    "MQMF_LAST_MSG_IN_GROUP": 0x10,
+    "MQOL_UNDEFINED": -1,
+    "MQMI_NONE": bytes(24),
+    "MQCI_NONE": bytes(24),
+    "MQGI_NONE": bytes(24),
+    "MQACT_NONE": bytes(32),
     "MQFMT_NONE": "        ",
-    "MQFMT_STRING": "MQSTR   ",
-    "MQFMT_RF_HEADER": "MQHRF   ",
-    "MQFMT_RF_HEADER_2": "MQHRF2  ",
-    "MQFMT_DEAD_LETTER_HEADER": "MQDEAD  ",
+    "MQFMT_ADMIN": "MQADMIN ",
     "MQFMT_CICS": "MQCICS  ",
+    "MQFMT_COMMAND_1": "MQCMD1  ",
+    "MQFMT_COMMAND_2": "MQCMD2  ",
+    "MQFMT_DEAD_LETTER_HEADER": "MQDEAD  ",
+    "MQFMT_DIST_HEADER": "MQHDIST ",
+    "MQFMT_EVENT": "MQEVENT ",
     "MQFMT_IMS": "MQIMS   ",
+    "MQFMT_IMS_VAR_STRING": "MQIMSVS ",
+    "MQFMT_MD_EXTENSION": "MQHMDE  ",
+    "MQFMT_PCF": "MQPCF   ",
+    "MQFMT_REF_MSG_HEADER": "MQHREF  ",
+    "MQFMT_RF_HEADER": "MQHRF   ",
+    "MQFMT_RF_HEADER_1": "MQHRF   ",
+    "MQFMT_RF_HEADER_2": "MQHRF2  ",
+    "MQFMT_STRING": "MQSTR   ",
+    "MQFMT_TRIGGER": "MQTRIG  ",
+    "MQFMT_WORK_INFO_HEADER": "MQHWIH  ",
     "MQFMT_XMIT_Q_HEADER": "MQXMIT  ",
-    "MQMD_VERSION_1": 1,
-    "MQMD_VERSION_2": 2,
+    # Other headers
     "MQRFH_VERSION_1": 1,
     "MQRFH_VERSION_2": 2,
+    "MQRFH_CURRENT_VERSION": 2,
+    "MQRFH_NONE": 0,
+    "MQRFH_NO_FLAGS": 0,
+    "MQDLH_VERSION_1": 1,
+    "MQDLH_CURRENT_VERSION": 1,
+    "MQIIH_VERSION_1": 1,
+    "MQIIH_CURRENT_VERSION": 1,
+    "MQCIH_VERSION_1": 1,
+    "MQCIH_VERSION_2": 2,
+    "MQCIH_CURRENT_VERSION": 2,
 }
 """Named numbers and words, as written; compared without case."""
 
-CONSTANT_VALUES: Mapping[str, int | str] = {name.upper(): value for name, value in CONSTANTS.items()}
+CONSTANT_VALUES: Mapping[str, int | str | bytes] = {name.upper(): value for name, value in CONSTANTS.items()}
 """The same by the name in upper case."""
 
 
-def constant_of(reference: FieldReference) -> int | str | None:
+def constant_of(reference: FieldReference) -> int | str | bytes | None:
     """The value of a constant that is there without being declared: `MQMT_REPLY`, `XMLNSC.Attribute`, `NameValue`.
 
     None if the reference is no such constant. Whatever a program declares comes before these.
@@ -184,3 +232,25 @@ def constant_of(reference: FieldReference) -> int | str | None:
     (step,) = reference.steps
     plain = step.namespace is None and step.type is None and step.index is None
     return field_type(name, step.name) if plain and isinstance(step.name, str) else None
+
+
+_PROPERTIES = {name.upper(): name for name in BROKER_PROPERTIES}
+_SQL = "SQL"
+
+
+def property_of(reference: FieldReference) -> str | None:
+    """The property of the surroundings that is meant, unless a variable is: `NodeLabel`, `SQL.NodeLabel`."""
+    return _PROPERTIES.get(alone(reference))
+
+
+def alone(reference: FieldReference) -> str:
+    """The name, in upper case, of a reference that is nothing else; `SQL.` may stand before names of the language."""
+    if reference.index is not None:
+        return ""
+    if not reference.steps:
+        return reference.correlation.upper()
+    step = reference.steps[0]
+    plain = len(reference.steps) == 1 and step.namespace is None and step.type is None and step.index is None
+    if plain and isinstance(step.name, str) and reference.correlation.upper() == _SQL:
+        return step.name.upper()
+    return ""

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from heliograph.errors import Problem
 
+MOST_MISTAKES = 100
+"""A text with more is hardly ESQL."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mistake:

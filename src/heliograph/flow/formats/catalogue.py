@@ -21,6 +21,8 @@ MODELLED = "MRM"
 HEADERS = (PROPERTIES, MQMD, USER_PROPERTIES, MQRFH2)
 FORMATS: Mapping[str, Format] = {known.domain: known for known in (*HEADERS, Blob(), JsonFormat(), XML, XMLNS, XMLNSC)}
 """Formats that need no model, by domain."""
+BODIES = (*(domain for domain in FORMATS if domain not in {header.domain for header in HEADERS}), MODELLED)
+"""The domains that the body of a message can have."""
 
 
 class Unmodelled:

@@ -9,8 +9,9 @@
             occurs: 0..*
             sequence: [{name: Article, type: string}, {name: Price, type: decimal}]
 
-Values with separators, quotes or line ends in them are quoted. A format that does not say what ends a line writes CRLF,
-and reads what the first line of a message ends with: CRLF or LF.
+Every line is written with all its columns, empty ones at the end too: readers of CSV count them. Values with
+separators, quotes or line ends in them are quoted. A format that does not say what ends a line writes CRLF, and reads
+what the first line of a message ends with: CRLF or LF.
 
 Records are read one by one, as somebody looks for them.
 """
@@ -68,7 +69,7 @@ def _lines(message: Message, form: PhysicalFormat, text: Text, line_end: str) ->
     own = {name: value for name, value in given.items() if name in OF_FIELDS or name == "encoding"}
     tds = replace(form, properties={**own, "quoteCharacter": given["quoteCharacter"], "reservedCharacters": "<CR><LF>"})
     lines = {"separator": line_end, "separatorPosition": "postfix", "initiator": header.replace("<", "<LT>")}
-    record = replace(record, physical={form.name: {"separator": separator}})
+    record = replace(record, physical={form.name: {"separator": separator, "separatorSuppressionPolicy": "never"}})
     content = replace(message.content, members=(record,), physical={form.name: lines})
     source = TDS.generate(replace(message, content=content), tds, text)
     if header:

@@ -1,7 +1,12 @@
-"""The files that an XML schema is made of: `xs:include` and `xs:import` of files beside it, and of no others."""
+"""The files that an XML schema is made of: `xs:include` and `xs:import` of files beside it, and of no others.
+
+A relative path means the file of this name beside it, whatever folders it names: models have one folder.
+"""
 
 import re
 from collections.abc import Mapping
+from warnings import catch_warnings, simplefilter
+from xml.parsers import expat
 
 import xmlschema
 
@@ -14,6 +19,8 @@ XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _REFERENCE = re.compile(r"<((?:[\w.-]+:)?)(include|import|redefine|override)\b([^>]*?)(?:/>|>.*?</\1\2\s*>)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"""([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_ABSOLUTE = re.compile(r"/|[A-Za-z][\w+.-]*:").match
+_NAME = re.compile(r"""\bname\s*=\s*["']([^"']*)["']""")
 _NAMESPACE = re.compile(r"""<(?:[\w.-]+:)?schema\b[^>]*?\btargetNamespace\s*=\s*["']([^"']*)["']""", re.DOTALL)
 
 
@@ -25,27 +32,33 @@ class SchemaFiles:
         self.texts: dict[str, str] = {}
         """By file, the schema itself first; without their references to each other."""
         self._namespaces: dict[str, str] = {}
+        self._places: dict[str, Place] = {}
         self._take(text, file, "")
 
     def schema(self) -> xmlschema.XMLSchema:
         """The schema. Nothing is looked for outside these texts."""
         (_, first), *rest = self.texts.items()
-        schema = xmlschema.XMLSchema(first, allow="none", build=False)
-        for file, text in rest:
-            schema.add_schema(text, namespace=self._namespaces[file] or None)
-        schema.build()
+        with catch_warnings():
+            simplefilter("ignore", xmlschema.XMLSchemaImportWarning)  # what is missing then, the schema says itself
+            schema = xmlschema.XMLSchema(first, allow="none", defuse="always", build=False)
+            for file, text in rest:
+                schema.add_schema(text, namespace=self._namespaces[file] or None)
+            schema.build()
         return schema
 
     def place(self, name: str) -> Place:
         """Where a name is first given to something: the library does not keep lines."""
-        for file, text in self.texts.items():
-            found = re.search(rf"""\bname\s*=\s*["']{re.escape(name)}["']""", text)
-            if found is not None:
-                return Place(file, text.count("\n", 0, found.start()) + 1)
-        return Place(next(iter(self.texts)), 1)
+        if not self._places:
+            for file, text in self.texts.items():
+                line, at = 1, 0
+                for found in _NAME.finditer(text):
+                    line, at = line + text.count("\n", at, found.start()), found.start()
+                    self._places.setdefault(found[1], Place(file, line))
+        return self._places.get(name) or Place(next(iter(self.texts)), 1)
 
     def _take(self, text: str, file: str, around: str) -> None:
         """Take a file in; `around` is the namespace of the file that includes it."""
+        _check(text, file)
         text = _COMMENT.sub(_lines_of, text)
         found = _NAMESPACE.search(text)
         namespace = found[1] if found is not None else around
@@ -63,11 +76,24 @@ class SchemaFiles:
             raise ModelProblem(place, f"expected xs:include or xs:import, found xs:{kind}")
         if kind == "import" and (location is None or given.get("namespace") == XML_NAMESPACE):
             return
+        if location is not None and not _ABSOLUTE(location):
+            location = location.rpartition("/")[2]  # all files of a model are in one folder
         if location is None or location not in self._others:
             expected = "expected the name of a file beside this one"
-            raise ModelProblem(place, f"schemaLocation: {expected}, found {location!r}")
+            raise ModelProblem(place, f"schemaLocation: {expected}, found {given.get('schemaLocation')!r}")
         if location not in self.texts:
             self._take(self._others[location], location, namespace if kind == "include" else "")
+
+
+def _check(text: str, file: str) -> None:
+    """Only well-formed XML is searched, and taken apart by the library: what is not, is told with its line."""
+    parser = expat.ParserCreate("utf-8")
+    try:
+        parser.Parse(text.encode(), True)
+    except expat.ExpatError as error:
+        raise ModelProblem(
+            Place(file, error.lineno), f"cannot use this XML schema: {expat.ErrorString(error.code)}"
+        ) from None
 
 
 def _lines_of(found: re.Match[str]) -> str:

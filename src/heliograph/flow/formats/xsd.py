@@ -4,17 +4,18 @@ Types, occurrences, choices, defaults, nillable elements, namespaces and facets 
 limits) come from the schema. A type that others extend may have what they add, as `xsi:type` allows. `format:` beside
 `file:` in a model file says what the physical format is called; it is XML1 otherwise. Files beside the schema can be
 included and imported. Types that contain themselves, mixed content, xs:any and xs:anyAttribute are refused: fields of a
-model have names, and its groups an end.
+model have names, and its groups an end. Global elements that have such things are no messages; the others are.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import xmlschema
 from xmlschema.validators import (
     XsdAnyElement,
+    XsdAtomicBuiltin,
     XsdAttribute,
     XsdComplexType,
     XsdElement,
@@ -26,6 +27,7 @@ from heliograph.flow.documents import Place
 from heliograph.flow.formats.model.conversion import CONVERSIONS
 from heliograph.flow.formats.model.kinds import Imported
 from heliograph.flow.formats.model.logical import (
+    ONCE,
     Field,
     Group,
     Member,
@@ -36,8 +38,9 @@ from heliograph.flow.formats.model.logical import (
     Properties,
     Type,
 )
-from heliograph.flow.formats.model.problem import ModelProblem
+from heliograph.flow.formats.model.problem import Members, ModelProblem
 from heliograph.flow.formats.schema_files import SchemaFiles
+from heliograph.flow.values.literals import MAX_INTEGER, MIN_INTEGER
 
 Component = Any
 """A component of the library's: told apart by isinstance, for its declared types are wider than what schemas have."""
@@ -63,6 +66,15 @@ LIMITS = ("minInclusive", "maxInclusive", "minExclusive", "maxExclusive")
 ORDERS = {"sequence": Order.SEQUENCE, "choice": Order.CHOICE, "all": Order.ALL}
 
 
+class _Content(NamedTuple):
+    """What is inside elements of one complex type."""
+
+    order: Order
+    members: tuple[Member, ...]
+    size: int
+    """Members at all depths."""
+
+
 def import_messages(
     text: str, file: str, options: Mapping[str, Any], place: Place, others: Mapping[str, str]
 ) -> Imported:
@@ -74,16 +86,25 @@ def import_messages(
     files = SchemaFiles(text, file, others)
     try:
         schema = files.schema()
-    except (xmlschema.XMLSchemaException, SyntaxError) as error:
+    except (xmlschema.XMLSchemaException, SyntaxError, ValueError, OverflowError) as error:
         line = getattr(error, "sourceline", None) or getattr(error, "lineno", None) or 1
         said = getattr(error, "message", None) or str(error)
         raise ModelProblem(Place(file, line), f"cannot use this XML schema: {str(said).splitlines()[0]}") from None
     reader = _Schema(schema, files, form)
-    messages = {element.local_name: reader.message(element) for element in reader.roots()}
+    messages: dict[str, Message] = {}
+    refused: dict[str, ModelProblem] = {}
+    for element in reader.roots():
+        try:
+            messages[element.local_name] = reader.message(element)
+        except ModelProblem as problem:
+            refused[element.local_name] = problem
+    if refused and not messages:
+        raise next(iter(refused.values()))
     if not messages:
         raise ModelProblem(Place(file, 1), "expected global elements of complex types, found none")
     properties = {"xmlDeclaration": bool(options["xmlDeclaration"])} if "xmlDeclaration" in options else {}
-    return Imported(messages, {form: PhysicalFormat(form, "XML", place, properties)}, frozenset(files.texts) - {file})
+    others_of = frozenset(files.texts) - {file}
+    return Imported(messages, {form: PhysicalFormat(form, "XML", place, properties)}, others_of, refused)
 
 
 class _Schema:
@@ -92,6 +113,11 @@ class _Schema:
         self._place = files.place
         self.form = form
         self._within: list[Component] = []
+        self._contents: dict[int, _Content] = {}
+        """By identity of the type."""
+        self._sizes: dict[int, int] = {}
+        """By identity of the members of a group."""
+        self._made = Members()
 
     def roots(self) -> Iterator[Component]:
         """Global elements with members."""
@@ -101,6 +127,7 @@ class _Schema:
 
     def message(self, element: Component) -> Message:
         """The message whose root is this element."""
+        self._within.clear()
         group = self._group(element, element.type)
         return Message(element.local_name, group)
 
@@ -110,40 +137,70 @@ class _Schema:
         return self._field(element, element.type, _occurs(element), {})
 
     def _group(self, element: Component, kind: Component) -> Group:
-        place = self._place(element.local_name)
-        if kind in self._within:
-            raise ModelProblem(place, f"{element.local_name} contains itself, which no model can")
-        if kind.mixed:
-            raise ModelProblem(place, f"{element.local_name} has text among its elements, which no model can")
-        if kind.name == f"{XSD}anyType":
-            raise ModelProblem(place, f"{element.local_name} has no type")
-        self._within.append(kind)
-        members: list[Member] = [self._attribute(one, place) for name, one in kind.attributes.items() if name]
-        order = Order.SEQUENCE
-        if isinstance(kind.content, XsdSimpleType):
-            members.append(self._own_value(element, kind.content, place))
-        else:
-            inside = list(self._members(kind.content, place)) + list(self._extensions(kind, place))
-            if members or len(inside) != len(list(kind.content)):
-                if kind.content.model != "sequence":
-                    inside = [Group("", ORDERS[kind.content.model], tuple(inside), place, _occurs(kind.content))]
-            else:
-                order = ORDERS[kind.content.model]
-            members += inside
-        self._within.pop()
+        content = self._content(element, kind)
         return Group(
             element.local_name,
-            order,
-            tuple(members),
-            place,
+            content.order,
+            content.members,
+            self._place(element.local_name),
             _occurs(element),
             _namespace(element),
             {self.form: {}},
             bool(element.nillable),
         )
 
+    def _content(self, element: Component, kind: Component) -> _Content:
+        known = self._contents.get(id(kind))
+        if known is not None:
+            return known
+        place = self._place(element.local_name)
+        if kind in self._within:
+            raise ModelProblem(place, f"{element.local_name} contains itself, which no model can")
+        if kind.name == f"{XSD}anyType":
+            raise ModelProblem(place, f"{element.local_name} has no type")
+        self._within.append(kind)
+        attributes: list[Member] = [self._attribute(one, place) for name, one in kind.attributes.items() if name]
+        order, members = self._inside(element, kind, bool(attributes), place)
+        self._within.pop()
+        members = (*attributes, *members)
+        content = self._contents[id(kind)] = _Content(order, members, sum(map(self._size, members)))
+        Members().add(place, element.local_name, content.size)
+        return content
+
+    def _inside(
+        self, element: Component, kind: Component, attributes: bool, place: Place
+    ) -> tuple[Order, tuple[Member, ...]]:
+        """Order and members of a type, without its attributes."""
+        content = kind.content
+        if isinstance(content, XsdSimpleType):
+            return Order.SEQUENCE, (self._own_value(content, place),)
+        inside = tuple(self._members(content, place))
+        if kind.mixed and inside:
+            raise ModelProblem(place, f"{element.local_name} has text among its elements, which no model can")
+        if kind.mixed:
+            return Order.SEQUENCE, (self._own_value(self.schema.meta_schema.types["string"], place),)
+        more = tuple(self._extensions(kind, place))
+        occurs = _occurs(content)
+        if not (attributes or more) and occurs == ONCE:
+            return ORDERS[content.model], inside
+        if inside and (content.model != "sequence" or occurs != ONCE):
+            inside = (Group("", ORDERS[content.model], inside, place, occurs),)
+        return Order.SEQUENCE, (*inside, *more)
+
+    def _size(self, member: Member) -> int:
+        """Members at all depths, and itself. Types are counted once: their members are shared."""
+        if isinstance(member, Field):
+            return 1
+        known = self._sizes.get(id(member.members))
+        if known is None:
+            known = self._sizes[id(member.members)] = 1 + sum(map(self._size, member.members))
+        return known
+
     def _members(self, group: Component, place: Place) -> Iterator[Member]:
         for one in group:
+            self._made.add(place, group.name or "a group")
+            if one.max_occurs == 0:
+                continue
             if isinstance(one, XsdElement):
                 yield self._element(one)
             elif isinstance(one, XsdGroup):
@@ -170,7 +227,7 @@ class _Schema:
         occurs = Occurs(1 if attribute.use == "required" else 0, 1)
         return self._field(attribute, attribute.type, occurs, {"rendering": "attribute"})
 
-    def _own_value(self, element: Component, kind: Component, place: Place) -> Field:
+    def _own_value(self, kind: Component, place: Place) -> Field:
         type_, given, values = self._simple(kind, place)
         return Field(
             "", type_, place, Occurs(), None, False, values, "", {self.form: {**given, "rendering": "content"}}
@@ -180,14 +237,16 @@ class _Schema:
         place = self._place(one.local_name)
         type_, given, values = self._simple(kind, place)
         default = one.default if one.default is not None else one.fixed
+        if default is not None:
+            default = _converted(default, type_, place, one.local_name)
         if one.fixed is not None:
-            values = (CONVERSIONS[type_](one.fixed),)
+            values = (default,)
         return Field(
             one.local_name,
             type_,
             place,
             occurs,
-            CONVERSIONS[type_](default) if default is not None else None,
+            default,
             bool(getattr(one, "nillable", False)),
             values,
             _namespace(one),
@@ -198,7 +257,8 @@ class _Schema:
         """Type, properties for facets, and allowed values of a simple type; lists and unions are text."""
         if not kind.is_atomic():
             return Type.STRING, {}, ()
-        primitive = kind.primitive_type.local_name
+        atom = getattr(kind, "primitive_type", None)  # a union has none, and its restrictions have the union
+        primitive = str(atom.local_name) if isinstance(atom, XsdAtomicBuiltin) else ""
         type_ = TYPES.get(primitive, Type.STRING)
         if type_ is Type.DECIMAL and kind.is_derived(self.schema.meta_schema.types["integer"]):
             type_ = Type.INTEGER
@@ -207,17 +267,32 @@ class _Schema:
             local = (name or "").removeprefix(XSD)
             if local in LENGTHS:
                 given |= dict.fromkeys(LENGTHS[local], int(facet.value))
-            elif local in LIMITS and type_ is not Type.STRING:
+            elif local in LIMITS and type_ is not Type.STRING and not _wider(type_, facet.value):
                 given[local] = str(facet.value)
             elif local == "pattern":
                 patterns = [LIBRARY_PATTERN.sub(r"\1", one.pattern) for one in facet.patterns]
                 given["pattern"] = patterns[0] if len(patterns) == 1 else "|".join(f"(?:{one})" for one in patterns)
-        values = tuple(CONVERSIONS[type_](_plain(value)) for value in kind.enumeration or ())
+        values = tuple(_converted(value, type_, place, "enumeration") for value in kind.enumeration or ())
         return type_, given, values
+
+
+def _wider(kind: Type, limit: Any) -> bool:
+    """Whether a limit is outside of what our integers can be, as those of xs:unsignedLong are."""
+    return kind is Type.INTEGER and not MIN_INTEGER <= limit <= MAX_INTEGER
+
+
+def _converted(value: Any, kind: Type, place: Place, name: str) -> Any:
+    """A default or an allowed value, in the type of its field."""
+    try:
+        return CONVERSIONS[kind](_plain(value))
+    except ValueError:
+        raise ModelProblem(place, f"{name}: expected a value of type {kind.value}, found {value}") from None
 
 
 def _plain(value: Any) -> Any:
     """Dates and times are objects of the library, which print as XML has them."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return value if isinstance(value, str | int | float | bytes) or hasattr(value, "as_tuple") else str(value)
 
 

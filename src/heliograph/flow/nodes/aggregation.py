@@ -228,6 +228,7 @@ class AggregateReply(Timekeeper):
         except FlowException as error:
             if self._catch is None:
                 raise
+            run.handle(error.record)
             self._catch(assembly.with_exception(error.record), run)
 
     # Time
@@ -251,7 +252,7 @@ class AggregateReply(Timekeeper):
             run.log(self.name, error.record.describe())
             kept = [effect for effect in run.effects if not effect.transactional]
             return Outcome(Result.BACKOUT, kept, run.logged, error.record)
-        return Outcome(Result.DONE, run.effects, run.logged)
+        return Outcome(Result.DONE, run.effects, run.logged, handled=run.handled)
 
     def _expired(self, timer: Timer, run: Run) -> tuple[Target | None, Assembly]:
         store = _store(run.resources)

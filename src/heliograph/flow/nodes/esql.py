@@ -84,7 +84,11 @@ class EsqlNode(Node):
             (commits, properties["warnings_are_errors"]) if commits or properties["warnings_are_errors"] else None
         )
         self.external = building.definition.parameters
-        self._properties = {"MessageFlowLabel": building.flow, "NodeLabel": self.name}
+        self._properties = {
+            "ApplicationLabel": building.flow,
+            "MessageFlowLabel": building.flow,
+            "NodeLabel": self.name,
+        }
 
     def compiled(self, definition: NodeDefinition, building: "Building") -> "tuple[CompiledModule, Changes]":
         """The module, and which of its input trees it may change."""

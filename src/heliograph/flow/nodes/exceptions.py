@@ -33,6 +33,7 @@ class TryCatch(Node):
             if assembly.exception_list.children:
                 run.log(self.name, "An exception overwrites the exception list that was there.", "warning")
             run.log(self.name, error.record.describe(), "information" if self._catch else "error")
+            run.handle(error.record)
             if self._catch is not None:
                 self._catch(assembly.with_exception(error.record), run)
 

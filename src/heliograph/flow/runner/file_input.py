@@ -168,7 +168,7 @@ class FileTaker:
         except OSError as error:
             if str(error) != self._told:  # once, and not every time that it is looked at
                 self._told = str(error)
-                self._units.log(LogEvent(self._node.name, f"cannot take {name}: {error}"))
+                self._units.log(LogEvent(self._node.name, f"cannot take {name}: {error.strerror or error}"))
             return None
 
     def _take(self, path: Path) -> None:
@@ -183,7 +183,8 @@ class FileTaker:
             if batch:
                 well = self._process(batch) and well
         except (OSError, RecordProblem) as error:
-            self._units.log(LogEvent(self._node.name, f"cannot read {path.name}: {error}"))
+            reason = (error.strerror if isinstance(error, OSError) else None) or error
+            self._units.log(LogEvent(self._node.name, f"cannot read {path.name}: {reason}"))
             well = False
         self._put_away(path, "processed" if well else "failed")
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from heliograph import private_files
 from heliograph.client.blocking import Connection, Session
+from heliograph.client.destination import Queue
 from heliograph.client.management import management
 from heliograph.client.problems import InvalidDestination
 from heliograph.errors import Problem
@@ -61,6 +62,7 @@ def run_flow(
     if connection is None:
         return FlowStatistics()
     with connection:
+        check_output_queues(definition, connection)
         definition, thresholds = with_queues_attributes(definition, connection)
     flow = compile_flow(definition, measured=measured)
     inputs = flow.inputs
@@ -107,6 +109,26 @@ def with_queues_attributes(definition: FlowDefinition, connection: Connection) -
             properties["backout_queue"] = properties["backout_queue"] or queue.get("backout_queue") or ""
             nodes[name] = replace(node, properties=properties)
     return replace(definition, nodes=nodes), thresholds
+
+
+def check_output_queues(definition: FlowDefinition, connection: Connection) -> None:
+    """A flow whose results have nowhere to go is told so before it takes the first message."""
+    with connection.session() as session:
+        for node in definition.nodes.values():
+            for name in _queues_put_to(node):
+                try:
+                    session.producer(Queue(name)).close()
+                except Problem as problem:
+                    text = f"{node.place}: {node.type} {node.name} cannot put to queue {name}: {problem}"
+                    raise Problem(text) from problem
+
+
+def _queues_put_to(node: NodeDefinition) -> list[str]:
+    """The queues that a node names to put messages to. The dead-letter queue is a last resort that may be missing."""
+    properties = node.properties
+    if node.type == "QueueOutput":
+        return [properties["queue"]] if properties["destination"] == "queue" else []
+    return [properties["backout_queue"]] if properties.get("backout_queue") else []
 
 
 def _attributes(session: Session, node: NodeDefinition) -> Mapping[str, Any]:

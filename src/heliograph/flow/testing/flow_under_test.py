@@ -94,6 +94,8 @@ class FlowUnderTest:
         self.failures: list[Failure] = []
         """Messages that did not get through."""
         self.logged: list[LogEvent] = []
+        self.handled: list[str] = []
+        """Exception lists that catch and failure paths of the flow have taken."""
 
     def __enter__(self) -> Self:
         return self
@@ -188,6 +190,7 @@ class FlowUnderTest:
 
     def _finish(self, outcome: Outcome) -> None:
         self.logged.extend(outcome.logged)
+        self.handled.extend(record.describe() for record in outcome.handled)
         if outcome.result is Result.DONE:
             self._store.commit()
             self._databases.commit_all()

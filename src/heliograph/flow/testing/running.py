@@ -93,8 +93,10 @@ def run_case(folder: Path, case: Case) -> CaseResult:
     began = perf_counter()
     with prepared(folder, case) as flow:
         play(case, flow)
-        differences = tuple(_Comparison(case, flow, Building(flow.definition).catalogue).differences())
-    return CaseResult(case.name, case.place, differences, perf_counter() - began)
+        differences = list(_Comparison(case, flow, Building(flow.definition).catalogue).differences())
+        if differences:  # an exception that the flow handled itself is often why
+            differences += [f"{case.place}: the flow handled an exception\n{handled}" for handled in flow.handled]
+    return CaseResult(case.name, case.place, tuple(differences), perf_counter() - began)
 
 
 @contextmanager

@@ -70,6 +70,10 @@ class Xmlnsc:
     COMMENT = 0x03000400
     PI = 0x03000401
     XML_DECLARATION = 0x01000400
+    ELEMENT = 0x01000080
+    """A folder or a field, in a path that does not care which."""
+    BASE64 = 0x00000060
+    """Added to the type of a field or an attribute: bytes in it are written as base64."""
 
 
 class Json:
@@ -108,6 +112,7 @@ _XMLNSC_ROLES = {
     Xmlnsc.COMMENT: Role.COMMENT,
     Xmlnsc.PI: Role.INSTRUCTION,
     Xmlnsc.XML_DECLARATION: Role.DECLARATION,
+    Xmlnsc.ATTRIBUTE + Xmlnsc.BASE64: Role.ATTRIBUTE,
 }
 _JSON_ROLES = {Json.OBJECT: Role.ELEMENT, Json.VALUE: Role.ELEMENT, Json.ARRAY: Role.ARRAY}
 
@@ -137,9 +142,16 @@ _VARIANTS = frozenset(
 )
 
 
+_ELEMENTS = frozenset((Xmlnsc.FOLDER, Xmlnsc.FIELD, Xmlnsc.CDATA_FIELD, Xmlnsc.FIELD + Xmlnsc.BASE64))
+
+
 def type_matches(wanted: int, actual: int) -> bool:
     """Whether a path that names this type means an element of that type."""
-    return actual == wanted or (actual == wanted + 1 and wanted in _VARIANTS)
+    if actual == wanted:
+        return True
+    if wanted == Xmlnsc.ELEMENT:
+        return actual in _ELEMENTS
+    return actual == wanted + 1 and wanted in _VARIANTS
 
 
 def role_of(type: int, domain: str) -> Role:  # noqa: A002

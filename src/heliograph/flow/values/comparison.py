@@ -11,7 +11,6 @@ nothing and neither before nor behind anything; FALSE is before TRUE; BLOB and B
 """
 
 import math
-import re
 from collections.abc import Callable, Iterable
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -24,6 +23,7 @@ from heliograph.flow.values.intervals import Interval
 from heliograph.flow.values.literals import FROM_TEXT, to_interval
 from heliograph.flow.values.operands import refuse
 from heliograph.flow.values.zone import GmtTime, GmtTimestamp, time_to_local, to_local
+from heliograph.like import matcher
 
 
 def equal(left: Any, right: Any) -> bool | None:
@@ -116,29 +116,14 @@ def like(value: Any, pattern: Any, escape: Any = "\\") -> bool | None:
     for operand in (value, pattern, escape):
         if type(operand) is not str:
             refuse("LIKE", value, pattern)
-    return _like_pattern(pattern, escape).fullmatch(value) is not None
+    return _like_matcher(pattern, escape)(value)
 
 
 @lru_cache(maxsize=1000)
-def _like_pattern(pattern: str, escape: str) -> re.Pattern[str]:
+def _like_matcher(pattern: str, escape: str) -> Callable[[str], bool]:
     if len(escape) != 1:
         raise ExpressionError(BAD_ARGUMENT, f"ESCAPE takes one character, not '{escape}'", (escape,))
-    segments = [""]
-    characters = iter(pattern)
-    for character in characters:
-        if character == "%" != escape:
-            segments.append("")
-        elif character == escape:
-            # An escape at the end has nothing to protect and stands for itself.
-            segments[-1] += re.escape(next(characters, escape))
-        else:
-            segments[-1] += "." if character == "_" else re.escape(character)
-    first, *others = segments
-    if not others:
-        return re.compile(first, re.DOTALL)
-    # Each piece between two % is taken where it is found first, never elsewhere: so no pattern takes for ever.
-    middle = "".join([f"(?>.*?{segment})" for segment in others[:-1] if segment])
-    return re.compile(f"{first}{middle}.*{others[-1]}", re.DOTALL)
+    return matcher(pattern, escape)
 
 
 def is_null(value: Any) -> bool:

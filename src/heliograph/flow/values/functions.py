@@ -103,6 +103,8 @@ FUNCTIONS: Mapping[str, Function] = {
     "TRIM": Function(text.trim, 1, 2),
     "UCASE": _one(text.upper),
     "UPPER": _one(text.upper),
+    "BASE64DECODE": _one(other.base64_decode),
+    "BASE64ENCODE": _one(other.base64_encode),
     "COALESCE": Function(other.coalesce, 1, ANY_NUMBER),
     "EXTRACT": _two(datetimes.extract),
     "NULLIF": _two(other.nullif),

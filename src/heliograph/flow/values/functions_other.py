@@ -1,5 +1,6 @@
-"""COALESCE, NULLIF, identifiers that are unique, SLEEP."""
+"""COALESCE, NULLIF, base64, identifiers that are unique, SLEEP."""
 
+import binascii
 import time
 import uuid
 from typing import Any
@@ -41,6 +42,29 @@ def uuid_as_char(data: Any = b"") -> str:
     if type(data) is not bytes or len(data) != 16:
         raise ConversionError(CAST_FAILED, f"{character(data)} is not a UUID: it needs 16 bytes", (data,))
     return str(uuid.UUID(bytes=data))
+
+
+@propagates_null
+def base64_encode(data: Any) -> str:
+    """Bytes as base64; of a text, those that it has in UTF-8."""
+    if type(data) is str:
+        data = data.encode("utf-8", "surrogatepass")
+    if type(data) is not bytes:
+        raise ExpressionError(
+            BAD_ARGUMENT, f"BASE64ENCODE takes a BLOB or CHARACTER, not {character(data)}", ("BASE64ENCODE", data)
+        )
+    return binascii.b2a_base64(data, newline=False).decode()
+
+
+@propagates_null
+def base64_decode(text: Any) -> bytes:
+    """The bytes that base64 stands for; white space in it does not count."""
+    try:
+        return binascii.a2b_base64("".join(text.split()), strict_mode=True)
+    except (ValueError, AttributeError):
+        raise ConversionError(
+            CAST_FAILED, f"BASE64DECODE takes base64, not {character(text)}", ("BASE64DECODE", text)
+        ) from None
 
 
 @propagates_null

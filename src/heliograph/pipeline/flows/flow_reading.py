@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from heliograph.pipeline.plain_errors import plain_errors
 from heliograph.pipeline.source.offsets import Piece, identity_in
 from heliograph.pipeline.source.options import SourceOptions
 from heliograph.pipeline.source.reading import SharePartition, StreamMicroBatchReader
@@ -50,6 +51,7 @@ def reading_option(
     return pickle.dumps((source, columns, pickle.dumps((job, server)), one_task)).hex()
 
 
+@plain_errors
 class FlowReader(StreamMicroBatchReader):
     """Micro-batches of a stream, whose tasks publish what the flow makes of them."""
 

@@ -5,8 +5,9 @@ them, and starts them again if they fail. How it is doing stands in a file besid
 server and `helio pipeline` read.
 """
 
+from heliograph.pipeline.running.checking import check
 from heliograph.pipeline.running.pipeline import JobSettings, Pipeline
 from heliograph.pipeline.running.run import run_pipeline
 from heliograph.pipeline.running.status import State, Status
 
-__all__ = ["JobSettings", "Pipeline", "State", "Status", "run_pipeline"]
+__all__ = ["JobSettings", "Pipeline", "State", "Status", "check", "run_pipeline"]

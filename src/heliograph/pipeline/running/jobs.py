@@ -14,11 +14,17 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 
-def start_job(spark: "SparkSession", file: str, settings: JobSettings) -> list["StreamingQuery"]:
-    """Have the file's `build(spark, settings)` start its queries. What it raises becomes a Problem with the line."""
+def job_file(file: str) -> Path:
+    """Where the file is; a Problem if it is not there."""
     path = Path(file).absolute()
     if not path.is_file():
         raise Problem(f"{file}: expected a Python file with build(spark, settings), found none")
+    return path
+
+
+def start_job(spark: "SparkSession", file: str, settings: JobSettings) -> list["StreamingQuery"]:
+    """Have the file's `build(spark, settings)` start its queries. What it raises becomes a Problem with the line."""
+    path = job_file(file)
     folder = str(path.parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)  # as if the file had been run: what is beside it can be imported

@@ -10,7 +10,8 @@ from typing import Any
 from heliograph.errors import Problem
 from heliograph.ports import PAGES_URL
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+"""Its folder has this name, and a file name has 255 bytes at most."""
 _SOURCES = {"stream": "stream", "topic": "topic"}
 """What stands before the colon of a source, and the option of `format("heliograph")` that it is."""
 
@@ -64,7 +65,7 @@ class Pipeline:
         if not _NAME.fullmatch(self.name):
             raise Problem(
                 f'expected letters, digits, "-", "_" and "." as the name of a pipeline, a letter or digit first, '
-                f"found {self.name!r}"
+                f"at most 200, found {self.name[:210]!r}"
             )
         for mistake in self._mistakes():
             raise Problem(f"pipeline {self.name}: {mistake}")

@@ -13,21 +13,18 @@ from heliograph import private_files
 from heliograph.client.problems import ConnectionLost, NoAnswer
 from heliograph.errors import Problem
 from heliograph.log.lock import DirectoryLock
-from heliograph.log.remote_stream_reader import Unreachable
+from heliograph.log.remote_pages import Unreachable
+from heliograph.pipeline.running.checking import check, load_definition
 from heliograph.pipeline.running.errors import is_sparks, sentence
 from heliograph.pipeline.running.jobs import start_job
 from heliograph.pipeline.running.lag import LagMeter
 from heliograph.pipeline.running.pipeline import JobSettings, Pipeline
 from heliograph.pipeline.running.progress import QueryProgress, Rate, offsets_of_all
 from heliograph.pipeline.running.status import State, Status, StatusFile
-from heliograph.pipeline.source.access import make_stream, open_stream
-from heliograph.pipeline.source.options import source_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-
-    from heliograph.flow.definition.flow import FlowDefinition
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +87,7 @@ class _Run:
     def run(self) -> Status:
         self._tell(State.STARTING)
         try:
-            self._check()
+            check(self._pipeline)
             from heliograph.pipeline.session import build_session  # noqa: PLC0415 - importing Spark takes a second
 
             _import_meanwhile("heliograph.pipeline.flows")
@@ -109,32 +106,6 @@ class _Run:
         finally:
             self._lag.close()
         return self.status
-
-    def _check(self) -> None:
-        """What can be known to be wrong before Spark is started is told at once."""
-        options = source_options(self._pipeline.source_options, streaming=True)
-        make_stream(options)
-        open_stream(options).close()
-        if self._pipeline.flow:
-            definition = self._definition()
-            if "://" not in self._pipeline.server:
-                self._check_folder(definition)
-
-    def _check_folder(self, definition: "FlowDefinition") -> None:
-        """Whether the folder of a log is enough for the flow."""
-        from heliograph.pipeline.flows.deploying import check_deployable, check_folder_suffices  # noqa: PLC0415 - as above
-        from heliograph.pipeline.flows.routes import Routes  # noqa: PLC0415
-
-        pipeline = self._pipeline
-        routes = Routes.parse(pipeline.sinks)
-        entry = check_deployable(definition, pipeline.input_node or None, routes)
-        check_folder_suffices(definition, entry, routes, pipeline.server)
-
-    def _definition(self) -> "FlowDefinition":
-        from heliograph.flow.definition.loading import load_flow  # noqa: PLC0415 - a job needs no flows
-
-        pipeline = self._pipeline
-        return load_flow(Path(pipeline.flow), pipeline.env or None, dict(pipeline.parameters))
 
     def _run(self, spark: "SparkSession") -> None:
         failures, pause = 0, FIRST_PAUSE
@@ -187,7 +158,7 @@ class _Run:
         pipeline = self._pipeline
         return start_flow(
             spark,
-            self._definition(),
+            load_definition(pipeline),
             source_options={**pipeline.source_options, **pipeline.sink_options},
             routes=Routes.parse(pipeline.sinks),
             checkpoint=pipeline.spark_checkpoint,

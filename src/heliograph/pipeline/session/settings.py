@@ -9,6 +9,7 @@ from heliograph.network_errors import sentence
 from heliograph.pipeline.session.machine import Machine
 
 _LOG4J = Path(__file__).with_name("log4j2.properties")
+SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _CHECKPOINTS = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 # One compiler and one collector that start at once: half the processor time of a session that lives for seconds.
@@ -69,7 +70,7 @@ def _on_this_machine(machine: Machine) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.python.daemon.module": "heliograph.pipeline.session.worker_daemon",
         # State is kept in as many parts; with the 200 of Spark itself, a batch with state takes ten times as long.
-        "spark.sql.shuffle.partitions": str(machine.cores),
+        SHUFFLE_PARTITIONS: str(machine.cores),
     }
 
 

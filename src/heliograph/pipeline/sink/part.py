@@ -17,7 +17,7 @@ class Part(NamedTuple):
 
     @property
     def queue(self) -> str:
-        """Where the server keeps the token; at most 48 characters, as the server demands."""
+        """Where the server keeps the token; at most 48 characters, as many servers demand."""
         return f"SPARK.{self.name}.{self.partition}"
 
     @property

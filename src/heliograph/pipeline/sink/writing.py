@@ -17,6 +17,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from heliograph.errors import Problem
+from heliograph.pipeline.plain_errors import plain_errors
 from heliograph.pipeline.sink.columns import used_columns
 from heliograph.pipeline.sink.options import SinkOptions, sink_options
 
@@ -28,6 +29,12 @@ log = logging.getLogger(__name__)
 QUERY = "sql.streaming.queryId"
 BATCH = "streaming.sql.batchId"
 """Where Spark tells a task what it belongs to; both stay the same when a batch is repeated."""
+
+_MANY_PARTITIONS = 50
+_WAITS_FOR_PARTITIONS = (
+    "each batch of this query has more than %d partitions, and each of these is a task: results wait for all of them. "
+    "On one machine, set spark.sql.shuffle.partitions to the number of cores, before the query has a checkpoint."
+)
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,7 @@ def _task() -> TaskContext:
     return task
 
 
+@plain_errors
 class StreamWriter(DataSourceStreamArrowWriter):
     """For micro-batches: a query is known by the id in its checkpoint."""
 
@@ -83,9 +91,12 @@ class StreamWriter(DataSourceStreamArrowWriter):
         query, batch = task.getLocalProperty(QUERY), task.getLocalProperty(BATCH)
         if query is None or batch is None:
             raise Problem("expected a streaming query, but Spark does not say which query and batch this task is of")
+        if batch == "0" and task.partitionId() == _MANY_PARTITIONS:
+            log.warning(_WAITS_FOR_PARTITIONS, _MANY_PARTITIONS)
         return _publish(self._columns, self._options, query.replace("-", ""), int(batch), iterator)
 
 
+@plain_errors
 class BatchWriter(DataSourceArrowWriter):
     """For whole frames: a job is known by its name. Within `foreachBatch`, each batch is a job's next part."""
 

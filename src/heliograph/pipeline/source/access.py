@@ -4,25 +4,23 @@ import json
 import re
 import time
 from collections.abc import Callable
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote, urlsplit
 from zlib import crc32
 
 from heliograph.errors import Problem
-from heliograph.log.remote_stream_reader import RemoteStreamReader, Unreachable
+from heliograph.log.remote_pages import Unreachable, ask
+from heliograph.log.remote_stream_reader import RemoteStreamReader
 from heliograph.log.stream_index import UnknownStream
 from heliograph.log.stream_reader import StreamReader
 from heliograph.log.stream_span import StreamSource
-from heliograph.network_errors import sentence
 from heliograph.pipeline.source.options import SourceOptions
 
 PATIENCE = 60.0
 """Seconds that a server may be away, once it has been there: long enough to be started again."""
 _PAUSE = 0.25
 _THIS_MACHINE = {"localhost", "127.0.0.1", "::1"}
-_TIMEOUT = 30.0
 
 _T = TypeVar("_T")
 
@@ -88,29 +86,13 @@ def make_stream(options: SourceOptions) -> None:
     """Have the server make the stream of a topic filter, unless it has it. Nothing if a stream is named."""
     if not options.topic or "://" not in options.server:
         return
-    parts = urlsplit(options.server)
-    make = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-    connection = make(parts.hostname or "", parts.port, timeout=_TIMEOUT)
-    path = f"{parts.path.rstrip('/')}/streams/{quote(stream_name(options), safe='')}"
+    path = f"/streams/{quote(stream_name(options), safe='')}"
     try:
-        connection.request("PUT", path, json.dumps({"filter": options.topic}), {"Content-Type": "application/json"})
-        answer = connection.getresponse()
-        body = answer.read()
-    except (OSError, HTTPException) as error:
-        raise Unreachable(
-            f"{options.server}: the server cannot be reached: {sentence(error, options.server)}"
-        ) from None
-    finally:
-        connection.close()
-    if answer.status not in {200, 201}:
-        raise Problem(f'topic "{options.topic}": {_error(body) or f"the server answers with status {answer.status}"}')
-
-
-def _error(body: bytes) -> str:
-    try:
-        return str(json.loads(body)["error"])
-    except (ValueError, KeyError, TypeError):
-        return ""
+        ask(options.server, path, "PUT", json.dumps({"filter": options.topic}))
+    except Unreachable:
+        raise
+    except Problem as problem:
+        raise Problem(f'topic "{options.topic}": {problem}') from None
 
 
 def patiently(ask: Callable[[], _T]) -> _T:

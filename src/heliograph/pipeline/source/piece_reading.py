@@ -7,7 +7,7 @@ from contextlib import closing
 import numpy as np
 import pyarrow as pa
 
-from heliograph.log.remote_stream_reader import Unreachable
+from heliograph.log.remote_pages import Unreachable
 from heliograph.log.room import Room
 from heliograph.log.stream_span import OffsetAhead, OffsetGone, StreamSource
 from heliograph.pipeline.source.access import PATIENCE, open_for_task, patiently, stayed_away, stream_name

@@ -24,6 +24,7 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from heliograph.log.stream_span import StreamSource, StreamState
+from heliograph.pipeline.plain_errors import plain_errors
 from heliograph.pipeline.source.access import make_stream, open_stream, patiently, stream_name
 from heliograph.pipeline.source.data_loss import beginning_of, readable_from
 from heliograph.pipeline.source.filters import Wanted, take_filters
@@ -48,13 +49,23 @@ _IDLE = 0.02
 
 
 def source_schema(options: Mapping[str, str]) -> StructType:
-    """The columns of a stream."""
-    return stream_schema(source_options(options).format)
+    """The columns of a stream. Spark asks for them in `load`: from then on, the stream of a topic filter is there.
+
+    A query begins some time after `start` has returned; what is published meanwhile is to be read.
+    """
+    checked = source_options(options)
+    make_stream(checked)
+    return stream_schema(checked.format)
 
 
 def batch_reader(schema: StructType, options: Mapping[str, str]) -> "StreamBatchReader":
     """Reads a range of a stream once."""
     return StreamBatchReader(source_options(options, streaming=False), schema)
+
+
+def filtering_reader(schema: StructType, options: Mapping[str, str]) -> "FilteringReader":
+    """The same, without what filters on topic and time leave out."""
+    return FilteringReader(source_options(options, streaming=False), schema)
 
 
 def stream_reader(schema: StructType, options: Mapping[str, str]) -> "StreamMicroBatchReader":
@@ -74,19 +85,15 @@ def _shares(start: Offsets, end: Offsets, tasks: int, identity: str) -> list[Inp
     return [SharePartition(share, identity) for share in shared_out(cut(start, end, tasks))]
 
 
+@plain_errors
 class StreamBatchReader(DataSourceReader):
-    """Offsets or times from one to another, with filters on topic and time."""
+    """Offsets or times from one to another."""
 
     def __init__(self, options: SourceOptions, schema: StructType) -> None:
         check_schema(schema, options.format)
         self._options = options
         self._schema = schema
         self._wanted = Wanted()
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        """Keep what can be done here; the rest is Spark's."""
-        self._wanted, rest = take_filters(filters)
-        return rest
 
     def partitions(self) -> list[InputPartition]:
         """Find out where the range begins and ends, and cut it."""
@@ -115,6 +122,17 @@ class StreamBatchReader(DataSourceReader):
         return read_pieces(self._options, schema, self._wanted, partition.value, partition.identity)
 
 
+@plain_errors
+class FilteringReader(StreamBatchReader):
+    """With filters on topic and time. Spark refuses readers with this method where it is told not to call it."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
+        """Keep what can be done here; the rest is Spark's."""
+        self._wanted, rest = take_filters(filters)
+        return rest
+
+
+@plain_errors
 class StreamMicroBatchReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """A stream from an offset on. Filters are not handed to streaming sources."""
 

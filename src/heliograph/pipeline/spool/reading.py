@@ -20,6 +20,7 @@ from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
 from heliograph.errors import Problem
+from heliograph.pipeline.plain_errors import plain_errors
 from heliograph.pipeline.source.schema import arrow_schema, check_columns, columns_in, stream_schema
 from heliograph.pipeline.spool.options import SpoolOptions, spool_options
 from heliograph.pipeline.spool.receiver import Receiver, client_id_of
@@ -50,6 +51,7 @@ class Segments(InputPartition):
     end: int
 
 
+@plain_errors
 class SpoolReader(DataSourceStreamReader):
     """Reads segments; in the process of the query it also receives."""
 

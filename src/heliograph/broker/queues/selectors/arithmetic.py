@@ -7,14 +7,19 @@ from heliograph.amqp.identifiers import Identifier, text_of
 Number = int | float
 NUMBERS = frozenset({int, float})
 """Kinds of numbers; `bool` is none of them, although Python counts with it."""
+LONGEST_TEXT = 32_768
+"""Characters of a string that is gone through for a consumer. LIKE, and whether two properties are equal, is unknown
+for longer ones: many consumers may look at each message, and a message may be large."""
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
 def equal(left: object, right: object) -> bool | None:
     """Whether two values of one kind are equal; all numbers are of one kind."""
     kind = left.__class__
+    if kind is str:
+        return left == right if right.__class__ is str and len(left) <= LONGEST_TEXT else None  # type: ignore[arg-type]
     if kind is right.__class__:
-        return left == right if kind is str or kind in NUMBERS or kind is bool else None
+        return left == right if kind in NUMBERS or kind is bool else None
     return left == right if kind in NUMBERS and right.__class__ in NUMBERS else None
 
 

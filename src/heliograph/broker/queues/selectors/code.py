@@ -24,7 +24,7 @@ from heliograph.broker.queues.selectors.expressions import (
     Not,
     Value,
 )
-from heliograph.broker.queues.selectors.patterns import matcher
+from heliograph.like import matcher
 
 _PROPERTIES = (
     "message_id", "user_id", "to", "subject", "reply_to", "correlation_id", "content_type", "content_encoding",
@@ -118,8 +118,8 @@ class Code:
                 return self._compare(condition.operator, condition.left, condition.right, wanted)
             case Like(operand, pattern, escape):
                 local = self._local(operand)
-                test = f"{self._constant(matcher(pattern, escape))}({local})"
-                return f"({local}.__class__ is str and {test} is {'not ' if wanted else ''}None)"
+                is_text = f"{local}.__class__ is str and len({local}) <= {arithmetic.LONGEST_TEXT}"
+                return f"({is_text} and {self._constant(matcher(pattern, escape))}({local}) is {wanted})"
             case Among(operand, values):
                 local, constant = self._local(operand), self._constant(frozenset(values))
                 return (

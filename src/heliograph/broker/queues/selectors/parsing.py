@@ -40,6 +40,10 @@ from heliograph.broker.queues.selectors.tokens import SelectorError, Token, erro
 
 DEEPEST = 50
 """Levels of parentheses or operators at most. Python's own compiler gives up somewhat later."""
+MOST_OPERANDS = 2000
+"""Names and values at most: each is looked at for every message that comes. A list of IN is looked up at once, and is
+not counted; a pattern of LIKE takes longer, and counts as many."""
+_PATTERN = 10
 _LARGEST = 2**63 - 1
 _CONSTANTS = {"TRUE": True, "FALSE": False, "NULL": None}
 _COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
@@ -61,6 +65,7 @@ class _Reader:
         self._index = 0
         self._next = words[0]
         self._level = 0
+        self._operands = 0
 
     # Words
 
@@ -91,7 +96,12 @@ class _Reader:
         if self._next.kind != "end":
             raise self._wrong("an operator or the end")
 
-    # Depth
+    # Cost
+
+    def _count(self, operands: int, at: int) -> None:
+        self._operands += operands
+        if self._operands > MOST_OPERANDS:
+            raise error_at(at, f"at most {MOST_OPERANDS} names and values ({_PATTERN} for each LIKE)", "more")
 
     def _down(self, at: int) -> None:
         self._level += 1
@@ -182,6 +192,7 @@ class _Reader:
 
     def _like(self, operand: Identifier) -> Like:
         pattern = self._expect("string", "a pattern in quotes")
+        self._count(_PATTERN, pattern.at)
         escape = ""
         if self._found("ESCAPE"):
             sign = self._expect("string", "a character in quotes")
@@ -251,6 +262,8 @@ class _Reader:
 
     def _primary(self) -> Expression:
         token = self._next
+        if token.kind != "(":
+            self._count(1, token.at)
         if token.kind == "name":
             return Identifier(str(self._take().value))
         if token.kind == "string":

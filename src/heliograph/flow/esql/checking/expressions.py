@@ -5,9 +5,17 @@ from typing import Any
 
 from heliograph.flow.esql.checking.scopes import Library, Scope, Variable
 from heliograph.flow.esql.field_types import field_type
-from heliograph.flow.esql.functions import FUNCTIONS
-from heliograph.flow.esql.names import BROKER_PROPERTIES, CONSTANTS, TREES, constant_of, is_changeable
-from heliograph.flow.esql.problem import Mistake, Source
+from heliograph.flow.esql.functions import FUNCTIONS, YIELDING
+from heliograph.flow.esql.names import (
+    BROKER_PROPERTIES,
+    CONSTANTS,
+    TREES,
+    alone,
+    constant_of,
+    is_changeable,
+    property_of,
+)
+from heliograph.flow.esql.problem import MOST_MISTAKES, Mistake, Source
 from heliograph.flow.esql.suggestions import suggestion
 from heliograph.flow.esql.syntax import (
     Between,
@@ -40,12 +48,16 @@ from heliograph.flow.esql.syntax import (
 )
 
 _WITH_FIELDS = ("ROW", "REFERENCE", "CORRELATION")
-_PROPERTIES = frozenset(name.upper() for name in BROKER_PROPERTIES)
 _KNOWN_EVERYWHERE = (*BROKER_PROPERTIES, *CONSTANTS)
 _TREES = {kind: frozenset(name.upper() for name in names) for kind, names in TREES.items()}
+OTHER_LANGUAGES = ("JAVA", ".NET", "CLR")
 _NO_BODY = "; the body for output is OutputRoot with the name of a domain: OutputRoot.XMLNSC"
 
 _COMPARISONS = frozenset(["=", "<>", "<", "<=", ">", ">="])
+
+
+class TooManyMistakes(Exception):
+    """There is no use in looking for more."""
 
 
 class ExpressionChecker:
@@ -56,6 +68,7 @@ class ExpressionChecker:
         self._kind = kind
         self._library = library
         self.found: list[Mistake] = []
+        self._mistakes = 0
         self._by_type: dict[type[Expression], Callable[[Any, Scope], None]] = {
             Literal: lambda node, scope: None,
             FieldReference: self.reading,
@@ -79,6 +92,9 @@ class ExpressionChecker:
     def report(self, at: Position, text: str) -> None:
         """Note a mistake."""
         self.found.append(self._source.mistake(*at, text))
+        self._mistakes += 1
+        if self._mistakes == MOST_MISTAKES:
+            raise TooManyMistakes
 
     def warn(self, at: Position, text: str) -> None:
         """Note something that is right, but hardly meant."""
@@ -186,9 +202,10 @@ class ExpressionChecker:
         return None
 
     def _known_everywhere(self, reference: FieldReference) -> bool:
-        if not reference.steps and reference.correlation.upper() in _PROPERTIES:
+        if property_of(reference) is not None or constant_of(reference) is not None:
             return True
-        return constant_of(reference) is not None
+        function = FUNCTIONS.get(alone(reference))
+        return function is not None and function.least == 0
 
     def _unknown(self, reference: FieldReference, scope: Scope) -> str:
         name = reference.correlation
@@ -292,11 +309,19 @@ class ExpressionChecker:
             return None
         routine = self._library.routine(node.schema, node.name) if node.schema else scope.routine(node.name)
         routine = routine or (None if node.schema else self._library.routine_on_path(node.name))
+        if routine is None and not node.schema and node.name.upper() in YIELDING:
+            self._count(node, FUNCTIONS[node.name.upper()].least, FUNCTIONS[node.name.upper()].most)
+            return None
         if routine is None:
             known = [*scope.routine_names(), *self._library.routine_names(), *FUNCTIONS]
             name = ".".join((*node.schema, node.name))
             self.report(node.at, f"there is no function or procedure {name}{suggestion(node.name, known)}")
             return None
+        if routine.language in OTHER_LANGUAGES:
+            text = (
+                f"{routine.name} is written in {routine.language}, which is not run here; a Python node can do its work"
+            )
+            self.report(node.at, text)
         # Each result set goes to a list of fields, named behind the arguments.
         count = len(routine.parameters) + routine.result_sets
         self._count(node, count, count)

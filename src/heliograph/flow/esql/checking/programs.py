@@ -1,12 +1,13 @@
 """Checking routines, modules and whole programs."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
-from heliograph.flow.esql.checking.expressions import ExpressionChecker
+from heliograph.flow.esql.checking.expressions import OTHER_LANGUAGES, ExpressionChecker, TooManyMistakes
 from heliograph.flow.esql.checking.scopes import Library, Scope, Variable, variables_of
 from heliograph.flow.esql.checking.statements import Place, StatementChecker
-from heliograph.flow.esql.functions import FUNCTIONS
-from heliograph.flow.esql.problem import Mistake, Source
+from heliograph.flow.esql.functions import FUNCTIONS, YIELDING
+from heliograph.flow.esql.problem import MOST_MISTAKES, Mistake, Source
 from heliograph.flow.esql.syntax import (
     Block,
     Body,
@@ -26,8 +27,6 @@ from heliograph.flow.esql.syntax import (
     While,
 )
 
-_OTHER_LANGUAGES = ("JAVA", ".NET", "CLR")
-
 
 def check_program(program: Program, others: Sequence[Program] = ()) -> list[Mistake]:
     """What is wrong with a program that the parser has accepted, and warnings, in the order of the text.
@@ -41,19 +40,24 @@ def check_program(program: Program, others: Sequence[Program] = ()) -> list[Mist
     outer = Scope()
     _fill(outer, program)
     names: set[str] = set()
+    mistakes = 0
     for module in program.modules:
         if module.name.upper() in names:
             found.append(source.mistake(*module.at, f"there is a module {module.name} already"))
         names.add(module.name.upper())
-        found += _check_level(module, module.kind, outer.inside(), source, library)
-        found += _check_main(module, source)
+        new = [*_check_level(module, module.kind, outer.inside(), source, library), *_check_main(module, source)]
+        found += new
+        mistakes += sum(not mistake.warning for mistake in new)
+        if mistakes >= MOST_MISTAKES:
+            break
     return sorted(found, key=lambda mistake: (mistake.line, mistake.column))
 
 
 def check_expression(expression: Expression, text: str, file: str = "", kind: str = "FILTER") -> list[Mistake]:
     """What is wrong with an expression that stands alone and may use the names of a module of this kind."""
     checker = ExpressionChecker(Source(text, file), kind, Library(Program(), ()))
-    checker.expression(expression, Scope())
+    with suppress(TooManyMistakes):
+        checker.expression(expression, Scope())
     return checker.found
 
 
@@ -68,6 +72,12 @@ def _fill(scope: Scope, holder: Program | Module) -> None:
 def _check_level(holder: Program | Module, kind: str, scope: Scope, source: Source, library: Library) -> list[Mistake]:
     """Check the declarations and routines of a program or a module."""
     checker = StatementChecker(source, kind, library)
+    with suppress(TooManyMistakes):
+        _check_holder(holder, scope, checker)
+    return checker.found
+
+
+def _check_holder(holder: Program | Module, scope: Scope, checker: StatementChecker) -> None:
     for declaration in holder.declarations:
         checker.declaration(declaration, scope)
     scope.routines |= {routine.name.upper(): routine for routine in holder.routines}
@@ -77,20 +87,19 @@ def _check_level(holder: Program | Module, kind: str, scope: Scope, source: Sour
         if before is not routine:
             checker.report(routine.at, f"there is a routine {routine.name} already, in line {before.at.line}")
         _check_routine(routine, scope, checker)
-    return checker.found
 
 
 def _check_routine(routine: Routine, scope: Scope, checker: StatementChecker) -> None:
-    if routine.name.upper() in FUNCTIONS:
+    if routine.name.upper() in FUNCTIONS and routine.name.upper() not in YIELDING:
         checker.report(routine.at, f"{routine.name} is a function of the language: a routine needs another name")
-    if routine.language in _OTHER_LANGUAGES:
-        checker.report(routine.at, f"routines in {routine.language} cannot run here; a Python node can do their work")
+    if routine.language in OTHER_LANGUAGES:
+        checker.warn(routine.at, f"routines in {routine.language} cannot run here; a Python node can do their work")
     elif routine.body is None and routine.language == "ESQL":
         checker.report(routine.at, f"{routine.name} is external: say where by LANGUAGE DATABASE")
     elif routine.body is not None and routine.language == "DATABASE":
         checker.report(routine.at, f"{routine.name} is in the database: it has an EXTERNAL NAME, not a body")
     if routine.kind == "FUNCTION" and routine.returns is None and routine.language == "ESQL":
-        checker.report(routine.at, f"the function {routine.name} needs RETURNS and a type; else it is a PROCEDURE")
+        checker.warn(routine.at, f"the function {routine.name} has no RETURNS: it gives nothing, as a PROCEDURE")
     inner = scope.inside()
     for parameter in routine.parameters:
         constant = parameter.constant or parameter.type.name in ("NAME", "NAMESPACE")

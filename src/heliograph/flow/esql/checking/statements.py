@@ -37,6 +37,7 @@ from heliograph.flow.esql.syntax import (
     Log,
     Loop,
     Move,
+    Passthru,
     PassthruStatement,
     Propagate,
     Repeat,
@@ -134,8 +135,8 @@ class StatementChecker(ExpressionChecker):
             self.report(node.at, "a SHARED variable cannot be a REFERENCE; use ROW")
         if node.external and kind in _NOT_EXTERNAL:
             self.report(node.at, f"an EXTERNAL variable cannot be of type {kind}")
-        if node.shared and (node.external or node.constant):
-            self.report(node.at, "a SHARED variable is there to be changed: it cannot be EXTERNAL or CONSTANT")
+        if node.shared and node.external:
+            self.report(node.at, "a SHARED variable is there to be changed: it cannot be EXTERNAL")
         if node.initial is None and (node.constant or kind in ("NAME", "NAMESPACE")) and not node.external:
             self.report(node.at, f"{', '.join(node.names)} is constant, so it needs a value")
         if node.type.precision is not None:
@@ -168,10 +169,10 @@ class StatementChecker(ExpressionChecker):
     def _check_list(self, target: FieldReference, value: Expression) -> None:
         """A list goes to `target[]`, and nothing else does."""
         last = target.steps[-1].index if target.steps else target.index
-        if isinstance(value, ListOf) or (isinstance(value, Select) and value.kind in ("ROWS", "ITEM")):
-            if last is not Every.ONE:
-                what = "LIST" if isinstance(value, ListOf) else "SELECT"
-                self.report(value.at, f"{what} gives a list: set target[], or take one item by THE(...)")
+        if last is not Every.ONE and isinstance(value, ListOf):
+            self.report(value.at, "LIST gives a list: set target[], or take one item by THE(...)")
+        elif last is not Every.ONE and _is_list(value):
+            self.warn(value.at, "this list goes to one field, which gets its first item: write [] or THE(...)")
         elif last is Every.ONE and isinstance(value, Literal) and value.type != "NULL":
             self.report(value.at, "target[] takes a list, not a single value")
 
@@ -317,3 +318,13 @@ class StatementChecker(ExpressionChecker):
     def _transaction(self, node: Commit | Rollback, place: Place) -> None:
         if node.database is not None:
             self.table(node.database, place.scope)
+
+
+def _is_list(value: Expression) -> bool:
+    """Whether this gives a list, whatever it finds."""
+    match value:
+        case Select():
+            return value.kind in ("ROWS", "ITEM")
+        case FieldReference():
+            return (value.steps[-1].index if value.steps else value.index) is Every.ONE
+    return isinstance(value, Passthru)

@@ -21,21 +21,28 @@ def set_statement(context: Context, node: syntax.Set) -> None:
     if binding is not None and binding.kind is Kind.SCALAR and not node.target.steps:
         if node.aspect is not None:
             raise context.problem(node, f"{node.aspect} can be set of fields only; {binding.name} is a variable")
-        set_variable(context, node, binding, context.value(node.value))
+        set_variable(context, node, binding, single_value(context, node.value))
         return
+    if isinstance(node.value, syntax.ListOf) and not paths.is_list(node.target):
+        raise context.problem(node, "a list can be assigned to a target with [] only; THE(...) takes its first item")
     context.reads = set()
-    code = context.value(node.value) if node.aspect is not None else copied(context, node.value)
+    if node.aspect is not None:
+        code = context.value(node.value)
+    else:
+        # Without a name of its own, the target gets that of the field: so the field is needed, not only its content.
+        code = (source if is_anonymous(node.target) else copied)(context, node.value)
     set_target(context, node.target, code, node.aspect)
 
 
-def batch(context: Context, statements: Sequence[syntax.Statement]) -> int:
-    """Write as many SETs of fields below one field as stand at the beginning, in one call; gives how many.
+def batch(context: Context, statements: Sequence[syntax.Statement], at: int) -> int:
+    """Write as many SETs of fields below one field as stand here one after the other, in one call; gives how many.
 
     The values may be taken before the first field is set, as none of them looks at what is changed.
     """
-    first = statements[0]
+    first = statements[at]
     run: list[syntax.Set] = []
-    for node in statements:
+    for index in range(at, len(statements)):
+        node = statements[index]
         if (
             not isinstance(node, syntax.Set)
             or not isinstance(first, syntax.Set)
@@ -204,6 +211,22 @@ def copied(context: Context, node: syntax.Expression) -> Code:
     return context.any(node)
 
 
+def is_anonymous(target: syntax.FieldReference) -> bool:
+    """Whether the target says no name for the field: `OutputRoot.*[2]`, `OutputRoot.[]`."""
+    name = target.steps[-1].name if target.steps else ""
+    return name is None or isinstance(name, syntax.Wildcard)
+
+
+def single_value(context: Context, node: syntax.Expression) -> Code:
+    """What is put into a scalar variable; of the rows of a SELECT, the first."""
+    if isinstance(node, syntax.Select | syntax.Passthru):
+        code = context.any(node)
+        if code.shape in LISTS:
+            return Code(f"{context.use('first_value')}({code.text})", code.type)
+        return code
+    return context.value(node)
+
+
 def set_variable(context: Context, node: syntax.Node, binding: Binding, code: Code) -> None:
     """Put a value into a scalar variable."""
     if binding.constant:
@@ -239,7 +262,7 @@ def set_target(context: Context, target: syntax.FieldReference, code: Code, aspe
     elif path:
         set_path(context, target, start, path, code)
     else:
-        _set_whole(context, target, start, code)
+        _set_whole(context, start, code)
     context.reads = reads | context.reads
 
 
@@ -258,9 +281,8 @@ def _set_aspect(context: Context, start: Base, path: tuple[StepCode, ...], code:
     context.prefixes.clear()
 
 
-def _set_whole(context: Context, target: syntax.FieldReference, start: Base, code: Code) -> None:
-    if code.shape in LISTS:
-        raise context.problem(target, "a list can be assigned to a target with [] only")
+def _set_whole(context: Context, start: Base, code: Code) -> None:
+    code = _first_item(context, code)
     name = "set_here" if code.shape is Shape.VALUE else "copy_here"
     context.emit(f"{context.use(name)}({start.text}, {code.text})")
     context.prefixes.clear()
@@ -270,16 +292,14 @@ def set_path(context: Context, node: syntax.Node, start: Base, path: tuple[StepC
     """Put something into the field at the end of a path."""
     parent = paths.ensured(context, start, path[:-1])
     last = path[-1]
-    if last.every is not (code.shape in LISTS):
-        raise context.problem(
-            node,
-            "a target with [] takes a list: a SELECT, LIST{...}, or a field with []"
-            if last.every
-            else "a list can be assigned to a target with [] only; THE(...) takes its first item",
-        )
+    if last.every and code.shape not in LISTS:
+        raise context.problem(node, "a target with [] takes a list: a SELECT, LIST{...}, or a field with []")
     if last.every:
         context.emit(f"{context.use(_SETTERS[code.shape])}({parent}, {last.step}, {code.text})")
-    elif code.shape is Shape.VALUE:
+        context.prefixes.written(start.route(path))
+        return
+    code = _first_item(context, code)
+    if code.shape is Shape.VALUE:
         _set_value(context, parent, last, code)
     else:
         _copy(context, parent, last, code)
@@ -297,8 +317,21 @@ def _set_value(context: Context, parent: str, last: StepCode, code: Code) -> Non
         context.emit(f"{context.use('set_match')}({parent}, {last.step}, {last.index or 1}, {code.text})")
 
 
+def _first_item(context: Context, code: Code) -> Code:
+    """A list where one field is the target: its first item. (The checks warn of this.)"""
+    if code.shape not in LISTS:
+        return code
+    text = f"{context.use('the')}({code.text})"
+    if code.shape is Shape.VALUES:
+        return Code(f"{context.use('scalar_of')}({text})", code.type)
+    return Code(text, None, True, Shape.ROW if code.shape is Shape.ROWS else Shape.FIELD)
+
+
 def _copy(context: Context, parent: str, last: StepCode, code: Code) -> None:
-    if last.from_end:
+    if last.anonymous:
+        from_end = ", from_end=True" if last.from_end else ""
+        context.emit(f"{context.use('copy_named')}({parent}, {last.step}, {last.index or 1}, {code.text}{from_end})")
+    elif last.from_end:
         context.emit(f"{context.use('copy_here')}({paths.make(context, parent, (last,))}, {code.text})")
     elif last.simple:
         context.emit(f"{context.use('copy_field')}({parent}, {last.name}, {code.text})")

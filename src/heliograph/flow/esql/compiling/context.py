@@ -1,7 +1,7 @@
 """Where the generator is: the function and block it writes, the names in scope, and what it has learnt on the way."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -43,10 +43,11 @@ class Unit:
     def insert(self, at: int, lines: list[str]) -> None:
         """Put lines before others that have been written."""
         self.body[at:at] = lines
-        self.places[:] = [
-            place if place.python_line <= at else replace(place, python_line=place.python_line + len(lines))
-            for place in self.places
-        ]
+        behind = len(self.places)
+        while behind and self.places[behind - 1].python_line > at:
+            behind -= 1
+            place = self.places[behind]
+            self.places[behind] = replace(place, python_line=place.python_line + len(lines))
 
     def use(self, name: str) -> str:
         """A name from outside."""
@@ -93,8 +94,8 @@ class Environment:
     file: str
     routines: Mapping[str, KnownRoutine]
     """By name in upper case, with and without schema."""
-    text: str
-    """The ESQL that positions are in."""
+    lines: Sequence[str]
+    """Of the ESQL that positions are in."""
     schema: str = ""
 
 
@@ -129,6 +130,8 @@ class Context:
         """Inside a handler: the variable that has the exception."""
         self.loops: list[str | None] = []
         """Labels of the loops around, from outside to inside, inside the function at hand."""
+        self.loop_depth = 0
+        """How many loops are around, outside of that function too."""
         self.jumps: dict[tuple[str, str], str] = {}
         """Exceptions for LEAVE and ITERATE that cannot be a break or continue."""
         self._generators = generators
@@ -164,22 +167,22 @@ class Context:
 
     def place(self, node: syntax.Node) -> None:
         """Say which statement of the program the lines that follow are."""
-        statement = _statement_text(self.environment.text, node)
+        statement = _statement_text(self.environment.lines, node)
         self.unit.places.append(
             Place(len(self.unit.body) + 1, self.environment.file, node.at.line, self.environment.label, statement)
         )
         self.emit(f"# {node.at.line}: {statement}")
 
-    def checkpoint(self) -> tuple[int, int, set[str]]:
+    def checkpoint(self) -> tuple[int, int, int]:
         """Where the writing stands, to come back to."""
-        return len(self.unit.body), len(self.unit.places), set(self.frame.names.taken())
+        return len(self.unit.body), len(self.unit.places), self.frame.names.count()
 
-    def go_back(self, written: tuple[int, int, set[str]]) -> None:
+    def go_back(self, written: tuple[int, int, int]) -> None:
         """Forget what was written since."""
         lines, places, names = written
         del self.unit.body[lines:], self.unit.places[places:]
-        self.frame.names.restore(names)
-        if self.frame.scratch not in names:
+        self.frame.names.take_back(names)
+        if not self.frame.names.is_given(self.frame.scratch):
             self.frame.scratch = ""
 
     def use(self, name: str) -> str:
@@ -289,17 +292,19 @@ class Context:
 
 
 _LONGEST = 100
+_LOOKED_AT = 2000
+"""Characters of the text, with notes, that are looked at for these: a line may have very many statements."""
 # Notes, strings and names in quotes; a semicolon; everything else.
 _PIECE = re.compile(r"""--[^\n]*|/\*.*?\*/|'[^']*'|"[^"]*"|;|[^-/'";]+|.""", re.DOTALL)
 
 
-def _statement_text(text: str, node: syntax.Node) -> str:
+def _statement_text(text: Sequence[str], node: syntax.Node) -> str:
     """The beginning of a statement, on one line."""
-    lines = text.split("\n")[node.at.line - 1 : node.at.line + 20]
+    lines = list(text[node.at.line - 1 : node.at.line + 20])
     if not lines:
         return ""
-    lines[0] = lines[0][node.at.column - 1 :]
-    pieces = _PIECE.findall("\n".join(lines))
+    lines[0] = lines[0][node.at.column - 1 : node.at.column - 1 + _LOOKED_AT]
+    pieces = _PIECE.findall("\n".join(lines)[:_LOOKED_AT])
     end = pieces.index(";") if ";" in pieces else len(pieces)
     shown = " ".join("".join(" " if piece.startswith(("--", "/*")) else piece for piece in pieces[:end]).split())
     return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]} ..."

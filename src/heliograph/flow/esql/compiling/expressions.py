@@ -341,40 +341,6 @@ def _cast_clauses(context: Context, node: syntax.Cast) -> list[str]:
     return clauses
 
 
-def row(context: Context, node: syntax.Row) -> Code:
-    """ROW(...): a new element with a field for each item."""
-    if not context.hoisting:
-        name = context.temporary("make_row")
-        with context.function(name):
-            context.emit(f"return {row(context, node).text}")
-        return Code(f"{name}()", None, False, Shape.ROW)
-    python = context.temporary("row")
-    context.emit(f"{python} = {context.use('Element')}()")
-    for item in node.items:
-        code = _item(context, item.value)
-        name, namespace = _item_name(context, item)
-        context.emit(f"{python}.append({context.use('row_item')}({code}, {name}{namespace}))")
-    return Code(python, None, False, Shape.ROW)
-
-
-def _item(context: Context, node: syntax.Expression) -> str:
-    if isinstance(node, syntax.FieldReference) and paths.is_path(context, node) and not paths.is_list(node):
-        return paths.element(context, node).text
-    code = context.any(node)
-    if code.shape in LISTS:
-        raise context.problem(node, "a list cannot stand in a ROW or a LIST")
-    return code.text
-
-
-def _item_name(context: Context, item: syntax.SelectItem) -> tuple[str, str]:
-    if not item.target:
-        return "None", ""
-    step = item.target[-1]
-    if len(item.target) > 1 or not isinstance(step.name, str):
-        raise context.problem(item, "the fields of a ROW have plain names")
-    return repr(step.name), ""
-
-
 def list_of(context: Context, node: syntax.ListOf) -> Code:
     """LIST{...}: scalars and rows; fields count by their value, or as rows if they have fields."""
     items = []

@@ -1,6 +1,7 @@
 """Calls of functions: those on fields and lists, those of the node's surroundings, and plain ones on values."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from heliograph.flow.esql import syntax
 from heliograph.flow.esql.compiling import evals, paths, routines
@@ -8,6 +9,7 @@ from heliograph.flow.esql.compiling.code import LISTS, Code, Shape
 from heliograph.flow.esql.compiling.context import Context
 from heliograph.flow.esql.compiling.expressions import as_element, as_list
 from heliograph.flow.esql.compiling.names import Kind
+from heliograph.flow.esql.functions import YIELDING
 from heliograph.flow.values.types import Type
 
 _TIMES = {
@@ -43,7 +45,10 @@ _RESULTS = {
 def call(context: Context, node: syntax.Call) -> Code:
     """A call of any function."""
     if not node.built_in:
-        return routines.call(context, node)
+        name = node.name.upper()
+        if name not in YIELDING or node.schema or name in context.environment.routines:
+            return routines.call(context, node)
+        node = replace(node, name=name, built_in=True)
     if node.name in _TIMES:
         function = context.unit.constant(f"{context.use('CURRENT')}[{node.name!r}]", node.name.lower())
         return Code(f"{function}(ev.now)", _TIMES[node.name], False)

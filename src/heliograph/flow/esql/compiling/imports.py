@@ -11,12 +11,12 @@ _MODULES: Mapping[str, str] = {
         name_of nth siblings type_number
     """,
     f"{_ESQL}.runtime.assigning": """
-        Fields copy_field copy_here copy_match copy_nth
+        Fields copy_field copy_here copy_match copy_named copy_nth
         set_aspect set_copies set_field set_here set_match set_nth set_rows set_values
     """,
     f"{_ESQL}.runtime.references": "Reference attach delete detach put reference relative",
     f"{_ESQL}.runtime.fields": "field_name field_namespace field_type field_value same_field",
-    f"{_ESQL}.runtime.rows": "equal_lists equal_rows negated row_item scalar_of the values_of",
+    f"{_ESQL}.runtime.rows": "equal_lists equal_rows first_value negated row_item scalar_of the values_of",
     f"{_ESQL}.runtime.selecting": "copy_of count greatest insert_fields smallest total",
     f"{_ESQL}.runtime.bitstreams": "as_bit_stream new_field parse",
     f"{_ESQL}.runtime.signals": "FAILURES caught log state_like thrown",

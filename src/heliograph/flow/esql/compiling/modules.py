@@ -1,16 +1,17 @@
 """Programs: their routines as Python functions, their modules as functions that can be run."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from heliograph.flow.esql import syntax
 from heliograph.flow.esql.compiling.assignments import converted
-from heliograph.flow.esql.compiling.code import NULL
 from heliograph.flow.esql.compiling.context import Context, Environment, Frame, KnownRoutine, Unit
 from heliograph.flow.esql.compiling.names import Binding, Kind, Names, Scope
 from heliograph.flow.esql.compiling.paths import local_names
+from heliograph.flow.esql.compiling.prefixes import Prefixes
 from heliograph.flow.esql.compiling.routines import check_declared, gives_back, kind_of, scalar_type
-from heliograph.flow.esql.compiling.statements import literal_name, one
+from heliograph.flow.esql.compiling.statements import first_reference, first_row, initial_value, note_constant, one
 
 
 class ProgramWriter:
@@ -35,13 +36,14 @@ class ProgramWriter:
             schema = ".".join(program.schema)
             self._known.setdefault(schema.upper(), {}).update(self._named(program.routines, schema))
             self._scopes.setdefault(schema.upper(), Scope())
-        starts = [self._declare_schema(program) for program in self._programs]
-        for program in self._programs:
-            environment = self._environment(program, None)
+        environments = [self._environment(program) for program in self._programs]
+        own = list(zip(self._programs, environments, strict=True))
+        starts = [self._declare_schema(program, environment) for program, environment in own]
+        for program, environment in own:
             scope = self._scopes[".".join(program.schema).upper()]
             self._routines(environment, scope, program.routines)
         for module in self._programs[0].modules:
-            self._module(self._programs[0], module, [start for start in starts if start])
+            self._module(self._programs[0], environments[0], module, [start for start in starts if start])
 
     def _named(self, routines: Sequence[syntax.Routine], prefix: str) -> dict[str, KnownRoutine]:
         return {
@@ -53,27 +55,25 @@ class ProgramWriter:
             for routine in routines
         }
 
-    def _environment(self, program: syntax.Program, module: syntax.Module | None) -> Environment:
+    def _environment(self, program: syntax.Program) -> Environment:
+        """What is known outside of modules."""
         schema = ".".join(program.schema)
         routines: dict[str, KnownRoutine] = {}
         for name in [*(".".join(path) for path in reversed(program.path)), schema]:
             routines.update(self._known.get(name.upper(), {}))
         for name, known in self._known.items():
             routines.update({f"{name}.{key}": value for key, value in known.items() if name})
-        return Environment(
-            module.kind if module is not None else "", schema, program.file, routines, program.text, schema
-        )
+        return Environment("", schema, program.file, routines, program.text.split("\n"), schema)
 
-    def _declare_schema(self, program: syntax.Program) -> str:
+    def _declare_schema(self, program: syntax.Program, environment: Environment) -> str:
         schema = ".".join(program.schema)
         scope = self._scopes[schema.upper()]
-        return self._declarations(self._environment(program, None), scope, program.declarations, schema)
+        return self._declarations(environment, scope, program.declarations, schema)
 
-    def _module(self, program: syntax.Program, module: syntax.Module, starts: list[str]) -> None:
+    def _module(self, program: syntax.Program, around: Environment, module: syntax.Module, starts: list[str]) -> None:
         label = ".".join([*program.schema, module.name]) if module.name else ".".join(program.schema)
-        environment = self._environment(program, module)
         known = self._named(module.routines, module.name)
-        environment.routines = {**environment.routines, **known}
+        environment = replace(around, kind=module.kind, routines={**around.routines, **known})
         scope = Scope(self._path_scope(program))
         start = self._declarations(environment, scope, module.declarations, label)
         self._routines(environment, scope, module.routines)
@@ -114,28 +114,33 @@ class ProgramWriter:
 
     def _declare(self, context: Context, scope: Scope, node: syntax.Declaration, name: str, key: str) -> None:
         check_declared(context, node.type)
-        kind = kind_of(node.type)
-        if kind is Kind.REFERENCE:
-            raise context.problem(node, f"{name} is declared outside of routines, and can be no reference there")
-        initial = context.value(node.initial) if node.initial is not None and kind is Kind.SCALAR else NULL
-        binding = Binding(name, "", kind, scalar_type(node.type), fields=node.type.qualifier)
-        if kind is Kind.ROW:
-            first = f"{context.use('Element')}({name!r})"
-        else:
-            first = converted(context, initial, binding.type, binding.fields)
-        binding.python = f"ev.shared.values[{key!r}]" if node.shared else f"own.{self._variables.new(name)}"
+        binding = Binding(name, "", kind_of(node.type), scalar_type(node.type), fields=node.type.qualifier)
         if node.shared:
+            binding.python = f"ev.shared.values[{key!r}]"
+            known, context.prefixes = context.prefixes, Prefixes()
             context.emit(f"if {key!r} not in ev.shared.values:")
             with context.indented():
+                first = context.temporary(name)
+                context.emit(f"{first} = {self._first(context, node, binding)}")
                 context.emit(f"ev.shared.initialise({key!r}, lambda: {first})")
-        elif node.external:
-            target = f"{context.use('Type')}.{binding.type.name}" if binding.type is not None else "None"
-            context.emit(f"{binding.python} = {context.use('external')}(ev, {name!r}, {target}, {first})")
+            context.prefixes = known
         else:
+            first = self._first(context, node, binding)
+            binding.python = f"own.{self._variables.new(name)}"
+            if node.external:
+                target = f"{context.use('Type')}.{binding.type.name}" if binding.type is not None else "None"
+                first = f"{context.use('external')}(ev, {name!r}, {target}, {first})"
             context.emit(f"{binding.python} = {first}")
-        binding.constant = node.constant or node.external or node.type.name in ("NAME", "NAMESPACE")
-        binding.literal = literal_name(node)
+        note_constant(binding, node)
         scope.declare(binding)
+
+    def _first(self, context: Context, node: syntax.Declaration, binding: Binding) -> str:
+        """Python of the first value of a variable."""
+        if binding.kind is Kind.ROW:
+            return first_row(context, node, binding.name)
+        if binding.kind is Kind.REFERENCE:
+            return first_reference(context, node, binding.name)
+        return converted(context, initial_value(context, node), binding.type, binding.fields)
 
     def _routines(self, environment: Environment, scope: Scope, routines: Sequence[syntax.Routine]) -> None:
         for routine in routines:
@@ -144,10 +149,7 @@ class ProgramWriter:
 
     def _routine(self, environment: Environment, scope: Scope, routine: syntax.Routine) -> None:
         known = environment.routines[routine.name.upper()]
-        own = Environment(
-            environment.kind, known.label, environment.file, environment.routines, environment.text, environment.schema
-        )
-        context = self._context(own, Scope(scope))
+        context = self._context(replace(environment, label=known.label), Scope(scope))
         context.frame.returns = routine.returns
         parameters = []
         outputs = []

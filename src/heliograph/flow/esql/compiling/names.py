@@ -23,6 +23,10 @@ class Names:
 
     def __init__(self, reserved: Iterable[str] = (), *, local: bool = True) -> None:
         self._taken = {*_RESERVED, *reserved}
+        self._given: list[tuple[str, str, int]] = []
+        """The names in the order in which they were given: each with its word, and the last number of that before."""
+        self._numbers: dict[str, int] = {}
+        """The last number of each word: there may be very many of one."""
         self._start = "" if local else "_"
 
     def new(self, like: str) -> str:
@@ -31,20 +35,30 @@ class Names:
         if word[0].isdigit():
             word = f"x{word}"
         word = self._start + word
-        name, number = word, 1
-        while name in self._taken:
+        before = number = self._numbers.get(word, 0)
+        name = ""
+        while not name or name in self._taken:
             number += 1
-            name = f"{word}_{number}"
+            name = word if number == 1 else f"{word}_{number}"
         self._taken.add(name)
+        self._numbers[word] = number
+        self._given.append((name, word, before))
         return name
 
-    def restore(self, taken: set[str]) -> None:
-        """Take back all names but these."""
-        self._taken = taken
+    def count(self) -> int:
+        """How many names were given, to come back to."""
+        return len(self._given)
 
-    def taken(self) -> set[str]:
-        """All names that are given out."""
-        return self._taken
+    def take_back(self, count: int) -> None:
+        """Take back all names but the first ones."""
+        while len(self._given) > count:
+            name, word, before = self._given.pop()
+            self._taken.remove(name)
+            self._numbers[word] = before
+
+    def is_given(self, name: str) -> bool:
+        """Whether this is one of the names."""
+        return name in self._taken
 
 
 class Kind(Enum):
@@ -70,7 +84,9 @@ class Binding:
     """The function whose local variable it is; None for variables of a module or a schema."""
     constant: bool = False
     literal: str | None = None
-    """The text of a NAME or NAMESPACE whose value is known."""
+    """The text of a NAME, a NAMESPACE or another constant whose value is known."""
+    is_name: bool = False
+    """Whether it is a NAME, which stands for a name in a path. A NAMESPACE stands for one before the colon only."""
     fields: syntax.Qualifier | None = None
     """Of an INTERVAL that is declared with them: values that are put into it have these."""
 

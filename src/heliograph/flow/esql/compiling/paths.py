@@ -6,9 +6,9 @@ from heliograph.flow.esql.compiling.context import Context
 from heliograph.flow.esql.compiling.names import Binding, Kind, Names
 from heliograph.flow.esql.compiling.prefixes import ANY_TREE, Known, Route
 from heliograph.flow.esql.compiling.steps import Base, StepCode, steps_of
-from heliograph.flow.esql.names import BROKER_PROPERTIES, constant_of
-from heliograph.flow.values.functions import FUNCTIONS
-from heliograph.flow.values.types import Type
+from heliograph.flow.esql.functions import FUNCTIONS
+from heliograph.flow.esql.names import alone, constant_of, property_of
+from heliograph.flow.values.types import type_of
 
 ROOTS = {
     "INPUTROOT": ("InputRoot", "input_root"),
@@ -32,7 +32,6 @@ ROOTS = {
 """Correlation names in upper case: the local variable that has the tree, and what it is of the evaluation."""
 _BODIES = frozenset({"INPUTBODY", "BODY"})
 _PROPERTIES = frozenset({"INPUTPROPERTIES", "PROPERTIES"})
-_BROKER_PROPERTIES = {name.upper(): name for name in BROKER_PROPERTIES}
 
 
 def local_names() -> Names:
@@ -47,7 +46,7 @@ def is_path(context: Context, node: syntax.Expression) -> bool:
     binding = context.scope.find(node.correlation)
     if binding is not None:
         return bool(node.steps) or binding.kind is not Kind.SCALAR
-    return node.correlation.upper() in ROOTS or (bool(node.steps) and constant_of(node) is None)
+    return node.correlation.upper() in ROOTS or (bool(node.steps) and constant_of(node) is None and not alone(node))
 
 
 def base(context: Context, node: syntax.FieldReference) -> Base:
@@ -81,7 +80,7 @@ def _inside(context: Context, text: str, key: str, tree: str, like: str) -> Base
     if known is None:
         known = Known(context.temporary(like), True)
         context.emit(f"{known.python} = {text}")
-        context.prefixes.known[route] = known
+        context.prefixes.learn(route, known)
     return Base(known.python, key, tree)
 
 
@@ -161,7 +160,7 @@ def _walked(context: Context, start: Base, path: tuple[StepCode, ...], walk: str
         context.emit(f"if {expected.python} is None:")
         with context.indented():
             context.emit(f"{expected.python} = {walk}")
-        context.prefixes.known[route] = Known(expected.python, ensured)
+        context.prefixes.learn(route, Known(expected.python, ensured))
         return expected.python
     python = _named(context, start, path, ensured=ensured)
     context.emit(f"{python} = {walk}")
@@ -171,7 +170,7 @@ def _walked(context: Context, start: Base, path: tuple[StepCode, ...], walk: str
 def _named(context: Context, start: Base, path: tuple[StepCode, ...], *, ensured: bool) -> str:
     python = context.temporary(_like(path))
     if all(step.stable for step in path):
-        context.prefixes.known[start.route(path)] = Known(python, ensured)
+        context.prefixes.learn(start.route(path), Known(python, ensured))
     return python
 
 
@@ -285,13 +284,14 @@ def field_value(context: Context, node: syntax.FieldReference) -> Code:
 
 
 def _undeclared(context: Context, node: syntax.FieldReference) -> Code:
-    key = node.correlation.upper()
     value = constant_of(node)
     if value is not None:
-        return Code(repr(value), Type.INTEGER if isinstance(value, int) else Type.CHARACTER, False)
-    if not node.steps and key in _BROKER_PROPERTIES:
-        return Code(f"ev.properties.get({_BROKER_PROPERTIES[key]!r})")
-    if not node.steps and key in FUNCTIONS and FUNCTIONS[key].least == 0:
+        return Code(repr(value), type_of(value), False)
+    known = property_of(node)
+    if known is not None:
+        return Code(f"ev.properties.get({known!r})")
+    key = alone(node)
+    if key in FUNCTIONS and FUNCTIONS[key].least == 0:
         # UUIDASCHAR and its like are called without parentheses, too.
         return context.any(syntax.Call(key, built_in=True, at=node.at))
     raise context.problem(node, f"{node.correlation} is neither declared nor a tree of this node")

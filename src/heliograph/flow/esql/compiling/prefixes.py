@@ -47,11 +47,21 @@ class Known:
     """Whether it may not have been walked yet, as a loop does so in its first round: the variable then holds None."""
 
 
+_MOST = 100
+"""How many paths are known at once: each statement may change where each of them leads."""
+
+
 @dataclass(slots=True)
 class Prefixes:
     """The paths that are known at one point of the generated code."""
 
     known: dict[Route, Known] = field(default_factory=dict)
+
+    def learn(self, route: Route, known: Known) -> None:
+        """A path was walked. If there are too many, the one that has been known longest is forgotten."""
+        self.known[route] = known
+        if len(self.known) > _MOST:
+            del self.known[next(iter(self.known))]
 
     def copy(self) -> "Prefixes":
         """The same knowledge, for a branch."""
@@ -80,17 +90,21 @@ class Prefixes:
 
     def assigned(self, binding: Binding) -> None:
         """A variable has changed."""
-        self.known = {route: known for route, known in self.known.items() if binding not in route.uses}
+        self._forget([route for route in self.known if binding in route.uses])
 
     def made(self, target: Route) -> None:
         """Fields on this path were made where there were none, behind all others: what was there is there still."""
-        self.known = {
-            route: known for route, known in self.known.items() if known.ensured or _survives(route, known, target)
-        }
+        self._forget(
+            [route for route, known in self.known.items() if not known.ensured and not _survives(route, known, target)]
+        )
 
     def written(self, target: Route) -> None:
         """The field at the end of this path was set, removed or replaced; fields on the way may have been made."""
-        self.known = {route: known for route, known in self.known.items() if _survives(route, known, target)}
+        self._forget([route for route, known in self.known.items() if not _survives(route, known, target)])
+
+    def _forget(self, routes: list[Route]) -> None:
+        for route in routes:
+            del self.known[route]
 
 
 def _survives(route: Route, known: Known, target: Route) -> bool:

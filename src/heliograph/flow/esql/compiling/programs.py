@@ -1,6 +1,7 @@
 """Compiling whole programs, texts of EVAL, and single expressions."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -23,7 +24,7 @@ from heliograph.flow.esql.compiling import (
 from heliograph.flow.esql.compiling.context import Context, Environment, Frame, Standing, Unit
 from heliograph.flow.esql.compiling.imports import import_lines
 from heliograph.flow.esql.compiling.modules import ProgramWriter
-from heliograph.flow.esql.compiling.names import Binding, Scope
+from heliograph.flow.esql.compiling.names import Scope
 from heliograph.flow.esql.evaluation import Evaluation
 from heliograph.flow.esql.parsing import parse_expression, parse_program
 from heliograph.flow.esql.runtime.evaluating import Surroundings
@@ -43,7 +44,7 @@ GENERATORS: Mapping[type, Any] = {
     syntax.Call: functions.call,
     syntax.Passthru: databases.passthru,
     syntax.Select: selects.select,
-    syntax.Row: expressions.row,
+    syntax.Row: selects.row,
     syntax.ListOf: expressions.list_of,
     syntax.FieldReference: paths.field_value,
     syntax.Declaration: statements.declaration,
@@ -140,7 +141,7 @@ def _compile_text(standing: Standing, around: Mapping[str, Any], text: str) -> C
     """The function for a text of EVAL: of the evaluation, the module's variables, and the local ones."""
     unit = Unit("EVAL", around)
     environment = standing.environment
-    own = Environment(environment.kind, "EVAL", "EVAL", environment.routines, text, environment.schema)
+    own = replace(environment, label="EVAL", file="EVAL", lines=text.split("\n"))
     frame = Frame(paths.local_names())
     scope = Scope()
     for binding in standing.visible:
@@ -149,10 +150,7 @@ def _compile_text(standing: Standing, around: Mapping[str, Any], text: str) -> C
     for binding in standing.given:
         python = frame.names.new(binding.name)
         parameters.append(python)
-        kind = binding.kind
-        scope.declare(
-            Binding(binding.name, python, kind, binding.type, frame, binding.constant, binding.literal, binding.fields)
-        )
+        scope.declare(replace(binding, python=python, local_to=frame))
     context = Context(unit, own, frame, scope, GENERATORS)
     if standing.statement:
         for module in parse_program(text if text.rstrip().endswith(";") else f"{text};", "EVAL", "FILTER").modules:
@@ -183,7 +181,7 @@ class FilterExpression:
         self.file = file
         unit = Unit(file or "expression")
         frame = Frame(paths.local_names())
-        environment = Environment("FILTER", "expression", file or "expression", {}, text)
+        environment = Environment("FILTER", "expression", file or "expression", {}, text.split("\n"))
         context = Context(unit, environment, frame, Scope(), GENERATORS)
         node = parse_expression(text, file)
         if isinstance(node, syntax.FieldReference) and paths.is_path(context, node) and not paths.is_list(node):

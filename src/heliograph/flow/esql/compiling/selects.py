@@ -95,6 +95,38 @@ def _item(context: Context, node: syntax.Select) -> tuple[str, Shape, Type | Non
     return code.text, Shape.VALUES, code.type
 
 
+def row(context: Context, node: syntax.Row) -> Code:
+    """ROW(...): a new element with a field for each item. Names may be paths, and lists, as in SELECT."""
+    if not context.hoisting:
+        name = context.temporary("make_row")
+        with context.function(name):
+            context.emit(f"return {row(context, node).text}")
+        return Code(f"{name}()", None, False, Shape.ROW)
+    python = context.temporary("row")
+    context.emit(f"{python} = {context.use('Element')}()")
+    for one in node.items:
+        step = one.target[-1] if one.target else None
+        if step is not None and (len(one.target) > 1 or not _only_name(step)):
+            _field(context, python, Base(python, python, NEW_TREE), one)
+        else:
+            own = repr(step.name) if step is not None else "None"
+            context.emit(f"{python}.append({context.use('row_item')}({_row_value(context, one.value)}, {own}))")
+    return Code(python, None, False, Shape.ROW)
+
+
+def _row_value(context: Context, node: syntax.Expression) -> str:
+    if isinstance(node, syntax.FieldReference) and paths.is_path(context, node) and not paths.is_list(node):
+        return paths.element(context, node).text
+    code = context.any(node)
+    if code.shape in LISTS:
+        raise context.problem(node, "a list cannot stand in a ROW without AS name[]")
+    return code.text
+
+
+def _only_name(step: syntax.PathStep) -> bool:
+    return isinstance(step.name, str) and not (step.namespace or step.type or step.index)
+
+
 def _row(context: Context, node: syntax.Select) -> str:
     row = context.temporary("row")
     if not node.items:
@@ -102,6 +134,9 @@ def _row(context: Context, node: syntax.Select) -> str:
         context.emit(f"{row} = {context.use('copy_of')}({names[0]})")
         for name in names[1:]:
             context.emit(f"{context.use('insert_fields')}({row}, {name})")
+        return row
+    if whole := _whole(context, node.items):
+        context.emit(f"{row} = {context.use('copy_of')}({whole})")
         return row
     context.emit(f"{row} = {context.use('Element')}()")
     start = Base(row, row, NEW_TREE)
@@ -116,13 +151,22 @@ def _row(context: Context, node: syntax.Select) -> str:
     return row
 
 
+def _whole(context: Context, items: tuple[syntax.SelectItem, ...]) -> str:
+    """Python of the field that `SELECT I FROM list[] AS I` means: the row is that field, and not one with it inside."""
+    value = items[0].value
+    alone = len(items) == 1 and not items[0].target and not items[0].insert
+    if not alone or not isinstance(value, syntax.FieldReference) or value.steps or not paths.is_path(context, value):
+        return ""
+    return paths.element(context, value).text
+
+
 def _neighbours(items: list[syntax.SelectItem]) -> list[syntax.SelectItem]:
     """The items at the beginning that go to fields of one parent and have nothing but a name."""
     run: list[syntax.SelectItem] = []
     for item in items:
         if item.insert or not item.target or isinstance(item.value, syntax.Select | syntax.Passthru | syntax.ListOf):
             break
-        if any(not isinstance(step.name, str) or step.namespace or step.type or step.index for step in item.target):
+        if not all(map(_only_name, item.target)):
             break
         if item.target[:-1] != items[0].target[:-1]:
             break

@@ -6,8 +6,8 @@ from dataclasses import fields
 
 from heliograph.flow.esql import syntax
 from heliograph.flow.esql.compiling import handlers, paths
-from heliograph.flow.esql.compiling.assignments import batch, converted, source
-from heliograph.flow.esql.compiling.code import NULL, Shape
+from heliograph.flow.esql.compiling.assignments import batch, converted, single_value, source
+from heliograph.flow.esql.compiling.code import NULL, Code, Shape
 from heliograph.flow.esql.compiling.context import Context
 from heliograph.flow.esql.compiling.expressions import condition
 from heliograph.flow.esql.compiling.names import Binding, Kind
@@ -15,6 +15,9 @@ from heliograph.flow.esql.compiling.prefixes import Known, Prefixes, Route
 from heliograph.flow.esql.compiling.routines import check_declared, kind_of, scalar_type
 
 _LOOPS = (syntax.While, syntax.Repeat, syntax.Loop, syntax.For)
+_DEEPEST_REWRITTEN = 4
+"""How many loops in each other are written again and again: each is, for every time that the one around it is. Those
+further inside keep no paths."""
 
 
 def body(context: Context, statements: syntax.Body) -> None:
@@ -33,7 +36,7 @@ def body(context: Context, statements: syntax.Body) -> None:
 def _run(context: Context, statements: Sequence[syntax.Statement]) -> None:
     at = 0
     while at < len(statements):
-        done = 0 if context.resumes else batch(context, statements[at:])
+        done = 0 if context.resumes else batch(context, statements, at)
         if not done:
             one(context, statements[at])
         at += done or 1
@@ -54,10 +57,11 @@ def one(context: Context, node: syntax.Statement) -> None:
 
 def _resumed_declaration(context: Context, node: syntax.Declaration) -> None:
     """DECLARE under a CONTINUE handler: if the first value fails, the variable has none."""
-    declared, at, indent = set(context.scope.bindings), len(context.unit.body), context.margin()
+    at, indent = len(context.unit.body), context.margin()
+    names = [name.upper() for name in node.names if name.upper() not in context.scope.bindings]
     with handlers.resumed(context):
         context.statement(node)
-    new = [context.scope.bindings[name.upper()] for name in node.names if name.upper() not in declared]
+    new = [context.scope.bindings[name] for name in dict.fromkeys(names)]
     context.unit.insert(at, [f"{indent}{binding.python} = {_nothing(context, binding)}" for binding in new])
 
 
@@ -86,25 +90,28 @@ def declaration(context: Context, node: syntax.Declaration) -> None:
     check_declared(context, node.type)
     kind = kind_of(node.type)
     for name in node.names:
-        if kind is Kind.REFERENCE:
-            _declare_reference(context, node, name)
+        if kind is not Kind.SCALAR:
+            _declare_tree(context, node, name, kind)
             continue
-        if kind is Kind.ROW:
-            _declare_row(context, node, name)
-            continue
-        code = context.value(node.initial) if node.initial is not None else NULL
+        code = initial_value(context, node)
         binding = _declare(context, name, Binding(name, "", kind, scalar_type(node.type), fields=node.type.qualifier))
         context.emit(f"{binding.python} = {converted(context, code, binding.type, binding.fields)}")
         context.assign(binding)
-        binding.constant = node.constant or node.type.name in ("NAME", "NAMESPACE")
-        binding.literal = literal_name(node)
+        note_constant(binding, node)
 
 
-def literal_name(node: syntax.Declaration) -> str | None:
-    """The text of a NAME or NAMESPACE constant, if it is written down."""
-    if isinstance(node.initial, syntax.Literal) and isinstance(node.initial.value, str):
-        return node.initial.value if node.constant or node.type.name in ("NAME", "NAMESPACE") else None
-    return None
+def initial_value(context: Context, node: syntax.Declaration) -> Code:
+    """What a scalar variable begins with."""
+    return NULL if node.initial is None else single_value(context, node.initial)
+
+
+def note_constant(binding: Binding, node: syntax.Declaration) -> None:
+    """Keep what is known of a variable that never changes."""
+    binding.constant = node.constant or node.external or node.type.name in ("NAME", "NAMESPACE")
+    binding.is_name = node.type.name == "NAME"
+    if binding.constant and not node.external:
+        value = node.initial.value if isinstance(node.initial, syntax.Literal) else None
+        binding.literal = value if isinstance(value, str) else None
 
 
 def _declare(context: Context, name: str, binding: Binding) -> Binding:
@@ -116,28 +123,33 @@ def _declare(context: Context, name: str, binding: Binding) -> Binding:
     return binding
 
 
-def _declare_reference(context: Context, node: syntax.Declaration, name: str) -> None:
+def _declare_tree(context: Context, node: syntax.Declaration, name: str, kind: Kind) -> None:
+    first = first_reference(context, node, name) if kind is Kind.REFERENCE else first_row(context, node, name)
+    binding = _declare(context, name, Binding(name, "", kind))
+    context.emit(f"{binding.python} = {first}")
+    context.assign(binding)
+
+
+def first_reference(context: Context, node: syntax.Declaration, name: str) -> str:
+    """Python of what a declared reference begins as."""
     if not isinstance(node.initial, syntax.FieldReference):
         raise context.problem(node, f"{name} is a reference, which has to point to something: REFERENCE TO field")
     found = paths.element(context, node.initial)
     root = paths.base(context, node.initial).text
-    binding = _declare(context, name, Binding(name, "", Kind.REFERENCE))
-    context.emit(f"{binding.python} = {context.use('reference')}({found.text}, {root})")
-    context.assign(binding)
+    return f"{context.use('reference')}({found.text}, {root})"
 
 
-def _declare_row(context: Context, node: syntax.Declaration, name: str) -> None:
-    code = source(context, node.initial) if node.initial is not None else NULL
-    binding = _declare(context, name, Binding(name, "", Kind.ROW))
-    if code is NULL:
-        context.emit(f"{binding.python} = {context.use('Element')}({name!r})")
-    elif code.shape is Shape.ROW:
-        context.emit(f"{binding.python} = {code.text} or {context.use('Element')}({name!r})")
-    elif code.shape is Shape.FIELD:
-        context.emit(f"{binding.python} = {context.use('copy_of')}({code.text} or {context.use('ABSENT')})")
-    else:
-        raise context.problem(node, f"{name} is a row: a row or a field is needed")
-    context.assign(binding)
+def first_row(context: Context, node: syntax.Declaration, name: str) -> str:
+    """Python of what a declared row begins as."""
+    empty = f"{context.use('Element')}({name!r})"
+    if node.initial is None:
+        return empty
+    code = source(context, node.initial)
+    if code.shape is Shape.ROW:
+        return f"{code.text} or {empty}"
+    if code.shape is Shape.FIELD:
+        return f"{context.use('copy_of')}({code.text} or {context.use('ABSENT')})"
+    raise context.problem(node, f"{name} is a row: a row or a field is needed")
 
 
 # Branches
@@ -231,6 +243,12 @@ def _loop(
 ) -> None:
     """A loop, which may use what was found before it, or in an earlier round, as long as no round changes that: so it
     is written again with less, until what it starts with is still so at its end."""
+    if context.loop_depth == _DEEPEST_REWRITTEN:
+        context.prefixes = Prefixes()
+        _write_loop(context, node, head, until)
+        context.prefixes = Prefixes()
+        return
+    context.loop_depth += 1
     outside = context.prefixes
     expected: dict[Route, bool] | None = None
     while True:
@@ -251,6 +269,7 @@ def _loop(
         outside = Prefixes({route: known for route, known in outside.known.items() if route in kept.known})
         expected = lasting or {route: ensured for route, ensured in (expected or {}).items() if route in kept.known}
     context.prefixes = before
+    context.loop_depth -= 1
 
 
 def _write_loop(

@@ -38,6 +38,8 @@ class StepCode:
     from_end: bool = False
     every: bool = False
     uses: frozenset[Binding] = frozenset()
+    anonymous: bool = False
+    """Whether it says no name."""
     stable: bool = True
     """Whether it means the same field again, as long as nothing it uses changes."""
 
@@ -75,6 +77,7 @@ def _step(context: Context, node: syntax.PathStep) -> StepCode:
         from_end,
         node.index is syntax.Every.ONE,
         frozenset(uses),
+        name == "None",
         stable and (kind == "None" or kind.isdecimal()),
     )
 
@@ -94,9 +97,12 @@ def _name(context: Context, node: syntax.PathStep, uses: set[Binding]) -> tuple[
         return "None", None
     if isinstance(node.name, str):
         binding = context.scope.find(node.name)
-        if binding is not None and binding.constant and binding.literal is not None:
+        if binding is None or not binding.is_name:
+            return repr(node.name), node.name
+        if binding.literal is not None:
             return repr(binding.literal), binding.literal
-        return repr(node.name), node.name
+        uses.add(binding)
+        return f"{context.use('name_of')}({binding.python})", None
     code = _using(context, node.name, uses)
     return f"{context.use('name_of')}({code.text})", None
 

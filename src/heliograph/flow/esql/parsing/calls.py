@@ -2,7 +2,14 @@
 
 from collections.abc import Callable
 
-from heliograph.flow.esql.functions import BITSTREAM_CLAUSES, EXTRACTS, FUNCTIONS, ROUNDINGS, WITHOUT_PARENTHESES
+from heliograph.flow.esql.functions import (
+    BITSTREAM_CLAUSES,
+    EXTRACTS,
+    FUNCTIONS,
+    ROUNDINGS,
+    WITHOUT_PARENTHESES,
+    YIELDING,
+)
 from heliograph.flow.esql.parsing import literals
 from heliograph.flow.esql.parsing.lexer import Kind, Token
 from heliograph.flow.esql.parsing.paths import PathParser
@@ -103,7 +110,8 @@ class CallParser(PathParser):
             raise self.failure(f"expected an operator or the end of the expression, found {self.token}")
         *schema, name = names
         arguments = self.arguments(name)
-        built_in = not schema and start.kind is Kind.WORD and start.upper in FUNCTIONS
+        known = start.upper in FUNCTIONS and start.upper not in YIELDING
+        built_in = not schema and start.kind is Kind.WORD and known
         return Call(name.upper() if built_in else name, arguments, schema=tuple(schema), built_in=built_in, at=start.at)
 
     def arguments(self, what: str) -> tuple[Expression, ...]:

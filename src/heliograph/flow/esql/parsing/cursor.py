@@ -9,8 +9,6 @@ from heliograph.flow.esql.suggestions import suggestion
 
 MOST_NESTING = 50
 """How deep statements and expressions may stand in each other. Every level costs the parser some frames of Python."""
-MOST_MISTAKES = 100
-"""A text with more is hardly ESQL."""
 
 _NAMES = (Kind.WORD, Kind.QUOTED)
 

@@ -21,6 +21,8 @@ from heliograph.flow.esql.syntax import (
 
 Index = Expression | FromStart | FromEnd | Every | None
 Name = str | Wildcard | Expression
+MOST_STEPS = 500
+"""Of a path. No tree that a message makes is as deep."""
 
 
 class PathParser(Cursor, ABC):
@@ -45,6 +47,8 @@ class PathParser(Cursor, ABC):
         steps = []
         while self.takes("."):
             steps.append(self.path_step())
+            if len(steps) > MOST_STEPS:
+                raise self.failure(f"this path has more than {MOST_STEPS} steps; use a reference on the way")
         return FieldReference(correlation, tuple(steps), index, at=at)
 
     def path(self) -> tuple[PathStep, ...]:

@@ -1,9 +1,9 @@
 """Parsing whole ESQL texts: schemas, routines, modules, and statements without a module around them."""
 
-from heliograph.flow.esql.parsing.cursor import MOST_MISTAKES, Mistaken
+from heliograph.flow.esql.parsing.cursor import Mistaken
 from heliograph.flow.esql.parsing.lexer import Kind, Token
 from heliograph.flow.esql.parsing.statements import StatementParser
-from heliograph.flow.esql.problem import EsqlProblem
+from heliograph.flow.esql.problem import MOST_MISTAKES, EsqlProblem
 from heliograph.flow.esql.suggestions import suggestion
 from heliograph.flow.esql.syntax import (
     Block,
@@ -212,8 +212,7 @@ class _Parser(StatementParser):
             parameters = self._parameters(name)
             if self.takes("RETURNS"):
                 returns = self.data_type()
-                not_null = self.takes("NOT", "NULL")
-                self.takes("NULLABLE")
+                not_null = self._not_null()
             language = self._language()
             if self.takes("DYNAMIC", "RESULT", "SETS"):
                 result_sets = self.whole_number("the result sets")
@@ -232,7 +231,8 @@ class _Parser(StatementParser):
         return Routine(kind, name, parameters, returns, not_null, language, result_sets, body, at=start.at)
 
     def _routine_body(self, name: str) -> Statement:
-        if not self.at_statement() or self.sees("END"):
+        labelled = self.sees_name() and self.peek().upper == ":"
+        if not labelled and (not self.at_statement() or self.sees("END")):
             raise self.failure(f"expected BEGIN or EXTERNAL NAME for {name}, found {self.token}")
         with self.level():
             return self._any_statement()
@@ -264,7 +264,14 @@ class _Parser(StatementParser):
         kind = self.declared_type()
         if kind.name == "REFERENCE":
             self.takes("TO")
+        self._not_null()
         return Parameter(name, kind, mode, constant, at=at)
+
+    def _not_null(self) -> bool:
+        """`NOT NULL`, `NULL` or `NULLABLE`, which are for the reader: a value may be NULL whatever they say."""
+        not_null = self.takes("NOT", "NULL")
+        self.takes_one_of(("NULLABLE", "NULL"))
+        return not_null
 
     def _language(self) -> str:
         if not self.takes("LANGUAGE"):

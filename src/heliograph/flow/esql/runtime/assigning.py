@@ -6,12 +6,12 @@ NULL deletes a field. A scalar replaces the value and leaves children as they ar
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from heliograph.flow.esql.runtime.paths import ensure, ensure_match, ensure_nth, index, match, nth, too_far
+from heliograph.flow.esql.runtime.paths import ensure, ensure_match, ensure_nth, index, match, match_last, nth, too_far
 from heliograph.flow.esql.runtime.references import discard
 from heliograph.flow.tree import Element, Part, Step
 from heliograph.flow.tree.filling import SCALARS, fill, fill_one, layout_of, take_leaf
 from heliograph.flow.tree.packed import Packed
-from heliograph.flow.tree.types import NAME
+from heliograph.flow.tree.types import NAME, role_of, type_in
 from heliograph.flow.values.errors import ExpressionError
 from heliograph.flow.values.types import type_of
 
@@ -131,6 +131,42 @@ def copy_match(parent: Element, step: Step, number: Any, content: Any) -> None:
         _take(ensure_match(parent, step, number), content)
 
 
+def copy_named(parent: Element, step: Step, number: Any, source: Element | None, *, from_end: bool = False) -> None:
+    """Give a child that the step says no name for the content of a field, and its name, namespace and type."""
+    child = match_last(parent, step, number) if from_end else match(parent, step, number)
+    if source is None:
+        _remove(child)
+    elif isinstance(source, Part):
+        if child is None:
+            _check_next(parent, step, number)
+        replace_part(parent, child, source)
+    elif source is not child:
+        copy = parent.new_child(source.name) if child is None else child
+        if child is None:
+            _check_next(parent, step, number)
+            parent.append(copy)
+        copy.take_content(source)
+        if not copy.is_part and (source.name or child is None):
+            _take_identity(copy, source, step)
+
+
+def _check_next(parent: Element, step: Step, number: Any) -> None:
+    if index(number) != parent.match_count(step) + 1:
+        raise too_far(parent, "*", index(number))
+
+
+def _take_identity(copy: Element, source: Element, step: Step) -> None:
+    """Name, namespace and type of a field, in the domain that the copy is in; a type that the step says goes before."""
+    kind = source.type
+    ours, theirs = copy.part(), source.part()
+    if ours is not None and theirs is not None and ours.format.domain != theirs.format.domain:
+        role = role_of(kind, theirs.format.domain)
+        kind = type_in(ours.format.domain, role, has_value=source.value is not None)
+    copy.set_name(source.name)
+    copy.set_namespace(source.namespace)
+    copy.set_type(kind if step.type is None else step.type)
+
+
 def copy_here(target: Element, content: Any) -> None:
     """Give the field that a reference or a correlation name points to the content of a field."""
     if content is None:
@@ -172,7 +208,9 @@ def set_rows(parent: Element, step: Step, rows: Iterable[Any]) -> None:
 def set_copies(parent: Element, step: Step, sources: Iterable[Element | None]) -> None:
     """Make copies of these fields the instances of a repeating field."""
     copies = [
-        source.copy() if not isinstance(source, Part) else _unparted(source) for source in sources if source is not None
+        source.copy() if step.name is None or not isinstance(source, Part) else _unparted(source)
+        for source in sources
+        if source is not None
     ]
     set_rows(parent, step, copies)
 
@@ -205,9 +243,13 @@ def set_aspect(target: Element, aspect: str, value: Any) -> None:
 
 
 def _name_as(row: Element, step: Step) -> None:
-    row.name = step.name or ""
-    row.namespace = step.namespace or ""
-    row.type = NAME if step.type is None else step.type
+    """What the step says; a step without a name leaves a row its own."""
+    if step.name is not None:
+        row.name = step.name
+        row.namespace = step.namespace or ""
+        row.type = NAME if step.type is None else step.type
+    elif step.type is not None:
+        row.type = step.type
 
 
 def _unparted(source: Part) -> Element:

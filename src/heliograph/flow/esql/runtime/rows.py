@@ -67,6 +67,11 @@ def the(items: Sequence[Any]) -> Any:
     return items[0] if items else None
 
 
+def first_value(items: Sequence[Any]) -> Any:
+    """The first item as a scalar, or NULL."""
+    return values_of(items[:1])[0] if items else None
+
+
 def scalar_of(item: Any) -> Any:
     """An item as a scalar."""
     return item.value if isinstance(item, Element) else item

@@ -1,12 +1,11 @@
 """Exceptions as a program sees them: THROW, handlers, LOG."""
 
-import re
-from functools import lru_cache
 from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.flow.esql.database_access import DatabaseError
 from heliograph.flow.esql.evaluation import Evaluation, FailureBehind, LogEntry
+from heliograph.flow.values.comparison import like
 from heliograph.flow.values.errors import (
     BAD_ARGUMENT,
     CAST_FAILED,
@@ -46,6 +45,14 @@ class Thrown(UserError):
     severity: int = 1
     catalog: str = BROKER_CATALOG
 
+    @property
+    def sql(self) -> tuple[int, str, int, str] | None:
+        """SQLCODE, SQLSTATE, SQLNATIVEERROR and SQLERRORTEXT, if the first four values can be these."""
+        match self.inserts[:4]:
+            case (int(code), str(state), int() | None as native, str(text)):
+                return code, state, native or 0, text
+        return None
+
 
 def thrown(severity: Any = None, catalog: Any = None, number: Any = None, values: tuple[Any, ...] = ()) -> Thrown:
     """The exception of a THROW statement."""
@@ -76,10 +83,12 @@ def reason_of(error: Problem | RecursionError) -> BaseException:
 def state_of(error: Problem | RecursionError) -> str:
     """The SQLSTATE of an exception.
 
-    D and five characters if a database raised it, U and a number if the program did, S and SQL's own state or a number
-    for the rest.
+    D and five characters if a database raised it; what THROW says, or else U and a number, if the program did; S and
+    SQL's own state or a number for the rest.
     """
     reason = reason_of(error)
+    if isinstance(reason, Thrown) and reason.sql is not None:
+        return reason.sql[1]
     if isinstance(reason, DatabaseError):
         return f"D{reason.state}"
     number = _number(error, reason)
@@ -98,7 +107,9 @@ def caught(evaluation: Evaluation, error: Problem | RecursionError) -> str:
     reason = reason_of(error)
     evaluation.sqlstate = state_of(error)
     evaluation.sqlerrortext = str(error if isinstance(error, FailureBehind) else reason)
-    if isinstance(reason, DatabaseError):
+    if isinstance(reason, Thrown) and reason.sql is not None:
+        evaluation.sqlcode, _, evaluation.sqlnativeerror, evaluation.sqlerrortext = reason.sql
+    elif isinstance(reason, DatabaseError):
         evaluation.sqlcode, evaluation.sqlnativeerror = reason.code, reason.native
     else:
         evaluation.sqlcode, evaluation.sqlnativeerror = -(_number(error, reason) or 1), 0
@@ -107,18 +118,7 @@ def caught(evaluation: Evaluation, error: Problem | RecursionError) -> str:
 
 def state_like(state: str, pattern: str, escape: str = "\\") -> bool:
     """Whether a state is as SQLSTATE LIKE says."""
-    return _pattern(pattern, escape).fullmatch(state) is not None
-
-
-@lru_cache(maxsize=256)
-def _pattern(pattern: str, escape: str) -> re.Pattern[str]:
-    parts, letters = [], iter(pattern)
-    for letter in letters:
-        if letter == escape:
-            parts.append(re.escape(next(letters, "")))
-        else:
-            parts.append({"%": ".*", "_": "."}.get(letter) or re.escape(letter))
-    return re.compile("".join(parts), re.DOTALL)
+    return like(state, pattern, escape) is True
 
 
 def log(

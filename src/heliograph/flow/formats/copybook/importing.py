@@ -53,7 +53,10 @@ def import_items(records: list[Item], file: str, options: Mapping[str, Any], pla
     given["checkValues"] = options.get("checkValues", False)  # 88 levels need not name all values that there are
     properties = {name: PROPERTIES[name].check(name, value, place) for name, value in given.items()}
     physical = PhysicalFormat(form, "CWF", place, properties)
-    choices = {str(name).upper(): choice for name, choice in dict(options.get("choices", {})).items()}
+    given_choices = options.get("choices", {})
+    if not isinstance(given_choices, dict) or not all(isinstance(one, dict) for one in given_choices.values()):
+        raise ModelProblem(place, f"choices: expected `by` and `values` for each name, found {given_choices!r}")
+    choices = {str(name).upper(): choice for name, choice in given_choices.items()}
     messages = {}
     for record in records:
         writer = _Record(record, form, options, choices, place)
@@ -97,9 +100,10 @@ class _Record:
             at += 1
             if base.redefines:
                 raise ModelProblem(base.place, f"{base.name} REDEFINES {base.redefines}, which is not just before it")
-            together = [base]
-            while at < len(children) and children[at].redefines in {each.name for each in together} - {""}:
+            together, names = [base], {base.name}
+            while at < len(children) and children[at].redefines in names:
                 together.append(children[at])
+                names.add(children[at].name)
                 at += 1
             result.append(self._member(base) if len(together) == 1 else self._choice(together))
         return tuple(result)

@@ -1,5 +1,6 @@
 """Data items: what the sentences of a copybook declare."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -20,12 +21,15 @@ USAGES = {
     "PACKED-DECIMAL": "PACKED",
     "COMP-6": "UNSIGNED-PACKED",
     "INDEX": "INDEX",
+    "POINTER": "INDEX",
     "NATIONAL": "NATIONAL",
     "DISPLAY-1": "DISPLAY-1",
 }
 USAGES |= {name.replace("COMP", "COMPUTATIONAL"): usage for name, usage in USAGES.items() if name.startswith("COMP")}
 NOISE = {"IS", "ARE", "TIMES", "ON", "WHEN", "BY", "KEY", "CHARACTER", "GLOBAL", "EXTERNAL"}
 RENAMES, STANDALONE, CONDITION = 66, 77, 88
+LEVELS = {str(level) for level in (*range(1, 50), RENAMES, STANDALONE, CONDITION)}
+NUMBER = re.compile("[0-9]{1,9}").fullmatch
 
 
 @dataclass(eq=False)
@@ -76,6 +80,8 @@ def items(text: Iterable[Sentence]) -> list[Item]:
     records: list[Item] = []
     current: Item | None = None
     for sentence in text:
+        if sentence.tokens[0].word == "EXEC" and sentence.tokens[-1].word == "END-EXEC":
+            continue  # the table that a program declares beside its record
         item = _Clauses(sentence).item()
         if item.level == RENAMES:
             continue
@@ -133,7 +139,7 @@ class _Clauses:
 
     def item(self) -> Item:
         level = self._next("a level")
-        if not level.text.isdigit():
+        if level.text.lstrip("0") not in LEVELS:
             raise ModelProblem(level.place, f"expected a level number, found {level.text}")
         name = "FILLER"
         if self._peek() and not (self._peek() in CLAUSES or self._peek() in USAGES):
@@ -199,7 +205,7 @@ class _Clauses:
 
     def _number(self, item: Item) -> int:
         token = self._next("a number")
-        if not token.text.isdigit():
+        if NUMBER(token.text) is None:
             raise ModelProblem(token.place, f"{item.name} OCCURS: expected a number, found {token.text}")
         return int(token.text)
 

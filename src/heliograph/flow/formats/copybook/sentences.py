@@ -1,6 +1,7 @@
 """The text of a copybook as sentences: a level, a name and clauses, up to a full stop.
 
 Columns 1 to 6 and those behind 72 are for sequence numbers and are ignored; column 7 marks comments and continuation.
+If the first item begins before column 8, the text is in free form: all columns are code, and a comment begins with `*`.
 """
 
 import re
@@ -11,6 +12,10 @@ from heliograph.flow.documents import Place
 from heliograph.flow.formats.model import ModelProblem
 
 FIRST_COLUMN, LAST_COLUMN = 7, 72
+FREE = re.compile(r" {0,6}[0-9]{1,2} +[A-Za-z:]").match
+LISTING = {"EJECT", "SKIP1", "SKIP2", "SKIP3"}
+"""Words for the layout of listings, alone in their lines."""
+LONGEST_LINE = 2000
 INDICATOR = 6
 TOKEN = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[XxNnGgZz]['\"][^'\"]*['\"]|[^\s'\"]+|['\"]")
 
@@ -70,20 +75,30 @@ def sentences(text: str, file: str) -> Iterator[Sentence]:
 def _lines(text: str, file: str) -> Iterator[tuple[Place, str]]:
     """Lines of code, with continuations joined."""
     held: tuple[Place, str] | None = None
-    for number, raw in enumerate(text.splitlines(), 1):
-        line = raw.expandtabs()
+    lines = [raw.expandtabs() for raw in text.splitlines()]
+    if _is_free(lines):
+        for number, line in enumerate(lines, 1):
+            code = line.partition("*>")[0]
+            if code.strip() and code.lstrip()[0] != "*":
+                yield Place(file, number), code
+        return
+    for number, line in enumerate(lines, 1):
         indicator, code = line[INDICATOR : INDICATOR + 1], line[FIRST_COLUMN:LAST_COLUMN]
         if indicator in ("*", "/", "D", "d"):
             continue
         if "*>" in code:
             code = code[: code.index("*>")]
-        if not code.strip():
+        if not code.strip() or code.strip(" .").upper() in LISTING:
             continue
         place = Place(file, number)
         if indicator == "-":
             if held is None:
                 raise ModelProblem(place, "expected a line before the one that continues it")
             held = held[0], _continued(held[1], code)
+            if len(held[1]) > LONGEST_LINE:
+                raise ModelProblem(
+                    held[0], f"expected at most {LONGEST_LINE} characters in a line and its continuation"
+                )
             continue
         if indicator not in ("", " "):
             raise ModelProblem(place, f"column 7: expected a blank, *, / or -, found {indicator}")
@@ -92,6 +107,14 @@ def _lines(text: str, file: str) -> Iterator[tuple[Place, str]]:
         held = place, code
     if held is not None:
         yield held
+
+
+def _is_free(lines: list[str]) -> bool:
+    """Whether the first line that is no comment has its level where fixed form has sequence numbers and marks."""
+    for line in lines:
+        if line.strip() and line.lstrip()[0] != "*" and line[INDICATOR : INDICATOR + 1] not in ("*", "/"):
+            return FREE(line) is not None
+    return False
 
 
 def _continued(line: str, more: str) -> str:

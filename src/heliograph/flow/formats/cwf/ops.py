@@ -156,6 +156,26 @@ def largest_size(ops: list[Op]) -> int:
     return total
 
 
+def reserved_size(ops: list[Op]) -> int:
+    """Bytes that a message has whatever is in it, with those of the largest branches."""
+    total = 0
+    for op in ops:
+        if isinstance(op, Run):
+            total += op.size
+        elif isinstance(op, Variable):
+            total += op.size if op.kind == "characters" else 0
+        elif isinstance(op, Gap):
+            total += op.count
+        elif isinstance(op, Inner):
+            total += reserved_size(op.ops)
+        elif isinstance(op, Repeat):
+            count = op.most if op.target is None or op.reserve is not None else 0
+            total += (count or 0) * reserved_size(op.ops)
+        elif isinstance(op, Choose):
+            total += max((reserved_size(branch.ops) for branch in op.branches), default=0)
+    return total
+
+
 def all_ops(ops: list[Op]) -> Iterator[Op]:
     """The ops and all those inside them."""
     for op in ops:

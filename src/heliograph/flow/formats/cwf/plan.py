@@ -23,7 +23,9 @@ from heliograph.flow.formats.cwf.ops import (
     bounded,
     joined,
     largest_size,
+    reserved_size,
 )
+from heliograph.flow.formats.cwf.properties import MOST_BYTES
 from heliograph.flow.formats.cwf.shapes import FloatShape, IntegerShape, TextShape
 from heliograph.flow.formats.cwf.shaping import Properties, shape_of
 from heliograph.flow.formats.model import (
@@ -83,6 +85,8 @@ class _Planner:
         properties = self._properties(message.content)
         self._group(message.content, root, root.ops, self._somewhere(ANY))
         root.ops = joined(root.ops)
+        if (size := reserved_size(root.ops)) > MOST_BYTES:
+            raise properties.problem(f"expected a message of at most {MOST_BYTES} bytes, found one of {size}")
         for op in all_ops(root.ops):
             if isinstance(op, Repeat | Variable) and op.target is not None:
                 op.target.counts.append(op)

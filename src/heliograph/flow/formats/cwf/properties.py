@@ -8,6 +8,9 @@ from collections.abc import Mapping
 
 from heliograph.flow.formats.model import Property
 
+MOST_BYTES = 100_000_000
+"""That a message always has, whatever is in it: no server takes larger ones."""
+
 PROPERTIES: Mapping[str, Property] = {
     # Length
     "lengthKind": Property(choices=("explicit", "prefixed", "delimited", "endOfParent")),  # delimited: ended by a NUL
@@ -25,7 +28,9 @@ PROPERTIES: Mapping[str, Property] = {
     "signOrientation": Property(choices=("leading", "leadingSeparate", "trailing", "trailingSeparate")),
     "decimalSigned": Property(bool),
     "digits": Property(int),  # of packed numbers; all that the bytes can hold if not given
-    "virtualDecimalPoint": Property(int),  # digits behind the point; negative: zeros that are not written
+    "virtualDecimalPoint": Property(
+        int, limits=(-999, 999)
+    ),  # digits behind the point; negative: zeros that are not written
     "calendarPattern": Property(),
     "binaryCalendarRep": Property(choices=("packed", "bcd", "binarySeconds", "binaryMilliseconds")),
     "textBooleanTrueRep": Property(),
@@ -39,9 +44,9 @@ PROPERTIES: Mapping[str, Property] = {
     "padCharacter": Property(),
     # Position
     "alignment": Property(int, choices=(1, 2, 4, 8, 16), implicit=True),
-    "leadingSkip": Property(int),
-    "trailingSkip": Property(int),
-    "fillByte": Property(int),
+    "leadingSkip": Property(int, limits=(0, MOST_BYTES)),
+    "trailingSkip": Property(int, limits=(0, MOST_BYTES)),
+    "fillByte": Property(int, limits=(0, 255)),
     # Repetition
     "occursCountKind": Property(choices=("fixed", "expression", "endOfParent")),
     "occursCount": Property(int, reference=True),

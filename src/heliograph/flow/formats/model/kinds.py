@@ -49,6 +49,8 @@ class Imported(NamedTuple):
     formats: Mapping[str, PhysicalFormat]
     files: frozenset[str] = frozenset()
     """Further files that it has taken in: they are no models of their own."""
+    refused: Mapping[str, ModelProblem] = {}
+    """What could be messages by their names, and why they are none."""
 
 
 class Import(Protocol):

@@ -46,7 +46,7 @@ from heliograph.flow.formats.model.logical import (
     Properties,
     Type,
 )
-from heliograph.flow.formats.model.problem import ModelProblem
+from heliograph.flow.formats.model.problem import Members, ModelProblem, not_too_deep
 from heliograph.flow.formats.model.properties import checked
 
 MODEL_SUFFIX = ".model.yaml"
@@ -62,8 +62,9 @@ def load_models(sources: Mapping[str, str]) -> dict[str, Model]:
     imported: set[str] = set()
     for file, text in sources.items():
         if file.endswith(MODEL_SUFFIX):
-            loader = _ModelFile(file, text, sources)
-            models[loader.name] = loader.model()
+            with not_too_deep(Place(file, 1)):
+                loader = _ModelFile(file, text, sources)
+                models[loader.name] = loader.model()
             imported |= loader.imported
     problems: dict[str, ModelProblem] = {}
     alone: dict[str, Imported] = {}
@@ -71,7 +72,8 @@ def load_models(sources: Mapping[str, str]) -> dict[str, Model]:
         if not file.endswith(MODEL_SUFFIX) and file not in imported:
             place = Place(file, 1)
             try:
-                alone[file] = import_for(PurePath(file).suffix, place)(text, file, {}, place, sources)
+                with not_too_deep(place):
+                    alone[file] = import_for(PurePath(file).suffix, place)(text, file, {}, place, sources)
             except ModelProblem as problem:
                 problems[file] = problem  # perhaps it is only a piece of another file
     pieces = imported.union(*(brought.files for brought in alone.values()))
@@ -82,7 +84,7 @@ def load_models(sources: Mapping[str, str]) -> dict[str, Model]:
             name = PurePath(file).stem
             if name in models:
                 raise ModelProblem(Place(file, 1), f"there is a model {name} already, in {models[name].file}")
-            models[name] = Model(name, alone[file].messages, alone[file].formats, file)
+            models[name] = Model(name, alone[file].messages, alone[file].formats, file, alone[file].refused)
     return models
 
 
@@ -97,7 +99,9 @@ class _ModelFile:
         self._root = read_entries(text, file, ModelProblem)
         self._formats: dict[str, PhysicalFormat] = {}
         self._types: dict[str, Entry] = {}
+        self._refused: dict[str, ModelProblem] = {}
         self._within: list[str] = []
+        self._members = Members()
 
     def model(self) -> Model:
         keys = _known_keys(self._root, {"formats", "types", "messages", "import"})
@@ -113,7 +117,7 @@ class _ModelFile:
             messages[name] = Message(name, self._group(name, entry))
         if not messages:
             raise ModelProblem(self._root.place, "expected messages, found none")
-        return Model(self.name, messages, self._formats, self.file)
+        return Model(self.name, messages, self._formats, self.file, self._refused)
 
     def _format(self, name: str, entry: Entry) -> PhysicalFormat:
         given = {key: value.value for key, value in entry.mapping().items()}
@@ -139,10 +143,12 @@ class _ModelFile:
                 raise ModelProblem(entry.place, f"there is a message {name} already")
             messages[name] = message
         self._formats = {**brought.formats, **self._formats}
+        self._refused |= brought.refused
 
     def _member(self, entry: Entry) -> Member:
         keys = entry.mapping()
         name = keys["name"].text() if "name" in keys else ""
+        self._members.add(entry.place, name or "a group")
         type_name = keys["type"].text() if "type" in keys else ""
         if type_name in TYPES:
             return self._field(name, TYPES[type_name], entry)

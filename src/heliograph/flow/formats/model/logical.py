@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from heliograph.errors import Problem
 from heliograph.flow.documents import Place
 
 Properties = Mapping[str, Any]
@@ -125,3 +126,5 @@ class Model:
     messages: Mapping[str, Message]
     formats: Mapping[str, PhysicalFormat]
     file: str
+    refused: Mapping[str, Problem] = field(default_factory=dict)
+    """What an imported file has but no model can, by name, and why."""

@@ -9,6 +9,7 @@ from heliograph.errors import Problem
 from heliograph.flow.formats.model.kinds import kind_named
 from heliograph.flow.formats.model.loading import load_models
 from heliograph.flow.formats.model.logical import Message, Model, PhysicalFormat
+from heliograph.flow.formats.model.problem import ModelProblem, not_too_deep
 from heliograph.flow.formats.model.source import Codec, compiled
 from heliograph.flow.tree import Part, Text
 
@@ -52,6 +53,8 @@ class Models:
     def find(self, text: Text) -> tuple[Message, PhysicalFormat]:
         """The message and the physical format that the text names; what is the only one need not be named."""
         model = _named(self.models, text.message_set, "model", "the models folder")
+        if text.message_type in model.refused:
+            raise model.refused[text.message_type]
         message = _named(model.messages, text.message_type, "message", f"model {model.name}")
         form = _named(model.formats, text.message_format, "physical format", f"model {model.name}")
         return message, form
@@ -59,7 +62,12 @@ class Models:
     def _compile(self, text: Text) -> Codec:
         message, form = self.find(text)
         text = replace(text, message_set="", message_type="", message_format="")
-        return compiled(kind_named(form.kind, form.place).generate(message, form, text))
+        place = message.content.place
+        try:
+            with not_too_deep(place):
+                return compiled(kind_named(form.kind, form.place).generate(message, form, text))
+        except (SyntaxError, MemoryError):  # so says Python of code that is nested too deeply for it
+            raise ModelProblem(place, f"{message.name}: groups are inside each other too deeply") from None
 
 
 class ModelFormat:

@@ -1,7 +1,12 @@
 """What is wrong with a model."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from heliograph.errors import Problem
 from heliograph.flow.documents import Place
+
+MOST_MEMBERS = 100_000
 
 
 class ModelProblem(Problem):
@@ -14,3 +19,25 @@ class ModelProblem(Problem):
 
     def __reduce__(self) -> tuple[type["ModelProblem"], tuple[Place | str, str]]:
         return ModelProblem, (self.place, self.text)
+
+
+@contextmanager
+def not_too_deep(place: Place) -> Iterator[None]:
+    """What is deeper than Python can follow is a problem of the model."""
+    try:
+        yield
+    except RecursionError:
+        raise ModelProblem(place, "groups or files are inside each other too deeply") from None
+
+
+class Members:
+    """Counts the members of a model: types that are used inside each other multiply."""
+
+    def __init__(self) -> None:
+        self._left = MOST_MEMBERS
+
+    def add(self, place: Place, name: str, count: int = 1) -> None:
+        """So many more; a ModelProblem if that is too many."""
+        self._left -= count
+        if self._left < 0:
+            raise ModelProblem(place, f"{name}: the model has more than {MOST_MEMBERS} fields and groups")

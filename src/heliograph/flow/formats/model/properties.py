@@ -25,6 +25,8 @@ class Property:
     """Whether `{../NAME}`, the value of an earlier field, may stand instead."""
     implicit: bool = False
     """Whether the word `implicit` may stand instead."""
+    limits: tuple[int, int] | None = None
+    """The smallest and the largest number."""
 
     def check(self, name: str, value: Any, place: Place) -> Any:
         """The value as the format uses it."""
@@ -36,6 +38,9 @@ class Property:
             value = str(value)  # YAML reads digits as a number
         if type(value) is not self.type:
             raise ModelProblem(place, f"{name}: expected {self._expected()}, found {value!r}")
+        outside = isinstance(value, int) and self.limits is not None and not self.limits[0] <= value <= self.limits[1]
+        if outside:
+            raise ModelProblem(place, f"{name}: expected {self._expected()}, found {value!r}")
         if self.choices and value not in self.choices:
             raise ModelProblem(place, f"{name}: expected {self._expected()}, found {value!r}")
         return value
@@ -43,6 +48,8 @@ class Property:
     def _expected(self) -> str:
         if self.choices:
             return "one of " + ", ".join(str(choice) for choice in self.choices)
+        if self.limits is not None:
+            return f"{self.limits[0]} to {self.limits[1]}"
         words = {str: "text", int: "an integer", bool: "true or false"}
         return words[self.type] + (" or {../NAME}" if self.reference else "")
 

@@ -128,4 +128,4 @@ def _table(content: Content, namespace: str) -> _Table | None:
             continue  # its tag is not known here, so documents that have it are unusual
         parse = shape.values.parse if shape.values is not None else None
         known[shape.tag] = (f"/{shape.tag}>", shape.name, parse, inner, shape.code, namespace)
-    return _Table(known, content.fits)
+    return _Table(known, content.order.surely)

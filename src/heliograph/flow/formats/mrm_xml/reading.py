@@ -134,7 +134,7 @@ class _Typing:
         """All members of an element are typed."""
         if null:
             self._check_null(element, content, codes)
-        elif content.fits("".join(codes)) is None or content.counted:
+        elif content.counted or content.order.surely("".join(codes)) is None:
             self._check_order(element, content, codes)
         if content.attributes:
             self._check_attributes(element, content, kept)
@@ -219,13 +219,13 @@ class _Typing:
 
     def _check_order(self, element: Element, content: Content, codes: list[str]) -> None:
         counts = {shape.tag: codes.count(shape.code) for shape in content.elements.values()}
-        for shape, least, most in content.counted:
+        for shape, least, most in content.to_count(codes):
             count = counts[shape.tag]
             if count < least and shape.default is None:
                 raise self._problem(element, f"element {shape.tag}", "none")
             if most is not None and count > most:
                 raise self._problem(element, f"at most {most} {shape.tag}", str(count))
-        if content.fits("".join(codes)) is not None:
+        if content.order.fits("".join(codes)):
             return
         tags = {shape.code: shape.tag for shape in content.elements.values()}
         expected = _expected(content, codes)
@@ -258,11 +258,13 @@ class _Typing:
 
 def _expected(content: Content, codes: list[str]) -> str:
     for shape in content.elements.values():
+        if not shape.direct:
+            continue  # the group that it is in may come several times, or not at all
         occurs = shape.member.occurs
         count = codes.count(shape.code)
         if occurs.most is not None and count > occurs.most:
             return f"at most {occurs.most} {shape.tag}"
-        if not count and occurs.least and shape.default is None and shape.member in content.group.members:
+        if not count and occurs.least and shape.default is None:
             return f"element {shape.tag}"
     return f"elements in the order of {', '.join(content.elements)}"
 

@@ -1,11 +1,11 @@
 """A message as XML: which element or attribute each member is, and which may follow each other."""
 
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from heliograph.flow.formats.model import Field, Group, Member, Message, ModelProblem, Order, PhysicalFormat, Property
+from heliograph.flow.formats.mrm_xml.order import Following, Particle
 from heliograph.flow.formats.mrm_xml.values import XmlValues, values_of
 from heliograph.flow.formats.xml.names import writable
 
@@ -40,6 +40,8 @@ class Shape:
     inner: "Content | None" = None
     """Of a group."""
     code: str = ""
+    direct: bool = False
+    """Whether no group without a name is between it and the element that it is in."""
 
     @property
     def name(self) -> str:
@@ -67,10 +69,15 @@ class Content:
     attributes: dict[str, Shape] = field(default_factory=dict)
     value: Shape | None = None
     """Its own value, beside which there are only attributes."""
-    pattern: str = ""
     counted: list[tuple[Shape, int, int | None]] = field(default_factory=list)
-    """Members whose number is not in the pattern: those that may come in any order."""
-    fits: Any = None
+    """Members whose number is not in the order: those that may come in any order."""
+    counted_if_any: bool = False
+    """Whether those need not be there at all."""
+    order: Following = field(default_factory=lambda: Following(Particle()))
+
+    def to_count(self, codes: list[str]) -> list[tuple[Shape, int, int | None]]:
+        """Members whose number is to be checked, if these are there."""
+        return [] if self.counted_if_any and not codes else self.counted
 
     def known(self) -> list[str]:
         """The tags of all members."""
@@ -117,20 +124,20 @@ def document(message: Message, form: PhysicalFormat) -> Document:
 
 def _content(group: Group, form: str) -> Content:
     result = Content(group)
-    result.pattern = _pattern(group, form, result)
-    result.fits = re.compile(result.pattern).fullmatch
+    result.order = Following(_particle(group, form, result))
     if result.value is not None and result.elements:
         raise ModelProblem(group.place, f"{group.name}: expected either a value of its own, or elements inside")
     return result
 
 
-def _pattern(group: Group, form: str, content: Content) -> str:
-    pieces: list[str] = []
+def _particle(group: Group, form: str, content: Content) -> Particle:
+    """What may be in a group, once; its elements are added to the content."""
+    inside: list[Particle] = []
     for member in group.members:
         if isinstance(member, Group) and not member.name:
-            inner = _pattern(member, form, content)
-            if inner:
-                pieces.append(f"(?:{inner}){_times(member)}")
+            inner = _particle(member, form, content)
+            if inner.inside:
+                inside.append(replace(inner, least=member.occurs.least, most=member.occurs.most))
             continue
         shape = _shape(member, form)
         rendering = member.physical.get(form, {}).get("rendering", "element")
@@ -144,23 +151,19 @@ def _pattern(group: Group, form: str, content: Content) -> str:
                 raise ModelProblem(member.place, f"{member.name}: element {shape.tag} is there twice")
             shape = content.elements.setdefault(shape.tag, shape)
             shape.code = shape.code or chr(FIRST_CODE + len(content.elements))
+            shape.direct = shape.direct or group is content.group
+            # what has a default may be missing: the writer gives it
+            least = 0 if isinstance(member, Field) and member.default is not None else member.occurs.least
             if group.order is Order.ALL:
                 content.counted.append((shape, member.occurs.least, member.occurs.most))
-                pieces.append(shape.code)
+                inside.append(Particle(shape.code))
             else:
-                pieces.append(shape.code + _times(member))
+                inside.append(Particle(shape.code, (), False, least, member.occurs.most))
     if group.order is Order.ALL:
-        return f"[{''.join(pieces)}]*" if pieces else ""
-    return "|".join(pieces) if group.order is Order.CHOICE else "".join(pieces)
-
-
-def _times(member: Member) -> str:
-    least, most = member.occurs.least, member.occurs.most
-    if isinstance(member, Field) and member.default is not None:
-        least = 0  # the writer gives what is missing
-    if (least, most) == (1, 1):
-        return ""
-    return f"{{{least},{'' if most is None else most}}}"
+        content.counted_if_any = content.counted_if_any or not (group.name or group.occurs.least)
+        anything = Particle("", tuple(inside), choice=True, least=0, most=None)
+        return Particle("", (anything,) if inside else ())
+    return Particle("", tuple(inside), group.order is Order.CHOICE)
 
 
 def _shape(member: Member, form: str) -> Shape:

@@ -111,8 +111,8 @@ def _facets(field: Field, given: Mapping[str, Any]) -> tuple[list[Check], list[s
 def _pattern(field: Field, pattern: str) -> Callable[[str], Any]:
     try:
         return re.compile(pattern).fullmatch
-    except re.error as error:
-        raise ModelProblem(field.place, f"pattern: {error} in {pattern!r}") from None
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ModelProblem(field.place, f"pattern: {error} in {pattern[:200]!r}") from None
 
 
 def _limit(field: Field, text: str, holds: Callable[[Any, Any], bool]) -> Check:

@@ -70,7 +70,7 @@ class Writer:
                 shape,
             )
         attributes = {shape.name: shape for shape in content.attributes.values()}
-        fits = content.fits
+        surely = content.order.surely
         plain = not attributes and content.value is None and not content.counted
 
         def write(element: Element) -> str:
@@ -106,7 +106,7 @@ class Writer:
                     value = value.translate(_TEXT)
                 out.append(f"{start}{value}{end}")
             tag = ""
-            if not bare or fits("".join(codes)) is None:
+            if not bare or surely("".join(codes)) is None:
                 out = self._in_order(element, content, codes, out)
                 tag = self._attributes(element, attributes)
             if content.value is not None:
@@ -122,24 +122,24 @@ class Writer:
         pairs = list(zip(codes, out, strict=True))
         for shape in content.elements.values():
             member = shape.member
-            needed = member.occurs.least and member in content.group.members and content.group.order is not Order.CHOICE
+            needed = member.occurs.least and shape.direct and content.group.order is not Order.CHOICE
             if needed and shape.code not in codes and shape.default is not None:
                 tag = self._prefixes[shape.namespace] + shape.tag
                 assert shape.values is not None
                 pairs.append((shape.code, f"<{tag}>{shape.values.show(shape.default).translate(_TEXT)}</{tag}>"))
-        if content.fits("".join(code for code, _ in pairs)) is None or len(pairs) > len(codes):
+        if len(pairs) > len(codes) or not content.order.fits("".join(codes)):
             pairs.sort(key=lambda pair: pair[0])  # codes have the order of the model
         ordered = [code for code, _ in pairs]
-        for shape, least, most in content.counted:
+        for shape, least, most in content.to_count(ordered):
             count = ordered.count(shape.code)
             if count < least or (most is not None and count > most):
                 raise self._problem(element, f"{least} to {most} {shape.tag}", str(count))
-        if content.fits("".join(ordered)) is None:
+        if not content.order.fits("".join(ordered)):
             tags = {shape.code: shape.tag for shape in content.elements.values()}
             missing = [
                 shape.tag
                 for shape in content.elements.values()
-                if shape.member in content.group.members and shape.member.occurs.least and shape.code not in codes
+                if shape.direct and shape.member.occurs.least and shape.code not in codes
             ]
             expected = f"element {missing[0]}" if missing else f"elements in the order of {', '.join(tags.values())}"
             raise self._problem(element, expected, ", ".join(tags[code] for code in codes) or "nothing")

@@ -27,7 +27,7 @@ from heliograph.flow.formats.model.logical import (
     PhysicalFormat,
     Type,
 )
-from heliograph.flow.formats.model.problem import ModelProblem
+from heliograph.flow.formats.model.problem import Members, ModelProblem
 from heliograph.flow.formats.swift.content import expected_item
 from heliograph.flow.formats.swift.field_format import FieldFormat
 
@@ -63,6 +63,7 @@ class _File:
         self._sequences = self._keys["sequences"].mapping()
         self._fields = {tag: _field(tag, entry) for tag, entry in self._keys["fields"].mapping().items()}
         self._within: list[str] = []
+        self._members = Members()
 
     def message(self) -> Message:
         name = self._keys["message"].text()
@@ -87,6 +88,7 @@ class _File:
         except Problem as problem:
             raise ModelProblem(place, str(problem)) from None
         name, occurs = expected.name, OCCURS[expected.occurs]
+        self._members.add(place, name)
         if not name[0].isdigit():
             return self._sequence(name, occurs, place)
         tags = [tag for tag in self._fields if tag[:2] == name[:2]] if name[-1].islower() else [name]
@@ -110,6 +112,8 @@ def _field(tag: str, entry: Entry) -> Member:
         form = FieldFormat(tag, notation, names)
     except Problem as problem:
         raise ModelProblem(entry.place, str(problem)) from None
+    except (OverflowError, RecursionError):
+        raise ModelProblem(entry.place, f"{tag}: expected a notation of usual size, found {notation[:80]!r}") from None
     physical = {FORMAT: {"fieldFormat": notation}}
     if not names:
         return Field(f"F{tag}", Type.STRING, entry.place, physical=physical)

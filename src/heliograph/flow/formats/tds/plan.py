@@ -56,6 +56,7 @@ class GroupPlan:
     separator: str
     postfix: bool
     suppress: bool
+    """Whether what is absent at the end is written without separators; it is read either way."""
     tag_separator: str
     tag_length: int
     length_digits: int
@@ -136,6 +137,9 @@ DEFAULTS: Mapping[str, Any] = {
     "reservedCharacters": "",
 }
 
+MOST_CHARACTERS = 100_000_000
+"""That a member can take, whatever is in it."""
+
 
 class _Planner:
     def __init__(self, form: PhysicalFormat) -> None:
@@ -201,8 +205,8 @@ class _Planner:
         given = self._properties(member)
         nil = given["nilValue"]
         length = given["length"]
-        if length is not None and length < 1:
-            raise ModelProblem(member.place, f"length: expected 1 or more, found {length}")
+        if length is not None and not 1 <= length <= MOST_CHARACTERS:
+            raise ModelProblem(member.place, f"length: expected 1 to {MOST_CHARACTERS}, found {length}")
         numeric = member.type.value in ("integer", "decimal", "float")
         return FieldPlan(
             member,
@@ -220,8 +224,8 @@ class _Planner:
         pattern: str = given["lengthPattern"]
         try:
             re.compile(pattern)
-        except re.error as error:
-            raise ModelProblem(member.place, f"lengthPattern: {error} in {pattern!r}") from None
+        except (re.error, OverflowError, RecursionError) as error:
+            raise ModelProblem(member.place, f"lengthPattern: {error} in {pattern[:200]!r}") from None
         return pattern
 
     def _check_group(self, group: GroupPlan) -> None:
@@ -251,6 +255,9 @@ class _Planner:
                 raise ModelProblem(place, f"{name}: expected a length, found none")
             if kind is Separation.FIXED_LENGTH and one.member.occurs.most is None:
                 raise ModelProblem(place, f"{name}: expected a limit of repetitions, found none")
+            reserved = kind is Separation.FIXED_LENGTH or positional(group, one)
+            if reserved and (one.member.occurs.most or 0) * (fixed_length(one) or 1) > MOST_CHARACTERS:
+                raise ModelProblem(place, f"{name}: expected room for at most {MOST_CHARACTERS} characters")
             if positional(group, one) and one.member.occurs.most is None:
                 raise ModelProblem(place, f"{name}: expected a repeatingElementDelimiter, or a limit of repetitions")
             if kind is Separation.USE_DATA_PATTERN and isinstance(one, FieldPlan) and not one.pattern:

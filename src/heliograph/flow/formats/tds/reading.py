@@ -180,11 +180,8 @@ class _Reader(MemberReader):
         if group.postfix:
             add("if pieces[-1] == '': pieces.pop()")
         with self.source.block(f"if len(pieces) != {count}:"):
-            if group.suppress:
-                add(f"if len(pieces) < {count}: pieces += [''] * ({count} - len(pieces))")
-                add("else:")
-            indent = "    " if group.suppress else ""
-            add(f"{indent}fail(parent, text, at, {f'{count} elements'!r} + f' (there are {{len(pieces)}})')")
+            add(f"if len(pieces) > {count}: fail(parent, text, at, f'{count} elements (there are {{len(pieces)}})')")
+            add(f"pieces += [''] * ({count} - len(pieces))")
         variables = [f"s{number}" for number in range(count)]
         add(f"{', '.join(variables)}, = pieces")
         for number, one in enumerate(group.members):

@@ -1,6 +1,7 @@
 """The writer: elements as a document. What it writes is read again as the same elements."""
 
 import re
+from base64 import b64encode
 from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ from heliograph.flow.formats.xml.dialect import Dialect
 from heliograph.flow.formats.xml.names import NO_PREFIXES, ascii_name, writable
 from heliograph.flow.tree import Element, Part
 from heliograph.flow.tree.packed import Layout, Packed
-from heliograph.flow.tree.types import ROLES, Role, role_of
+from heliograph.flow.tree.types import ROLES, Role, Xmlnsc, role_of
 
 _TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
 _ATTRIBUTE = str.maketrans(
@@ -378,6 +379,8 @@ class _Writer:
         value = element.value
         if value is None:
             return ""
+        if type(value) is bytes and self._domain == "XMLNSC" and element.type & Xmlnsc.BASE64 == Xmlnsc.BASE64:
+            return b64encode(value).decode()
         text = value if type(value) is str else self._text_of(value)
         if self._careful:
             bad = _FORBIDDEN(text)

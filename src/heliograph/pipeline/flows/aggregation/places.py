@@ -8,7 +8,7 @@ from urllib.parse import quote
 REQUESTS, REPLIES, DEADLINES = "requests", "replies", "deadlines"
 _ROOT = "heliograph/aggregation"
 _LONGEST = 21
-"""Letters of an aggregation in the name of its queue, which has 48 at most, as the server demands."""
+"""Letters of an aggregation in the name of its queue, which has 48 at most, as many servers demand."""
 
 
 class SetPlace(NamedTuple):

@@ -24,6 +24,7 @@ from heliograph.pipeline.flows.outlets.plan import OutputsPlan
 from heliograph.pipeline.flows.outlets.tables import TableRows
 from heliograph.pipeline.flows.outlets.task import part_of_task
 from heliograph.pipeline.flows.routes import Route
+from heliograph.pipeline.plain_errors import plain_errors
 from heliograph.pipeline.sink.part import Part
 
 NAME = "heliograph-outputs"
@@ -53,6 +54,7 @@ class Written(WriterCommitMessage):
     staged: tuple[Staged, ...]
 
 
+@plain_errors
 class OutputsWriter(DataSourceStreamArrowWriter):
     """Writes the outputs of each micro-batch."""
 
@@ -71,6 +73,7 @@ class OutputsWriter(DataSourceStreamArrowWriter):
         """Files that wait for a name are removed with those of the next micro-batch that is complete."""
 
 
+@plain_errors
 class BatchOutputsWriter(DataSourceArrowWriter):
     """The same within `foreachBatch`, for queries with output mode update, which Spark's Python sinks do not know."""
 
