@@ -3,7 +3,7 @@
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -14,6 +14,7 @@ from heliograph.amqp.performatives import Accepted, Disposition, Flow, Transfer
 from heliograph.client import connect
 from heliograph.client.management import management
 from heliograph.mqtt import Publish, SubAck, Subscribe, Subscription, UnsubAck, Unsubscribe, encode
+from heliograph.mqtt.packets import Will
 from hostile.bystander import PATIENT, Bystander
 from plain_client import PlainClient
 from running import PATIENCE, RunningServer, Serve
@@ -207,3 +208,20 @@ def test_a_management_request_of_megabytes_is_refused(server: RunningServer) -> 
             peer.send(Transfer(0, 0, b"0", more=True), payload=part)
         peer.send(Transfer(0, 0, b"0"), payload=parts[-1])
         assert isinstance(peer.wait_for(Disposition).state, Rejected)
+
+
+def test_a_message_and_a_will_for_thousands_of_subscriptions(server: RunningServer) -> None:
+    filters = ["/".join("t+"[index >> bit & 1] for bit in range(9)) for index in range(500)]
+    topic = "/".join("t" * 9)
+    with ExitStack() as stack:
+        crowd = [stack.enter_context(PlainClient(server.port).connected(f"c{number}")) for number in range(6)]
+        for client in crowd:
+            client.send_bytes(subscribe(*filters))
+            assert isinstance(client.receive(), SubAck)
+        with bystander(server):
+            will = Will(topic, b"gone")
+            with PlainClient(server.port).connected("publisher", will=will) as publisher:
+                assert publisher.publish(topic, b"here").reason == 0
+            for client in crowd:
+                payloads = [packet.payload for _ in range(1000) if isinstance(packet := client.receive(), Publish)]
+                assert payloads == [b"here"] * 500 + [b"gone"] * 500

@@ -124,7 +124,8 @@ class SocketOutlet(NetworkOutlet):
 
     def stop_reading(self) -> None:
         self._reading = 0
-        self._watch(self._watched & ~select.EPOLLIN)
+        if self.fd >= 0:
+            self._watch(self._watched & ~select.EPOLLIN)
 
     def go_on_reading(self) -> None:
         self._reading = select.EPOLLIN

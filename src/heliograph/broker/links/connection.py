@@ -43,8 +43,8 @@ from heliograph.mqtt.reasons import Reason
 if TYPE_CHECKING:
     from heliograph.broker.links.host import Host
 
-_MOUTHFUL = 32 << 10
-"""Bytes that are taken from a client before it is seen how long others have waited."""
+_LEAST, _MOST = 16 << 10, 128 << 10
+"""Bytes that are taken from a client before it is seen how long others have waited: more if its frames go fast."""
 
 # As much may be waiting to be written before it has to be seen whether the client reads it.
 _ROOM = 1 << 20
@@ -61,6 +61,7 @@ class AmqpConnection:
         "_hold",
         "_holds",
         "_last",
+        "_mouthful",
         "_parts",
         "_stalled",
         "_talking",
@@ -107,6 +108,7 @@ class AmqpConnection:
         self._talking = False
         self._last = ""
         """The last event, for people."""
+        self._mouthful = _LEAST
         self._unread: list[bytes] | None = None
         """What has come and has to wait until it is the client's turn again."""
         self._stalled: set[Outgoing] = set()
@@ -128,20 +130,27 @@ class AmqpConnection:
         if self._unread is not None:
             self._unread.append(data)
             self.outlet.stop_reading()  # whoever let it be read from did not know
-        elif len(data) <= _MOUTHFUL:
+        elif len(data) <= _LEAST:
             self._take_mouthful(data, self.heard)
         else:
             self._take(data)
 
     def _take(self, data: bytes) -> None:
         """Take as much as there is time for. The rest waits until others have had their turn."""
-        began = self.broker.now()
-        for end in range(_MOUTHFUL, len(data) + _MOUTHFUL, _MOUTHFUL):
-            self._take_mouthful(data[end - _MOUTHFUL : end], began)
-            if self.ended:
+        began = now = self.broker.now()
+        at = 0
+        while True:
+            end = at + self._mouthful
+            self._take_mouthful(data[at:end], began)
+            if self.ended or end >= len(data):
                 return
-            if end < len(data) and self.broker.now() - began > SLICE:
-                self._unread = [data[end:]]
+            at, before, now = end, now, self.broker.now()
+            if now - before < SLICE / 4:
+                self._mouthful = min(2 * self._mouthful, _MOST)
+            elif now - before > SLICE:
+                self._mouthful = max(self._mouthful // 2, _LEAST)
+            if now - began > SLICE:
+                self._unread = [data[at:]]
                 self.outlet.stop_reading()
                 self.broker.slices.later(self, self._take_unread)
                 return
