@@ -84,7 +84,7 @@ def _check_length(text: str, what: str, reason: Reason) -> None:
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
-        raise ProtocolError(reason, f"{what} is no text that UTF-8 has: {error.reason}") from None
+        raise MalformedPacket(f"{what} is no text that UTF-8 has: {error.reason}") from None
     if size > STRING_MAX:
         raise ProtocolError(reason, f"{what} is longer than {STRING_MAX} bytes")
 
