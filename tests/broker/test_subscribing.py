@@ -125,19 +125,38 @@ def test_a_newer_message_of_a_topic_comes_after_what_is_retained_of_it():
     assert got == [b"%d" % (MANY - 1), b"newer", b"newest"]
 
 
-def test_a_message_that_is_retained_meanwhile_comes_once():
+def test_a_message_that_is_retained_meanwhile_comes_once_and_after_the_one_it_replaces():
     scene = SlowScene()
     publisher = retain(scene)
     client = scene.client("c")
     scene.slow = True
     client.send(subscribe("#"))
     client.take()
-    publisher.publish(f"t/{MANY - 1}", b"replaced", retain=True)
+    last = f"t/{MANY - 1}"
+    publisher.publish(last, b"replaces it", retain=True)
     publisher.publish("t/new", b"new", retain=True)
     scene.run()
-    got = [(packet.topic, packet.payload) for packet in client.take()]
-    assert got.count((f"t/{MANY - 1}", b"replaced")) == 1
-    assert got.count(("t/new", b"new")) == 1
+    got = [packet for packet in client.take() if packet.topic in {last, "t/new"}]
+    assert [(packet.topic, packet.payload, packet.retain) for packet in got] == [
+        (last, b"%d" % (MANY - 1), True),
+        (last, b"replaces it", False),
+        ("t/new", b"new", False),
+    ]
+
+
+def test_a_client_that_wants_nothing_retained_gets_only_what_is_published_meanwhile():
+    scene = SlowScene()
+    publisher = retain(scene)
+    client = scene.client("c", version=5)
+    scene.slow = True
+    client.send(subscribe(*[f"t/{index}" for index in range(MANY)], retain_handling=2))
+    while not scene.broker.subscription_count:
+        scene.broker.slices.run()
+    assert scene.broker.slices.busy
+    publisher.publish("t/0", b"now")
+    scene.run()
+    got = [packet for packet in client.take() if isinstance(packet, Publish)]
+    assert [(packet.topic, packet.payload, packet.retain) for packet in got] == [("t/0", b"now", False)]
 
 
 @pytest.mark.parametrize("how", ["lose", "disconnect"])

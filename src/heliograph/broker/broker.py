@@ -141,7 +141,7 @@ class Broker:
 
     def publish_to_mqtt(self, span: Span, publisher: Session | None, route: Route) -> tuple[Reason, int]:
         """Publish to all but queues: retained, subscriptions, streams. The answer is that of `publish`."""
-        if route.catching_up and not span.retain:
+        if route.catching_up:
             subscribing.send_retained_first(self, span.topic, route)
         kept = not span.retain or self.retained.keep(span, span.count - 1, self.limits)
         stored = 0

@@ -68,8 +68,7 @@ def subscribe(connection: "Connection", session: Session, body: bytes) -> Steps:
         if not session.number:
             connection.answer(answer, stored=False)
         for one in done.values():
-            if one.wants_retained:
-                yield from _send_retained(connection.broker, one.subscription)
+            yield from _send_retained(connection.broker, one.subscription)
             _no_more_retained(connection.broker, one.subscription)
         if session.number:
             connection.answer(answer, stored=True)
@@ -92,15 +91,20 @@ def _take(
     again = done.get(asked.filter)
     if again is not None:
         again.last = asked
+        _note_retained(broker, again)
         return asked.qos
     is_new = asked.filter not in session.subscriptions
     reason = broker.subscribe(session, asked, identifier)
     if reason < Reason.UNSPECIFIED_ERROR:
         subscription = session.subscriptions[asked.filter]
-        done[asked.filter] = _Asked(asked, subscription, is_new=is_new)
-        if subscription.group is None:
-            subscription.retained = broker.retained.walk(asked.filter)
+        one = done[asked.filter] = _Asked(asked, subscription, is_new=is_new)
+        _note_retained(broker, one)
     return reason
+
+
+def _note_retained(broker: "Broker", one: _Asked) -> None:
+    """From now on newer messages of a topic come after what is retained of it, if that is wanted at all."""
+    one.subscription.retained = broker.retained.walk(one.subscription.filter) if one.wants_retained else None
 
 
 def _send_retained(broker: "Broker", subscription: Subscription) -> Steps:
