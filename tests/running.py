@@ -176,7 +176,8 @@ class RunningServer:
             self.send_signal(number)
         status = self.ended()
         assert status == 0, f"exit status {status}:\n{self.log.text()[-3000:]}"
-        assert "Traceback" not in self.log.text(), self.log.text()[-3000:]
+        before, found, after = self.log.text().partition("Traceback")
+        assert not found, before[-1000:] + found + after[:3000]
 
     def ended(self) -> int:
         """The exit status, once the process has ended by itself."""

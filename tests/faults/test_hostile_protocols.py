@@ -225,11 +225,11 @@ def test_garbage_inside_a_tls_connection(server: RunningServer, authority: Autho
 @pytest.mark.parametrize(
     ("sent", "status"),
     [
-        (b"GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n", 404),
-        (b"POST /stats HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello", 405),
+        (b"GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
+        (b"POST /stats HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello", 405),
         (b"GET /stats HTTP/1.1\r\n\r\n", 400),
         (b"nonsense\r\n\r\n", 400),
-        (b"GET /stats HTTP/1.1\r\nHost: a\r\n" + b"X: y\r\n" * 10_000, 431),
+        (b"GET /stats HTTP/1.1\r\nHost: localhost\r\n" + b"X: y\r\n" * 10_000, 431),
         (CONNECT, 400),
     ],
 )

@@ -87,10 +87,10 @@ class Listener:
                 tls = {"ssl": self._context, "ssl_handshake_timeout": patience}
             elif self._context is not None:
                 gate_for = EncryptedOnlyGate.for_transport
+            peer = peer_text(sock.getpeername())
         except (OSError, EOFError):  # it has gone without a word, as those who look whether a port is open do
             sock.close()
             return
-        peer = peer_text(sock.getpeername())
         try:
             await asyncio.get_running_loop().connect_accepted_socket(partial(self._new_client, gate_for), sock, **tls)
         except OSError as error:  # of TLS, of the network, or for want of time
