@@ -53,12 +53,15 @@ class AmqpCrew(Crew):
         return self._stencils[largest]
 
     def pump(self, now: int) -> int:
-        """Send what is due. When all is sent, units of work that are not full are committed as they are."""
+        """Send what is due. At the end, batches and units of work that are not full are settled as they are.
+
+        What a client had not settled when it goes would be given to others, which would get it twice.
+        """
         wake = super().pump(now)
-        if not self.group.transaction or not self.group.sends:
+        if not self.group.transaction and self.group.acknowledge_every == 1:
             return wake
         if now >= self._until:
             for end in self.ends:
                 if isinstance(end, AmqpEnd):
-                    end.commit_rest(now)
+                    end.settle_rest(now)
         return min(wake, now + _LOOK)

@@ -25,7 +25,7 @@ class AmqpEnd(AmqpDialogue):
 
     QoS 0 is fire and forget: messages are settled when they are sent. With QoS 1, who puts waits for dispositions, and
     who gets accepts all that has arrived as soon as that are `acknowledge_every` messages. In a transaction there are
-    exactly so many messages as the group says; only the last one of a sender may have fewer.
+    exactly so many messages as the group says; only the last ones may have fewer.
     """
 
     __slots__ = ("_answered", "_cycle", "_forgiven", "_receiver", "_replies", "_stencil", "count")
@@ -73,14 +73,15 @@ class AmqpEnd(AmqpDialogue):
         if frames:
             self.link.write(frames)
 
-    def _accept(self, now: int) -> bytes:
+    def _accept(self, now: int, *, all_of_it: bool = False) -> bytes:
+        """Accept what has arrived, if that is enough for a batch or a unit of work; or in any case."""
         group, units = self.crew.group, self.units
         waiting = sum(inlet.unsettled for inlet in self.inlets)
         if units is None:
-            if waiting < group.acknowledge_every:
+            if waiting < group.acknowledge_every and not all_of_it:
                 return b""
             return b"".join(inlet.accept() for inlet in self.inlets)
-        if waiting < group.transaction or not units.able:
+        if (waiting < group.transaction and not all_of_it) or not units.able:
             return b""
         frames, left = b"", group.transaction
         for inlet in self.inlets:
@@ -180,10 +181,12 @@ class AmqpEnd(AmqpDialogue):
             return stencil.frames * size
         return sum(self._cycle.parts[turn % stencil.cycle].count for turn in range(self.count, self.count + size))
 
-    def commit_rest(self, now: int) -> None:
-        """Nothing more will be sent soon: commit what there is."""
+    def settle_rest(self, now: int) -> None:
+        """Nothing more will be sent soon: commit or accept what there is."""
         if self.units is not None and self.units.filled and self.units.able:
             self.link.write(self.units.commit(now))
+        if any(inlet.unsettled for inlet in self.inlets) and (frames := self._accept(now, all_of_it=True)):
+            self.link.write(frames)
 
     def outstanding(self) -> int:
         """What the broker has not accepted, what is not committed, and answers that wait."""
