@@ -139,7 +139,7 @@ HOSTILE = {
     ),
     "groups of a model file inside each other": (
         model(nested(2000, "")),
-        r"m\.model\.yaml:1: groups or files are inside each other too deeply",
+        r"m\.model\.yaml:2:\d+: there are more than 100 levels in each other here",
     ),
     "many occurrences of a fixed field": (
         model("{name: a, type: string, occurs: 999999999, F: {length: 1}}", "kind: CWF"),
