@@ -137,7 +137,7 @@ def small_retained_messages(server: RunningServer) -> Iterator[Attacker]:
 
 def filters_of_subscriptions(server: RunningServer) -> Iterator[Attacker]:
     """Filters of 65 KB."""
-    for _ in range(6):
+    for _ in range(3):
         yield _until_over(_mqtt(server), (_subscribe(_long("filter")) for _ in range(500)))
 
 
