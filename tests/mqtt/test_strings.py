@@ -1,5 +1,7 @@
 """Strings, topic names, topic filters and shared subscriptions."""
 
+import time
+
 import pytest
 from hypothesis import given
 
@@ -132,3 +134,13 @@ def _assert_refused(topic_filter):
     with pytest.raises(ProtocolError) as caught:
         check_topic_filter(topic_filter)
     assert caught.value.reason == Reason.TOPIC_FILTER_INVALID
+
+
+def test_the_longest_names_are_checked_in_no_time():
+    """A single one must not hold up a server."""
+    names = ["x" * 65_535, LONGEST]
+    start = time.thread_time()
+    for _ in range(20):
+        for name in names:
+            check_topic_of_client(name)
+    assert time.thread_time() - start < 0.08

@@ -29,6 +29,8 @@ def decode_utf8(raw: bytes) -> str:
 
 def check_characters(text: str, what: str) -> None:
     """Raise MalformedPacket if there are control characters or noncharacters in a name that people get to see."""
+    if text.isprintable():  # nearly always, and known at once; it is stricter than the rule
+        return
     found = _UNPRINTABLE.search(text)
     if found is not None:
         raise MalformedPacket(f"{what} {text!r} contains U+{ord(found[0]):04X}")
