@@ -14,7 +14,7 @@ from heliograph.client import connect
 from heliograph.client.management import management
 from heliograph.mqtt import Publish, SubAck, UnsubAck, Unsubscribe
 from heliograph.mqtt.packets import Will
-from hostile.stalling import CONFIG, DEEP, bystander, depth, fill, in_flight, subscribe
+from hostile.stalling import CONFIG, DEEP, LONG, bystander, depth, fill, in_flight, subscribe
 from plain_client import PlainClient
 from running import PATIENCE, RunningServer, Serve
 
@@ -51,6 +51,7 @@ def test_a_filter_that_is_named_ten_thousand_times_counts_once(server: RunningSe
 def test_a_packet_may_name_hundreds_of_thousands_of_filters(server: RunningServer) -> None:
     filters = tuple(f"f/{index}" for index in range(200_000))
     with bystander(server), PlainClient(server.port).connected("attacker") as attacker:
+        attacker.socket.settimeout(LONG)
         attacker.send_bytes(subscribe(*filters))
         answer = attacker.receive()
         assert isinstance(answer, SubAck)
@@ -111,13 +112,13 @@ def test_a_client_that_takes_all_and_settles_it_at_once_or_never(server: Running
                 peer.send(Flow(0, 1 << 30, 0, 1 << 30, 0, 0, 1 << 30))
                 reader = threading.Thread(target=peer.is_closed, daemon=True)
                 reader.start()
-                server.wait_until(lambda stats: in_flight(stats) == DEEP)
+                server.wait_until(lambda stats: in_flight(stats) == DEEP, LONG)
                 if last:
                     peer.send(Disposition(True, 0, (1 << 32) - 1, True, Accepted()))
-                    server.wait_until(lambda stats: depth(stats) == 0)
+                    server.wait_until(lambda stats: depth(stats) == 0, LONG)
                 peer.socket.shutdown(socket.SHUT_RDWR)
                 reader.join()
-            server.wait_until(lambda stats: in_flight(stats) == 0)
+            server.wait_until(lambda stats: in_flight(stats) == 0, LONG)
     assert depth(server.stats()) == 0
 
 
