@@ -138,9 +138,9 @@ class RunningServer:
         figures: dict[str, Any] = json.loads(self.page("/stats"))
         return figures
 
-    def wait_until(self, condition: Callable[[dict[str, Any]], bool]) -> None:
+    def wait_until(self, condition: Callable[[dict[str, Any]], bool], patience: float = PATIENCE) -> None:
         """Wait until the figures of /stats are as they should be."""
-        give_up = time.monotonic() + PATIENCE
+        give_up = time.monotonic() + patience
         while not condition(figures := self.stats()):
             assert time.monotonic() < give_up, figures
             time.sleep(0.02)

@@ -77,7 +77,7 @@ def test_a_full_buffer_that_discards_keeps_the_newest_and_gives_up_qos_0_first(a
 def test_the_high_water_mark_stays_when_the_buffer_empties():
     buffer = Buffer(Held(), account())
     add(buffer, buffer.late, 0, 5)
-    buffer.clear_late()
+    list(buffer.clear_late())
     assert (buffer.count, buffer.high_water) == (0, 5)
 
 
@@ -85,7 +85,7 @@ def test_clearing_late_messages_leaves_the_others():
     buffer = Buffer(Held(), account())
     add(buffer, buffer.late, 0, 2)
     add(buffer, buffer.waiting, 2, 3)
-    buffer.clear_late()
+    list(buffer.clear_late())
     assert (numbers(buffer.late), numbers(buffer.waiting), buffer.count) == ([], [2, 3, 4], 3)
 
 
@@ -144,7 +144,7 @@ def test_an_empty_buffer_holds_no_bytes(additions):
     buffer = Buffer(Held(), account())
     for number, (is_late, count) in enumerate(additions):
         add(buffer, buffer.late if is_late else buffer.waiting, 0, count, expires=1.0 + number % 2)
-    buffer.clear_late()
+    list(buffer.clear_late())
     assert buffer.bytes == sum(span.cost for span, _, _ in buffer.waiting)
     buffer.drop_expired(9.0)
     assert (buffer.count, buffer.bytes) == (0, 0)
@@ -159,11 +159,11 @@ def test_what_waits_in_several_buffers_counts_once_in_all():
         buffer.add(buffer.late, b"plain packets", 0, 1, Limits())
     plain = held.bytes - span.cost
     assert plain > 3 * len(b"plain packets")
-    buffers[0].clear()
-    buffers[1].clear_late()
+    list(buffers[0].clear())
+    list(buffers[1].clear_late())
     assert held.bytes == span.cost + plain // 3
     for buffer in buffers:
-        buffer.clear()
+        list(buffer.clear())
     assert held.bytes == 0
 
 
@@ -176,8 +176,8 @@ def test_all_buffers_together_are_limited():
     assert other.add(other.waiting, numbered(8, 4), 0, 4, limits) == 0
     assert other.rejected == 4
     assert other.add(other.waiting, shared, 0, 8, limits) == 8, "what is there already takes no more room"
-    full.clear()
-    other.clear()
+    list(full.clear())
+    list(other.clear())
     assert other.add(other.waiting, numbered(8, 4), 0, 4, limits) == 4
 
 

@@ -33,6 +33,7 @@ _SHORT_PROPERTIES: Final = b"\x00\x53\x73\xc0"
 _LONG_PROPERTIES: Final = b"\x00\x53\x73\xd0"
 _DELAYED: Final = b"x-opt-delivery-"
 _NEAR: Final = 1024  # how far behind the header the annotation is looked for before any section is decoded
+_DELAYED_MOST: Final = 16_384  # of annotations, to decode more would take long
 _TO_FIELD: Final = 2
 _EXPIRY_FIELD: Final = 8
 _REMEMBERED: Final = 1024
@@ -193,6 +194,9 @@ def _delays(payload: bytes, at: int) -> tuple[int, int]:
         at = _end_of_compound(payload, at + 3)
     if not payload.startswith(_ANNOTATIONS[1], at):
         return 0, 0
+    size = _end_of_compound(payload, at + 3) - at
+    if size > _DELAYED_MOST:
+        raise InvalidField(f"a message that is delayed has at most {_DELAYED_MOST} bytes of annotations, not {size}")
     annotations = decode(payload, at + 3)[0]
     if type(annotations) is not dict:
         return 0, 0

@@ -22,7 +22,7 @@ from heliograph.broker.queues.queues import Queues
 from heliograph.broker.retained import Retained
 from heliograph.broker.routes import Receiver, Route, RouteTable
 from heliograph.broker.session import FOR_EVER, Session
-from heliograph.broker.slices import Slices
+from heliograph.broker.slices import Slices, Steps, one_by_one
 from heliograph.broker.span import Span, carried_properties, message
 from heliograph.broker.spool import Spool
 from heliograph.broker.statistics import Statistics
@@ -257,9 +257,20 @@ class Broker:
 
     def unsubscribe(self, session: Session, full: str) -> Reason:
         """Remove a subscription with what waits for it; what UNSUBACK says about it."""
-        subscription = session.subscriptions.pop(full, None)
+        subscription = session.subscriptions.get(full)
         if subscription is None:
             return Reason.NO_SUBSCRIPTION_EXISTED
+        self._do_all([self._remove(session, subscription)])
+        return Reason.SUCCESS
+
+    def _do_all(self, work: list[Steps | None]) -> None:
+        """Do what the end of subscriptions leaves to do: a client can have millions of messages in their buffers."""
+        self.slices.begin(object(), one_by_one([steps for steps in work if steps is not None]), lambda: None)
+
+    def _remove(self, session: Session, subscription: Subscription) -> Steps | None:
+        """Remove a subscription; how what waits for it is forgotten."""
+        full = subscription.filter
+        del session.subscriptions[full]
         self.subscription_count -= 1
         if session.backlog:
             session.backlog.pop(subscription, None)
@@ -270,18 +281,18 @@ class Broker:
                 self.store.note_unsubscribed(session, full)
             if subscription.spool is not None and (group is None or group.members == [subscription]):
                 self._retire(self.store, subscription.spool)
+        left: Steps | None = None
         if group is None:
-            if subscription.buffer is not None:
-                subscription.buffer.clear()
+            left = subscription.buffer.clear() if subscription.buffer is not None else None
             self._tree.remove(full, subscription)
         else:
             group.members.remove(subscription)
             if not group.members:
-                group.buffer.clear()
+                left = group.buffer.clear()
                 del self.groups[group.name, group.filter]
                 self._tree.remove(group.filter, group)
         self.routes.forget(topic_filter)
-        return Reason.SUCCESS
+        return left
 
     def backlogs(self) -> Iterator[tuple[Subscription | ShareGroup, list[Buffer | Spool]]]:
         """All who have had to let messages wait, with where these wait: in memory, in the log, or both.
@@ -338,7 +349,7 @@ class Broker:
 
     def detach(self, session: Session, *, publish_will: bool) -> None:
         """The client of a session has gone. The session ends now, later or never; its will may be due now or later."""
-        session.detach()
+        self._do_all(session.detach())
         delivery.share_out_again(self, session)
         session.away = now = self.now()
         delay = session.will.properties.get("will_delay_interval", 0) if session.will else 0
@@ -382,8 +393,7 @@ class Broker:
         for flight in session.window.sent if session.window else ():
             if self.store is not None and flight.cursor is not None:
                 self.store.ledger.acknowledge(flight.cursor, flight.offset, flight.offset + flight.count)
-        for full in list(session.subscriptions):
-            self.unsubscribe(session, full)
+        self._do_all([self._remove(session, one) for one in list(session.subscriptions.values())])
         session.window = None  # what was on its way leads back to the session, and would keep it in memory
         if self.sessions.get(session.client_id) is session:
             del self.sessions[session.client_id]

@@ -4,6 +4,7 @@ from collections import deque
 
 from heliograph.broker.limits import Limits, WhenFull
 from heliograph.broker.memory import Account
+from heliograph.broker.slices import Steps
 from heliograph.broker.span import Span
 from heliograph.mqtt.framing import packet_bounds
 
@@ -12,6 +13,7 @@ Waiting = tuple[Span | bytes, int, int]
 
 _COST = 200
 """Bytes of memory that packets take beside their own while they wait."""
+_FORGOTTEN_AT_ONCE = 500
 _ANY_SIZE = 1 << 30
 _ANY_VERSION = 4  # the packets were good when they came, and MQTT 3 is the more lenient one about lengths
 
@@ -172,18 +174,25 @@ class Buffer:
         self._take(span)
         self.high_water = max(self.high_water, self.count)
 
-    def clear_late(self) -> None:
-        """Forget waiting QoS 0 messages: their receiver has gone."""
-        self.count -= sum(hi - lo for _, lo, hi in self.late)
-        while self.late:
-            self.pop(self.late)
+    def clear_late(self) -> Steps:
+        """Forget waiting QoS 0 messages: their receiver has gone. There may be many: the steps do it."""
+        late, self.late = self.late, deque()
+        return self._forget(late)
 
-    def clear(self) -> None:
-        """Forget everything: nobody will ever want it."""
-        self.clear_late()
-        while self.waiting:
-            self.pop(self.waiting)
-        self.count = 0
+    def clear(self) -> Steps:
+        """Forget everything: nobody will ever want it. The steps do it."""
+        waiting, self.waiting = self.waiting, deque()
+        waiting.extendleft(reversed(self.late))
+        self.late = deque()
+        return self._forget(waiting)
+
+    def _forget(self, queue: deque[Waiting]) -> Steps:
+        while queue:
+            for _ in range(min(len(queue), _FORGOTTEN_AT_ONCE)):
+                _, lo, hi = queue[0]
+                self.count -= hi - lo
+                self.pop(queue)
+            yield None
 
     def drop_expired(self, now: float) -> int:
         """Drop what expired at the front of both queues; how many that were."""

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from heliograph.broker import durable
@@ -9,6 +10,7 @@ from heliograph.broker.buffer import Buffer, Waiting, cut_packets
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.routes import Route
 from heliograph.broker.session import Session
+from heliograph.broker.slices import Steps
 from heliograph.broker.span import Span
 from heliograph.broker.subscription import ShareGroup, Subscription
 from heliograph.broker.wide_delivery import WIDE
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 _TOPIC_ALIAS = b"\x23"
 _ANY_ALIAS = _TOPIC_ALIAS + b"\0\0"
+_SHARED_AT_ONCE = 100
+"""Sharers, and messages that come back to them, that are seen to before others have their turn."""
+_ALL = 1 << 64
 
 Rendered = dict[tuple[object, ...], bytes]
 """Packets made for one kind of receiver, kept while one span goes to all of them."""
@@ -260,15 +265,17 @@ def pump(broker: "Broker", session: Session) -> None:
             backlog.pop(subscription, None)
 
 
-def _pump_buffer(broker: "Broker", subscription: Subscription, buffer: Buffer, now: float) -> None:
+def _pump_buffer(broker: "Broker", subscription: Subscription, buffer: Buffer, now: float, most: int = _ALL) -> None:
+    """Send what waits in a buffer, at most about so many messages."""
     broker.stats.expired += buffer.drop_expired(now)
-    while buffer.late:
+    end = subscription.sent + most
+    while buffer.late and subscription.sent < end:
         what, lo, hi = buffer.late[0]
         buffer.pop(buffer.late)
         buffer.count -= hi - lo
         _send_late(broker, subscription, what, lo, hi)
         broker.stats.expired += buffer.drop_expired(now)
-    while buffer.waiting:
+    while buffer.waiting and subscription.sent < end:
         span, lo, hi = buffer.waiting[0]
         assert isinstance(span, Span)
         sent_to = _send_waiting(broker, subscription, span, lo, hi)
@@ -358,9 +365,38 @@ def share_out_again(broker: "Broker", session: Session) -> None:
             group.buffer.put_back(flight.span, flight.lo, flight.lo + flight.count)
         groups[group] = None
     for group in groups:
-        for member in group.members:
-            member.session.note_backlog(member)
-        if broker.store is not None:
-            durable.deal(broker, broker.store, group)
-        for member in group.members:
-            pump(broker, member.session)
+        broker.slices.drop(group)  # whoever has been looked at may have room for these
+        if len(group.members) + len(back) <= _SHARED_AT_ONCE:
+            _share_out(broker, group)
+        else:  # where many go at once, it is done once for all of them
+            broker.slices.later(group, partial(_share_out, broker, group))
+
+
+def _share_out(broker: "Broker", group: ShareGroup) -> None:
+    """Give what has come back to a group to its members."""
+    broker.slices.begin(group, _share_out_in_steps(broker, group), lambda: None)
+
+
+def _share_out_in_steps(broker: "Broker", group: ShareGroup) -> Steps:
+    """Some messages for each, by turns, as long as somebody can take more."""
+    given = True
+    while given:
+        given = False
+        for member in list(group.members):
+            if not group.buffer.count and not (group.spool and group.spool.count):
+                return
+            if member.session.subscriptions.get(member.filter) is member:  # it may have gone meanwhile
+                member.session.note_backlog(member)
+                given |= _give_some(broker, group, member)
+            yield None
+
+
+def _give_some(broker: "Broker", group: ShareGroup, member: Subscription) -> bool:
+    """Give a member some of what waits for its group; whether it took any."""
+    sent = member.sent
+    if member.outlet.open:
+        if group.buffer.count:
+            _pump_buffer(broker, member, group.buffer, broker.now(), _SHARED_AT_ONCE)
+        if broker.store is not None and group.spool is not None and group.spool.count and not group.buffer.waiting:
+            durable.pump(broker, broker.store, member, _SHARED_AT_ONCE)
+    return member.sent != sent

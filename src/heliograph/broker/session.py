@@ -3,6 +3,7 @@
 from heliograph.broker.limits import Limits
 from heliograph.broker.memory import Account, Hold
 from heliograph.broker.outlet import NOWHERE, Outlet
+from heliograph.broker.slices import Steps
 from heliograph.broker.span import Span
 from heliograph.broker.subscription import Subscription
 from heliograph.broker.timers import Timer
@@ -122,17 +123,22 @@ class Session:
         for subscription in self.subscriptions.values():
             subscription.outlet = outlet
 
-    def detach(self) -> None:
-        """The client has gone. QoS 0 messages that waited for it are dropped, as those that would come now."""
+    def detach(self) -> list[Steps | None]:
+        """The client has gone. QoS 0 messages that waited for it are dropped, as those that would come now.
+
+        There may be many of them: whoever calls this does the steps.
+        """
+        left: list[Steps | None] = []
         self.outlet = NOWHERE
         for subscription in self.subscriptions.values():
             subscription.outlet = NOWHERE
             if subscription.buffer is not None and subscription.group is None:
-                subscription.buffer.clear_late()
+                left.append(subscription.buffer.clear_late())
             if subscription.spool is not None and subscription.group is None:
                 subscription.spool.rest()
         if self.window is not None:
             self.window.forget_spans()
+        return left
 
     def note_backlog(self, subscription: Subscription) -> None:
         """Messages wait for this subscription: look there when the client can take more."""

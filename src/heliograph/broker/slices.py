@@ -7,7 +7,7 @@ example, is not read from meanwhile.
 """
 
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 
 from heliograph.broker.defects import Defects
 from heliograph.broker.outlet import Outlet
@@ -146,3 +146,9 @@ class Slices:
 
 def _nothing() -> Steps:
     yield from ()
+
+
+def one_by_one(work: Iterable[Steps]) -> Steps:
+    """Several pieces of work as one."""
+    for steps in work:
+        yield from steps

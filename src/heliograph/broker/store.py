@@ -339,7 +339,9 @@ class Store:
         self._note_unwritten()
 
     def _note_unwritten(self) -> None:
-        self._unwritten.add(self.ledger.waiting - self._unwritten.used)
+        more = self.ledger.waiting - self._unwritten.used
+        if more:
+            self._unwritten.add(more)
 
     def halt(self) -> None:
         """Something went wrong, and it is not known what is affected: acknowledge and store nothing more.

@@ -145,6 +145,9 @@ _BY_NAME = {row.name: row for row in _TABLE}
 
 _LISTS = {"user_property", "subscription_identifier"}
 
+MOST_OF_A_KIND = 1000
+"""How often a property may come that may come more than once. To read a hundred thousand takes too long."""
+
 
 def encode_properties(properties: Properties) -> bytes:
     """The properties in the dictionary's order, with their length before them."""
@@ -200,6 +203,8 @@ def _read_one(reader: Reader, place: Place, found: dict[str, Any]) -> None:
         values = found.setdefault(row.name, [])
         if values and row.name == "subscription_identifier" and place is not PacketType.PUBLISH:
             raise _twice(row.name)
+        if len(values) == MOST_OF_A_KIND:
+            raise ProtocolError(Reason.QUOTA_EXCEEDED, f"property {row.name} is there more than {MOST_OF_A_KIND} times")
         values.append(value)
     elif row.name in found:
         raise _twice(row.name)

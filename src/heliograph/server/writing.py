@@ -222,7 +222,8 @@ class Writer:
         # Writing can end connections, whose wills are then messages for others, and makes room for more messages: go on
         # until nothing is left, or until it is the turn of others. A client may read as fast as it is written to.
         while broker.dirty or broker.defects.culprits:
-            self._cut_off_culprits()
+            if broker.defects.culprits:
+                self._cut_off_culprits()
             dirty, broker.dirty = broker.dirty, []
             for outlet in dirty:
                 assert isinstance(outlet, NetworkOutlet)

@@ -36,7 +36,7 @@ from heliograph.broker.links.transactions import Transactions
 from heliograph.broker.memory import Hold
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.queues.queue import Queue
-from heliograph.broker.slices import SLICE
+from heliograph.broker.slices import SLICE, Steps
 from heliograph.broker.timers import Timer
 from heliograph.mqtt.reasons import Reason
 
@@ -439,11 +439,16 @@ class AmqpConnection:
         if not here:
             del self.host.containers[self.container_id]
         self.transactions.roll_back_all()
-        for link in list(self.links):
+        self.broker.slices.begin(object(), self._leave_links(list(self.links), how), lambda: None)
+
+    def _leave_links(self, links: list[Link], how: Departure) -> Steps:
+        """A client can have thousands of them. They get nothing any more, for there is no room."""
+        for link in links:
             try:
                 self._link_gone(link, how)
             except Exception:  # what the other links have must not stay locked
                 self.broker.defects.note("the end of a link")
+            yield None
 
     def _finish(self) -> None:
         self.ended = True

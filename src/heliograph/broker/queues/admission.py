@@ -7,11 +7,15 @@ from heliograph.amqp.glance import glances, with_manner
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.definition import STANDARD_PRIORITY
 from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, Entry, cost_of
+from heliograph.broker.queues.message_view import MOST_ENTRIES, too_many_entries
 from heliograph.broker.queues.refusal import Refusal
 
 if TYPE_CHECKING:
     from heliograph.broker.queues.queue import Queue
     from heliograph.broker.queues.queues import Queues
+
+_SURELY_FEW_ENTRIES = 3 * MOST_ENTRIES
+"""A message of so many bytes has no more properties than it may have: the shortest takes three."""
 
 
 def admit(
@@ -24,16 +28,19 @@ def admit(
     definition = queue.definition
     entries = _entries(queue, messages, queues)
     refused: dict[int, Refusal] = {}
+    longest = max(map(len, messages), default=0)
     if (
         len(messages) > definition.max_depth - queue.depth
         or not definition.put_enabled
         or queue.deleted
-        or max(map(len, messages), default=0) > definition.max_message_length
+        or longest > definition.max_message_length
     ):
         refused = _refusals(queue, messages)
     elif not queue.account.has_room(cost_of(entries)):
         why = Refusal(refusal.FULL, f"there is no memory for more messages in queue {queue.name}")
         refused = dict.fromkeys(range(len(messages)), why)
+    if longest > _SURELY_FEW_ENTRIES:
+        refused |= _with_too_many_entries(messages)
     if not patient and (trouble := queues.trouble) is not None:
         for place, entry in enumerate(entries):
             if entry.offset == NOT_STORED:
@@ -42,6 +49,14 @@ def admit(
         entries = [entry for place, entry in enumerate(entries) if place not in refused]
         queue.counters.refused += len(refused)
     return entries, refused
+
+
+def _with_too_many_entries(messages: Sequence[bytes]) -> dict[int, Refusal]:
+    return {
+        place: Refusal(refusal.NOT_ALLOWED, why)
+        for place, message in enumerate(messages)
+        if len(message) > _SURELY_FEW_ENTRIES and (why := too_many_entries(message))
+    }
 
 
 def _entries(queue: "Queue", messages: Sequence[bytes], queues: "Queues") -> list[Entry]:

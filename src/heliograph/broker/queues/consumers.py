@@ -18,8 +18,10 @@ from heliograph.broker.queues.lane import Lane
 if TYPE_CHECKING:
     from heliograph.broker.queues.queue import Queue
 
-_LOOK_AT_ONCE = 256
-"""Messages that are read back together when a consumer that chooses has to look at them."""
+_LOOK_AT_ONCE = 64
+_BYTES_AT_ONCE = 16_384
+"""Messages that are read back together when a consumer that chooses has to look at them, and about how long they may
+be: to look at a property takes longer than anything else for each byte of a message."""
 
 
 class Seat:
@@ -253,7 +255,7 @@ class Consumers:
                 if not self._has_time(seat):
                     marks[lane] = place
                     return chosen
-                some, end = lane.look(place, _LOOK_AT_ONCE)
+                some, end = _few(*lane.look(place, _LOOK_AT_ONCE))
                 wanted, place = self._look(seat, some, most - len(chosen), end)
                 if wanted is None:
                     marks[lane] = place
@@ -310,7 +312,7 @@ class Consumers:
         for lane in self._queue.lanes:
             place = marks.get(lane, 0)
             while place < lane.end and (credit := seat.consumer.credit) > 0 and self._has_time(seat):
-                some, end = lane.look(place, _LOOK_AT_ONCE)
+                some, end = _few(*lane.look(place, _LOOK_AT_ONCE))
                 some = self._queue.without_expired(some)
                 fetched = self._queue.fetch(some)
                 if fetched is None:
@@ -328,3 +330,13 @@ class Consumers:
         for entry in self._parsed:
             entry.parsed = None
         self._parsed.clear()
+
+
+def _few(some: list[Entry], end: int) -> tuple[list[Entry], int]:
+    """As many of some entries as can be looked at in a short time, one at least, and the place behind them."""
+    size = 0
+    for at, entry in enumerate(some):
+        size += entry.size
+        if size > _BYTES_AT_ONCE and at:
+            return some[:at], entry.place
+    return some, end

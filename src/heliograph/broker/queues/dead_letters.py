@@ -2,16 +2,15 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from struct import Struct
 from typing import TYPE_CHECKING, Any
 
-from heliograph.amqp.decoding import decode
 from heliograph.amqp.encoding import encode
-from heliograph.amqp.errors import DecodeError, ProtocolError
-from heliograph.amqp.glance import glance
-from heliograph.amqp.values import Described, Symbol, Timestamp, UInt, ULong
+from heliograph.amqp.values import Symbol, Timestamp, UInt
 from heliograph.broker.queues.admission import admit
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE
 from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, Entry
+from heliograph.broker.queues.message_view import UNREADABLE, annotations_of, message_annotations
 from heliograph.broker.queues.outcome import ACCEPTED
 from heliograph.broker.queues.refusal import NoSuchQueue, Refusal
 from heliograph.broker.queues.work import LIMIT
@@ -26,8 +25,8 @@ TIME = Symbol("x-opt-dead-letter-time")
 COUNT = Symbol("x-opt-dead-letter-count")
 _OURS = {REASON, ORIGIN, TIME, COUNT}
 
-_DELIVERY_ANNOTATIONS = b"\x00\x53\x71"
 _MESSAGE_ANNOTATIONS = b"\x00\x53\x72"
+_LONG_MAP = Struct(">BII")
 
 
 def bury(queues: "Queues", queue: "Queue", entries: list[Entry], reason: str, *, backed_out: bool) -> bool:
@@ -47,7 +46,7 @@ def bury(queues: "Queues", queue: "Queue", entries: list[Entry], reason: str, *,
         }
         try:
             payload = with_annotations(entry.payload, written)
-        except ProtocolError:  # it may have been rejected just because it makes no sense
+        except UNREADABLE:  # it may have been rejected just because it makes no sense
             payload = entry.payload
         offset = NOT_PERSISTENT
         if entry.offset >= 0 and grave.keeps:
@@ -122,10 +121,10 @@ def redrive(queues: "Queues", queue: "Queue", most: int = 0, origin: str = "") -
     for entry in queue.browse():
         assert entry.payload is not None
         try:
-            payload, annotations = without_annotations(entry.payload)
-        except ProtocolError:
-            payload, annotations = entry.payload, {}
-        name = annotations.get(ORIGIN)
+            name = message_annotations(entry.payload).get(ORIGIN)
+            payload = without_annotations(entry.payload)
+        except UNREADABLE:
+            name, payload = None, entry.payload
         if origin and name != origin:
             continue
         if not isinstance(name, str):
@@ -171,29 +170,20 @@ def _send_back(
 
 def with_annotations(payload: bytes, annotations: dict[Symbol, Any]) -> bytes:
     """A message with these message annotations beside those it has; no other byte is changed."""
-    start, end, known = _annotations(payload)
-    return payload[:start] + _encoded(known | annotations) + payload[end:]
+    start, end, known = annotations_of(payload)
+    ours = {name: encode(name) + encode(value) for name, value in annotations.items()}
+    return payload[:start] + _encoded(known | ours) + payload[end:]
 
 
-def without_annotations(payload: bytes) -> tuple[bytes, dict[Any, Any]]:
-    """A message without what is written on dead letters, and all annotations that it had."""
-    start, end, known = _annotations(payload)
-    kept = {key: value for key, value in known.items() if key not in _OURS}
-    return payload[:start] + (_encoded(kept) if kept else b"") + payload[end:], known
+def without_annotations(payload: bytes) -> bytes:
+    """A message without what is written on dead letters."""
+    start, end, known = annotations_of(payload)
+    kept = {name: encoded for name, encoded in known.items() if name not in _OURS}
+    return payload[:start] + (_encoded(kept) if kept else b"") + payload[end:]
 
 
-def _encoded(annotations: dict[Any, Any]) -> bytes:
-    return encode(Described(ULong(0x72), annotations))
-
-
-def _annotations(payload: bytes) -> tuple[int, int, dict[Any, Any]]:
-    """Where the message annotations begin and end, and what they are."""
-    at = glance(payload).body_at
-    if payload.startswith(_DELIVERY_ANNOTATIONS, at):
-        _, at = decode(payload, at)
-    if not payload.startswith(_MESSAGE_ANNOTATIONS, at):
-        return at, at, {}
-    section, end = decode(payload, at)
-    if type(section.value) is not dict:
-        raise DecodeError("the annotations of a message are a map")
-    return at, end, section.value
+def _encoded(annotations: dict[Any, bytes]) -> bytes:
+    pairs, number = b"".join(annotations.values()), 2 * len(annotations)
+    if len(pairs) < 255 and number <= 255:
+        return _MESSAGE_ANNOTATIONS + bytes((0xC1, len(pairs) + 1, number)) + pairs
+    return _MESSAGE_ANNOTATIONS + _LONG_MAP.pack(0xD1, len(pairs) + 4, number) + pairs

@@ -18,6 +18,11 @@ _PROPERTY_KINDS = (
     *(_IDENTIFIER, {bytes}, _TEXT, _TEXT, _TEXT, _IDENTIFIER, _TEXT, _TEXT),
     *(_NUMBER, _NUMBER, _TEXT, _NUMBER, _TEXT),
 )
+MOST_ENTRIES = 1000
+"""Application properties, and message annotations, that a message may have. Reading more would take long, and whoever
+has a selector reads them again and again."""
+_READ_MOST = MOST_ENTRIES + 100
+"""What is read of them: dead letters have got some more."""
 _SHORT_NAMES = {
     b"amqp:header:list": HEADER,
     b"amqp:delivery-annotations:map": 0x71,
@@ -143,13 +148,41 @@ def message_annotations(payload: bytes) -> dict[str, Any]:
     return _section_map(payload, MESSAGE_ANNOTATIONS)
 
 
+def annotations_of(payload: bytes) -> tuple[int, int, dict[Any, bytes]]:
+    """Where the message annotations begin and end, and the bytes of each, its name and its value; all by name.
+
+    Where there are none, they would begin and end in their place.
+    """
+    found: dict[Any, bytes] = {}
+    start, at, section = find_section(payload, MESSAGE_ANNOTATIONS)
+    if section != MESSAGE_ANNOTATIONS:
+        if not section and start < len(payload):
+            raise ValueError(start)
+        return start, start, found
+    if payload[at] & 0x0F != 1:
+        raise ValueError(payload[at])  # a list
+    at, end = _compound(payload, at)
+    for _ in range(_READ_MOST):
+        if at >= end:
+            break
+        name, value_at = read_value(payload, at)
+        _, stop = read_value(payload, value_at)
+        found[name] = payload[at:stop]
+        at = stop
+    if at != end:
+        raise ValueError(end)
+    return start, end, found
+
+
 def _section_map(payload: bytes, wanted: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     _, at, section = find_section(payload, wanted)
     if section != wanted:
         return found
     at, end = _compound(payload, at)
-    while at < end:
+    for _ in range(_READ_MOST):
+        if at >= end:
+            break
         # Nearly all names, and many values, are short strings: those are read here, without a call.
         if payload[at] & 0xFD == 0xA1:
             stop = at + 2 + payload[at + 1]
@@ -169,6 +202,26 @@ def _section_map(payload: bytes, wanted: int) -> dict[str, Any]:
     if at != end or end > len(payload):
         raise ValueError(end)
     return found
+
+
+def too_many_entries(payload: bytes) -> str | None:
+    """What to tell the sender of a message that has more properties or annotations than a message may have.
+
+    This takes the sender's word for their number. Where it is wrong, the section cannot be read.
+    """
+    try:
+        for wanted, name in _MAPS.items():
+            _, at, section = find_section(payload, wanted)
+            if section == wanted and payload[at] & 0xF0 == 0xD0:
+                number = int.from_bytes(payload[at + 5 : at + 9], "big") // 2
+                if number > MOST_ENTRIES:
+                    return f"a message may have {MOST_ENTRIES} {name}, this one has {number}"
+    except UNREADABLE:
+        pass
+    return None
+
+
+_MAPS = {MESSAGE_ANNOTATIONS: "message annotations", APPLICATION_PROPERTIES: "application properties"}
 
 
 def _section_list(payload: bytes, wanted: int, defaults: tuple[Any, ...], kinds: tuple[set[Any], ...]) -> list[Any]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from heliograph.amqp.encoding import encode
-from heliograph.amqp.errors import DecodeError
+from heliograph.amqp.errors import DecodeError, InvalidField
 from heliograph.amqp.identifiers import data_of
 from heliograph.amqp.message import Data, Value, decode_message
 from heliograph.amqp.message import Sequence as AmqpSequence
@@ -158,6 +158,8 @@ def _part_of_body(body: Data | AmqpSequence | Value, head: Head) -> Part:
 
 
 def _read_head(before: bytes) -> Head:
+    if why := message_view.too_many_entries(before):
+        raise InvalidField(why)
     durable, priority, ttl, _, _ = message_view.header(before)
     fields = message_view.properties(before)
     application = message_view.application_properties(before)
