@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hostile.bystander import Bystander
+from hostile.bystander import PATIENT, Bystander
 from hostile.piling import ATTACKS, Attack
 from running import RunningServer, Serve
 
@@ -63,6 +63,8 @@ def attack(server: RunningServer, attacks: tuple[Attack, ...]) -> None:
         served = bystander.count
         server.wait_until(lambda figures: bystander.count > served)
         assert peak(server) < MOST
+    # Each of a hundred attackers has its turn, before the bystander and between two of its messages.
+    assert bystander.worst < 5 * PATIENT
 
 
 @pytest.mark.parametrize("way", ATTACKS, ids=lambda way: way.__name__)
