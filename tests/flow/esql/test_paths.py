@@ -71,6 +71,7 @@ def test_a_correlation_name_may_have_an_index() -> None:
         ("R.A[1", "expected ] behind an index"),
         ("R.A['1']", "an index is a whole number"),
         ("R.(XML.Atribute)A", "XML has no field type Atribute; did you mean ATTRIBUTE?"),
+        ("R.(XML.ParserRoot)A", "XML has no field type ParserRoot"),
         ("R.(XML.Attribute A", "expected ) behind the type of a field"),
     ],
 )

@@ -80,6 +80,15 @@ def test_bytes_that_are_no_header_are_refused(data: bytes, said: str) -> None:
         read_mqmd(data, BIG)
 
 
+def test_text_that_its_character_set_does_not_have_is_refused_with_its_field() -> None:
+    data = bytearray(write_mqmd({}, LITTLE))
+    data[100:102] = b"\xff\xfe"
+    with pytest.raises(FormatProblem, match=r"field ReplyToQ: expected text in utf-8"):
+        read_mqmd(bytes(data), LITTLE)
+    with pytest.raises(FormatProblem, match="expected the letters 'MD  '"):
+        read_mqmd(b"\xff\xfe\xfd\xfc" + data[4:], LITTLE)
+
+
 def test_a_value_that_does_not_fit_is_refused() -> None:
     with pytest.raises(FormatProblem, match=r"field MsgId: expected 24 bytes"):
         write_mqmd({"MsgId": bytes(25)}, BIG)

@@ -144,6 +144,12 @@ def test_a_folder_that_is_no_xml_is_refused_with_its_place() -> None:
         _ = Part(MQRFH2, data, BIG).children
 
 
+def test_a_format_that_is_no_text_is_refused() -> None:
+    data = struct.pack(">4s4i8s2i", b"RFH ", 2, 36, 273, 1208, b"\xff\xfe", 0, 1208)
+    with pytest.raises(FormatProblem, match="offset 20, field Format: expected text in utf-8"):
+        _ = Part(MQRFH2, data, Text(1208, 273)).children
+
+
 def test_folders_in_a_character_set_that_no_header_has_are_refused() -> None:
     data = struct.pack(">4s4i8s2i", b"RFH ", 2, 36, 273, 1208, b"", 0, 37)
     with pytest.raises(FormatProblem, match="offset 32, field NameValueCCSID: expected one of 1208, 1200"):

@@ -21,6 +21,11 @@ def element(content: str) -> str:
     return f'<xs:element name="M"><xs:complexType>{content}</xs:complexType></xs:element>'
 
 
+def including(file: str, component: str) -> str:
+    reference = f'<xs:include schemaLocation="{file}"/>' if file else ""
+    return schema(reference + component)["m.xsd"]
+
+
 def copybook(*lines: str) -> dict[str, str]:
     return {"m.cpy": "\n".join(f"       {line}" for line in ("01 R.", *lines))}
 
@@ -33,6 +38,11 @@ def nested(times: int, inside: str) -> str:
     return "{name: a, sequence: [" * times + inside + "]}" * times
 
 
+def named_group(number: int, *references: int) -> str:
+    inside = "".join(f'<xs:group ref="g{to}"/>' for to in references) or INT
+    return f'<xs:group name="g{number}"><xs:sequence>{inside}</xs:sequence></xs:group>'
+
+
 TWICE = (
     '<xs:complexType name="T{0}"><xs:sequence><xs:element name="a" type="T{1}"/>'
     '<xs:element name="b" type="T{1}"/></xs:sequence></xs:complexType>'
@@ -40,6 +50,12 @@ TWICE = (
 DEEP = "<xs:complexType><xs:sequence><xs:element name='a'>" * 300, "</xs:element></xs:sequence></xs:complexType>" * 300
 LAUGHS = "".join(f'<!ENTITY {chr(98 + at)} "{f"&{chr(97 + at)};" * 10}">' for at in range(10))
 INT = '<xs:element name="x" type="xs:int"/>'
+MANY = "".join(f'<xs:element name="a{at}" type="xs:int"/>' for at in range(2001))
+SOME = "".join(f'<xs:element name="a{at}" type="xs:int"/>' for at in range(900))
+EXTENSION = (
+    '<xs:complexType name="T{0}"><xs:complexContent><xs:extension base="T{1}"><xs:sequence>'
+    '<xs:element name="a{0}" type="xs:int"/></xs:sequence></xs:extension></xs:complexContent></xs:complexType>'
+)
 PATTERN = (
     '<xs:simpleType><xs:restriction base="xs:string">'
     '<xs:pattern value="a{99999999999}"/></xs:restriction></xs:simpleType>'
@@ -65,6 +81,32 @@ HOSTILE = {
             element('<xs:group ref="g"/>'),
         ),
         r"m\.xsd:\d+: cannot use this XML schema: Circular definition",
+    ),
+    "groups that multiply": (
+        schema(*(named_group(at, *[at + 1] * 6) for at in range(14)), named_group(14), element('<xs:group ref="g0"/>')),
+        r"m\.xsd:17: M: the types up to here have too many elements",
+    ),
+    "many elements in a group": (
+        schema(
+            f'<xs:complexType name="T"><xs:choice>{MANY}</xs:choice></xs:complexType><xs:element name="M" type="T"/>'
+        ),
+        r"m\.xsd:2: T: the types up to here have too many elements: expected at most 4000000 pairs",
+    ),
+    "many types with many elements": (
+        schema(*(f'<xs:complexType name="T{at}"><xs:all>{SOME}</xs:all></xs:complexType>' for at in range(5))),
+        r"m\.xsd:6: T4: the types up to here have too many elements",
+    ),
+    "types that extend each other": (
+        schema(
+            f'<xs:complexType name="T0"><xs:sequence>{INT}</xs:sequence></xs:complexType>',
+            *(EXTENSION.format(at, at - 1) for at in range(1, 50)),
+            '<xs:element name="M" type="T49"/>',
+        ),
+        r"m\.xsd:52: cannot use this XML schema: maximum model recursion depth exceeded",
+    ),
+    "a chain of files": (
+        {f"m{at}.xsd": including(f"m{at + 1}.xsd" if at < 2000 else "", element("")) for at in range(2001)},
+        r"m200\.xsd:1: expected at most 200 files in one schema",
     ),
     "a union that is in itself": (
         schema(
@@ -135,7 +177,7 @@ HOSTILE = {
             )
             + "  T30: {sequence: [{name: x, type: string}]}\n",
         ),
-        r"m\.model\.yaml:\d+:\d+: \w: the model has more than 100000 fields and groups",
+        r"m\.model\.yaml:\d+:\d+: \w+: the model has more than 100000 fields and groups",
     ),
     "groups of a model file inside each other": (
         model(nested(2000, "")),
@@ -204,6 +246,18 @@ def test_it_is_a_problem_with_a_place(name: str) -> None:
     assert time.thread_time() - start < LONGEST
 
 
+@pytest.mark.parametrize("depth", [0, 300, 600])
+def test_a_model_file_has_at_most_a_hundred_levels_however_deep_its_reader_is(depth: int) -> None:
+    def read(sources: dict[str, str], calls: int) -> Models:
+        return read(sources, calls - 1) if calls else Models(sources)
+
+    field = "{name: x, type: string}"
+    with pytest.raises(ModelProblem, match=r"m\.model\.yaml:2:\d+: there are more than 100 levels in each other here"):
+        read(model(nested(48, field)), depth)
+    if not depth:  # the file, messages, M, its sequence, two levels for each group, and the field
+        assert list(read(model(nested(47, field)), depth).models["m"].messages) == ["M"]
+
+
 def test_a_message_that_does_not_fit_a_wide_model_is_told_at_once() -> None:
     members = ", ".join(f"{{name: b{at}, type: integer, occurs: 0..1}}" for at in range(3000))
     models = Models(model(f"{members}, {{name: last, type: integer}}"))
@@ -215,3 +269,29 @@ def test_a_message_that_does_not_fit_a_wide_model_is_told_at_once() -> None:
     with pytest.raises(Problem, match="expected element last"):
         form.write(Part(form, None, text))
     assert time.thread_time() - start < 2
+
+
+def test_schemas_with_many_types_are_read_in_time() -> None:
+    number = 2000
+    types = [
+        f'<xs:complexType name="T{at}"><xs:sequence>{INT}</xs:sequence></xs:complexType>'
+        f'<xs:element name="M{at}" type="T{at}"/>'
+        for at in range(number)
+    ]
+    start = time.thread_time()
+    assert len(Models(schema(*types)).models["m"].messages) == number
+    assert time.thread_time() - start < LONGEST
+
+
+def test_a_schema_of_many_files_is_read_once() -> None:
+    number = 190
+    kind = f'<xs:complexType name="T{{0}}_{{1}}"><xs:sequence>{INT}</xs:sequence></xs:complexType>'
+    files = {
+        f"m{at}.xsd": including(f"m{at + 1}.xsd", "".join(kind.format(at, which) for which in range(5)))
+        for at in range(number)
+    }
+    files[f"m{number}.xsd"] = including("", element(f"<xs:sequence>{INT}</xs:sequence>"))
+    start = time.thread_time()
+    models = Models(files).models
+    assert [(name, list(found.messages)) for name, found in models.items()] == [("m0", ["M"])]
+    assert time.thread_time() - start < LONGEST

@@ -3,7 +3,7 @@
 from dataclasses import fields, replace
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from heliograph.broker.queues.conversion.to_amqp import amqp_messages
@@ -75,6 +75,11 @@ _properties = st.fixed_dictionaries(
 
 @settings(max_examples=500, deadline=None)
 @given(_properties, _bodies, st.integers(0, 2))
+@example(
+    {"content_type": "application/vnd.heliograph.amqp", "user_property": [("amqp.content_type", "é")]},
+    b"\x00\x53\x77\xa1\x02hi",
+    0,
+)
 def test_the_envelope_is_that_of_the_inline_runner(properties, body, qos):
     encoded = carried_properties(properties)
     span = message(b"orders/new", body, qos=qos, properties=encoded)

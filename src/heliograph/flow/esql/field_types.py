@@ -11,7 +11,6 @@ _ANY_DOMAIN = {"Name": NAME, "Value": VALUE, "NameValue": NAME_VALUE}
 _XML = {
     "Element": Xml.ELEMENT,
     "Tag": Xml.ELEMENT,
-    "ParserRoot": 0x01000010,
     "XmlDecl": Xml.XML_DECL,
     "DocTypeDecl": 0x05000020,
     "NamespaceDecl": Xml.NAMESPACE_DECL,

@@ -186,10 +186,10 @@ def _as(kind: type, name: str, value: Any) -> Any:
 def read_mqmd(data: bytes, text: Text) -> list[tuple[str, Any]]:
     """The fields in the bytes of a header, version 1 or 2; more bytes may follow."""
     order = "<" if text.encoding & 0xF == REVERSED else ">"
-    decode = charset(text.ccsid).decode
+    characters = charset(text.ccsid)
     if len(data) < SIZES[1]:
         raise FormatProblem("MQMD", f"{SIZES[1]} bytes", f"{len(data)} bytes", offset=0)
-    if decode(data[:4]) != STRUCTURE:
+    if data[:4] != characters.encode(STRUCTURE):
         raise FormatProblem("MQMD", f"the letters {STRUCTURE!r}", repr(data[:4]), offset=0)
     (version,) = struct.unpack_from(order + "i", data, 4)
     if version not in SIZES or len(data) < SIZES[version]:
@@ -197,7 +197,10 @@ def read_mqmd(data: bytes, text: Text) -> list[tuple[str, Any]]:
     values = struct.unpack_from(order + CODES[version], data)
     result = []
     for field, value in zip(ALL_FIELDS, values[1:], strict=False):
-        result.append((field.name, _read_value(field, value, decode)))
+        try:
+            result.append((field.name, _read_value(field, value, characters.decode)))
+        except UnicodeError as error:
+            raise FormatProblem("MQMD", f"text in {characters.name}", str(error), path=field.name, offset=0) from None
     return result
 
 

@@ -71,7 +71,7 @@ def read_head(data: bytes, text: Text) -> Head:
     """The fixed fields at the beginning of these bytes, all that is needed to find what follows the header."""
     if len(data) < FIXED:
         raise FormatProblem("MQRFH2", f"{FIXED} bytes", f"{len(data)} bytes", offset=0)
-    decode = charset(text.ccsid).decode
+    characters = charset(text.ccsid)
     letters, version, length, encoding, ccsid, form, flags, name_value_ccsid = struct.unpack_from(
         _order(text) + "4s4i8s2i", data
     )
@@ -85,7 +85,11 @@ def read_head(data: bytes, text: Text) -> Head:
     if name_value_ccsid not in NAME_VALUE_CCSIDS:
         expected = f"one of {', '.join(map(str, NAME_VALUE_CCSIDS))}"
         raise FormatProblem("MQRFH2", expected, str(name_value_ccsid), path="NameValueCCSID", offset=32)
-    return Head(length, encoding, ccsid, decode(form).rstrip(" \0"), flags, name_value_ccsid)
+    try:
+        format_name = characters.decode(form).rstrip(" \0")
+    except UnicodeError as error:
+        raise FormatProblem("MQRFH2", f"text in {characters.name}", str(error), path="Format", offset=20) from None
+    return Head(length, encoding, ccsid, format_name, flags, name_value_ccsid)
 
 
 def folders(data: bytes, head: Head, text: Text) -> Iterator[tuple[int, str]]:

@@ -9,10 +9,13 @@ from warnings import catch_warnings, simplefilter
 from xml.parsers import expat
 
 import xmlschema
+from xmlschema.exceptions import XMLSchemaWarning
 
 from heliograph.flow.documents import Place
 from heliograph.flow.formats.model.problem import ModelProblem
+from heliograph.flow.formats.schema_sizes import check_sizes
 
+MOST_FILES = 200
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
 """Of xml:lang and the like: every schema may import it, from wherever it says."""
 
@@ -39,10 +42,12 @@ class SchemaFiles:
         """The schema. Nothing is looked for outside these texts."""
         (_, first), *rest = self.texts.items()
         with catch_warnings():
-            simplefilter("ignore", xmlschema.XMLSchemaImportWarning)  # what is missing then, the schema says itself
+            simplefilter("ignore", XMLSchemaWarning)  # what cannot be used for that, the schema says itself
             schema = xmlschema.XMLSchema(first, allow="none", defuse="always", build=False)
+            roots = [schema.root]
             for file, text in rest:
-                schema.add_schema(text, namespace=self._namespaces[file] or None)
+                roots.append(schema.add_schema(text, namespace=self._namespaces[file] or None).root)
+            check_sizes(roots, self.place)
             schema.build()
         return schema
 
@@ -58,6 +63,8 @@ class SchemaFiles:
 
     def _take(self, text: str, file: str, around: str) -> None:
         """Take a file in; `around` is the namespace of the file that includes it."""
+        if len(self.texts) == MOST_FILES:
+            raise ModelProblem(Place(file, 1), f"expected at most {MOST_FILES} files in one schema")
         _check(text, file)
         text = _COMMENT.sub(_lines_of, text)
         found = _NAMESPACE.search(text)
@@ -70,19 +77,37 @@ class SchemaFiles:
 
     def _follow(self, reference: re.Match[str], place: Place, namespace: str) -> None:
         kind = reference[2]
-        given = {name: first or second for name, first, second in _ATTRIBUTE.findall(reference[3])}
-        location = given.get("schemaLocation")
         if kind not in ("include", "import"):
             raise ModelProblem(place, f"expected xs:include or xs:import, found xs:{kind}")
+        given = _attributes(reference)
+        location = _location(given)
         if kind == "import" and (location is None or given.get("namespace") == XML_NAMESPACE):
             return
-        if location is not None and not _ABSOLUTE(location):
-            location = location.rpartition("/")[2]  # all files of a model are in one folder
         if location is None or location not in self._others:
             expected = "expected the name of a file beside this one"
             raise ModelProblem(place, f"schemaLocation: {expected}, found {given.get('schemaLocation')!r}")
         if location not in self.texts:
             self._take(self._others[location], location, namespace if kind == "include" else "")
+
+
+def files_taken_in(text: str) -> frozenset[str]:
+    """The files that a schema names itself; none if it is no XML."""
+    try:
+        _check(text, "")
+    except ModelProblem:
+        return frozenset()
+    references = _REFERENCE.finditer(_COMMENT.sub("", text))
+    return frozenset(location for one in references if (location := _location(_attributes(one))) is not None)
+
+
+def _attributes(reference: re.Match[str]) -> dict[str, str]:
+    return {name: first or second for name, first, second in _ATTRIBUTE.findall(reference[3])}
+
+
+def _location(given: Mapping[str, str]) -> str | None:
+    """Where a reference says that its file is: without folders, for all files of a model are in one."""
+    location = given.get("schemaLocation")
+    return location if location is None or _ABSOLUTE(location) else location.rpartition("/")[2]
 
 
 def _check(text: str, file: str) -> None:
@@ -103,7 +128,7 @@ def _lines_of(found: re.Match[str]) -> str:
 
 def _without_location(found: re.Match[str]) -> str:
     """What is left of a reference: which namespaces a schema imports, in as many lines."""
-    given = {name: first or second for name, first, second in _ATTRIBUTE.findall(found[3])}
+    given = _attributes(found)
     if found[2] != "import" or "namespace" not in given:
         return _lines_of(found)
     return f'<{found[1]}import namespace="{given["namespace"]}"/>{_lines_of(found)}'

@@ -8,6 +8,7 @@ model have names, and its groups an end. Global elements that have such things a
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -39,8 +40,10 @@ from heliograph.flow.formats.model.logical import (
     Type,
 )
 from heliograph.flow.formats.model.problem import Members, ModelProblem
-from heliograph.flow.formats.schema_files import SchemaFiles
+from heliograph.flow.formats.schema_files import SchemaFiles, files_taken_in
 from heliograph.flow.values.literals import MAX_INTEGER, MIN_INTEGER
+
+__all__ = ["files_taken_in", "import_messages"]
 
 Component = Any
 """A component of the library's: told apart by isinstance, for its declared types are wider than what schemas have."""
@@ -88,8 +91,7 @@ def import_messages(
         schema = files.schema()
     except (xmlschema.XMLSchemaException, SyntaxError, ValueError, OverflowError) as error:
         line = getattr(error, "sourceline", None) or getattr(error, "lineno", None) or 1
-        said = getattr(error, "message", None) or str(error)
-        raise ModelProblem(Place(file, line), f"cannot use this XML schema: {str(said).splitlines()[0]}") from None
+        raise ModelProblem(Place(file, line), _said(error)) from None
     reader = _Schema(schema, files, form)
     messages: dict[str, Message] = {}
     refused: dict[str, ModelProblem] = {}
@@ -98,6 +100,8 @@ def import_messages(
             messages[element.local_name] = reader.message(element)
         except ModelProblem as problem:
             refused[element.local_name] = problem
+        except xmlschema.XMLSchemaException as error:  # groups or extensions too deep for the library
+            refused[element.local_name] = ModelProblem(files.place(element.local_name), _said(error))
     if refused and not messages:
         raise next(iter(refused.values()))
     if not messages:
@@ -105,6 +109,12 @@ def import_messages(
     properties = {"xmlDeclaration": bool(options["xmlDeclaration"])} if "xmlDeclaration" in options else {}
     others_of = frozenset(files.texts) - {file}
     return Imported(messages, {form: PhysicalFormat(form, "XML", place, properties)}, others_of, refused)
+
+
+def _said(error: Exception) -> str:
+    """What the library says, without the piece of the schema that it says it of."""
+    said = getattr(error, "message", None) or str(error)
+    return f"cannot use this XML schema: {str(said).splitlines()[0]}"
 
 
 class _Schema:
@@ -118,6 +128,13 @@ class _Schema:
         self._sizes: dict[int, int] = {}
         """By identity of the members of a group."""
         self._made = Members()
+        self._derived: defaultdict[int, list[Component]] = defaultdict(list)
+        """Complex types that are derived from a type, at any distance, by identity of that type."""
+        for kind in schema.types.values():
+            base = kind.base_type if isinstance(kind, XsdComplexType) else None
+            while isinstance(base, XsdComplexType):
+                self._derived[id(base)].append(kind)
+                base = base.base_type
 
     def roots(self) -> Iterator[Component]:
         """Global elements with members."""
@@ -213,9 +230,8 @@ class _Schema:
     def _extensions(self, kind: Component, place: Place) -> Iterator[Member]:
         """What types that extend this one add: it may be there, as `xsi:type` says."""
         known = {one.name for one in kind.content.iter_elements()}
-        for other in self.schema.types.values():
-            derived = isinstance(other, XsdComplexType) and other is not kind and kind.name is not None
-            if derived and other.is_derived(kind, "extension") and isinstance(other.content, XsdGroup):
+        for other in self._derived[id(kind)] if kind.name is not None else ():
+            if other.is_derived(kind, "extension") and isinstance(other.content, XsdGroup):
                 for one in other.content.iter_elements():
                     if isinstance(one, XsdElement) and one.name not in known:
                         known.add(one.name)

@@ -171,7 +171,8 @@ def _take_encoded(envelope: Envelope) -> None:
     except MessageFormat:
         return
     properties = dict(envelope.properties)
-    envelope.content_type = properties.pop("amqp.content_type", "")
+    content_type = properties.pop("amqp.content_type", "")
+    envelope.content_type = content_type if content_type.isascii() else ""
     envelope.properties = properties
 
 

@@ -39,6 +39,8 @@ class Unit:
         """With lines counted from the start of the body."""
         self.standings: dict[str, Standing] = {}
         """What EVAL needs to know of the places where it stands, by the name that it has in Python."""
+        self.names_for_evals = 0
+        """How many names the EVALs could use so far, each counted for each of them."""
 
     def insert(self, at: int, lines: list[str]) -> None:
         """Put lines before others that have been written."""

@@ -79,3 +79,11 @@ def import_for(suffix: str, place: Place) -> Import:
         raise ModelProblem(place, f"cannot import from {suffix} files; known are {', '.join(IMPORTS)}")
     found: Import = import_module(IMPORTS[suffix]).import_messages
     return found
+
+
+def files_taken_in(file: str, text: str) -> frozenset[str]:
+    """Other files that this one says it takes in: they are no models of their own. Only schemas have such pieces."""
+    if not file.endswith(".xsd"):
+        return frozenset()
+    found: frozenset[str] = import_module(IMPORTS[".xsd"]).files_taken_in(text) - {file}
+    return found

@@ -32,7 +32,7 @@ from pathlib import PurePath
 from typing import Any
 
 from heliograph.flow.documents import Entry, Place, read_entries
-from heliograph.flow.formats.model.kinds import Imported, import_for, kind_named
+from heliograph.flow.formats.model.kinds import files_taken_in, import_for, kind_named
 from heliograph.flow.formats.model.logical import (
     ONCE,
     Field,
@@ -66,25 +66,18 @@ def load_models(sources: Mapping[str, str]) -> dict[str, Model]:
                 loader = _ModelFile(file, text, sources)
                 models[loader.name] = loader.model()
             imported |= loader.imported
-    problems: dict[str, ModelProblem] = {}
-    alone: dict[str, Imported] = {}
-    for file, text in sources.items():
-        if not file.endswith(MODEL_SUFFIX) and file not in imported:
-            place = Place(file, 1)
-            try:
-                with not_too_deep(place):
-                    alone[file] = import_for(PurePath(file).suffix, place)(text, file, {}, place, sources)
-            except ModelProblem as problem:
-                problems[file] = problem  # perhaps it is only a piece of another file
-    pieces = imported.union(*(brought.files for brought in alone.values()))
-    for file in sources:
-        if file in problems and file not in pieces:
-            raise problems[file]
-        if file in alone and file not in pieces:
-            name = PurePath(file).stem
-            if name in models:
-                raise ModelProblem(Place(file, 1), f"there is a model {name} already, in {models[name].file}")
-            models[name] = Model(name, alone[file].messages, alone[file].formats, file, alone[file].refused)
+    alone = {file: text for file, text in sources.items() if not file.endswith(MODEL_SUFFIX)}
+    pieces = imported.union(*(files_taken_in(file, text) for file, text in alone.items()))
+    for file, text in alone.items():
+        if file in pieces:
+            continue
+        place = Place(file, 1)
+        with not_too_deep(place):
+            brought = import_for(PurePath(file).suffix, place)(text, file, {}, place, sources)
+        name = PurePath(file).stem
+        if name in models:
+            raise ModelProblem(place, f"there is a model {name} already, in {models[name].file}")
+        models[name] = Model(name, brought.messages, brought.formats, file, brought.refused)
     return models
 
 
@@ -102,6 +95,8 @@ class _ModelFile:
         self._refused: dict[str, ModelProblem] = {}
         self._within: list[str] = []
         self._members = Members()
+        self._known_types: dict[str, tuple[Group, int]] = {}
+        """Types that have been used: their groups, and how many members these have at all depths."""
 
     def model(self) -> Model:
         keys = _known_keys(self._root, {"formats", "types", "messages", "import"})
@@ -193,13 +188,19 @@ class _ModelFile:
         return Group(name, ORDERS[orders[0]], members, entry.place, occurs, namespace, physical)
 
     def _type(self, name: str, used: Entry) -> Group:
+        if name in self._known_types:
+            known, count = self._known_types[name]
+            self._members.add(used.place, name, count)
+            return known
         if name in self._within:
             raise ModelProblem(used.place, f"type {name} contains itself")
         if name not in self._types:
             raise ModelProblem(used.place, f"unknown type {name}; known are {', '.join([*TYPES, *self._types])}")
         self._within.append(name)
+        before = self._members.count
         group = self._group("", self._types[name])
         self._within.pop()
+        self._known_types[name] = group, self._members.count - before
         return group
 
     def _keys(self, entry: Entry, *, groups: bool) -> dict[str, Entry]:

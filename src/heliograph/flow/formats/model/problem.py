@@ -34,10 +34,10 @@ class Members:
     """Counts the members of a model: types that are used inside each other multiply."""
 
     def __init__(self) -> None:
-        self._left = MOST_MEMBERS
+        self.count = 0
 
     def add(self, place: Place, name: str, count: int = 1) -> None:
         """So many more; a ModelProblem if that is too many."""
-        self._left -= count
-        if self._left < 0:
+        self.count += count
+        if self.count > MOST_MEMBERS:
             raise ModelProblem(place, f"{name}: the model has more than {MOST_MEMBERS} fields and groups")
