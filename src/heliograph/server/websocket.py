@@ -87,18 +87,28 @@ class WebSocketClient(TransportClient):
         return WebSocketOutlet(transport, self._writer, self._websocket)
 
     def take(self, data: bytes) -> None:
-        for at in range(0, len(data), _TAKEN_AT_ONCE):
-            self._websocket.receive_data(data[at : at + _TAKEN_AT_ONCE])
-            for event in self._websocket.events_received():
-                if isinstance(event, Request):
-                    self._shake_hands(event)
-                elif isinstance(event, Frame):
-                    self._take_frame(self.outlet.connection, event)
-        self._charge(len(self._websocket.reader.buffer))
+        websocket, at = self._websocket, 0
+        # What stands behind the request is looked at when that has been answered, so it goes in line by line: were the
+        # frames refused before the request, there would be no way to answer it any more.
+        while websocket.state is State.CONNECTING and not websocket.eof_sent and at < len(data):
+            end = data.find(b"\n", at) + 1 or len(data)
+            self._receive(data[at:end])
+            at = end
+        for start in range(at, len(data), _TAKEN_AT_ONCE):
+            self._receive(data[start : start + _TAKEN_AT_ONCE])
+        self._charge(len(websocket.reader.buffer))
         self._send()
         self.outlet.check_unsent()  # pongs may be all that is written
-        if self._websocket.close_expected():
+        if websocket.close_expected():
             self.outlet.close()
+
+    def _receive(self, data: bytes) -> None:
+        self._websocket.receive_data(data)
+        for event in self._websocket.events_received():
+            if isinstance(event, Request):
+                self._shake_hands(event)
+            elif isinstance(event, Frame):
+                self._take_frame(self.outlet.connection, event)
 
     def _charge(self, size: int) -> None:
         """So many bytes of a frame, or of the handshake, wait for the rest of it."""
