@@ -165,6 +165,14 @@ HOSTILE = {
         {"m.model.yaml": "import: [{file: r.cpy, choices: 5}]\n", "r.cpy": copybook("05 A PIC X.")["m.cpy"]},
         r"m\.model\.yaml:1:\d+: choices: expected `by` and `values`",
     ),
+    "an import of a file that no file system has": (
+        {"m.model.yaml": f"import: [{{file: {'x' * 5000}.mt}}]\n"},
+        r"m\.model\.yaml:1:\d+: expected a file beside this one, found 'xxx",
+    ),
+    "an import from elsewhere": (
+        {"m.model.yaml": "import: [{file: ../swift/MT543.mt}]\n"},
+        r"m\.model\.yaml:1:\d+: expected a file beside this one, found '\.\./swift/MT543\.mt'",
+    ),
     "sequences of SWIFT that multiply": (
         {
             "m.mt": MT.format(
@@ -202,6 +210,11 @@ def test_it_is_a_problem_with_a_place(name: str) -> None:
                 text = Text(message_set=found.name, message_type=message)
                 Models(sources).format(text)
     assert time.thread_time() - start < LONGEST
+
+
+def test_a_name_that_no_file_can_have_is_the_name_of_a_message() -> None:
+    models = Models({"m.cpy": copybook("05 A PIC X.")["m.cpy"].replace("01 R", "01 R\0")})
+    assert models.format(Text(message_set="m", message_type="R\0"))
 
 
 def test_a_message_that_does_not_fit_a_wide_model_is_told_at_once() -> None:
