@@ -15,8 +15,10 @@ TESTERS ?= 4
 
 SOAK_MINUTES ?= 30
 SAMPLES ?= 100000000
+# Of fuzzing.
+MINUTES ?= 5
 
-.PHONY: run test test-spark lint format bench bench-scores bench-flows bench-spark node-red soak faults clean help
+.PHONY: run test test-spark lint format bench bench-scores bench-flows bench-spark node-red soak faults fuzz clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -60,6 +62,12 @@ soak: $(READY_DEV) ## run the server under steady durable load; fails if memory 
 
 faults: $(READY_DEV) ## kill the server hundreds of times under load; nothing may be lost (ROUNDS=300, FAULTS="--load queues"; --load pipelines kills Spark too)
 	PYTHONPATH=tests $(BIN)/python -m faults --rounds $(ROUNDS) $(FAULTS)
+
+# Without atheris, which is not there for every Python, it goes on without coverage.
+fuzz: $(READY_DEV) ## damaged packets, frames, requests, texts and files for all that reads them (MINUTES=5, FUZZ="--target mqtt"); fails if something breaks
+	@$(BIN)/python -c 'import atheris' 2>/dev/null || \
+	  $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt 'atheris>=3' || true
+	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(MINUTES) $(FUZZ)
 
 clean: ## remove everything that the other targets made
 	rm -rf $(VENV) $(NODE_TESTS)/node_modules $(JAVA_TESTS)/target .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

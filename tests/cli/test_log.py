@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from broker.queues.scenes import Scene
+from heliograph.broker import facts
 from heliograph.broker.queues.outcome import FAILED
 from heliograph.cli.main import main
+from heliograph.log import kinds
 from heliograph.log.queue_messages import QueueMessages
 from heliograph.log.segment import segment_files
 from heliograph.log.stream_reader import StreamReader
@@ -112,6 +114,17 @@ def test_dump_prints_records_as_json(directory: Path, capsys) -> None:
     assert records[6]["body_base64"] == "//4="
     main(["log", "dump", str(directory), "--from", str(records[2]["position"]), "--limit", "2"])
     assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == records[2:4]
+
+
+def test_dump_shows_records_that_make_no_sense_as_they_are(tmp_path: Path, capsys) -> None:
+    log = WatchedLog(tmp_path / "log")
+    for kind, body in ((facts.MOVES, b"x"), (facts.SESSION, b"[" * 100_000), (kinds.CURSOR, b"xx")):
+        log.append(kind, body, when=2**62)
+    log.close()
+    assert main(["log", "dump", str(log.directory)]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [record["body"] for record in records] == ["x", "[" * 100_000, "xx"]
+    assert {record["time"] for record in records} == {"4611686018427388.000 s after 1970"}
 
 
 def test_what_is_no_log_is_refused(tmp_path: Path, capsys) -> None:

@@ -93,6 +93,15 @@ def test_an_answer_to_a_wrong_path_names_the_right_one(server: RunningServer) ->
     assert "/mqtt" in answer.partition("\r\n\r\n")[2]
 
 
+@pytest.mark.parametrize("behind", [b"\xff" * 60, frame(b"\x03\xe8", CLOSE)], ids=["nonsense", "close"])
+@pytest.mark.parametrize(("path", "status"), [("/wrong", 404), ("/mqtt", 101)])
+def test_a_request_is_answered_whatever_comes_with_it(
+    server: RunningServer, path: str, status: int, behind: bytes
+) -> None:
+    answer = everything(knock(server, "ws", request(server.port_of("ws"), path=path) + behind)).decode("latin-1")
+    assert answer.startswith(f"HTTP/1.1 {status} ")
+
+
 def test_the_path_may_have_a_query(server: RunningServer) -> None:
     with knock(server, "ws", request(server.port_of("ws"), path="/mqtt?token=1")) as connection:
         assert read_head(connection).startswith("HTTP/1.1 101 ")
@@ -230,6 +239,8 @@ def test_garbage_inside_a_tls_connection(server: RunningServer, authority: Autho
         (b"GET /stats HTTP/1.1\r\n\r\n", 400),
         (b"nonsense\r\n\r\n", 400),
         (b"GET /stats HTTP/1.1\r\nHost: localhost\r\n" + b"X: y\r\n" * 10_000, 431),
+        (b"HEAD /stats HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello", 400),
+        (b"HEAD /stats HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n", 400),
         (CONNECT, 400),
     ],
 )

@@ -237,6 +237,8 @@ BAD_FACTS: dict[str, tuple[int, bytes, str]] = {
     "queue, number": (facts.QUEUE, _json({**_QUEUE, "definition": {"name": "Q", "max_depth": 0}}), "max_depth"),
     "queue, unknown attribute": (facts.QUEUE, _json({**_QUEUE, "definition": {"name": "Q", "x": 0}}), "TypeError"),
     "queue, no cursor": (facts.QUEUE, _json({**_QUEUE, "cursor": 99}), "expected cursor 99"),
+    "queue, a list and no cursor": (facts.QUEUE, _json({**_QUEUE, "cursor": []}), "expected the number of a cursor"),
+    "queue, no cursor in its keys": (facts.QUEUE, _json({"queue": "Q"}), "KeyError"),
     "queue, filter": (facts.QUEUE, _json({**_QUEUE, "bindings": [{**_BINDING, "filter": "a/#/b"}]}), "topic filter"),
     "queue, selector": (facts.QUEUE, _json({**_QUEUE, "bindings": [{**_BINDING, "selector": "a ="}]}), "selector"),
     "session, filter": (

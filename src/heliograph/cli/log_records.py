@@ -2,13 +2,11 @@
 
 import base64
 import json
-import struct
-from datetime import UTC, datetime
 from typing import Any
 
 from heliograph.broker import facts
 from heliograph.broker.queues.facts import DELIVERIES_ROW
-from heliograph.errors import Problem
+from heliograph.cli.table import moment
 from heliograph.log import account, kinds
 from heliograph.log.cursor import decode_cursor
 from heliograph.log.group import records_in
@@ -55,11 +53,11 @@ def kind_name(kind: int) -> str:
 
 def as_json(record: Record) -> dict[str, Any]:
     """A record as JSON can have it. One whose body is not what its kind says is shown as it is."""
-    when = datetime.fromtimestamp(record.time / 1000, UTC).isoformat(timespec="milliseconds")
+    when = moment(record.time / 1000)
     fields = {"position": record.position, "kind": kind_name(record.kind), "time": when, "size": len(record.body)}
     try:
         return fields | _body(record)
-    except (Problem, struct.error, ValueError, KeyError, IndexError, ZeroDivisionError):
+    except Exception:  # whatever its decoder stumbles over
         return fields | text_or_base64("body", record.body)
 
 

@@ -3,10 +3,10 @@
 import json
 import uuid
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 from heliograph.amqp.values import Timestamp
+from heliograph.cli.table import moment
 from heliograph.client import Message
 from heliograph.terminal import on_one_line
 
@@ -44,21 +44,13 @@ def rendered(message: Message, number: int) -> Iterator[bytes]:
             if str(key).startswith(_FOR_CLIENTS):
                 continue
             is_time = isinstance(value, Timestamp) or (isinstance(value, int) and str(key).startswith(_TIMES))
-            yield _line(f"{key} = {_moment(value / 1000) if is_time else _plain(value)}")
+            yield _line(f"{key} = {moment(value / 1000) if is_time else _plain(value)}")
     yield body_bytes(message)
 
 
 def _line(text: str) -> bytes:
     """One fact, which cannot look like two."""
     return f"{_INDENT}{on_one_line(text)}".encode()
-
-
-def _moment(seconds: float) -> str:
-    try:
-        moment = datetime.fromtimestamp(seconds, UTC)
-    except (OverflowError, ValueError, OSError):  # whoever sent it may have put any number there
-        return f"{seconds:.3f} s after 1970"
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _facts(message: Message) -> Iterator[tuple[str, Any]]:
@@ -68,8 +60,8 @@ def _facts(message: Message) -> Iterator[tuple[str, Any]]:
     if message.reply_to is not None:
         yield "reply_to", message.reply_to.name
     for name in ("timestamp", "expiration", "delivery_time"):
-        if (moment := getattr(message, name)) is not None:
-            yield name, _moment(moment)
+        if (seconds := getattr(message, name)) is not None:
+            yield name, moment(seconds)
     yield "priority", message.priority
     yield "persistent", message.persistent
     if message.redelivered:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from heliograph.cli.table import duration, facts, table
+from heliograph.cli.table import duration, facts, moment, table
 from heliograph.errors import Problem
 from heliograph.log.remote_pages import ask, told
 from heliograph.log.remote_stream_reader import RemoteStreamReader
@@ -172,8 +172,7 @@ def _json(partition: int, message: StreamMessage) -> bytes:
 
 def _line(partition: int, message: StreamMessage) -> bytes:
     """Where it is, when it came, its topic and its payload as it is."""
-    time = datetime.fromtimestamp(message.time / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return f"{partition}:{message.offset} {time} {message.topic} ".encode() + message.payload
+    return f"{partition}:{message.offset} {moment(message.time / 1000)} {message.topic} ".encode() + message.payload
 
 
 # Deleting

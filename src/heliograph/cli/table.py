@@ -1,6 +1,7 @@
 """Tables for people: columns as wide as they need to be, numbers to the right."""
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from heliograph.terminal import on_one_line
@@ -38,6 +39,15 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return str(value)
+
+
+def moment(seconds: float) -> str:
+    """A time since 1970, as ISO 8601 has it."""
+    try:
+        found = datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, ValueError, OSError):  # whoever sent or wrote it may have put any number there
+        return f"{seconds:.3f} s after 1970"
+    return found.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def duration(seconds: float) -> str:

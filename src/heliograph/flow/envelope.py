@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 
@@ -39,6 +40,13 @@ class Envelope:
     """Further fields of MQMD that are not what they usually are, by MQ's names: Report, Feedback, ReplyToQMgr, ..."""
     place: bytes = b""
     """What identifiers are made from if the message has none: where it is kept, the same when it is taken again."""
+
+    def moment(self) -> datetime | None:
+        """When it was created, in UTC; None if nobody knows. A sender may have put any number there."""
+        try:
+            return datetime.fromtimestamp(self.created, UTC).replace(tzinfo=None) if self.created else None
+        except (OverflowError, ValueError, OSError):
+            return None
 
     def with_body(self, body: bytes, form: str) -> "Envelope":
         """The same without the application's properties, and with this body and its format."""

@@ -56,8 +56,18 @@ class Account:
         self._on_fact = on_fact
         self._on_messages = on_messages
 
-    def replay(self, record: Record, group: Record | None = None) -> None:
-        """Take up what a record says, which may be in a group."""
+    def replay(self, record: Record) -> None:
+        """Take up what a record says; a Problem if that makes no sense."""
+        try:
+            self._replay(record, None)
+        except Problem:
+            raise
+        except Exception as error:
+            # Its check sum is right, and yet no server has written this: whoever looks for it must know where.
+            what = f"position {record.position}: a record of kind {record.kind} that makes no sense"
+            raise Problem(f"{what} ({type(error).__name__}: {error})") from error
+
+    def _replay(self, record: Record, group: Record | None) -> None:
         body = record.body
         match record.kind:
             case kinds.MESSAGES:
@@ -69,7 +79,7 @@ class Account:
                         cursor.acknowledge(lo, lo + count)
             case kinds.GROUP:
                 for member in records_in(record):
-                    self.replay(member, record)
+                    self._replay(member, record)
             case kinds.CURSOR:
                 found = decode_cursor(body)
                 self.cursors[found.number] = found

@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import formatdate
 from functools import partial
@@ -177,15 +177,17 @@ class HttpServer:
         http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_REQUEST_HEAD)
         writer.transport.set_write_buffer_limits(0)  # what has been drained is sent: what follows may go past it
         while True:
+            wants_body = True
             try:
-                request, body = await self._next_request(http, reader)
-                if request is None:
-                    return
+                async with self._patience():
+                    request = await _next_head(http, reader)
+                    if request is None:
+                        return
+                    wants_body = request.method != b"HEAD"
+                    body = await _body_of(request, http, reader)
                 answer = await self._answer(request, body)
-                wants_body = request.method != b"HEAD"
             except h11.RemoteProtocolError as error:
                 answer = refusal(HTTPStatus(error.error_status_hint), str(error), ("Connection", "close"))
-                wants_body = True
             try:
                 async with asyncio.timeout(self._timeout):
                     await _write(writer, sock, _encode(http, answer, wants_body))
@@ -195,15 +197,15 @@ class HttpServer:
                 return
             http.start_next_cycle()
 
-    async def _next_request(
-        self, http: h11.Connection, reader: asyncio.StreamReader
-    ) -> tuple[h11.Request | None, bytes]:
+    @contextlib.asynccontextmanager
+    async def _patience(self) -> AsyncIterator[None]:
+        """For a request, which has to come in time; until then its connection is idle."""
         task = asyncio.current_task()
         assert task is not None
         self._idle[task] = None
         try:
             async with asyncio.timeout(self._timeout):
-                return await _next_request(http, reader)
+                yield
         finally:
             self._idle.pop(task, None)
 
@@ -261,29 +263,29 @@ async def _let_client_close(reader: asyncio.StreamReader, writer: asyncio.Stream
             left -= len(dropped)
 
 
-async def _next_request(http: h11.Connection, reader: asyncio.StreamReader) -> tuple[h11.Request | None, bytes]:
-    """The head and body of the next request, once all of it is here; no head when the client has gone."""
-    request: h11.Request | None = None
+async def _next_event(http: h11.Connection, reader: asyncio.StreamReader) -> Any:
+    while (event := http.next_event()) is h11.NEED_DATA:
+        http.receive_data(await reader.read(READ_SIZE))
+    return event
+
+
+async def _next_head(http: h11.Connection, reader: asyncio.StreamReader) -> h11.Request | None:
+    """The head of the next request; None when the client has gone."""
+    event = await _next_event(http, reader)
+    return event if isinstance(event, h11.Request) else None
+
+
+async def _body_of(request: h11.Request, http: h11.Connection, reader: asyncio.StreamReader) -> bytes:
+    """The body of a request, once all of it is here; that of a method that nobody knows is left alone."""
     body = b""
-    while True:
-        event = http.next_event()
-        if event is h11.NEED_DATA:
-            http.receive_data(await reader.read(READ_SIZE))
-        elif isinstance(event, h11.Request):
-            request = event
-            if request.method not in _METHODS:
-                return request, body
-        elif isinstance(event, h11.Data):
-            if request is None or request.method != b"PUT":
-                raise h11.RemoteProtocolError("expected a request without a body")
-            body += event.data
-            if len(body) > MAX_REQUEST_BODY:
-                status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-                raise h11.RemoteProtocolError(f"expected at most {MAX_REQUEST_BODY} bytes", error_status_hint=status)
-        elif isinstance(event, h11.EndOfMessage):
-            return request, body
-        else:  # the client closed the connection between two requests
-            return None, b""
+    while request.method in _METHODS and isinstance(event := await _next_event(http, reader), h11.Data):
+        if request.method != b"PUT":
+            raise h11.RemoteProtocolError("expected a request without a body")
+        body += event.data
+        if len(body) > MAX_REQUEST_BODY:
+            status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+            raise h11.RemoteProtocolError(f"expected at most {MAX_REQUEST_BODY} bytes", error_status_hint=status)
+    return body
 
 
 async def _write(writer: asyncio.StreamWriter, sock: socket.socket, pieces: Sequence[Piece]) -> None:

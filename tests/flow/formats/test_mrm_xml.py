@@ -312,6 +312,12 @@ class TestModels:
         with pytest.raises(FormatProblem):
             plain(VALUES.read(f"<message><text>a</text>{text}</message>".encode()))
 
+    def test_refuse_what_comes_first_of_two_mistakes(self) -> None:
+        # Long enough to be read in pieces: the tag that never ends is in another one.
+        document = b'<message><text>a</text>\n<G A="x">text<L>y</L></G>' + b'<G A="x"><L>y</L></G>' * 30 + b"<G"
+        with pytest.raises(FormatProblem, match="line 2, field G: expected elements L, found text 'text'"):
+            plain(VALUES.read(document))
+
     def test_refuse_to_write_characters_that_xml_has_not(self) -> None:
         with pytest.raises(FormatProblem, match=r"field S: expected characters that XML allows, found U\+0001"):
             VALUES.write([("S", "a\x01")])

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from heliograph.flow.envelope import Envelope
 from heliograph.flow.formats import FormatProblem
+from heliograph.flow.formats.message_properties import PROPERTIES
 from heliograph.flow.formats.mqmd import ALL_FIELDS, MQMD, read_mqmd, to_envelope, write_mqmd
 from heliograph.flow.tree import Element, Part, Text
 from heliograph.flow.values.zone import GmtTime
@@ -96,6 +97,20 @@ def test_a_value_that_does_not_fit_is_refused() -> None:
         write_mqmd({"Priority": "high"}, BIG)
 
 
+def test_text_that_its_character_set_does_not_have_is_refused() -> None:
+    data = bytearray(write_mqmd({"ReplyToQ": "REPLIES"}, LITTLE))
+    data[100] = 0xFF
+    with pytest.raises(FormatProblem, match=r"field ReplyToQ: expected text in utf-8, found b'\\xffEPLIES"):
+        read_mqmd(bytes(data), LITTLE)
+    data[0] = 0xFF
+    with pytest.raises(FormatProblem, match="expected the letters 'MD  '"):
+        read_mqmd(bytes(data), LITTLE)
+    with pytest.raises(
+        FormatProblem, match=r"field ReplyToQ: expected text that iso8859-1 has characters for, found '€'"
+    ):
+        write_mqmd({"ReplyToQ": "€"}, BIG)
+
+
 def test_a_part_is_read_from_the_envelope_and_has_bytes_if_somebody_wants_them() -> None:
     envelope: Any = Envelope(b"", "MQSTR", message_id=b"m", reply_to="R", persistent=True, created=1096506123.5)
     part = Part(MQMD, envelope)
@@ -104,6 +119,14 @@ def test_a_part_is_read_from_the_envelope_and_has_bytes_if_somebody_wants_them()
     assert list(values) == [field.name for field in ALL_FIELDS]
     assert (values["Format"], values["Persistence"], values["PutDate"]) == ("MQSTR", 1, date(2004, 9, 30))
     assert len(part.bytes()) == 364
+
+
+@pytest.mark.parametrize("created", [9.2e15, -9.2e15, float("inf")])
+def test_a_time_that_no_calendar_has_is_not_known(created: float) -> None:
+    envelope: Any = Envelope(b"", created=created)
+    header = {child.name: child.value for child in Part(MQMD, envelope).children}
+    assert (header["PutDate"], header["PutTime"]) == (None, None)
+    assert {child.name: child.value for child in Part(PROPERTIES, envelope).children}["CreationTime"] is None
 
 
 def test_a_changed_part_goes_to_the_envelope() -> None:

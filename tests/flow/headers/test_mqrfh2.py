@@ -150,6 +150,16 @@ def test_a_format_that_is_no_text_is_refused() -> None:
         _ = Part(MQRFH2, data, Text(1208, 273)).children
 
 
+def test_text_that_its_character_set_does_not_have_is_refused() -> None:
+    data = struct.pack("<4s4i8s2i", b"RFH ", 2, 36, 546, 1208, b"MQSTR\xff", 0, 1208)
+    with pytest.raises(FormatProblem, match=r"offset 20, field Format: expected text in utf-8, found b'MQSTR\\xff"):
+        _ = Part(MQRFH2, data, LITTLE).children
+    with pytest.raises(FormatProblem, match=r"field Format: expected text that iso8859-1 has characters for, found '€"):
+        header(BIG, Format="€").bytes()
+    with pytest.raises(FormatProblem, match="field usr: expected text that utf-8 has characters for"):
+        header(BIG, usr={"a": "\ud800"}).bytes()
+
+
 def test_folders_in_a_character_set_that_no_header_has_are_refused() -> None:
     data = struct.pack(">4s4i8s2i", b"RFH ", 2, 36, 273, 1208, b"", 0, 37)
     with pytest.raises(FormatProblem, match="offset 32, field NameValueCCSID: expected one of 1208, 1200"):

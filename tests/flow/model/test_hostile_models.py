@@ -207,6 +207,14 @@ HOSTILE = {
         {"m.model.yaml": "import: [{file: r.cpy, choices: 5}]\n", "r.cpy": copybook("05 A PIC X.")["m.cpy"]},
         r"m\.model\.yaml:1:\d+: choices: expected `by` and `values`",
     ),
+    "an import of a file that no file system has": (
+        {"m.model.yaml": f"import: [{{file: {'x' * 5000}.mt}}]\n"},
+        r"m\.model\.yaml:1:\d+: expected a file beside this one, found 'xxx",
+    ),
+    "an import from elsewhere": (
+        {"m.model.yaml": "import: [{file: ../swift/MT543.mt}]\n"},
+        r"m\.model\.yaml:1:\d+: expected a file beside this one, found '\.\./swift/MT543\.mt'",
+    ),
     "sequences of SWIFT that multiply": (
         {
             "m.mt": MT.format(
@@ -256,6 +264,11 @@ def test_a_model_file_has_at_most_a_hundred_levels_however_deep_its_reader_is(de
         read(model(nested(48, field)), depth)
     if not depth:  # the file, messages, M, its sequence, two levels for each group, and the field
         assert list(read(model(nested(47, field)), depth).models["m"].messages) == ["M"]
+
+
+def test_a_name_that_no_file_can_have_is_the_name_of_a_message() -> None:
+    models = Models({"m.cpy": copybook("05 A PIC X.")["m.cpy"].replace("01 R", "01 R\0")})
+    assert models.format(Text(message_set="m", message_type="R\0"))
 
 
 def test_a_message_that_does_not_fit_a_wide_model_is_told_at_once() -> None:

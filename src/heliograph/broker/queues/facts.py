@@ -46,6 +46,8 @@ class QueueFacts:
         """Take up a fact, if it is about queues."""
         if record.kind == facts.QUEUE:
             fact = json.loads(record.body)
+            if not isinstance(fact["cursor"], int):
+                raise Problem(f"expected the number of a cursor, found {fact['cursor']!r}")
             self._by_name[fact["queue"]] = fact
             self.records[fact["queue"]] = record
         elif record.kind == facts.QUEUE_GONE:

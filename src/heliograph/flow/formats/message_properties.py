@@ -4,7 +4,6 @@ Both are read from the envelope, when somebody looks.
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from heliograph.flow.envelope import Envelope
@@ -27,7 +26,7 @@ class MessageProperties:
     def read(self, part: Part, data: Any) -> Iterator[None]:
         """The fields, from an envelope and from what the body was read with."""
         envelope: Envelope = data
-        text = part.text
+        text, created = part.text, envelope.moment()
         fill(
             part,
             (
@@ -38,7 +37,7 @@ class MessageProperties:
                 ("CodedCharSetId", text.ccsid),
                 ("Transactional", self.transactional),
                 ("Persistence", envelope.persistent),
-                ("CreationTime", _moment(envelope.created)),
+                ("CreationTime", None if created is None else GmtTimestamp(created)),
                 ("ExpirationTime", envelope.expiry),
                 ("Priority", envelope.priority),
                 ("ReplyIdentifier", envelope.correlation_id),
@@ -52,10 +51,6 @@ class MessageProperties:
     def write(self, part: Part) -> bytes:
         """Properties have no bytes."""
         return b""
-
-
-def _moment(created: float) -> GmtTimestamp | None:
-    return GmtTimestamp(datetime.fromtimestamp(created, UTC).replace(tzinfo=None)) if created else None
 
 
 def properties_to_envelope(part: Part, envelope: Envelope) -> None:

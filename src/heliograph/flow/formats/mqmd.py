@@ -96,7 +96,7 @@ MQMD = Mqmd()
 
 
 def _from_envelope(envelope: Envelope) -> dict[str, Any]:
-    created = datetime.fromtimestamp(envelope.created, UTC).replace(tzinfo=None) if envelope.created else None
+    created = envelope.moment()
     return {
         "MsgType": envelope.message_type,
         "Expiry": envelope.expiry,
@@ -186,10 +186,10 @@ def _as(kind: type, name: str, value: Any) -> Any:
 def read_mqmd(data: bytes, text: Text) -> list[tuple[str, Any]]:
     """The fields in the bytes of a header, version 1 or 2; more bytes may follow."""
     order = "<" if text.encoding & 0xF == REVERSED else ">"
-    characters = charset(text.ccsid)
+    kind = charset(text.ccsid)
     if len(data) < SIZES[1]:
         raise FormatProblem("MQMD", f"{SIZES[1]} bytes", f"{len(data)} bytes", offset=0)
-    if data[:4] != characters.encode(STRUCTURE):
+    if data[:4] != kind.encode(STRUCTURE):
         raise FormatProblem("MQMD", f"the letters {STRUCTURE!r}", repr(data[:4]), offset=0)
     (version,) = struct.unpack_from(order + "i", data, 4)
     if version not in SIZES or len(data) < SIZES[version]:
@@ -198,9 +198,9 @@ def read_mqmd(data: bytes, text: Text) -> list[tuple[str, Any]]:
     result = []
     for field, value in zip(ALL_FIELDS, values[1:], strict=False):
         try:
-            result.append((field.name, _read_value(field, value, characters.decode)))
-        except UnicodeError as error:
-            raise FormatProblem("MQMD", f"text in {characters.name}", str(error), path=field.name, offset=0) from None
+            result.append((field.name, _read_value(field, value, kind.decode)))
+        except UnicodeError:
+            raise FormatProblem("MQMD", f"text in {kind.name}", repr(value), path=field.name) from None
     return result
 
 
@@ -228,15 +228,19 @@ def _moment(code: str, text: str) -> Any:
 def write_mqmd(values: dict[str, Any], text: Text) -> bytes:
     """The header with these fields; those that are missing have their defaults."""
     order = "<" if text.encoding & 0xF == REVERSED else ">"
-    encode = charset(text.ccsid).encode
+    kind = charset(text.ccsid)
     version = _as(int, "Version", values.get("Version") or 2)
     if version not in SIZES:
         raise FormatProblem("MQMD", "version 1 or 2", str(version), path="Version", number=CANNOT_WRITE)
     fields = FIELDS if version == 1 else ALL_FIELDS
-    written = [encode(STRUCTURE)]
+    written = [kind.encode(STRUCTURE)]
     for field in fields:
         value = values.get(field.name)
-        written.append(_write_value(field, field.default if value is None else value, encode))
+        try:
+            written.append(_write_value(field, field.default if value is None else value, kind.encode))
+        except UnicodeError:
+            expected = f"text that {kind.name} has characters for"
+            raise FormatProblem("MQMD", expected, repr(value), path=field.name, number=CANNOT_WRITE) from None
     try:
         return struct.pack(order + CODES[version], *written)
     except struct.error as error:

@@ -12,7 +12,7 @@ from html import escape
 from typing import Any, NamedTuple
 from xml.parsers import expat
 
-from heliograph.flow.formats.charsets import charset
+from heliograph.flow.formats.charsets import Charset, charset
 from heliograph.flow.formats.elements import fill
 from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
 from heliograph.flow.tree import Element, Part, Text
@@ -71,7 +71,6 @@ def read_head(data: bytes, text: Text) -> Head:
     """The fixed fields at the beginning of these bytes, all that is needed to find what follows the header."""
     if len(data) < FIXED:
         raise FormatProblem("MQRFH2", f"{FIXED} bytes", f"{len(data)} bytes", offset=0)
-    characters = charset(text.ccsid)
     letters, version, length, encoding, ccsid, form, flags, name_value_ccsid = struct.unpack_from(
         _order(text) + "4s4i8s2i", data
     )
@@ -85,11 +84,12 @@ def read_head(data: bytes, text: Text) -> Head:
     if name_value_ccsid not in NAME_VALUE_CCSIDS:
         expected = f"one of {', '.join(map(str, NAME_VALUE_CCSIDS))}"
         raise FormatProblem("MQRFH2", expected, str(name_value_ccsid), path="NameValueCCSID", offset=32)
+    kind = charset(text.ccsid)
     try:
-        format_name = characters.decode(form).rstrip(" \0")
-    except UnicodeError as error:
-        raise FormatProblem("MQRFH2", f"text in {characters.name}", str(error), path="Format", offset=20) from None
-    return Head(length, encoding, ccsid, format_name, flags, name_value_ccsid)
+        name = kind.decode(form).rstrip(" \0")
+    except UnicodeError:
+        raise FormatProblem("MQRFH2", f"text in {kind.name}", repr(form), path="Format", offset=20) from None
+    return Head(length, encoding, ccsid, name, flags, name_value_ccsid)
 
 
 def folders(data: bytes, head: Head, text: Text) -> Iterator[tuple[int, str]]:
@@ -267,7 +267,7 @@ def _write(values: dict[str, Any], written: list[Element], text: Text) -> bytes:
     order, kind, outer = _order(text), charset(name_value_ccsid, text.encoding), charset(text.ccsid)
     body = bytearray()
     for folder in written:
-        data = kind.encode(_folder_text(folder))
+        data = _encoded(_folder_text(folder), kind, folder.name)
         blank = kind.encode(" ")
         data += blank * (-len(data) % 4 // len(blank))
         body += struct.pack(order + "i", len(data)) + data
@@ -279,13 +279,21 @@ def _write(values: dict[str, Any], written: list[Element], text: Text) -> bytes:
             FIXED + len(body),
             values["Encoding"],
             values["CodedCharSetId"],
-            outer.encode(str(values["Format"])[:8].ljust(8)),
+            _encoded(str(values["Format"])[:8].ljust(8), outer, "Format"),
             values["Flags"],
             name_value_ccsid,
         )
     except struct.error as error:
         raise FormatProblem("MQRFH2", "integers of 4 bytes", str(error), number=CANNOT_WRITE) from None
     return fixed + bytes(body)
+
+
+def _encoded(text: str, kind: Charset, path: str) -> bytes:
+    try:
+        return kind.encode(text)
+    except UnicodeError:
+        expected = f"text that {kind.name} has characters for"
+        raise FormatProblem("MQRFH2", expected, repr(text), path=path, number=CANNOT_WRITE) from None
 
 
 def _folder_text(element: Element) -> str:

@@ -233,8 +233,9 @@ class _ModelFile:
 
 def _shipped(file: str) -> str | None:
     """The text of a model that comes with this package, such as MT543.mt."""
-    shipped = resources.files("heliograph.flow.formats.swift") / file
-    return shipped.read_text("utf-8") if file.endswith(SHIPPED_SUFFIX) and shipped.is_file() else None
+    # By its name among those that are there: what somebody has written into a model must not become a path.
+    shipped = {one.name: one for one in resources.files("heliograph.flow.formats.swift").iterdir()}
+    return shipped[file].read_text("utf-8") if file.endswith(SHIPPED_SUFFIX) and file in shipped else None
 
 
 def _mapping(keys: Mapping[str, Entry], name: str) -> dict[str, Entry]:

@@ -86,7 +86,7 @@ class Codec(NamedTuple):
 
 def compiled(source: Source) -> Codec:
     """The functions that the source defines."""
-    file = f"<{source.title}>"
+    file = f"<{source.title}>".replace("\0", "?")  # which Python has in no name of a file
     text = source.text
     names = dict(source.names)
     exec(compile(text, file, "exec"), names)  # noqa: S102 - we generated it

@@ -1,6 +1,7 @@
 """Reading modelled XML: the document becomes elements as in XMLNSC, which then get their types and are checked."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from xml.parsers import expat
 
@@ -313,5 +314,6 @@ def _line_of(text: str, element: Element, attributes: set[int]) -> int:
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end
-    parser.Parse(text.encode(), True)
+    with suppress(expat.ExpatError):  # a document is read as far as somebody looks, and may be wrong behind that
+        parser.Parse(text.encode(), True)
     return line

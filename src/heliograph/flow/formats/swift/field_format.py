@@ -41,7 +41,7 @@ class FieldFormat:
             "plain": plain,
             "lines": lines,
         }
-        exec(compile(self.source, f"<field {tag}>", "exec"), scope)  # noqa: S102  the source is made from the model
+        exec(compile(self.source, f"<field {tag!r}>", "exec"), scope)  # noqa: S102  the source is made from the model
         self.read: Callable[[Element, str], list[Element] | None] = scope["read"]
         """The component elements of a field's text; None if the text does not fit."""
         self.write: Callable[[dict[str, Value], str], str] = scope["write"]
