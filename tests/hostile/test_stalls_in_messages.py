@@ -4,7 +4,8 @@ import pytest
 
 from faults.amqp_peer import AmqpPeer, sender_to
 from heliograph.amqp import Accepted, Rejected
-from heliograph.amqp.message import Message, Value, encode_message
+from heliograph.amqp.encoding import encode
+from heliograph.amqp.message import Message, Sequence, Value, encode_message
 from heliograph.amqp.performatives import Disposition, Transfer
 from heliograph.client import connect
 from heliograph.mqtt import PubAck, Publish, Reason
@@ -70,6 +71,75 @@ def test_very_many_properties_for_mqtt(server: RunningServer) -> None:
         message = subscriber.receive()
         assert isinstance(message, Publish)
         assert len(message.properties["user_property"]) == MOST
+
+
+NULL_BODY = b"\x00\x53\x77\x40"
+DESCRIPTIONS = b"\x00\x40" * 4 * MANY
+DESCRIBED = b"\x00\x53\x74\xd1" + (7 + len(DESCRIPTIONS)).to_bytes(4) + b"\0\0\0\x02\xa1\x00" + DESCRIPTIONS + b"\x40"
+"""Application properties, of which one has very many descriptions."""
+LONG_HEADER = b"\x00\x53\x70" + encode(list(range(MANY)))
+LONG_BODY = b"\x00\x80" + (0x77).to_bytes(8) + encode(list(range(MANY)))
+"""Of a value whose descriptor is longer than needed."""
+
+
+@pytest.mark.parametrize("kind", [Sequence, Value])
+def test_bodies_of_very_many_items_for_mqtt_and_back(server: RunningServer, kind: type[Sequence | Value]) -> None:
+    body = encode_message(Message(kind(list(range(MANY)))))
+    with (
+        connect(server.url("amqp")) as connection,
+        connection.session() as session,
+        PlainClient(server.port).connected("both ways") as client,
+    ):
+        consumer = session.consumer("topic://back")
+        client.subscribe("t")
+        with bystander(server), AmqpPeer(server.port_of("amqp")).opened(sender_to("topic://t")) as peer:
+            assert isinstance(sent(peer, 0, body), Accepted)
+            message = client.receive()
+            assert isinstance(message, Publish)
+            assert message.payload == body
+            client.send(Publish("back", message.payload, properties=message.properties))
+            back = consumer.receive(timeout=PATIENCE)
+        assert back is not None
+        assert back.body == list(range(MANY))
+
+
+@pytest.mark.parametrize(
+    ("message", "is_taken"),
+    [
+        (b"\x00\x53\x75\xa0\x00" * MANY, False),
+        (b"\x00\x53\x76\x45" * MANY, False),
+        (b"\x00\x53\x77" + b"\x00\x40" * MANY + b"\x40", False),
+        (b"\x00\x53\x71\x45" * MANY + NULL_BODY, False),
+        (LONG_BODY, True),
+    ],
+    ids=["data", "sequences", "descriptions", "annotations", "long descriptor"],
+)
+def test_messages_of_very_many_pieces_for_mqtt(server: RunningServer, message: bytes, is_taken: bool) -> None:
+    with PlainClient(server.port).connected("subscriber") as subscriber:
+        subscriber.subscribe("t")
+        with bystander(server), AmqpPeer(server.port_of("amqp")).opened(sender_to("topic://t")) as peer:
+            assert isinstance(sent(peer, 0, message), Accepted if is_taken else Rejected)
+            assert isinstance(sent(peer, 1, NULL_BODY), Accepted)
+
+
+@pytest.mark.parametrize(
+    ("message", "is_taken"),
+    [
+        (b"\x00\x53\x71\x45" * MANY + NULL_BODY, True),
+        (LONG_HEADER + NULL_BODY, False),
+        (DESCRIBED + NULL_BODY, True),
+        (LONG_BODY, True),
+    ],
+    ids=["annotations", "header", "descriptions", "long descriptor"],
+)
+def test_messages_of_very_many_pieces_for_a_queue(server: RunningServer, message: bytes, is_taken: bool) -> None:
+    with connect(server.url("amqp")) as connection, connection.session() as session:
+        consumer = session.consumer("q", selector="colour = 'red'")
+        red = encode_message(Message(Value("x"), application_properties={"colour": "red"}))
+        with bystander(server), AmqpPeer(server.port_of("amqp")).opened(sender_to("q")) as peer:
+            assert isinstance(sent(peer, 0, message), Accepted if is_taken else Rejected)
+            assert isinstance(sent(peer, 1, red), Accepted)
+            assert consumer.receive(timeout=PATIENCE) is not None
 
 
 def test_very_many_user_properties(server: RunningServer) -> None:

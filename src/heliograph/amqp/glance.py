@@ -34,6 +34,7 @@ _LONG_PROPERTIES: Final = b"\x00\x53\x73\xd0"
 _DELAYED: Final = b"x-opt-delivery-"
 _NEAR: Final = 1024  # how far behind the header the annotation is looked for before any section is decoded
 _DELAYED_MOST: Final = 16_384  # of annotations, to decode more would take long
+_LONGEST_HEADER: Final = 256  # its five fields need a tenth of that
 _TO_FIELD: Final = 2
 _EXPIRY_FIELD: Final = 8
 _REMEMBERED: Final = 1024
@@ -134,9 +135,9 @@ def _header_end(payload: bytes) -> int:
     if payload.startswith(_HEADER):
         return _end_of_compound(payload, 3)
     if payload.startswith(_LONG_DESCRIPTORS):
-        section, end = decode(payload)
-        if section.descriptor in {HEADER, "amqp:header:list"}:
-            return end
+        descriptor, at = decode(payload, 1)
+        if descriptor in {HEADER, "amqp:header:list"}:
+            return _end_of_compound(payload, at)
     elif not payload.startswith(_SECTIONS):
         # Who receives this could not read it, and some clients end their connection then.
         raise DecodeError(f"a message begins with one of its sections, not with {payload[:8].hex(' ') or 'nothing'}")
@@ -148,6 +149,8 @@ def _header(head: bytes) -> Header:
         return Header()
     header = _headers.get(head)
     if header is None:
+        if len(head) > _LONGEST_HEADER:
+            raise DecodeError(f"the header of a message has at most {_LONGEST_HEADER} bytes, not {len(head)}")
         section, end = decode(head)
         if type(section) is not Described or type(section.value) is not list or end != len(head):
             raise DecodeError(f"the header of a message is a list, not {section!r:.60}")
@@ -216,7 +219,9 @@ def _wait(annotations: dict[Any, Any], name: str) -> int:
 def _annotations_end(payload: bytes, at: int) -> int:
     """Where the annotations end that begin here, if any do."""
     try:
-        while payload.startswith(_ANNOTATIONS, at):
+        for _ in _ANNOTATIONS:
+            if not payload.startswith(_ANNOTATIONS, at):
+                break
             short = payload.startswith(_SHORT_ANNOTATIONS, at)
             at = at + 5 + payload[at + 4] if short else _end_of_compound(payload, at + 3)
     except IndexError:

@@ -165,6 +165,37 @@ class TestAmqpToMqtt:
         assert properties_in(span) == {"content_type": ENCODED}
         assert decode_message(span.payloads(0, 1)[0]).body == body
 
+    @pytest.mark.parametrize("lists", [[[1, "x"], [], [2.5]], [[], []], [[0] * 300, [None]]])
+    def test_several_sections_of_lists_are_one(self, lists):
+        encoded = b"".join(encode_message(Message(body=Sequence(items))) for items in lists)
+        ((_, span),) = spans_of(b"a", [encoded], NOW, WALL)
+        assert decode_message(span.payloads(0, 1)[0]).body == Sequence([item for items in lists for item in items])
+
+    @pytest.mark.parametrize("name", [b"\x80" + (0x77).to_bytes(8), b"\xa3\x11amqp:amqp-value:*"])
+    def test_other_ways_to_write_what_the_body_is(self, name):
+        ((_, span),) = spans_of(b"a", [b"\x00" + name + b"\x54\x05" + b"\x00\x53\x78\xc1\x01\x00"], NOW, WALL)
+        assert span.payloads(0, 1) == [b"\x00\x53\x77\x54\x05"]
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            b"\x00\x53\x77\xd0\x00\x00\x00\x09\x00\x00\x00\x01",  # cut off
+            b"\x00\x53\x77\x40\x00\x53\x77\x40",  # two values
+            b"\x00\x53\x75\xa0\x01a\x00\x53\x77\x40",  # bytes and a value
+            b"\x00\x53\x78\xc1\x01\x00\x00\x53\x77\x40",  # the footer first
+            b"\x00\x53\x75\x40",  # null in the place of bytes
+            b"\x00\x53\x76\xc1\x01\x00",  # a map in the place of a list
+            b"\x00\x53\x77\xa1\x01\xff",  # text that is none
+            b"\x00\x53\x79\x40",  # no section
+            b"\x00\x82\x40\x5d\xc0\x00\x00\x00\x00\x00\x40",  # the number of a section, but as a fraction
+            b"\x40\x40\x40\x40",
+        ],
+    )
+    def test_what_is_no_body_is_refused_and_is_plain_bytes_the_other_way(self, body):
+        with pytest.raises(DecodeError):
+            spans_of(b"a", [body], NOW, WALL)
+        assert to_amqp(body, content_type=ENCODED).body == Data(body)
+
     @pytest.mark.parametrize(("durable", "qos"), [(False, 0), (True, 1)])
     def test_persistence_decides_the_qos(self, durable, qos):
         assert to_mqtt(durable=durable).qos == qos

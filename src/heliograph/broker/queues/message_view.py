@@ -9,6 +9,8 @@ from struct import Struct
 from typing import Any
 from uuid import UUID
 
+from heliograph.amqp.decoding import DEEPEST
+
 HEADER, MESSAGE_ANNOTATIONS, PROPERTIES, APPLICATION_PROPERTIES, BODY = 0x70, 0x72, 0x73, 0x74, 0x75
 _HEADER_DEFAULTS = (False, 4, None, False, 0)
 _HEADER_KINDS = ({bool}, {int}, {int}, {bool}, {int})
@@ -23,6 +25,8 @@ MOST_ENTRIES = 1000
 has a selector reads them again and again."""
 _READ_MOST = MOST_ENTRIES + 100
 """What is read of them: dead letters have got some more."""
+_BEFORE_BODY = 5
+"""Sections that a message can have before its body."""
 _SHORT_NAMES = {
     b"amqp:header:list": HEADER,
     b"amqp:delivery-annotations:map": 0x71,
@@ -97,7 +101,9 @@ def find_section(payload: bytes, wanted: int) -> tuple[int, int, int]:
     At the end of the message, or where it makes no sense any more, the code is 0.
     """
     at, size = 0, len(payload)
-    while at + 3 < size:
+    for _ in range(_BEFORE_BODY + 1):
+        if at + 3 >= size:
+            break
         start = at
         if payload[at + 1] == 0x53 and not payload[at]:
             code, at = payload[at + 2], at + 3
@@ -114,6 +120,8 @@ def find_section(payload: bytes, wanted: int) -> tuple[int, int, int]:
             at += 5 + int.from_bytes(payload[at + 1 : at + 5], "big")
         else:
             return start, at, 0
+    else:
+        raise ValueError(at)
     return size, size, 0
 
 
@@ -284,10 +292,8 @@ _TEXTS = {0xA1: "utf-8", 0xB1: "utf-8", 0xA3: "ascii", 0xB3: "ascii"}
 def read_value(payload: bytes, at: int) -> tuple[Any, int]:
     """A simple value as selectors see it, and where the next one begins. Anything else is skipped as its bytes."""
     code = payload[at]
-    while not code:  # a description, which does not matter here
-        if not payload[at + 1]:
-            raise ValueError(at)
-        _, at = read_value(payload, at + 1)
+    if not code:  # descriptions, which do not matter here
+        at = _described(payload, at)
         code = payload[at]
     if code in _FIXED:
         unpack, size = _FIXED[code]
@@ -311,6 +317,17 @@ def read_value(payload: bytes, at: int) -> tuple[Any, int]:
     if code in _TEXTS:
         return raw.decode(_TEXTS[code]), end
     return _OTHERS[code](raw) if code in _OTHERS else raw, end
+
+
+def _described(payload: bytes, at: int) -> int:
+    """Where the value behind one description or several begins."""
+    for _ in range(DEEPEST):
+        if payload[at]:
+            return at
+        if not payload[at + 1]:
+            break
+        _, at = read_value(payload, at + 1)
+    raise ValueError(at)
 
 
 # Boolean as a byte of its own, character, UUID, and the decimals, which stay bytes.

@@ -7,12 +7,11 @@ properties is made once for them: only the times in it are filled in.
 from struct import Struct
 from typing import Any, NamedTuple
 
-from heliograph.amqp.decoding import decode
 from heliograph.amqp.encoding import NULL, encode, encode_list
-from heliograph.amqp.errors import DecodeError
 from heliograph.amqp.identifiers import identifier_in
-from heliograph.amqp.values import Byte, Described, Symbol
+from heliograph.amqp.values import Byte, Symbol
 from heliograph.broker.queues.conversion import carried_fields
+from heliograph.broker.queues.conversion.bodies import is_body
 from heliograph.broker.queues.conversion.carried_fields import Sections, put_back
 from heliograph.broker.queues.conversion.to_mqtt import ENCODED, MQTT_PROPERTIES, RETAIN, TOPIC_PREFIX, properties_of
 from heliograph.broker.span import Span
@@ -26,7 +25,6 @@ _TTL = Struct(">BI")
 _TIME = Struct(">Bq")
 _TTL_MOST = 2**32 - 1
 _FIXED_TTL, _FIXED_TIME = _TTL.pack(0x70, 0), _TIME.pack(0x83, 0)
-_SEQUENCE, _VALUE = 0x76, 0x77
 _STRING_BODY, _DATA_BODY = b"\x00\x53\x77", b"\x00\x53\x75"
 
 
@@ -34,7 +32,7 @@ def amqp_messages(span: Span, now: float, wall: int) -> list[bytes]:
     """The messages of a span, encoded. `now` is the broker's clock, `wall` milliseconds since 1970."""
     meaning = _meaning(span.properties)
     payloads = span.payloads(0, span.count)
-    if meaning.plain is not None and not all(map(_is_body, payloads)):
+    if meaning.plain is not None and not all(map(is_body, payloads)):
         meaning = meaning.plain
     left = max(1, round((span.expires - now) * 1000)) if span.expires else 0
     head = _template(span, meaning).filled(left, wall)
@@ -61,17 +59,6 @@ def _is_text(payload: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _is_body(payload: bytes) -> bool:
-    """Whether a payload is the whole body of an AMQP message that is neither bytes nor text."""
-    try:
-        section, end = decode(payload, 0)
-    except DecodeError:
-        return False
-    if type(section) is not Described or end != len(payload):
-        return False
-    return section.descriptor == _VALUE or (section.descriptor == _SEQUENCE and type(section.value) is list)
 
 
 # Properties

@@ -7,13 +7,11 @@ row that differ in their payloads only become one span, if the payloads have one
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from heliograph.amqp.encoding import encode
 from heliograph.amqp.errors import DecodeError, InvalidField
 from heliograph.amqp.identifiers import data_of
-from heliograph.amqp.message import Data, Value, decode_message
-from heliograph.amqp.message import Sequence as AmqpSequence
 from heliograph.broker.queues import message_view
 from heliograph.broker.queues.conversion import carried_fields
+from heliograph.broker.queues.conversion.bodies import body_of
 from heliograph.broker.queues.conversion.carried_fields import RESERVED, Sections, carried
 from heliograph.broker.queues.message_view import BODY, UNREADABLE, find_section
 from heliograph.broker.span import LONGEST_LIFE, Span
@@ -32,9 +30,6 @@ MQTT_PROPERTIES = "x-opt-mqtt-properties"
 """Properties of a publication that a message cannot express, all of them as MQTT encodes them."""
 _REPLY_KIND = "x-opt-jms-reply-to"
 _REPLY_KINDS_QUEUE = (0, 2)
-
-_VALUE = b"\x00\x53\x77"
-_SEQUENCE = b"\x00\x53\x76"
 
 
 class Head(NamedTuple):
@@ -140,21 +135,8 @@ def part_of(message: bytes) -> Part:
                 return Part(message[at + 5 :], head)
     except UNREADABLE:
         raise DecodeError(f"expected the sections of a message, found {message[:20].hex(' ')} ...") from None
-    return _part_of_body(decode_message(message[start:]).body, head)
-
-
-def _part_of_body(body: Data | AmqpSequence | Value, head: Head) -> Part:
-    if isinstance(body, Data):
-        return Part(body.content, head)
-    if isinstance(body, AmqpSequence):
-        return Part(_SEQUENCE + encode(body.items), head, encoded=True)
-    if body.value is None:
-        return Part(b"", head)
-    if type(body.value) is str:
-        return Part(body.value.encode(), head, text=True)
-    if type(body.value) is bytes:
-        return Part(body.value, head)
-    return Part(_VALUE + encode(body.value), head, encoded=True)
+    body = body_of(message, start)
+    return Part(body.payload, head, body.text, body.encoded)
 
 
 def _read_head(before: bytes) -> Head:

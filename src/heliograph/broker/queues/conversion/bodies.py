@@ -1,0 +1,122 @@
+"""The body of an AMQP message, whatever it is, found without a look at the items in it: there may be millions of them.
+
+So the payload of a publication has the items as their sender encoded them, right or wrong, as messages in queues have.
+"""
+
+import struct
+from typing import NamedTuple
+
+from heliograph.amqp.errors import DecodeError, InvalidField
+from heliograph.amqp.sections import DATA, FOOTER, SECTION_NAMES, SEQUENCE, VALUE
+from heliograph.broker.queues.message_view import UNREADABLE, read_value
+
+MOST_SECTIONS = 1000
+"""A body of bytes or of lists may come in pieces, which somebody has to put together."""
+_NULL, _EMPTY_LIST, _SHORT_LIST, _LONG_LIST = 0x40, 0x45, 0xC0, 0xD0
+_SHORT_STRING, _LONG_STRING = 0xA1, 0xB1
+_SHORT_BYTES, _LONG_BYTES = 0xA0, 0xB0
+_two_numbers = struct.Struct(">II")
+
+
+class Body(NamedTuple):
+    """A body as MQTT has it."""
+
+    payload: bytes
+    text: bool = False
+    encoded: bool = False
+    """The payload is a section, as AMQP encodes it."""
+
+
+def body_of(message: bytes, at: int) -> Body:
+    """The body that begins here, if there is one. Raises DecodeError where there is something else."""
+    try:
+        code, values = _sections(message, at)
+        if code == VALUE:
+            return _of_value(values[0])
+        if code == SEQUENCE:
+            return Body(section_head(SEQUENCE) + _joined(values), encoded=True)
+        return Body(b"".join([_bytes(value) for value in values]))
+    except UNREADABLE:
+        raise DecodeError(f"expected the body of a message, found {message[at : at + 20].hex(' ')} ...") from None
+
+
+def is_body(payload: bytes) -> bool:
+    """Whether a payload is one whole section, of a value or of a list."""
+    try:
+        code, values = _sections(payload, 0)
+        if code == SEQUENCE:
+            _items(values[0])
+    except (*UNREADABLE, InvalidField):
+        return False
+    return code in {SEQUENCE, VALUE} and payload == section_head(code) + values[0]
+
+
+def section_head(code: int) -> bytes:
+    """What comes before the value of a section."""
+    return bytes((0, 0x53, code))
+
+
+def _sections(message: bytes, at: int) -> tuple[int, list[bytes]]:
+    """Of which kind the sections of the body are, and their values; behind them there may be a footer."""
+    kind, values = 0, list[bytes]()
+    while at < len(message):
+        code, start = _descriptor(message, at)
+        _, at = read_value(message, start)
+        if code == FOOTER and at == len(message):
+            break
+        if code not in {DATA, SEQUENCE, VALUE} or (values and (code != kind or code == VALUE)):
+            raise ValueError(code)
+        if len(values) == MOST_SECTIONS:
+            raise InvalidField(f"the body of a message for a topic may come in {MOST_SECTIONS} sections")
+        kind = code
+        values.append(message[start:at])
+    return kind, values
+
+
+def _descriptor(message: bytes, at: int) -> tuple[int, int]:
+    """The code of a section, and where its value begins."""
+    if message[at]:
+        raise ValueError(at)
+    name, start = read_value(message, at + 1)
+    if isinstance(name, str):
+        name = SECTION_NAMES.get(name)
+    return name if type(name) is int else 0, start
+
+
+def _of_value(value: bytes) -> Body:
+    code = value[0]
+    if code == _NULL:
+        return Body(b"")
+    if code in {_SHORT_STRING, _LONG_STRING}:
+        text = value[2 if code == _SHORT_STRING else 5 :]
+        text.decode()
+        return Body(text, text=True)
+    if code in {_SHORT_BYTES, _LONG_BYTES}:
+        return Body(_bytes(value))
+    return Body(section_head(VALUE) + value, encoded=True)
+
+
+def _bytes(value: bytes) -> bytes:
+    if value[0] not in {_SHORT_BYTES, _LONG_BYTES}:
+        raise ValueError(value[0])
+    return value[2 if value[0] == _SHORT_BYTES else 5 :]
+
+
+def _joined(lists: list[bytes]) -> bytes:
+    parts = [_items(one) for one in lists]
+    if len(parts) == 1:
+        return lists[0]
+    items = b"".join([part for _, part in parts])
+    return bytes((_LONG_LIST,)) + _two_numbers.pack(4 + len(items), sum([count for count, _ in parts])) + items
+
+
+def _items(value: bytes) -> tuple[int, bytes]:
+    """How many items a list has, and all of them encoded."""
+    code = value[0]
+    if code == _EMPTY_LIST:
+        return 0, b""
+    if code == _SHORT_LIST:
+        return value[2], value[3:]
+    if code != _LONG_LIST:
+        raise ValueError(code)
+    return _two_numbers.unpack_from(value, 1)[1], value[9:]
