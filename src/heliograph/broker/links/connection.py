@@ -145,9 +145,9 @@ class AmqpConnection:
             if self.ended or end >= len(data):
                 return
             at, before, now = end, now, self.broker.now()
-            if now - before < SLICE / 4:
+            if now - before < SLICE:  # the larger it is, the longer are the runs
                 self._mouthful = min(2 * self._mouthful, _MOST)
-            elif now - before > SLICE:
+            elif now - before > 2 * SLICE:
                 self._mouthful = max(self._mouthful // 2, _LEAST)
             if now - began > SLICE:
                 self._unread = [data[at:]]

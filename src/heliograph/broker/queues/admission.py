@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING
 from heliograph.amqp.glance import glances, with_manner
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.definition import STANDARD_PRIORITY
-from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, Entry, cost_of
-from heliograph.broker.queues.message_view import MOST_ENTRIES, too_many_entries
+from heliograph.broker.queues.entry import ENTRY_COST, NOT_PERSISTENT, NOT_STORED, Entry
+from heliograph.broker.queues.message_view import SURELY_FEW_ENTRIES, too_many_entries
 from heliograph.broker.queues.refusal import Refusal
 
 if TYPE_CHECKING:
     from heliograph.broker.queues.queue import Queue
     from heliograph.broker.queues.queues import Queues
-
-_SURELY_FEW_ENTRIES = 3 * MOST_ENTRIES
-"""A message of so many bytes has no more properties than it may have: the shortest takes three."""
 
 
 def admit(
@@ -36,10 +33,10 @@ def admit(
         or longest > definition.max_message_length
     ):
         refused = _refusals(queue, messages)
-    elif not queue.account.has_room(cost_of(entries)):
+    elif not queue.account.has_room(ENTRY_COST * len(messages) + sum(map(len, messages))):
         why = Refusal(refusal.FULL, f"there is no memory for more messages in queue {queue.name}")
         refused = dict.fromkeys(range(len(messages)), why)
-    if longest > _SURELY_FEW_ENTRIES:
+    if longest > SURELY_FEW_ENTRIES:
         refused |= _with_too_many_entries(messages)
     if not patient and (trouble := queues.trouble) is not None:
         for place, entry in enumerate(entries):
@@ -55,7 +52,7 @@ def _with_too_many_entries(messages: Sequence[bytes]) -> dict[int, Refusal]:
     return {
         place: Refusal(refusal.NOT_ALLOWED, why)
         for place, message in enumerate(messages)
-        if len(message) > _SURELY_FEW_ENTRIES and (why := too_many_entries(message))
+        if len(message) > SURELY_FEW_ENTRIES and (why := too_many_entries(message))
     }
 
 

@@ -18,8 +18,8 @@ from heliograph.broker.queues.lane import Lane
 if TYPE_CHECKING:
     from heliograph.broker.queues.queue import Queue
 
-_LOOK_AT_ONCE = 64
-_BYTES_AT_ONCE = 16_384
+_LOOK_AT_ONCE = 256
+_BYTES_AT_ONCE = 65_536
 """Messages that are read back together when a consumer that chooses has to look at them, and about how long they may
 be: to look at a property takes longer than anything else for each byte of a message."""
 

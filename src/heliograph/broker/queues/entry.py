@@ -18,13 +18,13 @@ NOT_PERSISTENT, NOT_STORED = -1, -2
 """Offsets of messages that are never stored, and of those that will be."""
 
 
-_COST = 350
+ENTRY_COST = 350
 """Bytes of memory that a message takes in its queue beside its own."""
 
 
 def cost_of(entries: "Sequence[Entry]") -> int:
     """Bytes of memory that these take, less the payloads of persistent messages, which need not stay in memory."""
-    return _COST * len(entries) + sum([entry.size for entry in entries if entry.offset == NOT_PERSISTENT])
+    return ENTRY_COST * len(entries) + sum([entry.size for entry in entries if entry.offset == NOT_PERSISTENT])
 
 
 class Entry:

@@ -23,6 +23,8 @@ _PROPERTY_KINDS = (
 MOST_ENTRIES = 1000
 """Application properties, and message annotations, that a message may have. Reading more would take long, and whoever
 has a selector reads them again and again."""
+SURELY_FEW_ENTRIES = 3 * MOST_ENTRIES
+"""A message of so many bytes has no more of them than it may have: the shortest takes three."""
 _READ_MOST = MOST_ENTRIES + 100
 """What is read of them: dead letters have got some more."""
 _BEFORE_BODY = 5
@@ -218,18 +220,21 @@ def too_many_entries(payload: bytes) -> str | None:
     This takes the sender's word for their number. Where it is wrong, the section cannot be read.
     """
     try:
-        for wanted, name in _MAPS.items():
-            _, at, section = find_section(payload, wanted)
-            if section == wanted and payload[at] & 0xF0 == 0xD0:
-                number = int.from_bytes(payload[at + 5 : at + 9], "big") // 2
-                if number > MOST_ENTRIES:
-                    return f"a message may have {MOST_ENTRIES} {name}, this one has {number}"
+        start, at, section = find_section(payload, APPLICATION_PROPERTIES)
+        if section == APPLICATION_PROPERTIES and (number := _entries_at(payload, at)) > MOST_ENTRIES:
+            return f"a message may have {MOST_ENTRIES} application properties, this one has {number}"
+        if start > SURELY_FEW_ENTRIES:
+            _, at, section = find_section(payload, MESSAGE_ANNOTATIONS)
+            if section == MESSAGE_ANNOTATIONS and (number := _entries_at(payload, at)) > MOST_ENTRIES:
+                return f"a message may have {MOST_ENTRIES} message annotations, this one has {number}"
     except UNREADABLE:
         pass
     return None
 
 
-_MAPS = {MESSAGE_ANNOTATIONS: "message annotations", APPLICATION_PROPERTIES: "application properties"}
+def _entries_at(payload: bytes, at: int) -> int:
+    """What a map says of the number of its entries, if it is of the kind that can have many."""
+    return int.from_bytes(payload[at + 5 : at + 9], "big") // 2 if payload[at] & 0xF0 == 0xD0 else 0
 
 
 def _section_list(payload: bytes, wanted: int, defaults: tuple[Any, ...], kinds: tuple[set[Any], ...]) -> list[Any]:
