@@ -23,6 +23,9 @@ _BYTES_AT_ONCE = 65_536
 """Messages that are read back together when a consumer that chooses has to look at them, and about how long they may
 be: to look at a property takes longer than anything else for each byte of a message."""
 
+_PARSED_MOST = 1000
+"""Messages that stay parsed for those who had no more time to look at them."""
+
 
 class Seat:
     """A consumer on a queue."""
@@ -276,7 +279,7 @@ class Consumers:
             if got is None:
                 return None, some[0].place
             fetched = got
-            self._parsed += some
+            self._parsed += [entry for entry in some if entry.parsed is None]
         wanted: list[Entry] = []
         for entry in some:
             if len(wanted) == most:
@@ -326,7 +329,12 @@ class Consumers:
                     return
 
     def _forget_parsed(self) -> None:
-        """Parsed messages take more room than they are worth once everybody has looked."""
+        """Parsed messages take more room than they are worth once everybody has looked.
+
+        Whoever had no more time is going to look at some of them soon.
+        """
+        if len(self._parsed) < _PARSED_MOST and any(seat.behind for seat in self._seats.values()):
+            return
         for entry in self._parsed:
             entry.parsed = None
         self._parsed.clear()
