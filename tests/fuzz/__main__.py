@@ -75,7 +75,8 @@ def _replay(path: Path, name: str) -> int:
 def _fuzz(names: list[str], seconds: float, seed: int) -> dict[str, Tally]:
     end = time.monotonic() + seconds
     targets = [TARGETS[name]() for name in names]
-    by_coverage = [name for name in guided.TARGETS if name in names] if guided.is_possible() else []
+    guides = [target for target in targets if target.name in guided.TARGETS]
+    by_coverage = {target.name: guided.Guided(target) for target in guides} if guides and guided.is_possible() else {}
     turns = len(targets) + len(by_coverage)
     turn = min(_TURN, seconds / turns)
     done: defaultdict[str, Tally] = defaultdict(Tally)
@@ -85,14 +86,14 @@ def _fuzz(names: list[str], seconds: float, seed: int) -> dict[str, Tally]:
             for target in targets:
                 if (left := min(turn, end - time.monotonic())) > 0:
                     _turn(target, left, random.Random(f"{seed} {number} {target.name}"), done[target.name])
-            for name in by_coverage:
+            for name, one in by_coverage.items():
                 if (left := min(turn, end - time.monotonic())) > 2:
-                    inputs, found = guided.turn(name, left, seed + number)
+                    inputs, found = one.turn(left, seed + number)
                     done[f"{name}, by coverage"].add(left, inputs, found)
             number += 1
     finally:
-        for target in targets:
-            target.close()
+        for one in (*targets, *by_coverage.values()):
+            one.close()
     return done
 
 

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from fuzz.findings import FOUND
 from fuzz.target import CORPUS, Target, corpus_files
 
 TARGETS = ("mqtt_codec", "amqp_codec", "selectors")
@@ -32,47 +33,49 @@ def is_possible() -> bool:
     return False
 
 
-def turn(name: str, seconds: float, seed: int) -> tuple[int, set[str]]:
-    """Let a target run for some time: how many inputs it took, and what was found."""
-    from fuzz.findings import FOUND
+class Guided:
+    """A target's turns, each of which goes on where the last one ended."""
 
-    with tempfile.TemporaryDirectory(prefix="fuzz-guided-") as folder:
-        work, crash = Path(folder) / "work", FOUND / name / f"guided-{seed}-"
-        work.mkdir()
+    def __init__(self, target: Target) -> None:
+        self._name = target.name
+        self._folder = tempfile.TemporaryDirectory(prefix="fuzz-guided-")
+        self._known, self._work = Path(self._folder.name) / "known", Path(self._folder.name) / "work"
+        self._known.mkdir()
+        self._work.mkdir()
+        for number, data in enumerate(target.pool):
+            (self._known / f"known-{number}").write_bytes(data)
+
+    def turn(self, seconds: float, seed: int) -> tuple[int, set[str]]:
+        """Go on for some time: how many inputs were taken, and what was found."""
+        name, crash = self._name, FOUND / self._name / f"guided-{seed}-"
         crash.parent.mkdir(parents=True, exist_ok=True)
         options = [f"-max_total_time={int(seconds)}", f"-seed={seed + 1}", f"-artifact_prefix={crash}"]
-        done = _child(name, [*options, "-rss_limit_mb=2048", "-timeout=10", str(work)], seconds + 60)
+        options += ["-rss_limit_mb=2048", "-timeout=10"]
+        done = _child(name, [*options, str(self._work), str(self._known)], seconds + 60)
         inputs = next((int(line.split()[1]) for line in done.splitlines() if line.startswith("Done ")), 0)
         crashes = sorted(crash.parent.glob(f"{crash.name}*"))
         if not inputs and not crashes:
             raise RuntimeError(f"fuzzing {name} by coverage did not work:\n{done[-3000:]}")
-        new = 0 if crashes else _merge(name, work)
-        print(f"{name:12} {inputs:7} inputs by coverage {len(crashes):4} failed, {new} new in the corpus", flush=True)
+        print(f"{name:12} {inputs:7} inputs {inputs / seconds:8.0f}/s {len(crashes):4} failed, by coverage", flush=True)
         for path in crashes:
             print(f"FOUND {name}\n  again: PYTHONPATH=src:tests python -m fuzz --replay {path}", flush=True)
-    return inputs, {path.name for path in crashes}
+        return inputs, {path.name for path in crashes}
 
-
-def _merge(name: str, work: Path) -> int:
-    """Take what reaches code that neither good inputs nor the corpus reach; how many files came."""
-    from fuzz.targets.every import TARGETS as EVERY
-
-    for path in work.iterdir():
-        if path.stat().st_size > _LONGEST:
-            path.unlink()
-    with tempfile.TemporaryDirectory(prefix="fuzz-merged-") as folder:
-        merged = Path(folder)
-        for number, data in enumerate(EVERY[name]().pool):
-            (merged / f"known-{number}").write_bytes(data)
+    def close(self) -> None:
+        """Put into the corpus what reaches code that neither good inputs nor the corpus reach."""
+        print(f"{self._name}: looking for what is new to the corpus, which may take a minute", flush=True)
+        for path in self._work.iterdir():
+            if path.stat().st_size > _LONGEST:
+                path.unlink()
         # Without counters: another number of rounds through a loop is nothing new.
-        _child(name, ["-merge=1", "-use_counters=0", str(merged), str(work)], 300)
-        found = [path.read_bytes() for path in merged.iterdir() if not path.name.startswith("known-")]
-    room = max(0, _MOST_FILES - len(corpus_files(name)))
-    new = sorted(found, key=len)[:room]
-    (CORPUS / name).mkdir(parents=True, exist_ok=True)
-    for data in new:
-        (CORPUS / name / hashlib.sha256(data).hexdigest()[:16]).write_bytes(data)
-    return len(new)
+        _child(self._name, ["-merge=1", "-use_counters=0", str(self._known), str(self._work)], 300)
+        found = [path.read_bytes() for path in self._known.iterdir() if not path.name.startswith("known-")]
+        self._folder.cleanup()
+        room = max(0, _MOST_FILES - len(corpus_files(self._name)))
+        (CORPUS / self._name).mkdir(parents=True, exist_ok=True)
+        for data in sorted(found, key=len)[:room]:
+            (CORPUS / self._name / hashlib.sha256(data).hexdigest()[:16]).write_bytes(data)
+        print(f"{self._name}: {min(len(found), room)} new in the corpus", flush=True)
 
 
 def _child(name: str, words: list[str], patience: float) -> str:
