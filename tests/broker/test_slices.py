@@ -28,7 +28,7 @@ class Bench:
                 if step == fails_at:
                     raise RuntimeError(name)
                 self.did.append((name, step))
-                self.now += SLICE / 2
+                self.now += 0.51 * SLICE
                 yield WAIT if step == waits_at else None
         finally:
             self.did.append((name, "over"))
@@ -128,7 +128,7 @@ def test_the_client_on_whose_account_work_is_done_is_blamed_if_it_fails(bench, f
     def steps():
         for _ in range(4):
             served.append(bench.defects.serving)
-            bench.now += SLICE / 2
+            bench.now += 0.51 * SLICE
             yield None
         raise RuntimeError("a defect")
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterable
 from heliograph.broker.defects import Defects
 from heliograph.broker.outlet import Outlet
 
-SLICE = 0.002
+SLICE = 0.003
 """Seconds for one slice, and for all slices between two turns."""
 
 WAIT = True
