@@ -18,12 +18,14 @@ def installed() -> bool:
     return PROGRAM.exists() and shutil.which("epmd") is not None
 
 
-# Moves what is in the queue "away" to the queue "back" of another server.
+# Moves what is in the queue "away" to the queue "back" of another server. Whoever comes before it is up, and makes
+# its queue by sending to /queue/away, makes one that is not durable.
 _SHOVEL = """
 [{{rabbitmq_shovel, [{{shovels, [{{there_and_back, [
   {{source, [{{protocol, amqp091}}, {{uris, ["amqp://127.0.0.1:{port}"]}}, {{queue, <<"away">>}},
-            {{declarations, [{{'queue.declare', [{{queue, <<"away">>}}, durable]}}]}}]}},
-  {{destination, [{{protocol, amqp10}}, {{uris, ["{url}"]}}, {{target_address, <<"back">>}}]}}
+            {{declarations, [{{'queue.declare', [{{queue, <<"away">>}}]}}]}}]}},
+  {{destination, [{{protocol, amqp10}}, {{uris, ["{url}"]}}, {{target_address, <<"back">>}}]}},
+  {{ack_mode, on_confirm}}
 ]}}]}}]}}].
 """
 

@@ -67,7 +67,7 @@ def test_messages_that_a_shovel_brings_back_are_as_they_were(serve, tmp_path):
     (tmp_path / "rabbitmq").mkdir()
     with rabbitmq.running(tmp_path / "rabbitmq", shovel_to=own) as url:
         with connect(url) as connection, connection.session() as session:
-            producer = session.producer("/amq/queue/away")
+            producer = session.producer("/queue/away")  # which makes it, if the shovel has not yet
             for message in sent:
                 producer.send(message)
         with connect(own) as connection, connection.session() as session:
