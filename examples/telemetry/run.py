@@ -112,8 +112,10 @@ class Example:
             process.wait()
         for thread in self._showing:
             thread.join()
-        # Only the end of this process is left, and another Ctrl-C must not turn that into a failure.
-        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+        # Only the end of this process is left, and another Ctrl-C must not turn that into a failure. A handler of our
+        # own would not do: the interpreter takes it away before the process ends.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
 
 
 def usable(config: Path) -> Path:
