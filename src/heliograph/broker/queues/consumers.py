@@ -333,7 +333,7 @@ class Consumers:
 
         Whoever had no more time is going to look at some of them soon.
         """
-        if len(self._parsed) < _PARSED_MOST and any(seat.behind for seat in self._seats.values()):
+        if not self._parsed or (len(self._parsed) < _PARSED_MOST and any(seat.behind for seat in self._seats.values())):
             return
         for entry in self._parsed:
             entry.parsed = None
