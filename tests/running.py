@@ -31,6 +31,21 @@ port = 0
 [http]
 port = 0
 """
+"""The configuration of a server for MQTT."""
+BOTH = f"""{PLAIN}
+[[listener]]
+protocol = "amqp"
+port = 0
+"""
+"""That of one for MQTT and AMQP."""
+PLANT = f"""{PLAIN}
+[storage]
+directory = "data"
+[[stream]]
+name = "plant"
+filter = "plant/#"
+"""
+"""That of one for MQTT with a stream; what is written behind it belongs to the stream."""
 
 
 def environment(**more: str) -> dict[str, str]:
