@@ -75,11 +75,6 @@ class Consumers:
     def __iter__(self) -> Iterator[Consumer]:
         return iter(list(self._seats))
 
-    @property
-    def need_index(self) -> bool:
-        """Whether somebody waits for a correlation id."""
-        return bool(self._by_id)
-
     def add(self, consumer: Consumer) -> None:
         """A consumer that gets messages from now on."""
         by_id = consumer.correlation_id is not None and self._queue.index is not None
