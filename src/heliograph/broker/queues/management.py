@@ -28,7 +28,7 @@ _CHANGES = {
     *("subscription-define", "subscription-delete", "qm-alter"),
 }
 
-_PURGED_AT_ONCE = 1000
+_PURGED_AT_ONCE = 500
 
 Arguments = Mapping[str, Any]
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _INDEXED_AT_ONCE = 500
 """A queue that has no more messages than this gets an index of them as soon as somebody has a use for one."""
 _EXPIRED_AT_ONCE = 1000
-_FORGOTTEN_AT_ONCE = 1000
+_FORGOTTEN_AT_ONCE = 500
 
 
 class Queue:
