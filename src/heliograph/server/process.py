@@ -159,7 +159,13 @@ class Server:
             self._upkeep(_UPKEEP_AT_ONCE)
         if (now := time.monotonic()) >= self._index_due:
             self._index_due = now + _INDEX_PACE
-            self._attempt("the index of streams", self._store.streams.update_index)
+            self._attempt("the index of streams", self._update_index)
+
+    def _update_index(self) -> None:
+        """Bring the index of streams up to date. They may have very many partitions: others have their turns."""
+        if self._store.streams.update_index(_for_a_slice()):
+            self._index_due = 0.0
+            self._loop.call_soon(self._look_after_log)
 
     def _attempt(self, what: str, action: Callable[[], None]) -> None:
         """Do something on nobody's account: if it fails, all the rest goes on."""
@@ -433,13 +439,18 @@ class Server:
             await self._run_timers(now)
             if now >= next_retention:
                 next_retention = now + _RETENTION
-                self._attempt("retention of streams", self._store.retain_streams)
+                self._attempt("retention of streams", self._retain_streams)
             self._attempt("the end of a turn", self._writer.flush)
             await self._upkeep_of_tick()
-            self._attempt("the index of streams", self._store.streams.update_index)
+            self._attempt("the index of streams", self._update_index)
             if watchdog is not None and now >= next_watchdog:
                 notify.watchdog()
                 next_watchdog = now + watchdog
+
+    def _retain_streams(self) -> None:
+        slices = self.broker.slices
+        if not slices.is_working(self._store):
+            slices.begin(self._store, self._store.retain_streams(), lambda: None)
 
     async def _run_timers(self, now: float) -> None:
         """Do what is due. Much may be due at once: clients have their turns in between."""
