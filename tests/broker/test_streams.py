@@ -57,7 +57,8 @@ class DurableScene(Scene):
 
     def retain(self, seconds):
         self.now += seconds
-        self.store.retain_streams()
+        for _ in self.store.retain_streams():
+            pass
         self.settle()
 
     def read(self, name, partition=0, offset=None):
@@ -65,6 +66,11 @@ class DurableScene(Scene):
         with StreamReader(self.directory, name) as reader:
             offset = reader.earliest(partition) if offset is None else offset
             return [(m.offset, m.topic, m.payload) for m in reader.messages(partition, offset)]
+
+    def read_all(self, name):
+        """Payloads of all partitions."""
+        with StreamReader(self.directory, name) as reader:
+            return [m.payload for one in range(reader.partitions) for m in reader.messages(one, reader.earliest(one))]
 
 
 @pytest.fixture
@@ -401,3 +407,40 @@ def test_a_deleted_stream_gets_nothing_more_and_gives_back_its_room(start):
     scene.settle()
     assert sum(path.stat().st_size for path in segment_files(scene.directory)) < 10_000
     assert scene.read("all") == [(0, "a/0", b"other")]
+
+
+def test_the_index_of_very_many_partitions_is_brought_up_to_date_bit_by_bit(start):
+    scene = start(StreamOptions("all", "a/#", partitions=20))
+    scene.settle()
+    client = scene.client("p", 4)
+    for n in range(200):
+        client.publish(f"a/{n}", b"x")
+    streams = scene.store.streams
+    while streams.update_index(lambda: False):  # all is noted, and nothing is safe
+        assert not scene.read_all("all")
+    scene.broker.end_turn()
+    scene.store.ledger.wait()
+    found = []
+    while streams.update_index(lambda: False):
+        found.append(len(scene.read_all("all")))
+    assert len(found) > 10
+    assert found == sorted(set(found))
+    assert len(scene.read_all("all")) == 200
+
+
+def test_a_stream_is_deleted_while_retention_is_at_it(start):
+    scene = start()
+    scene.store.make_stream(StreamOptions("made", "a/#", partitions=3, retention_age=10))
+    scene.broker.feed(scene.store.streams.by_name["made"])
+    client = scene.client("p", 4)
+    for n in range(20):
+        client.publish(f"a/{n}", b"x")
+    scene.settle()
+    scene.now += 20
+    steps = scene.store.retain_streams()
+    next(steps)
+    stream, messages = scene.store.delete_stream("made", purge=True)
+    assert 0 < messages < 20
+    pending = [cursor.pending for cursor in stream.cursors]
+    assert not list(steps)
+    assert [cursor.pending for cursor in stream.cursors] == pending

@@ -39,8 +39,8 @@ def bystander(server: RunningServer) -> Iterator[None]:
     assert other.worst < PATIENT
 
 
-def fill(server: RunningServer, number: int, **fields: str) -> None:
-    """Put messages into the queue, one for each `{}` that is filled in."""
+def fill(server: RunningServer, number: int, *, durable: bool = False, **fields: str) -> None:
+    """Put messages into the queue, with the number of each in place of `{}`."""
     with AmqpPeer(server.port_of("amqp")).opened(sender_to("q")) as peer:
         reader = threading.Thread(target=peer.is_closed, daemon=True)  # flows have to be read
         reader.start()
@@ -49,7 +49,7 @@ def fill(server: RunningServer, number: int, **fields: str) -> None:
                 frames(
                     Transfer(0, index, b"%d" % index, settled=True),
                     payload=encode_message(
-                        Message(Value("x"), **{key: value.format(index) for key, value in fields.items()})  # type: ignore[arg-type]
+                        Message(Value("x"), durable, **{key: value.format(index) for key, value in fields.items()})  # type: ignore[arg-type]
                     ),
                 )
                 for index in range(first, first + 1000)

@@ -7,7 +7,8 @@ import pytest
 from faults.amqp_peer import AmqpPeer, begin
 from heliograph.amqp import Source, Target
 from heliograph.amqp.performatives import Attach
-from heliograph.mqtt import Disconnect, Publish
+from heliograph.mqtt import Disconnect, PubAck, Publish
+from heliograph.mqtt.packets import Will
 from hostile.stalling import CONFIG, bystander
 from plain_client import PlainClient
 from running import RunningServer, Serve
@@ -35,6 +36,25 @@ def test_all_members_of_a_large_group_but_one_go_with_messages_in_hand(server: R
                 message = crowd[-1].receive()
                 assert isinstance(message, Publish)
                 payloads.add(message.payload)
+
+
+def test_clients_with_wills_go_by_the_thousand(server: RunningServer) -> None:
+    number = 2000
+    with PlainClient(server.port).connected("heir") as heir:
+        heir.subscribe("will/#", qos=1)
+        crowd = [
+            PlainClient(server.port).connected(f"c{index}", will=Will(f"will/{index}", b"x", 1, retain=True))
+            for index in range(number)
+        ]
+        with bystander(server):
+            for client in crowd:
+                client.close()
+            wills: set[str] = set()
+            while len(wills) < number:
+                message = heir.receive()
+                assert isinstance(message, Publish)
+                wills.add(message.topic)
+                heir.send(PubAck(message.packet_id))
 
 
 def test_a_client_goes_that_has_subscriptions_with_full_buffers(server: RunningServer) -> None:

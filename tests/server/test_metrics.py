@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.server.metrics import Metric, render_prometheus
+from heliograph.server.metrics import Metric, lines_for_prometheus
 
 
 def test_a_metric_has_help_type_and_value() -> None:
-    assert render_prometheus([Metric("helio_connections", "gauge", "Open connections.", 3)]) == (
+    assert "".join(lines_for_prometheus([Metric("helio_connections", "gauge", "Open connections.", 3)])) == (
         "# HELP helio_connections Open connections.\n# TYPE helio_connections gauge\nhelio_connections 3\n"
     )
 
@@ -20,21 +20,21 @@ def test_a_metric_may_have_a_value_for_each_set_of_labels() -> None:
     metric = Metric(
         "m_total", "counter", "", [({"listener": "tcp", "qos": "0"}, 1), ({"listener": "ws", "qos": "1"}, 2)]
     )
-    assert render_prometheus([metric]).splitlines()[2:] == [
+    assert "".join(lines_for_prometheus([metric])).splitlines()[2:] == [
         'm_total{listener="tcp",qos="0"} 1',
         'm_total{listener="ws",qos="1"} 2',
     ]
 
 
 def test_a_metric_without_any_value_yet_is_still_announced() -> None:
-    assert render_prometheus([Metric("m", "gauge", "h", [])]) == "# HELP m h\n# TYPE m gauge\n"
+    assert "".join(lines_for_prometheus([Metric("m", "gauge", "h", [])])) == "# HELP m h\n# TYPE m gauge\n"
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0.5, "0.5"), (1e300, "1e+300"), (math.nan, "NaN"), (math.inf, "+Inf"), (-math.inf, "-Inf")]
 )
 def test_numbers_are_written_as_prometheus_reads_them(value: float, text: str) -> None:
-    assert render_prometheus([Metric("m", "gauge", "", value)]).splitlines()[2] == f"m {text}"
+    assert "".join(lines_for_prometheus([Metric("m", "gauge", "", value)])).splitlines()[2] == f"m {text}"
 
 
 def unescape(text: str) -> str:
@@ -43,7 +43,7 @@ def unescape(text: str) -> str:
 
 @given(st.text(), st.text())
 def test_any_text_can_be_help_or_the_value_of_a_label(help_text: str, label: str) -> None:
-    page = render_prometheus([Metric("m", "gauge", help_text, [({"label": label}, 1)])])
+    page = "".join(lines_for_prometheus([Metric("m", "gauge", help_text, [({"label": label}, 1)])]))
     help_line, _, sample, end = page.split("\n")
     assert unescape(help_line.removeprefix("# HELP m ")) == help_text
     inner = re.fullmatch(r'm\{label="((?:[^"\\]|\\["\\n])*)"\} 1', sample)
@@ -67,4 +67,4 @@ def test_a_label_that_prometheus_would_misread_is_refused(label: str) -> None:
 def test_a_metric_given_twice_is_refused() -> None:
     metric = Metric("m", "gauge", "", 1)
     with pytest.raises(ValueError, match="found m again"):
-        render_prometheus([metric, metric])
+        list(lines_for_prometheus([metric, metric]))

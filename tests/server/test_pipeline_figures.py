@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from heliograph.server.metrics import render_prometheus
+from heliograph.server.metrics import lines_for_prometheus
 from heliograph.server.pipeline_figures import Watched, figures
 from heliograph.server.pipeline_metrics import pipeline_metrics
 
@@ -99,7 +99,7 @@ def test_pipelines_are_in_order(tmp_path: Path) -> None:
 
 def test_metrics_say_only_what_is_known(tmp_path: Path) -> None:
     write(tmp_path, "hand")
-    page = render_prometheus(pipeline_metrics(figures(tmp_path, [watched("new", "starting")])))
+    page = "".join(lines_for_prometheus(pipeline_metrics(figures(tmp_path, [watched("new", "starting")]))))
     assert 'heliograph_pipeline_up{pipeline="hand"} 1\n' in page
     assert 'heliograph_pipeline_up{pipeline="new"} 0\n' in page
     assert 'heliograph_pipeline_rows_total{pipeline="hand"} 70\n' in page

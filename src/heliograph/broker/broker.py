@@ -450,7 +450,7 @@ class Broker:
         # A checkpoint tells what is known now. What happened in this turn must be in the log before it: afterwards it
         # would be taken for something that happened once more.
         self._write_down()
-        if not self.store.ledger.halted:
+        if not self.store.ledger.halted and self.queues.loading is None:  # which needs messages to stay where they are
             self.store.upkeep.work(seconds)
 
     def more_is_safe(self) -> None:

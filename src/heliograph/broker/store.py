@@ -21,6 +21,7 @@ from heliograph.broker.retained import Retained
 from heliograph.broker.revival import Revival
 from heliograph.broker.session import Session
 from heliograph.broker.set_aside import SetAsides
+from heliograph.broker.slices import Steps
 from heliograph.broker.span import Span
 from heliograph.broker.spool import Spool, Total
 from heliograph.broker.streams import Stream, StreamOptions, Streams
@@ -210,13 +211,14 @@ class Store:
             self.ledger.drop_cursor(cursor)
         return stream, messages
 
-    def retain_streams(self) -> None:
-        """Let go what is older or more than streams are to keep."""
+    def retain_streams(self) -> Steps:
+        """Let go what is older or more than streams are to keep, partition by partition."""
         now = round(self.clock.wall() * 1000)
-        for stream in self.streams.by_name.values():
+        for stream in list(self.streams.by_name.values()):
             try:
-                if freed := self.streams.retain(stream, now):
+                for freed in self.streams.retain(stream, now):
                     self.upkeep.freed(freed)
+                    yield None
             except Exception:
                 self.defects.note(f"retention of stream {stream.name}")
 

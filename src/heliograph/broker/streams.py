@@ -7,6 +7,7 @@ order there. Readers find them by the index, which is brought up to date here.
 
 import json
 import secrets
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -163,9 +164,10 @@ class Streams:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self.by_name: dict[str, Stream] = {}
-        self._snapshot: int | None = None
-        """What has been noted for the index can be written when the log is safe up to here."""
-        self._news: list[PartitionWriter] = []
+        self._to_look_at: deque[PartitionWriter] = deque()
+        """Partitions that have not been looked at since the index was brought up to date last."""
+        self._noted: deque[tuple[int, PartitionWriter]] = deque()
+        """Partitions that have news, and up to where the log has to be safe before these can be written."""
         self.taken_over: list[str] = []
         """Streams that were made while a server ran, and are in the configuration now."""
 
@@ -253,7 +255,9 @@ class Streams:
                 "it with them"
             )
         del self.by_name[name]
-        self._news = [writer for writer in self._news if writer not in stream.writers]
+        gone = set(stream.writers)
+        self._to_look_at = deque(writer for writer in self._to_look_at if writer not in gone)
+        self._noted = deque(noted for noted in self._noted if noted[1] not in gone)
         return stream, messages
 
     def _identified(self) -> list[Stream]:
@@ -322,15 +326,23 @@ class Streams:
             writer.close()
         delete_index(self._ledger.log.directory, stream.name)
 
-    def update_index(self) -> None:
-        """Let readers see what has become safe. What is stored meanwhile is noted, and its turn comes next time."""
-        if self._snapshot is None:
-            self._news = [writer for stream in self.by_name.values() for writer in stream.writers if writer.take()]
-            self._snapshot = self._ledger.end
-        if self._ledger.safe >= self._snapshot:
-            for writer in self._news:
-                writer.write()
-            self._snapshot = None
+    def update_index(self, has_time: Callable[[], bool] = lambda: True) -> bool:
+        """Let readers see what has become safe, or as much as there is time for; whether there is more to do now.
+
+        What is stored meanwhile is noted, and its turn comes next time.
+        """
+        if not self._noted and not self._to_look_at:
+            self._to_look_at.extend(writer for stream in self.by_name.values() for writer in stream.writers)
+        while self._to_look_at:
+            if (writer := self._to_look_at.popleft()).take():
+                self._noted.append((self._ledger.end, writer))
+                if not has_time():
+                    return True
+        while self._noted and self._noted[0][0] <= self._ledger.safe:
+            self._noted.popleft()[1].write()
+            if not has_time():
+                return bool(self._noted)
+        return False
 
     def close_index(self) -> None:
         """Write down what is left, all of which is safe, and close the files."""
@@ -342,10 +354,10 @@ class Streams:
 
     # Retention
 
-    def retain(self, stream: Stream, now: int) -> int:
-        """Let go what is too old or too much, at this time in milliseconds since 1970; how many bytes that was."""
-        freed = 0
-        for cursor, end, size in list(stream.outdated(now)):
+    def retain(self, stream: Stream, now: int) -> Iterator[int]:
+        """Let go what is too old or too much, at this time in milliseconds since 1970; bytes of each partition."""
+        for cursor, end, size in stream.outdated(now):
+            if self.by_name.get(stream.name) is not stream:  # it has been deleted meanwhile
+                return
             self._ledger.acknowledge(cursor, cursor.first, end)
-            freed += size
-        return freed
+            yield size

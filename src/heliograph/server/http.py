@@ -55,9 +55,14 @@ class Answer:
     """In one piece, or in several that need not be put together; files are closed when it has been sent."""
     headers: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def pieces(self) -> Sequence[Piece]:
+        """The body, as pieces."""
+        return [self.body] if isinstance(self.body, bytes) else self.body
+
     def close(self) -> None:
         """Close the files that it has parts of."""
-        for descriptor in {piece.descriptor for piece in self.body if isinstance(piece, FilePart)}:
+        for descriptor in {piece.descriptor for piece in self.pieces if isinstance(piece, FilePart)}:
             os.close(descriptor)
 
 
@@ -341,7 +346,7 @@ def _send_some(sock: socket.socket, piece: Piece, at: int) -> int:
 
 def _encode(http: h11.Connection, answer: Answer, wants_body: bool) -> list[Piece]:
     # h11 looks at nothing but their length, so it need not be bytes.
-    parts: Sequence[Any] = [answer.body] if isinstance(answer.body, bytes) else answer.body
+    parts: Sequence[Any] = answer.pieces
     response = h11.Response(
         status_code=answer.status,
         reason=answer.status.phrase.encode(),

@@ -33,10 +33,9 @@ class Metric:
             raise ValueError(f"expected letters, digits, _ and : in the name of a metric, found {self.name!r}")
         if (self.kind == "counter") != self.name.endswith("_total"):
             raise ValueError(f"expected _total at the end of a counter's name and of no other, found {self.name!r}")
-        for labels, _ in self._samples():
-            for label in labels:
-                if not _LABEL_NAME.fullmatch(label):
-                    raise ValueError(f"expected letters, digits and _ in a label of {self.name}, found {label!r}")
+        for label in {label for labels, _ in self._samples() for label in labels}:
+            if not _LABEL_NAME.fullmatch(label):
+                raise ValueError(f"expected letters, digits and _ in a label of {self.name}, found {label!r}")
 
     def _samples(self) -> Sequence[tuple[Labels, float]]:
         return [({}, self.value)] if isinstance(self.value, int | float) else self.value
@@ -50,16 +49,15 @@ class Metric:
             yield f"{self.name}{{{pairs}}} {_number(value)}" if pairs else f"{self.name} {_number(value)}"
 
 
-def render_prometheus(metrics: Iterable[Metric]) -> str:
-    """The metrics as one page for Prometheus; ValueError if two share a name."""
-    lines: list[str] = []
+def lines_for_prometheus(metrics: Iterable[Metric]) -> Iterator[str]:
+    """The lines of a page for Prometheus, of each metric when it is its turn; ValueError if two share a name."""
     names: set[str] = set()
     for metric in metrics:
         if metric.name in names:
             raise ValueError(f"expected each metric once, found {metric.name} again")
         names.add(metric.name)
-        lines += metric.lines()
-    return "".join(f"{line}\n" for line in lines)
+        for line in metric.lines():
+            yield f"{line}\n"
 
 
 def _escaped(text: str) -> str:

@@ -3,9 +3,9 @@
 import asyncio
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from heapq import nlargest
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from heliograph import __version__
@@ -16,7 +16,7 @@ from heliograph.broker.slices import Steps
 from heliograph.broker.spool import Spool
 from heliograph.broker.subscription import ShareGroup, Subscription
 from heliograph.server.http import Page, Unavailable
-from heliograph.server.metrics import CONTENT_TYPE, Metric, render_prometheus
+from heliograph.server.metrics import CONTENT_TYPE, Metric, lines_for_prometheus
 from heliograph.server.pipeline_metrics import pipeline_metrics
 from heliograph.server.queue_metrics import amqp_metrics, queue_manager_metrics, queue_metrics, work_metrics
 from heliograph.server.queue_pages import amqp_figures, queue_figures, work_figures
@@ -28,6 +28,8 @@ _SHOWN = 100
 # Those who own most of the memory, and how much of a long name is shown.
 _OWNERS = 10
 _LONGEST_NAME = 100
+# Of a page, lines or pieces of JSON that are made in one step.
+_PARTS = 100
 
 
 Facts = Callable[[], list[dict[str, Any]]]
@@ -48,16 +50,16 @@ def pages(
     async def metrics_page() -> tuple[str, bytes]:
         queues: dict[str, Any] = {}
         await in_slices(broker, queue_figures(broker, queues))
-        found = [
-            *metrics(broker, broker.now() - started),
-            *_loop_metrics(watchdog),
-            *queue_metrics(queues),
-            *work_metrics(work_figures(broker)),
-            *amqp_metrics(amqp_figures(host)),
-            *queue_manager_metrics(managers()),
-            *pipeline_metrics(pipelines()),
-        ]
-        return CONTENT_TYPE, render_prometheus(found).encode()
+        found = chain(
+            metrics(broker, broker.now() - started),
+            _loop_metrics(watchdog),
+            queue_metrics(queues),
+            work_metrics(work_figures(broker)),
+            amqp_metrics(amqp_figures(host)),
+            queue_manager_metrics(managers()),
+            pipeline_metrics(pipelines()),
+        )
+        return CONTENT_TYPE, await _joined(broker, lines_for_prometheus(found))
 
     async def stats_page() -> tuple[str, bytes]:
         queues: dict[str, Any] = {}
@@ -70,7 +72,7 @@ def pages(
             "loop": _loop(watchdog),
             "queue_managers": managers(),
         }
-        return _JSON, _dump(figures)
+        return _JSON, await _joined(broker, chain(json.JSONEncoder(indent=2).iterencode(figures), "\n"))
 
     async def subscriptions_page() -> tuple[str, bytes]:
         found: list[dict[str, Any]] = []
@@ -191,6 +193,19 @@ def subscriptions(broker: Broker, found: list[dict[str, Any]]) -> Steps:
         fullest = nlargest(_SHOWN, [*fullest, *some], key=lambda pair: max((p.count, p.high_water) for p in pair[1]))
         yield None
     found += [_subscription(owner, places) for owner, places in fullest]
+
+
+async def _joined(broker: Broker, parts: Iterator[str]) -> bytes:
+    """A page that is made of very many parts, each in its turn."""
+    found: list[str] = []
+
+    def join() -> Steps:
+        while some := "".join(islice(parts, _PARTS)):
+            found.append(some)
+            yield None
+
+    await in_slices(broker, join())
+    return "".join(found).encode()
 
 
 async def in_slices(broker: Broker, steps: Steps) -> None:

@@ -14,6 +14,7 @@ from itertools import islice
 from time import monotonic
 
 from heliograph.broker.gate import Gate
+from heliograph.broker.slices import SLICE
 from heliograph.server.config_tables import ListenerProtocol
 from heliograph.server.loop import ClientLoop
 from heliograph.server.watchdog import Mark
@@ -179,6 +180,8 @@ class Reactor:
         self.epoll = loop.epoll
         self._events: list[tuple[int, int]] = []
         self._read_until = 0.0
+        self._end_until = 0.0
+        """Until when clients that have gone are seen to in this turn; 0 if there were none yet."""
         loop.on_events(self._turn)
         writer.watchdog.readings = self._readings
 
@@ -199,6 +202,7 @@ class Reactor:
         self._events = events
         defects = self.writer.broker.defects
         received = 0
+        self._end_until = 0.0
         for fd, event in events:
             outlet = clients.get(fd)
             if outlet is None:  # ended by another client's packet in this very turn, or not a client
@@ -217,11 +221,11 @@ class Reactor:
                 if size:
                     outlet.connection.receive(data)
                 else:
-                    outlet.gone()
+                    self._end(outlet)
             except (BlockingIOError, InterruptedError):
                 pass
             except OSError:
-                outlet.gone()
+                self._end(outlet)
             except Exception:
                 # A defect met by one client's packets must not end the service for all others.
                 defects.note("what a client sent", outlet)
@@ -229,6 +233,14 @@ class Reactor:
         self.writer.broker.stats.bytes_received += received
         self._read_until = monotonic()
         self.writer.flush()
+
+    def _end(self, outlet: SocketOutlet) -> None:
+        """A client has gone. If thousands have, some of them are found to be gone in another turn."""
+        now = monotonic()
+        if not self._end_until:
+            self._end_until = now + SLICE
+        if now < self._end_until:
+            outlet.gone()
 
     def _readings(self) -> Iterator[Mark]:
         """Who was read from in this turn, and when; for the watchdog."""

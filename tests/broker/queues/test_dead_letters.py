@@ -130,13 +130,23 @@ def test_a_client_s_own_queue_gets_no_dead_letters_of_others(either, make, name)
 # The way back
 
 
+def redrive(queue, **options):
+    """Send dead letters back in one go; what became of them."""
+    steps = queue.redrive(**options)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
 def test_dead_letters_go_back_to_where_they_came_from(either, make):
     one, two = either.queue("ONE"), either.queue("TWO")
     originals = [make("a"), make("b", message_annotations={"x-opt-mine": 1})]
     for queue, payload in zip((one, two), originals, strict=True):
         put(either, queue, payload)
         fail(either, queue, rejected())
-    redriven = either.queues.find(DEAD_LETTER_QUEUE).redrive()
+    redriven = redrive(either.queues.find(DEAD_LETTER_QUEUE))
     either.turn()
     assert (redriven.moved, redriven.left) == (2, {})
     assert [queue.peek().payload for queue in (one, two)] == originals
@@ -150,7 +160,7 @@ def test_a_redrive_has_a_limit_and_an_origin(either, make):
         fail(either, queue, rejected())
         fail(either, queue, rejected())
     dead = either.queues.find(DEAD_LETTER_QUEUE)
-    assert dead.redrive(most=1, origin="TWO").moved == 1
+    assert redrive(dead, most=1, origin="TWO").moved == 1
     either.turn()
     assert [either.queues.find(name).depth for name in ("ONE", "TWO")] == [0, 1]
     assert either.get(either.queues.find("TWO")) == ["a"]
@@ -165,7 +175,7 @@ def test_what_cannot_go_back_stays_and_is_reported(either, make):
     either.queues.delete("GONE")
     dead = either.queues.find(DEAD_LETTER_QUEUE)
     put(either, dead, make("put by hand"))
-    redriven = dead.redrive()
+    redriven = redrive(dead)
     either.turn()
     assert redriven.moved == 0
     assert redriven.left == {
@@ -174,3 +184,20 @@ def test_what_cannot_go_back_stays_and_is_reported(either, make):
         "it does not say where it came from": 1,
     }
     assert dead.depth == 3
+
+
+def test_others_may_get_dead_letters_while_they_are_sent_back(either, make):
+    queue = either.queue()
+    put(either, queue, *[make(str(number)) for number in range(500)])
+    queue.settle(either.consumer(queue, credit=500).entries, rejected())
+    either.turn()
+    dead = either.queues.find(DEAD_LETTER_QUEUE)
+    either.queues.memory.budget = 0  # payloads leave memory when nobody looks at them
+    steps, got = dead.redrive(), []
+    for turn, _ in enumerate(steps):
+        if turn == 3 or (len(got) == 130 and queue.depth):
+            got += either.get(dead, most=130)
+        either.turn()
+    assert len(got) == 260
+    assert sorted(got + either.get(queue), key=int) == [str(number) for number in range(500)]
+    assert dead.depth == 0

@@ -4,7 +4,7 @@ import pytest
 
 from broker.queues.scenes import Consumer, persistent, text_of
 from heliograph.amqp.message import decode_message
-from heliograph.broker.queues import queues
+from heliograph.broker.queues import loading
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, Kind, QueueDefinition
 from heliograph.broker.queues.outcome import ACCEPTED, FAILED
 from heliograph.broker.queues.refusal import NoSuchQueue
@@ -198,7 +198,7 @@ def test_a_queue_whose_messages_cannot_be_found_takes_new_ones_all_the_same(dura
     durable.crash()
     queue = durable.queues.find("Q")
     with monkeypatch.context() as broken:
-        broken.setattr(queues, "load", fail)
+        broken.setattr(loading, "_records", fail)
         durable.put(queue, "b", durable=True)
         durable.put(queue, "c")
         assert queue.peek() is None

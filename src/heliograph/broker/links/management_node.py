@@ -1,12 +1,13 @@
 """The node `$management` as clients meet it: a place that takes requests and puts the answers where they say."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from heliograph.amqp import conditions
-from heliograph.amqp.message import Message, decode_message, encode_message
+from heliograph.amqp.encoding import NULL, encode, encode_list
+from heliograph.amqp.message import Message, Value, decode_message, encode_message
 from heliograph.broker.links.addresses import Kind, read_address
 from heliograph.broker.queues.management import carry_out, is_change
 from heliograph.broker.queues.queue import Queue
@@ -60,7 +61,7 @@ class ManagementNode:
             yield from self._answer(*self._asked.popleft())
 
     def _answer(self, request: Message, replies: Queue) -> Steps:
-        answer = encode_message((yield from carry_out(self._broker, request)))
+        answer = yield from _encoded((yield from carry_out(self._broker, request)))
         if self._broker.store is not None and is_change(request):
             self._broker.store.when_safe(lambda: _reply(replies, answer))
         else:
@@ -85,6 +86,19 @@ class ManagementNode:
         if not queue.takes(1):
             raise Refused(conditions.PRECONDITION_FAILED, f"queue {queue.name} is full or not enabled for puts")
         return queue
+
+
+def _encoded(answer: Message) -> Generator[None, None, bytes]:
+    """An answer's bytes, in short steps: a list in it may be long."""
+    listed = answer.body.value if isinstance(answer.body, Value) else None
+    if not isinstance(listed, list):
+        return encode_message(answer)
+    parts = []
+    for item in listed:
+        parts.append(encode(item))
+        yield None
+    answer.body = Value(None)
+    return encode_message(answer).removesuffix(NULL) + encode_list(parts)
 
 
 def _check_identifier(request: Message) -> None:

@@ -24,7 +24,9 @@ _GUESS = 512 << 10
 _TROUBLE = 1024
 """A message costs as much time as so many bytes more would: small ones by the ten thousand hold others up."""
 _AT_ONCE = 1000
-"""Messages that are settled before others have their turn."""
+_BACK_AT_ONCE = 100
+"""Messages that are settled before others have their turn, and those that have not been accepted: these may have to be
+written anew, as dead letters."""
 _ALL = 1 << 64
 
 
@@ -169,7 +171,7 @@ class Outgoing:
                 return
             outcome = self._default
         entries = self._take(first, last)
-        if work is None and len(entries) > _AT_ONCE:
+        if work is None and len(entries) > (_AT_ONCE if outcome.accepted else _BACK_AT_ONCE):
             self._settle_bit_by_bit(entries, outcome, partial(self._answer, first, last, answer, settled=settled))
             return
         if entries:
@@ -186,9 +188,11 @@ class Outgoing:
     ) -> None:
         """Settle as many messages as a client may have had, while others have their turns."""
 
+        most = _AT_ONCE if outcome.accepted else _BACK_AT_ONCE
+
         def steps() -> Steps:
-            for at in range(0, len(entries), _AT_ONCE):
-                self.queue.settle(entries[at : at + _AT_ONCE], outcome, consumer=self)
+            for at in range(0, len(entries), most):
+                self.queue.settle(entries[at : at + most], outcome, consumer=self)
                 yield None
 
         if self.connection.broker.slices.begin(object(), steps(), done):

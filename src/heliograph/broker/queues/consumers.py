@@ -42,7 +42,7 @@ class Seat:
         self.returned: dict[Lane, list[int]] = {}
         """Of one that chooses: heaps of places before its marks that have to be looked at again."""
         self.behind = False
-        """Of one that chooses: whether there was no time to look at all that is there."""
+        """Whether there was no time to look at all that is there."""
         self.ready = False
         """Whether it stands in the row of those who get something."""
 
@@ -149,10 +149,16 @@ class Consumers:
         """Whether a consumer may look at more messages in this turn; otherwise it goes on in another one."""
         seat.behind = not self._queue.may_look()
         if seat.behind:
-            self._queue.look_later(self._look_further)
+            self._queue.look_later(self.look_further)
         return not seat.behind
 
-    def _look_further(self) -> None:
+    def put_off(self, consumer: Consumer) -> None:
+        """The messages are not known yet: a consumer goes on when they are."""
+        if seat := self._seats.get(consumer):
+            seat.behind = True
+
+    def look_further(self) -> None:
+        """Those who had to wait go on."""
         for seat in [one for one in self._seats.values() if one.behind]:
             seat.consumer.look_further()
 
@@ -163,6 +169,7 @@ class Consumers:
         seat = self._seats.get(consumer)
         if seat is None:
             return
+        seat.behind = False
         if consumer.browse:
             self._show(seat)
         elif seat.by_id:

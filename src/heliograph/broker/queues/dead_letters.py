@@ -1,6 +1,7 @@
 """Dead letters: where messages go that nobody could use, what is written on them, and the way back."""
 
 from collections import Counter
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from struct import Struct
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from heliograph.amqp.encoding import encode
 from heliograph.amqp.values import Symbol, Timestamp, UInt
 from heliograph.broker.queues.admission import admit
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE
-from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, Entry
+from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, WAITING, Entry
 from heliograph.broker.queues.message_view import UNREADABLE, annotations_of, message_annotations
 from heliograph.broker.queues.outcome import ACCEPTED
 from heliograph.broker.queues.refusal import NoSuchQueue, Refusal
@@ -27,6 +28,10 @@ _OURS = {REASON, ORIGIN, TIME, COUNT}
 
 _MESSAGE_ANNOTATIONS = b"\x00\x53\x72"
 _LONG_MAP = Struct(">BII")
+
+_LOOK_AT_ONCE = 20
+_MOVE_AT_ONCE = 200
+"""Dead letters that are looked at, and sent back, in one step."""
 
 
 def bury(queues: "Queues", queue: "Queue", entries: list[Entry], reason: str, *, backed_out: bool) -> bool:
@@ -107,18 +112,25 @@ class Redriven:
     """Why some stayed, and how many."""
 
 
-def redrive(queues: "Queues", queue: "Queue", most: int = 0, origin: str = "") -> Redriven:
+def redrive(
+    queues: "Queues", queue: "Queue", most: int = 0, origin: str = ""
+) -> Generator[bool | None, None, Redriven]:
     """Send dead letters back to the queues they came from, oldest first; at most so many, and only those from `origin`.
 
     They are as they were before, and their failed deliveries are forgotten.
     """
+    yield from queue.load_in_steps()
     result = Redriven()
     if (trouble := queues.trouble) is not None:
         result.left[trouble.text] = queue.waiting
         return result
     by_origin: dict[str, list[tuple[Entry, bytes]]] = {}
     found = 0
-    for entry in queue.browse():
+    for looked, entry in enumerate(queue.browse(), 1):
+        if not looked % _LOOK_AT_ONCE:
+            yield None
+        if entry.state != WAITING or queue.fetch([entry]) is None:  # others have had their turn
+            continue
         assert entry.payload is not None
         try:
             name = message_annotations(entry.payload).get(ORIGIN)
@@ -135,8 +147,10 @@ def redrive(queues: "Queues", queue: "Queue", most: int = 0, origin: str = "") -
         if found == most:
             break
     for name, letters in by_origin.items():
-        for at in range(0, len(letters), LIMIT):
-            _send_back(queues, queue, name, letters[at : at + LIMIT], result)
+        for at in range(0, len(letters), _MOVE_AT_ONCE):
+            still_there = [letter for letter in letters[at : at + _MOVE_AT_ONCE] if letter[0].state == WAITING]
+            _send_back(queues, queue, name, still_there, result)
+            yield None
     return result
 
 

@@ -2,15 +2,20 @@
 
 The messages of all queues lie mixed in the log. So whoever looks into one queue first has that part of the log gone
 through, once, for all queues that nobody has looked into: to do it queue by queue would read the same again and again.
+
+That may take long, so it is work in slices. Until it is done nobody sees anything of it: whoever wants messages waits,
+and what is put meanwhile waits behind what is found.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat, starmap
+import heapq
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from itertools import islice, repeat, starmap
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from heliograph.broker.queues.entry import Entry
 from heliograph.broker.queues.shelf import Memory, Shelf
+from heliograph.broker.slices import Steps
 from heliograph.log import kinds
 from heliograph.log.cursor import Chunk
 from heliograph.log.group import records_in
@@ -22,39 +27,65 @@ from heliograph.log.record import Record
 if TYPE_CHECKING:
     from heliograph.broker.queues.queue import Queue
 
-_READ_AT_ONCE = 1 << 20
+_READ_AT_ONCE = 64 << 10
+_AT_ONCE = 500
+"""Messages that are taken up in one step."""
 
 
-def load(ledger: Ledger, memory: Memory, queues: "Iterable[Queue]") -> "dict[Queue, list[Entry]]":
-    """The messages of these queues that are in the log and safe, in order; a Problem if the log is damaged."""
-    loading = _Loading(memory.budget - memory.held, queues)
-    for record in _records(ledger, [shelf for _, shelf in loading.shelves.values()]):
-        # There may be as many records as messages, and then this is what counts.
-        alone = message_alone(record.body) if record.count == 1 else None
-        if alone is not None:
-            loading.take_alone(record, *alone)
-        else:
-            loading.take(record)
-    for entries in loading.found.values():
-        _sort(entries)
-    memory.add(memory.budget - memory.held - loading.room)
-    return loading.found
+class Loading:
+    """One way through the log, for all queues that nobody has looked into. Messages must not be moved meanwhile."""
 
-
-class _Loading:
-    """What has been found so far."""
-
-    def __init__(self, room: int, queues: "Iterable[Queue]") -> None:
-        self.room = room
-        """Bytes of payloads that may stay in memory."""
-        self.found: dict[Queue, list[Entry]] = {queue: [] for queue in queues}
-        self.shelves: dict[int, tuple[Queue, Shelf]] = {}
+    def __init__(self, ledger: Ledger, memory: Memory, queues: "Iterable[Queue]") -> None:
+        self.wanted: dict[Queue, None] = {}
+        """Those into which somebody wants to look."""
+        self._ledger = ledger
+        self._memory = memory
+        self._room = self._had = memory.budget - memory.held
+        """Bytes of payloads that may stay in memory, and how many that were at the beginning of the step."""
+        self._found: dict[Queue, _Found] = {}
+        self._shelves: dict[int, tuple[Queue, Shelf]] = {}
         """By the number of the cursor."""
-        for queue in self.found:
-            if queue.shelf is not None:
-                self.shelves[queue.shelf.cursor.number] = queue, queue.shelf
-        self._chunks: dict[int, Chunk | None] = dict.fromkeys(self.shelves)
+        for queue in queues:
+            assert queue.shelf is not None
+            self._found[queue] = _Found()
+            self._shelves[queue.shelf.cursor.number] = queue, queue.shelf
+        self._chunks: dict[int, Chunk | None] = dict.fromkeys(self._shelves)
         """Where the messages that were found last lie: so do the next ones, as a rule."""
+
+    def steps(self) -> Steps:
+        """Find all messages that are in the log and safe, and let the queues know them.
+
+        A Problem if the log is damaged: then the queues know as little as before.
+        """
+        try:
+            yield from self._read()
+        except Exception:
+            for number, found in [(number, self._found[queue]) for number, (queue, _) in self._shelves.items()]:
+                for entries in found.runs:
+                    self._shelves[number][1].forget(entries)
+                self._shelves[number][1].forget(entry for _, _, entry in found.delayed)
+            for queue in self._found:
+                queue.give_up_loading()
+            raise
+        for queue, found in self._found.items():
+            yield from self._take_up(queue, found)
+
+    def _read(self) -> Steps:
+        for records in _records(self._ledger, [shelf for _, shelf in self._shelves.values()]):
+            for record in records:
+                # There may be as many records as messages, and then this is what counts.
+                alone = message_alone(record.body) if record.count == 1 else None
+                if alone is not None:
+                    self._take_alone(record, *alone)
+                else:
+                    yield from self._take(record)
+            self._charge()
+            yield None
+
+    def _charge(self) -> None:
+        """What has been kept in memory in this step counts as being there."""
+        self._memory.add(self._had - self._room)
+        self._room = self._had = self._memory.budget - self._memory.held
 
     def _counts(self, record: Record, number: int, offset: int) -> bool:
         """Whether a record is where messages of a cursor are: they may be done with, or copied to another place."""
@@ -62,41 +93,96 @@ class _Loading:
             return False
         chunk = self._chunks[number]
         if chunk is None or not chunk.first <= offset < chunk.next:
-            chunk = self._chunks[number] = self.shelves[number][1].cursor.chunk_of(offset)
+            chunk = self._chunks[number] = self._shelves[number][1].cursor.chunk_of(offset)
         return chunk is not None and chunk.start <= record.position < chunk.end
 
-    def take_alone(self, record: Record, number: int, offset: int, size: int, priority: int, start: int) -> None:
+    def _take_alone(self, record: Record, number: int, offset: int, size: int, priority: int, start: int) -> None:
         """A record of one message for one cursor."""
         if not self._counts(record, number, offset):
             return
-        queue, shelf = self.shelves[number]
+        queue, shelf = self._shelves[number]
         if offset >= shelf.shown or not shelf.cursor.is_pending(offset):
             return
         payload = None
-        if self.room > 0:
+        if self._room > 0:
             payload = record.body[start : start + size]
-            self.room -= size
+            self._room -= size
         entry = Entry(queue, payload, size, priority, 0, 0, record.time, offset)
         if shelf.failed:
             entry.deliveries = shelf.failed.get(offset, 0)
-        self.found[queue].append(entry)
+        self._found[queue].add([entry])
 
-    def take(self, record: Record) -> None:
+    def _take(self, record: Record) -> Steps:
         """Any record of messages."""
         receivers = receivers_of(record.body)
         messages: QueueMessages | None = None
         for number, offset in zip(receivers.cursors, receivers.offsets, strict=True):
             if self._counts(record, number, offset):
-                queue, shelf = self.shelves[number]
+                queue, shelf = self._shelves[number]
                 messages = messages or decode_queue_messages(record.body, record.count)
-                entries = _entries(queue, shelf, record, messages, offset, in_memory=self.room > 0)
-                if self.room > 0:
-                    self.room -= sum([entry.size for entry in entries])
-                self.found[queue] += entries
+                in_memory = self._room > 0
+                for entries in _entries(queue, shelf, record, messages, offset, in_memory=in_memory):
+                    if in_memory:
+                        self._room -= sum([entry.size for entry in entries])
+                    self._found[queue].add(entries)
+                    if len(entries) == _AT_ONCE:
+                        self._charge()
+                        yield None
+
+    def _take_up(self, queue: "Queue", found: "_Found") -> Steps:
+        """Let a queue know its messages; those that were put meanwhile come last."""
+        assert queue.shelf is not None
+        entries = found.in_order()
+        try:
+            while some := list(islice(entries, _AT_ONCE)):
+                if queue.deleted:
+                    queue.shelf.forget(some)
+                else:
+                    queue.take_up(some)
+                yield None
+            while queue.take_up_late(_AT_ONCE):
+                yield None
+        finally:
+            queue.loaded()  # if something went wrong, it knows what it knows, and nothing twice
 
 
-def _records(ledger: Ledger, shelves: Sequence[Shelf]) -> Iterator[Record]:
-    """The records of messages in all parts of the log that these need, each once."""
+class _Found:
+    """Messages of one queue, on the way to the order that they had."""
+
+    __slots__ = ("delayed", "runs")
+
+    def __init__(self) -> None:
+        self.runs: list[list[Entry]] = []
+        """Each in the order that they came: copies may lie behind later ones."""
+        self.delayed: list[tuple[int, int, Entry]] = []
+        """A heap, by the time that each was to wait for."""
+
+    def add(self, entries: list[Entry]) -> None:
+        """These come next in the log."""
+        if delayed := [entry for entry in entries if entry.deliver_at]:
+            for entry in delayed:
+                heapq.heappush(self.delayed, (max(entry.deliver_at, entry.put_at), entry.offset, entry))
+            entries = [entry for entry in entries if not entry.deliver_at]
+        if not entries:
+            return
+        if self.runs and self.runs[-1][-1].offset < entries[0].offset:
+            self.runs[-1] += entries
+        else:
+            self.runs.append(entries)
+
+    def in_order(self) -> Iterator[Entry]:
+        """All of them."""
+        delayed = self.delayed
+        for entry in heapq.merge(*self.runs, key=_offset_of):
+            while delayed and delayed[0][:2] < (entry.put_at, entry.offset):
+                yield heapq.heappop(delayed)[2]
+            yield entry
+        while delayed:
+            yield heapq.heappop(delayed)[2]
+
+
+def _records(ledger: Ledger, shelves: Sequence[Shelf]) -> Iterator[Iterator[Record]]:
+    """The records of messages in all parts of the log that these need, each once, some at a time."""
     safe = ledger.safe
     for start, end in _regions(shelves):
         position, end = start, min(end, safe)
@@ -104,10 +190,7 @@ def _records(ledger: Ledger, shelves: Sequence[Shelf]) -> Iterator[Record]:
             records = ledger.reader.read(position, _READ_AT_ONCE, end, gaps=True)
             if not records:
                 break
-            for record in records:
-                for one in records_in(record):
-                    if one.kind == kinds.MESSAGES:
-                        yield one
+            yield (one for record in records for one in records_in(record) if one.kind == kinds.MESSAGES)
             position = records[-1].end
 
 
@@ -128,29 +211,23 @@ def _regions(shelves: Sequence[Shelf]) -> Iterator[tuple[int, int]]:
 
 def _entries(
     queue: "Queue", shelf: Shelf, record: Record, messages: QueueMessages, first: int, *, in_memory: bool
-) -> list[Entry]:
-    """Entries for the messages of a record that are pending in a cursor."""
+) -> Generator[list[Entry], None, None]:
+    """Entries for the messages of a record that are pending in a cursor, some at a time."""
     cursor = shelf.cursor
     lo, hi = max(first, cursor.first), min(first + record.count, shelf.shown)
-    if lo >= hi:
-        return []
-    offsets: Sequence[int] = range(lo, hi)
-    if cursor.acknowledged.count and cursor.acknowledged.within(lo, hi):
-        offsets = [offset for offset in offsets if offset not in cursor.acknowledged]
-    payloads = messages.all() if in_memory else repeat(None, messages.number)
+    payloads = messages.all() if in_memory and lo < hi else repeat(None, messages.number)
     columns = payloads, messages.sizes, messages.priorities, messages.expires, messages.deliver_at, repeat(record.time)
-    rows: Iterable[tuple[Any, ...]] = zip(repeat(queue), *columns, range(first, first + record.count), strict=False)
-    if len(offsets) < record.count:
-        wanted = set(offsets)
-        rows = (row for row in rows if row[-1] in wanted)
-    entries = list(starmap(Entry, rows))
-    for offset in shelf.failed.keys() & offsets if shelf.failed else ():
-        entries[offsets.index(offset)].deliveries = shelf.failed[offset]
-    return entries
+    rows: Iterator[tuple[Any, ...]] = zip(repeat(queue), *columns, range(first, first + record.count), strict=False)
+    if hi - lo < record.count:
+        rows = islice(rows, lo - first, max(lo, hi) - first)
+    if cursor.acknowledged.count and cursor.acknowledged.within(lo, hi):
+        rows = (row for row in rows if row[-1] not in cursor.acknowledged)
+    entries = starmap(Entry, rows)
+    while some := list(islice(entries, _AT_ONCE)):
+        if shelf.failed:
+            for entry in some:
+                entry.deliveries = shelf.failed.get(entry.offset, 0)
+        yield some
 
 
-def _sort(entries: list[Entry]) -> None:
-    """Bring messages into the order that they had: copies may lie behind later ones, delayed ones came late."""
-    entries.sort(key=attrgetter("offset"))
-    if any(map(attrgetter("deliver_at"), entries)):
-        entries.sort(key=lambda entry: max(entry.deliver_at, entry.put_at))
+_offset_of = attrgetter("offset")

@@ -28,7 +28,7 @@ _CHANGES = {
     *("subscription-define", "subscription-delete", "qm-alter"),
 }
 
-_PURGED_AT_ONCE = 1000
+_PURGED_AT_ONCE = 500
 
 Arguments = Mapping[str, Any]
 
@@ -65,7 +65,7 @@ class Pipelines(Protocol):
         """Forget a pipeline; what stays of it. Refused if that cannot be."""
 
 
-def carry_out(broker: "Broker", request: Message) -> Generator[None, None, Message]:
+def carry_out(broker: "Broker", request: Message) -> Generator[bool | None, None, Message]:
     """Do what a message asks for, in short steps; the answer, whatever comes of it."""
     if is_change(request) and (trouble := broker.queues.trouble) is not None:
         return _answer(request, UNAVAILABLE, {"error": trouble.text})
@@ -141,13 +141,13 @@ def _definition(broker: "Broker", arguments: Arguments) -> QueueDefinition:
 # Queues
 
 
-def _list(broker: "Broker", arguments: Arguments) -> Generator[None, None, list[dict[str, Any]]]:
+def _list(broker: "Broker", arguments: Arguments) -> Generator[bool | None, None, list[dict[str, Any]]]:
     """Queues by name; temporary ones, of which there may be many for a short time, only if they are asked for."""
     pattern, kind = arguments.get("pattern", "*"), arguments.get("kind")
     passing = bool(arguments.get("temporary", False))
     found = []
     for definition in broker.queues.definitions():
-        yield
+        yield None
         if (
             is_meant(definition.name, pattern)
             and kind in {None, definition.kind}
@@ -213,29 +213,30 @@ def _delete(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
     return {"name": definition.name, "purged": broker.queues.delete(definition.name, purge=purge)}
 
 
-def _purge(broker: "Broker", arguments: Arguments) -> Generator[None, None, dict[str, Any]]:
+def _purge(broker: "Broker", arguments: Arguments) -> Generator[bool | None, None, dict[str, Any]]:
     queue = broker.queues.find(_name(arguments))
+    yield from queue.load_in_steps()
     left, purged = queue.depth, 0
     while left > 0 and (some := queue.purge(min(left, _PURGED_AT_ONCE))):  # not what comes meanwhile
         left -= some
         purged += some
-        yield
+        yield None
     return {"name": queue.name, "purged": purged}
 
 
-def _redrive(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
+def _redrive(broker: "Broker", arguments: Arguments) -> Generator[bool | None, None, dict[str, Any]]:
     queue = broker.queues.find(_name(arguments))
     most = arguments.get("most", 0)
     if most < 0:
         raise Problem(f"expected the argument most to be 0 or more, found {most}")
-    done = queue.redrive(most, arguments.get("origin", ""))
+    done = yield from queue.redrive(most, arguments.get("origin", ""))
     return {"name": queue.name, "moved": done.moved, "left": dict(done.left)}
 
 
 # Subscriptions
 
 
-def _subscription_list(broker: "Broker", arguments: Arguments) -> list[dict[str, Any]]:
+def _subscription_list(broker: "Broker", arguments: Arguments) -> Generator[None, None, list[dict[str, Any]]]:
     return subscriptions.listed(broker, arguments.get("pattern", "*"))
 
 

@@ -1,6 +1,6 @@
 """A queue: messages in order, and those who want them."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from heliograph.broker.queues.shelf import Shelf
 from heliograph.broker.queues.statistics import Counters, QueueStatistics
 from heliograph.broker.queues.timetable import Timetable
 from heliograph.broker.queues.work import Work
-from heliograph.broker.slices import Steps
+from heliograph.broker.slices import ENOUGH, Steps
 from heliograph.errors import Problem
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _INDEXED_AT_ONCE = 500
 """A queue that has no more messages than this gets an index of them as soon as somebody has a use for one."""
 _EXPIRED_AT_ONCE = 1000
-_FORGOTTEN_AT_ONCE = 1000
+_FORGOTTEN_AT_ONCE = 500
 
 
 class Queue:
@@ -134,25 +134,84 @@ class Queue:
     def _show_on_shelf(self, shelf: Shelf, entries: list[Entry]) -> list[Entry]:
         """Which of some entries, that may be seen from now on, are to be known here."""
         persistent = [entry for entry in entries if entry.offset >= 0]
+        if not shelf.loaded and (len(persistent) == len(entries) or not self.load()):
+            if self._queues.loading is not None:
+                shelf.late += entries
+                return []
+            return self._leave_in_log(shelf, entries)
         if persistent:
-            # As long as nobody has looked into the queue, they need not be: whoever does will find them in the log.
-            if not shelf.loaded and (len(persistent) == len(entries) or not self.load()):
-                shelf.shown = persistent[-1].offset + 1
-                self._queues.wake(self)
-                self.account.refund(cost_of(persistent))
-                return [entry for entry in entries if entry.offset < 0]
             shelf.show(persistent)
             self._queues.note_shown(self, persistent)
-        else:
-            self.load()
         return entries
 
+    def _leave_in_log(self, shelf: Shelf, entries: list[Entry]) -> list[Entry]:
+        """As long as nobody has looked into the queue, only these need be known: whoever does finds the others."""
+        if persistent := [entry for entry in entries if entry.offset >= 0]:
+            shelf.shown = persistent[-1].offset + 1
+            self._queues.wake(self)
+            self.account.refund(cost_of(persistent))
+        return [entry for entry in entries if entry.offset < 0]
+
+    # Getting to know what is in the log
+
+    def load(self) -> bool:
+        """See to it that all messages are known, those in the log too; False if they are not, yet or for some reason.
+
+        In the first case consumers are called when they are.
+        """
+        return self.shelf is None or self.shelf.loaded or self._queues.load(self)
+
+    def load_in_steps(self) -> Steps:
+        """Wait until all messages are known, or cannot be."""
+        if not self.load():
+            loading = self._queues.loading
+            while loading is not None and self._queues.loading is loading:
+                yield ENOUGH
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether the queue gets to know its messages just now."""
+        return self.shelf is not None and not self.shelf.loaded and self._queues.loading is not None
+
     def take_up(self, entries: list[Entry]) -> None:
-        """These have been found in the log: they wait before all others."""
-        assert self.shelf is not None
-        self.shelf.loaded = True
+        """These have been found in the log: they wait before all that come later. Nobody sees them before `loaded`."""
         self.account.add(cost_of(entries))
         self._show(entries)
+
+    def take_up_late(self, most: int) -> bool:
+        """Take up some of what was put meanwhile; whether there is more."""
+        assert self.shelf is not None
+        some = self.shelf.late[:most]
+        del self.shelf.late[:most]
+        if some and not self.deleted:
+            persistent = [entry for entry in some if entry.offset >= 0]
+            self.shelf.show(persistent)
+            self._queues.note_shown(self, persistent)
+            self._show(some)
+        return bool(self.shelf.late)
+
+    def loaded(self) -> None:
+        """All messages are known."""
+        assert self.shelf is not None
+        self.shelf.loaded = True
+        if self._timetable is not None:
+            self._timetable.looked()
+
+    def give_up_loading(self) -> None:
+        """What is in the log cannot be read: whoever looks next may have more luck."""
+        assert self.shelf is not None
+        late, self.shelf.late = self.shelf.late, []
+        if not self.deleted:
+            self._show(self._leave_in_log(self.shelf, late))
+        if self._timetable is not None:
+            self._timetable.looked()
+
+    def look_further(self) -> None:
+        """Those who had to wait until all messages are known get what there is."""
+        self.hand_out()
+        self.consumers.look_further()
+
+    # What has come in
 
     def _line_up(self, entries: list[Entry]) -> None:
         if not entries:
@@ -186,7 +245,7 @@ class Queue:
         return self._timetable
 
     def _time_has_come(self) -> None:
-        if self.deleted:
+        if self.deleted or self.is_loading:
             return
         timetable, now = self.timetable, self._queues.now()
         try:
@@ -199,17 +258,6 @@ class Queue:
                 self._queues.do_later(timetable, self._time_has_come)
             else:
                 timetable.looked()  # whatever went wrong, the others have their time
-
-    def load(self) -> bool:
-        """See to it that all messages are known, those in the log too; False if they cannot be read."""
-        if self.shelf is None or self.shelf.loaded:
-            return True
-        try:
-            self._queues.load()
-        except Problem as problem:
-            self._queues.unreadable(self, str(problem))
-            return False
-        return True
 
     # Consumers
 
@@ -236,8 +284,11 @@ class Queue:
 
     def serve(self, consumer: Consumer) -> None:
         """Its credit has grown: give it what there is, now. Afterwards a link that drains has got all that it can."""
-        if self.definition.get_enabled and not self.deleted and self.load():
-            self.consumers.serve(consumer)
+        if self.definition.get_enabled and not self.deleted:
+            if self.load():
+                self.consumers.serve(consumer)
+            elif self.is_loading:
+                self.consumers.put_off(consumer)
 
     def hand_out(self) -> None:
         """Give what there is to those who want it."""
@@ -452,7 +503,7 @@ class Queue:
 
     def _build_index(self) -> None:
         if self.index is None:
-            self.load()
+            self.load()  # what comes later is added when it comes
             self.index = CorrelationIndex(self.account)
             for lane in self.lanes:
                 entries = list(lane)
@@ -473,7 +524,8 @@ class Queue:
 
     def purge(self, most: int = 1 << 64) -> int:
         """Forget messages that nobody has, at most so many; how many that were."""
-        self.load()
+        if not self.load():
+            return 0
         entries: list[Entry] = []
         for lane in self.lanes:
             entries += lane.take(most - len(entries))
@@ -482,8 +534,11 @@ class Queue:
         self._forget(entries)
         return len(entries)
 
-    def redrive(self, most: int = 0, origin: str = "") -> dead_letters.Redriven:
-        """Send dead letters back to where they came from: at most so many (0: all), and only those from `origin`."""
+    def redrive(self, most: int = 0, origin: str = "") -> Generator[bool | None, None, dead_letters.Redriven]:
+        """Send dead letters back to where they came from: at most so many (0: all), and only those from `origin`.
+
+        In short steps; what others get meanwhile stays theirs.
+        """
         return dead_letters.redrive(self._queues, self, most, origin)
 
     def statistics(self) -> QueueStatistics:
@@ -514,6 +569,8 @@ class Queue:
         """It has been deleted. Messages that somebody has are settled in vain."""
         self.deleted = True
         self.index = None
+        if self.shelf is not None:
+            self.shelf.late.clear()
         self.account.refund(self.account.used)
         for consumer in self.consumers:
             self.consumers.remove(consumer)

@@ -14,7 +14,7 @@ from heliograph.broker.queues.admission import admit
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, MOST_MESSAGES, TEMPORARY_MODEL, Kind, QueueDefinition
 from heliograph.broker.queues.entry import NOT_STORED, Entry
 from heliograph.broker.queues.facts import DELIVERIES_ROW, QueueFacts, gone_fact, queue_fact
-from heliograph.broker.queues.loading import load
+from heliograph.broker.queues.loading import Loading
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import NoSuchQueue, Put, Refusal, Refused
 from heliograph.broker.queues.shelf import Memory, Shelf
@@ -61,6 +61,8 @@ class Queues:
         self._shown: list[tuple[Queue, list[Entry]]] = []
         self._look_until = 0.0
         """Until when consumers may look for what they want in this turn; 0 if none has begun."""
+        self.loading: Loading | None = None
+        """While queues get to know what is in the log. It is not changed meanwhile, only added to."""
         self.memory = Memory(broker.memory.account("queues", "persistent messages"))
         self.works = WorkCounters()
         self.committing = False
@@ -97,7 +99,8 @@ class Queues:
 
     def definitions(self, *, internal: bool = False) -> list[QueueDefinition]:
         """All that is defined, by name; the server's own queues only if asked for."""
-        return [d for _, d in sorted(self._definitions.items()) if internal or not d.internal]
+        found = [self._definitions[name] for name in sorted(self._definitions)]
+        return found if internal else [one for one in found if not one.internal]
 
     def all(self) -> list[Queue]:
         """All queues that have messages of their own: no aliases, no models."""
@@ -283,20 +286,37 @@ class Queues:
         """A new unit of work; what it has to keep is charged to an account. Refused if there is no memory for it."""
         return Work(self, limit, moves=moves, account=account)
 
-    def load(self) -> None:
-        """Get to know what is in the log for queues that nobody has looked into."""
+    def load(self, queue: Queue) -> bool:
+        """Get to know what is in the log for queues that nobody has looked into; whether this one is known now.
+
+        Others are served meanwhile. Consumers of the queue are called when it is known.
+        """
         assert self.turn is not None
+        assert queue.shelf is not None
+        if self.loading is not None:
+            self.loading.wanted[queue] = None
+            return False
         unknown = [one for one in self._queues.values() if one.shelf is not None and not one.shelf.loaded]
-        collecting = gc.isenabled()
-        gc.disable()  # it would look again and again at all the entries that are being made
+        loading = self.loading = Loading(self.turn.ledger, self.memory, unknown)
+        loading.wanted[queue] = None
+        self._broker.slices.begin(loading, self._load(loading), partial(self._look_further, loading))
+        return queue.shelf.loaded
+
+    def _load(self, loading: Loading) -> Steps:
         try:
-            found = load(self.turn.ledger, self.memory, unknown)
-            for one, entries in found.items():
-                one.take_up(entries)
-            gc.freeze()  # nor does it have to look at them later
+            for step in loading.steps():
+                gc.freeze()  # the collector does not have to look at all these entries again and again
+                yield step
+        except Problem as problem:
+            for queue in loading.wanted:
+                self.unreadable(queue, str(problem))
         finally:
-            if collecting:
-                gc.enable()
+            self.loading = None
+
+    def _look_further(self, loading: Loading) -> None:
+        for queue in loading.wanted:
+            if queue.shelf is not None and queue.shelf.loaded:  # or it would be tried again and again
+                queue.look_further()
 
     def unreadable(self, queue: Queue, why: str) -> None:
         """Messages of a queue cannot be read back."""

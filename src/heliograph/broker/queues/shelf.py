@@ -49,7 +49,7 @@ class Memory:
 class Shelf:
     """The cursor of one queue, and what its messages cost."""
 
-    __slots__ = ("_memory", "_reading", "_record", "_turn", "cursor", "failed", "loaded", "shown")
+    __slots__ = ("_memory", "_reading", "_record", "_turn", "cursor", "failed", "late", "loaded", "shown")
 
     def __init__(self, turn: "Turn", cursor: Cursor, memory: Memory, failed: dict[int, int] | None = None) -> None:
         """`failed` is how often deliveries have failed, by offset."""
@@ -57,6 +57,8 @@ class Shelf:
         self.failed: dict[int, int] = failed or {}
         self.loaded = not cursor.pending
         """Whether the queue knows all of its messages."""
+        self.late: list[Entry] = []
+        """What was put while the queue gets to know them."""
         self.shown = cursor.next
         """Offsets before this one are safe, and anybody may have them."""
         self._turn = turn

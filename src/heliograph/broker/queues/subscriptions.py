@@ -1,5 +1,7 @@
 """Subscriptions that an administrator has made: bindings with a name, which stay until somebody deletes them."""
 
+from collections.abc import Generator
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from heliograph.broker.queues.bindings import Binding
@@ -14,10 +16,14 @@ if TYPE_CHECKING:
 _LONGEST_NAME = 255
 
 
-def listed(broker: "Broker", pattern: str) -> list[dict[str, Any]]:
-    """Those that a pattern means, by name."""
-    found = [binding for binding in broker.bindings.named() if is_meant(binding.name, pattern)]
-    return [_described(binding) for binding in sorted(found, key=lambda binding: binding.name)]
+def listed(broker: "Broker", pattern: str) -> Generator[None, None, list[dict[str, Any]]]:
+    """Those that a pattern means, by name; in short steps, for there may be many."""
+    found = []
+    for binding in sorted(broker.bindings.named(), key=attrgetter("name")):
+        if is_meant(binding.name, pattern):
+            found.append(_described(binding))
+        yield None
+    return found
 
 
 def define(broker: "Broker", name: str, topic: str, queue: str, selector: str, *, replace: bool) -> dict[str, Any]:
