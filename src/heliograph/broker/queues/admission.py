@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Pattern:
-    """What one queue has made of messages, all of which it took: others with the same defaults make the same of them."""
+    """What one queue has made of messages, taking all. Others with the same defaults make the same of them."""
 
     __slots__ = ("_fields", "_longest", "_number", "_size", "cost", "stored")
 
@@ -30,7 +30,7 @@ class Pattern:
         """Whether some of them have to be stored."""
 
     def fits(self, queue: "Queue") -> bool:
-        """Whether a queue takes all of them, as far as can be told at a glance; `admit` tells what it does otherwise."""
+        """Whether a queue takes all of them, as far as can be told at a glance; `admit` is for the others."""
         definition = queue.definition
         return (
             definition.put_enabled

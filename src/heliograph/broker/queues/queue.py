@@ -111,8 +111,7 @@ class Queue:
         self.depth += number
         counters = self.counters
         counters.put += number
-        if self.depth > counters.high_water:
-            counters.high_water = self.depth
+        counters.high_water = max(counters.high_water, self.depth)
 
     def show(self, entries: list[Entry]) -> None:
         """Everybody may see these messages from now on, all but those that are delayed."""
@@ -123,7 +122,7 @@ class Queue:
         self._show(entries)
 
     def _show(self, entries: list[Entry]) -> None:
-        if any([entry.expires or entry.deliver_at for entry in entries]):
+        if [entry for entry in entries if entry.expires or entry.deliver_at]:
             entries = self._note_times(entries)
         self._line_up(entries)
 

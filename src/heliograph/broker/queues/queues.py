@@ -344,7 +344,7 @@ class Queues:
         return bool(self._awake)
 
     def hand_out(self) -> None:
-        """Give what there is in queues to those who want it. Where there are very many, the last get it a turn later."""
+        """Give what there is in queues to those who want it; where there are very many, not in one turn."""
         until = self._broker.now() + SLICE
         while self._awake:
             awake, self._awake = list(self._awake), {}
