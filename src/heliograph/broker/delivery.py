@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from heliograph.broker import durable
 from heliograph.broker.buffer import Buffer, Waiting, cut_packets
 from heliograph.broker.outlet import Outlet
-from heliograph.broker.routes import Route
+from heliograph.broker.routes import WIDE, Route
 from heliograph.broker.session import Session
 from heliograph.broker.slices import Steps
 from heliograph.broker.span import Span
 from heliograph.broker.subscription import ShareGroup, Subscription
-from heliograph.broker.wide_delivery import WIDE
 from heliograph.broker.window import Window
 from heliograph.mqtt.runs import PUBRELS, ack_run
 

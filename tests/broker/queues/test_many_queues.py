@@ -3,6 +3,7 @@
 import pytest
 
 from broker.queues.scenes import Consumer, Scene, message, persistent
+from heliograph.broker.queues import queues as queues_module
 from heliograph.broker.queues.definition import QueueDefinition
 from heliograph.broker.slices import SLICE
 
@@ -73,7 +74,8 @@ def test_memory_is_charged_as_if_each_had_been_put_alone(scene):
     assert [queue.account.used - was for queue, was in zip(queues, before, strict=True)] == [charged] * 3
 
 
-def test_messages_are_handed_out_in_several_turns_if_that_takes_long(scene):
+def test_messages_are_handed_out_in_several_turns_if_that_takes_long(scene, monkeypatch):
+    monkeypatch.setattr(queues_module, "_HANDED_OUT_AT_ONCE", 5)
     queues = some_queues(scene, 20)
     consumers = consumers_of(queues)
     scene.turn()

@@ -4,6 +4,8 @@ The engine speaks AMQP; this is what its events mean to the broker. What is to b
 goes to the outlet once, at the end of the turn.
 """
 
+from collections import deque
+from collections.abc import Callable
 from functools import partial
 from math import isinf
 from typing import TYPE_CHECKING, Any
@@ -36,6 +38,7 @@ from heliograph.broker.links.transactions import Transactions
 from heliograph.broker.memory import Hold
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.queues.queue import Queue
+from heliograph.broker.queues.refusal import Put, PutSteps
 from heliograph.broker.slices import SLICE, Steps
 from heliograph.broker.timers import Timer
 from heliograph.mqtt.reasons import Reason
@@ -63,9 +66,11 @@ class AmqpConnection:
         "_last",
         "_mouthful",
         "_parts",
+        "_publishing",
         "_stalled",
         "_talking",
         "_timer",
+        "_unhandled",
         "_unread",
         "account",
         "broker",
@@ -111,6 +116,10 @@ class AmqpConnection:
         self._mouthful = _LEAST
         self._unread: list[bytes] | None = None
         """What has come and has to wait until it is the client's turn again."""
+        self._publishing = False
+        """Messages of the client are on their way to very many, and nothing else is taken meanwhile."""
+        self._unhandled: deque[Callable[[], None]] = deque()
+        """What is to be done then."""
         self._stalled: set[Outgoing] = set()
         self._timer: Timer | None = self.broker.timers.at(
             self.broker.now() + self.broker.limits.connect_timeout, self._opened_in_time, outlet
@@ -142,6 +151,9 @@ class AmqpConnection:
         while True:
             end = at + self._mouthful
             self._take_mouthful(data[at:end], began)
+            if self._publishing:
+                self._unread = [data[end:]]
+                return
             if self.ended or end >= len(data):
                 return
             at, before, now = end, now, self.broker.now()
@@ -192,11 +204,14 @@ class AmqpConnection:
         self.talk()
         if events:
             self._last = type(events[-1]).__name__
-        for event in events:
+        for number, event in enumerate(events, 1):
             # Those that come with messages are looked for first.
             if type(event) is Transfers:
                 if event.link.context is not None:
                     event.link.context.take(event.deliveries)
+                    if self._publishing:
+                        self._unhandled.append(partial(self._handle, events[number:]))
+                        return
             elif type(event) is Settled:
                 if isinstance(event.link.context, Outgoing):
                     event.link.context.settled(event.first, event.last, event.state, settled=event.settled)
@@ -209,6 +224,32 @@ class AmqpConnection:
                     return
         if self._stalled:
             self._serve_stalled()
+
+    def in_order(self, action: Callable[[], None]) -> None:
+        """Do this when all that the client has sent before has been done."""
+        if self._publishing:
+            self._unhandled.append(action)
+        else:
+            action()
+
+    def put_in_steps(self, steps: PutSteps, done: Callable[[Put], None]) -> None:
+        """Messages of this client are put while others have their turns; `done` gets the result."""
+        self._publishing = True
+        self._unread = []
+        self.outlet.stop_reading()
+        self.broker.wide.begin(self._put_in_steps(steps, done))
+
+    def _put_in_steps(self, steps: PutSteps, done: Callable[[Put], None]) -> Steps:
+        put = yield from steps
+        if self.ended:
+            return
+        self._publishing = False
+        self.talk()
+        done(put)
+        while self._unhandled and not self._publishing and not self.ended:
+            self._unhandled.popleft()()
+        if not self._publishing:
+            self._take_unread()
 
     def _handle_rare(self, event: Event) -> None:
         match event:
@@ -455,6 +496,7 @@ class AmqpConnection:
         self._holds.clear()
         self._hold = self._parts = None
         self._unread = None
+        self._unhandled.clear()
         self.broker.slices.drop(self)
         self._stalled.clear()
         self.broker.timers.cancel(self._timer)

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 _QUEUE_COST = 5_000
 """Bytes of memory that a queue takes, its name aside."""
 
+_HANDED_OUT_AT_ONCE = 500
+"""Queues whose messages are handed out before it is seen how long others have waited."""
+
 SYSTEM = (
     QueueDefinition(
         DEAD_LETTER_QUEUE,
@@ -365,7 +368,7 @@ class Queues:
                 queue.hand_out()
             except Exception:
                 self.note_defect(f"messages of queue {queue.name} could not be handed out")
-            if self._broker.now() > until:
+            if not number % _HANDED_OUT_AT_ONCE and self._broker.now() > until:
                 return number
         return len(queues)
 
