@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from heliograph.broker.queues.management import Pipelines, QueueManagers
 
 
-_WRITTEN_AT_ONCE = 300
-"""Clients that are written to before others have their turn, if there is a choice."""
+_SERVED_AT_ONCE = 200
+"""Clients that are written to, and queues that have messages for them, before others have their turn."""
 
 
 class Broker:
@@ -477,7 +477,9 @@ class Broker:
         store = self.store
         assert store is not None
         until = self.now() + SLICE / 2  # what is shown now is handed out right behind
-        for outlet, chunk in store.release(lambda: len(self.dirty) > _WRITTEN_AT_ONCE or self.now() > until):
+        for outlet, chunk in store.release(
+            lambda: len(self.dirty) + self.queues.awake > _SERVED_AT_ONCE or self.now() > until
+        ):
             delivery.write(self, outlet, chunk)
         if store.ready:
             self._come_back()

@@ -180,10 +180,19 @@ def go_on(broker: "Broker", store: "Store") -> None:
 
 def deal(broker: "Broker", store: "Store", group: ShareGroup) -> None:
     """Give what waits for a group to its members, in equal parts as far as they can take them."""
+
+    def can_take(member: Subscription) -> object:
+        return member.outlet.open and (not member.qos or member.session.room())
+
     spool = group.spool
+    left = 2 * delivery.SHARERS_AT_ONCE
     while spool is not None and spool.count and group.members:
+        if left <= 0:
+            delivery.share_out_later(broker, group)
+            return
         before = spool.count
-        ready = [m for m in group.in_turn() if m.outlet.open and (not m.qos or m.session.room())]
+        ready = group.in_turn(can_take, min(before, delivery.SHARERS_AT_ONCE))
+        left -= len(ready)
         for member in ready:
             if not pump(broker, store, member, -(-before // len(ready))):
                 return

@@ -342,9 +342,9 @@ class Queues:
         self._awake[queue] = None
 
     @property
-    def awake(self) -> bool:
-        """Whether there is something to hand out at the end of the turn."""
-        return bool(self._awake)
+    def awake(self) -> int:
+        """How many queues may have something to hand out at the end of the turn."""
+        return len(self._awake)
 
     def hand_out(self) -> None:
         """Give what there is in queues to those who want it; where there are very many, not in one turn."""
