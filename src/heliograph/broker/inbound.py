@@ -264,10 +264,10 @@ def _publish_in_parts(connection: "Connection", span: Span, route: Route, ids: I
     The client is answered, and read from, when all have it. Messages of QoS 2 are published in one go, or a crash
     could make them come twice: nobody would know who has them.
     """
-    broker = connection.broker
+    broker, session = connection.broker, connection.session
 
     def steps() -> Steps:
-        published = yield from in_parts(broker, span, connection.session, route)
+        published = yield from in_parts(broker, span, session, route)
         if connection.publishing:
             if broker.store is not None:
                 broker.store.last_stored, broker.store.last_put = published.stored, published.put
