@@ -22,7 +22,7 @@ from heliograph.broker.queues.queues import Queues
 from heliograph.broker.retained import Retained
 from heliograph.broker.routes import Receiver, Route, RouteTable
 from heliograph.broker.session import FOR_EVER, Session
-from heliograph.broker.slices import Slices, Steps, one_by_one
+from heliograph.broker.slices import SLICE, Slices, Steps, one_by_one
 from heliograph.broker.span import Span, carried_properties, message
 from heliograph.broker.spool import Spool
 from heliograph.broker.statistics import Statistics
@@ -31,7 +31,7 @@ from heliograph.broker.streams import Stream, StreamOptions
 from heliograph.broker.subscription import ShareGroup, Subscription, subscription_cost
 from heliograph.broker.timers import Timers
 from heliograph.broker.topics import TopicTree
-from heliograph.broker.wide_delivery import WideDelivery
+from heliograph.broker.wide_delivery import WideDelivery, in_parts
 from heliograph.broker.window import Settled
 from heliograph.mqtt import packets
 from heliograph.mqtt.errors import ProtocolError
@@ -42,6 +42,10 @@ from heliograph.mqtt.strings import check_topic_filter, split_share
 if TYPE_CHECKING:
     from heliograph.broker.connection import Connection
     from heliograph.broker.queues.management import Pipelines, QueueManagers
+
+
+_SERVED_AT_ONCE = 200
+"""Clients that are written to, and queues that have messages for them, before others have their turn."""
 
 
 class Broker:
@@ -143,7 +147,7 @@ class Broker:
         """Publish to all but queues: retained, subscriptions, streams. The answer is that of `publish`."""
         if route.catching_up:
             subscribing.send_retained_first(self, span.topic, route)
-        kept = not span.retain or self.retained.keep(span, span.count - 1, self.limits)
+        kept = not span.retain or span.retold or self.retained.keep(span, span.count - 1, self.limits)
         stored = 0
         if self.store is not None:
             self.store.last_stored = 0
@@ -164,7 +168,7 @@ class Broker:
         """Whether MQTT needs them in the log: somebody wants them who may be away, or they are to be retained."""
         if route.streams:
             return True
-        if span.retain and not span.topic.startswith(b"$SYS/"):
+        if span.retain and not span.retold and not span.topic.startswith(b"$SYS/"):
             return True
         return span.qos > 0 and bool(route.durable)
 
@@ -412,10 +416,25 @@ class Broker:
         will, session.will_timer = session.will, None
         session.set_will(None)
         assert will is not None
+        span = self._span_of(will)
         try:
-            self.publish(self._span_of(will), session)
+            route = self.routes.find(span.topic, self.limits.topic_levels)
         except ProtocolError:  # a will from the log: what a topic may be is not what it was when the client connected
             self.stats.publishes_refused += 1
+            self._note_presence(session)
+            return
+        if route.wide:
+            self.wide.begin(self._publish_will_in_parts(span, session, route))
+        else:
+            self.publish(span, session, route)
+            self._note_presence(session)
+
+    def _publish_will_in_parts(self, span: Span, session: Session, route: Route) -> Steps:
+        """A crash meanwhile makes it come again, to some once more: better than never."""
+        yield from in_parts(self, span, session, route)
+        self._note_presence(session)
+
+    def _note_presence(self, session: Session) -> None:
         if self.store is not None and session.number:
             self.store.note_presence(session)
 
@@ -457,12 +476,22 @@ class Broker:
         """Packets that were held until something is safe may leave, if it is."""
         store = self.store
         assert store is not None
-        for outlet, chunk in store.release():
+        until = self.now() + SLICE / 2  # what is shown now is handed out right behind
+        for outlet, chunk in store.release(
+            lambda: len(self.dirty) + self.queues.awake > _SERVED_AT_ONCE or self.now() > until
+        ):
             delivery.write(self, outlet, chunk)
-        if store.stalled or store.stalled_groups:
+        if store.ready:
+            self._come_back()
+        elif store.stalled or store.stalled_groups:
             durable.go_on(self, store)
         if self.queues.awake:
             self.queues.hand_out()
+
+    def _come_back(self) -> None:
+        """There is more that is safe than could be seen to in this turn: have another one."""
+        if not self.slices.is_working(self):
+            self.slices.later(self, lambda: None)
 
     def _span_of(self, will: Will) -> Span:
         expiry = will.properties.get("message_expiry_interval")

@@ -81,9 +81,11 @@ class Connection:
         "keep_alive",
         "max_packet",
         "outlet",
+        "publishing",
         "receive_maximum",
         "session",
         "state",
+        "took_long",
         "version",
         "version5",
     )
@@ -103,6 +105,10 @@ class Connection:
         self.keep_alive = 0
         self.explain = True
         """The client wants reason strings."""
+        self.publishing = False
+        """A message of the client is on its way to very many, and nothing else is taken meanwhile."""
+        self.took_long = False
+        """Others may have waited for what was taken last: it is time to look at the clock."""
         self.heard = broker.now()
         self._aliases: dict[int, bytes] | None = None
         self._usual: bytes | None = None
@@ -221,6 +227,9 @@ class Connection:
             elif kind == _PUBLISH:
                 straight = take_straight(self, data, pos) if data[pos] == _QOS0 else pos
                 pos = straight if straight > pos else take_span(self, data, pos, body, end)
+                if self.took_long:
+                    self.took_long = False
+                    left = 0
             elif _FIRST_ACK <= kind <= _LAST_ACK and data[pos + 1] == 2:
                 pos = self._take_acks(data, pos)
             elif kind in _MANY:
@@ -251,7 +260,12 @@ class Connection:
     @property
     def _is_working(self) -> bool:
         """Whether something that the client asked for is being done in slices: nothing else is taken meanwhile."""
-        return self.broker.slices.is_working(self)
+        return self.publishing or self.broker.slices.is_working(self)
+
+    def published(self) -> None:
+        """What the client has published has reached all who want it."""
+        self.publishing = False
+        self._go_on()
 
     def _take_many(self, kind: PacketType, first: int, body: bytes) -> None:
         session = self.session
@@ -603,6 +617,7 @@ class Connection:
 
     def _finish(self) -> None:
         self.state = State.ENDED
+        self.publishing = False
         self.broker.slices.drop(self)
         self.broker.timers.cancel(self._timer)
         self._parts = self._usual = self._hold = None

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from heliograph.broker import durable
 from heliograph.broker.buffer import Buffer, Waiting, cut_packets
 from heliograph.broker.outlet import Outlet
-from heliograph.broker.routes import Route
+from heliograph.broker.routes import WIDE, Route
 from heliograph.broker.session import Session
 from heliograph.broker.slices import Steps
 from heliograph.broker.span import Span
 from heliograph.broker.subscription import ShareGroup, Subscription
-from heliograph.broker.wide_delivery import WIDE
 from heliograph.broker.window import Window
 from heliograph.mqtt.runs import PUBRELS, ack_run
 
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 
 _TOPIC_ALIAS = b"\x23"
 _ANY_ALIAS = _TOPIC_ALIAS + b"\0\0"
+SHARERS_AT_ONCE = 100
+"""Sharers that get something of a span in one turn: of a large group some, and the others of the next one."""
 _SHARED_AT_ONCE = 100
 """Sharers, and messages that come back to them, that are seen to before others have their turn."""
 _ALL = 1 << 64
@@ -105,20 +106,7 @@ def _let_wait(broker: "Broker", buffer: Buffer, queue: deque[Waiting], what: Spa
 def _offer_shared(broker: "Broker", group: ShareGroup, span: Span, rendered: Rendered) -> int:
     lo, hi = 0, span.count
     if not group.buffer.count:
-        ready = [m for m in group.in_turn() if m.outlet.open and (not (span.qos and m.qos) or m.session.room())]
-        while ready and lo < hi:
-            # Equal parts: a long span is dealt out, not given to whoever happens to be first.
-            part = -(-(hi - lo) // len(ready))
-            before = lo
-            for member in ready:
-                to = min(hi, lo + part)
-                if span.qos and member.qos:
-                    lo = _send_as_much_as_fits(broker, member, span, lo, to, rendered)
-                elif to > lo:
-                    _send(broker, member, span, lo, to, 0, rendered)
-                    lo = to
-            if lo == before:
-                break
+        lo = _deal_out(broker, group, span, rendered)
     if lo < hi:
         # As with other subscriptions, nothing is kept for clients that are away and asked for QoS 0.
         if not any(m.outlet.connected or (span.qos and m.qos) for m in group.members):
@@ -127,6 +115,33 @@ def _offer_shared(broker: "Broker", group: ShareGroup, span: Span, rendered: Ren
         lo += _let_wait(broker, group.buffer, queue, span, lo, hi)
         for member in group.members:
             member.session.note_backlog(member)
+        if len(group.members) > SHARERS_AT_ONCE:  # some may not have had their turn
+            share_out_later(broker, group)
+    return lo
+
+
+def _deal_out(broker: "Broker", group: ShareGroup, span: Span, rendered: Rendered) -> int:
+    """Give a span to members that can take some of it now; the first message that is left."""
+
+    def can_take(member: Subscription) -> object:
+        return member.outlet.open and (not (span.qos and member.qos) or member.session.room())
+
+    lo, hi = 0, span.count
+    left = 2 * SHARERS_AT_ONCE
+    while lo < hi and left > 0 and (ready := group.in_turn(can_take, min(hi - lo, SHARERS_AT_ONCE))):
+        # Equal parts: a long span is dealt out, not given to whoever happens to be first.
+        part = -(-(hi - lo) // len(ready))
+        left -= len(ready)
+        before = lo
+        for member in ready:
+            to = min(hi, lo + part)
+            if span.qos and member.qos:
+                lo = _send_as_much_as_fits(broker, member, span, lo, to, rendered)
+            elif to > lo:
+                _send(broker, member, span, lo, to, 0, rendered)
+                lo = to
+        if lo == before:
+            break
     return lo
 
 
@@ -365,11 +380,17 @@ def share_out_again(broker: "Broker", session: Session) -> None:
             group.buffer.put_back(flight.span, flight.lo, flight.lo + flight.count)
         groups[group] = None
     for group in groups:
-        broker.slices.drop(group)  # whoever has been looked at may have room for these
         if len(group.members) + len(back) <= _SHARED_AT_ONCE:
+            broker.slices.drop(group)  # whoever has been looked at may have room for these
             _share_out(broker, group)
         else:  # where many go at once, it is done once for all of them
-            broker.slices.later(group, partial(_share_out, broker, group))
+            share_out_later(broker, group)
+
+
+def share_out_later(broker: "Broker", group: ShareGroup) -> None:
+    """Give what waits for a group to its members in another turn, beginning anew if that is being done."""
+    broker.slices.drop(group)
+    broker.slices.later(group, partial(_share_out, broker, group))
 
 
 def _share_out(broker: "Broker", group: ShareGroup) -> None:

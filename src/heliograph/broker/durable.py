@@ -5,6 +5,7 @@ what a crash could take back. Whatever has to wait is read back from the log.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from heliograph.broker import delivery, facts
@@ -12,6 +13,7 @@ from heliograph.broker.facts import Move
 from heliograph.broker.revival import revived_span
 from heliograph.broker.routes import Durable, Route
 from heliograph.broker.session import Session
+from heliograph.broker.slices import SLICE
 from heliograph.broker.span import Span
 from heliograph.broker.spool import Spool
 from heliograph.broker.subscription import ShareGroup, Subscription
@@ -24,6 +26,10 @@ from heliograph.log.messages import decode_messages
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
     from heliograph.broker.store import Store
+
+
+_PUMPED_AT_ONCE = 100
+"""Clients that get what they have been waiting for before it is seen how long others have waited."""
 
 
 def deliver(broker: "Broker", store: "Store", span: Span, route: Route, publisher: Session | None) -> int:
@@ -151,27 +157,42 @@ def _let_wait(store: "Store", receiver: Durable) -> None:
 
 
 def go_on(broker: "Broker", store: "Store") -> None:
-    """More is safe now: send what clients have been waiting for."""
+    """More is safe now: send what clients have been waiting for. Where these are many, the last get it a turn later."""
     groups, store.stalled_groups = store.stalled_groups, {}
     for group in groups:
         try:
             deal(broker, store, group)
         except Exception:
             broker.defects.note(f"messages for the shared subscription {group.name} could not be sent")
-    sessions, store.stalled = store.stalled, {}
-    for session in sessions:
+    until = broker.now() + SLICE / 2
+    sessions, store.stalled = list(store.stalled), {}
+    for number, session in enumerate(sessions, 1):
         try:
             delivery.pump(broker, session)
         except Exception:
             broker.defects.note("messages that are safe could not be sent", session.outlet)
+        if not number % _PUMPED_AT_ONCE and broker.now() > until:
+            store.stalled = dict.fromkeys(sessions[number:]) | store.stalled
+            if sessions[number:] and not broker.slices.is_working(store):
+                broker.slices.later(store, partial(go_on, broker, store))
+            break
 
 
 def deal(broker: "Broker", store: "Store", group: ShareGroup) -> None:
     """Give what waits for a group to its members, in equal parts as far as they can take them."""
+
+    def can_take(member: Subscription) -> object:
+        return member.outlet.open and (not member.qos or member.session.room())
+
     spool = group.spool
+    left = 2 * delivery.SHARERS_AT_ONCE
     while spool is not None and spool.count and group.members:
+        if left <= 0:
+            delivery.share_out_later(broker, group)
+            return
         before = spool.count
-        ready = [m for m in group.in_turn() if m.outlet.open and (not m.qos or m.session.room())]
+        ready = group.in_turn(can_take, min(before, delivery.SHARERS_AT_ONCE))
+        left -= len(ready)
         for member in ready:
             if not pump(broker, store, member, -(-before // len(ready))):
                 return

@@ -16,9 +16,11 @@ from heliograph.broker.delivery import answer, hold_late
 from heliograph.broker.facts import Move
 from heliograph.broker.fitting import fit
 from heliograph.broker.routes import Route
+from heliograph.broker.slices import Steps
 from heliograph.broker.span import Span, carried_properties
 from heliograph.broker.subscription import Subscription
 from heliograph.broker.topics import is_reserved
+from heliograph.broker.wide_delivery import in_parts
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
 from heliograph.mqtt.framing import decode_varint
 from heliograph.mqtt.packets import PacketType, PubAck, PubRec
@@ -199,6 +201,9 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
     count = 1
     if end < len(data) and not first & (_DUP | _RETAIN) and data.startswith(data[pos:name_end], end):
         count = run_length(data, pos, stride, head_end - pos, id_at)
+        if count > route.most:
+            count = route.most
+            connection.took_long = True
     chunk = data[pos : pos + count * stride]
     ids = ids_of(chunk, id_at, stride) if qos else range(0)
     if qos and 0 in ids:
@@ -220,7 +225,9 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
         expires=expires,
     )
     connection.broker.stats.messages_received += count
-    if qos == 0:
+    if route.wide and qos < 2:
+        _publish_in_parts(connection, span, route, ids)
+    elif qos == 0:
         _publish(connection, span, route)
         if (route.streams or route.bound or span.retain) and connection.broker.store is not None:
             connection.broker.store.pause_if_behind(connection.outlet)
@@ -232,6 +239,13 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
 
 
 def _publish(connection: "Connection", span: Span, route: Route) -> tuple[Reason, int]:
+    if refused := _refused(connection, span, route):
+        return refused
+    return connection.broker.publish(span, connection.session, route)
+
+
+def _refused(connection: "Connection", span: Span, route: Route) -> tuple[Reason, int] | None:
+    """Why a span cannot be published by this client, or not at present."""
     broker = connection.broker
     if span.topic.startswith(b"$") and is_reserved(span.topic):
         broker.stats.publishes_refused += span.count
@@ -241,7 +255,33 @@ def _publish(connection: "Connection", span: Span, route: Route) -> tuple[Reason
         # Older clients know no such answer: theirs comes when there is room again.
         store.last_stored, store.last_put = 0, False
         return store.refusal, span.count
-    return connection.broker.publish(span, connection.session, route)
+    return None
+
+
+def _publish_in_parts(connection: "Connection", span: Span, route: Route, ids: Ids) -> None:
+    """Publish to so many that others have their turns meanwhile. With QoS 1 a crash can leave it with some of them.
+
+    The client is answered, and read from, when all have it. Messages of QoS 2 are published in one go, or a crash
+    could make them come twice: nobody would know who has them.
+    """
+    broker, session = connection.broker, connection.session
+
+    def steps() -> Steps:
+        published = yield from in_parts(broker, span, session, route)
+        if connection.publishing:
+            if broker.store is not None:
+                broker.store.last_stored, broker.store.last_put = published.stored, published.put
+            if span.qos:
+                _acknowledge(connection, PUBACKS, span, ids, published.reason, published.taken)
+            connection.published()
+
+    if refused := _refused(connection, span, route):
+        if span.qos:
+            _acknowledge(connection, PUBACKS, span, ids, *refused)
+        return
+    connection.publishing = connection.took_long = True
+    connection.outlet.stop_reading()
+    broker.wide.begin(steps())
 
 
 def _acknowledge(connection: "Connection", table: bytes, span: Span, ids: Ids, reason: Reason, taken: int) -> None:

@@ -57,10 +57,13 @@ class Portions:
             self._adapt(ended - start, whole=end <= len(data))
             if not goes_on:
                 break
+            if self.waiting is not None:  # that was `pause`
+                self.waiting.append(data[at:])
+                break
             if ended - began > SLICE and at < len(data):
                 self.waiting = [data[at:]]
                 client.outlet.stop_reading()
-                self._broker.slices.later(self, partial(self._go_on, client))
+                self._broker.slices.later(self, partial(self.resume, client))
                 break
         client.have_taken()
 
@@ -70,7 +73,13 @@ class Portions:
         elif took < SLICE / 2 and whole:
             self._size = min(2 * self._size, _LARGEST)
 
-    def _go_on(self, client: Client) -> None:
+    def pause(self, client: Client) -> None:
+        """Take nothing more until `resume`: what the client asked for is being done."""
+        self.waiting = []
+        client.outlet.stop_reading()
+
+    def resume(self, client: Client) -> None:
+        """Take what has come meanwhile, and go on."""
         waiting, self.waiting = self.waiting or [], None
         client.outlet.go_on_reading()
         self.take(b"".join(waiting), client)

@@ -1,11 +1,13 @@
 """Routes: who gets the messages of a topic, looked up by the topic's bytes."""
 
+from collections.abc import Iterator
+
 from heliograph.broker.memory import Budget
 from heliograph.broker.queues.bindings import Binding, bound
+from heliograph.broker.queues.queue import Queue
 from heliograph.broker.streams import Stream
 from heliograph.broker.subscription import ShareGroup, Subscription
 from heliograph.broker.topics import TopicTree
-from heliograph.broker.wide_delivery import WIDE
 from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.reasons import Reason
 from heliograph.mqtt.strings import check_topic_of_client, decode_utf8
@@ -15,25 +17,41 @@ Durable = Subscription | ShareGroup
 Receiver = Subscription | ShareGroup | Stream | Binding
 """What is in the subscription tree."""
 
+WIDE = 2000
+"""Subscriptions that get a message from memory in one turn. With more of them it takes several."""
+_DURABLE_AT_ONCE = 500
+"""Durable subscriptions that get a message in one turn."""
+_QUEUES_AT_ONCE = 50
+"""Queues that get a message in one turn. One whose bindings choose counts as several."""
+_CHOOSY = 5
+_PUTS_AT_ONCE = 4000
+"""Messages times queues that are put in one turn."""
+_ALL = 1 << 32
+
 
 class Route:
     """The subscriptions that a message goes to. Topics with the same receivers share one route object, so that
     packets of different topics can travel in one piece."""
 
     __slots__ = (
+        "_parts",
         "bound",
         "catching_up",
         "durable",
         "groups",
+        "most",
+        "receivers",
         "straight3",
         "straight5",
         "streams",
         "subscriptions",
         "volatile",
         "volatile_groups",
+        "wide",
     )
 
     def __init__(self, receivers: tuple[Receiver, ...]) -> None:
+        self.receivers = receivers
         self.subscriptions = subscriptions = tuple(one for one in receivers if isinstance(one, Subscription))
         self.groups = groups = tuple(one for one in receivers if isinstance(one, ShareGroup))
         self.streams = tuple(one for one in receivers if isinstance(one, Stream))
@@ -53,6 +71,46 @@ class Route:
         """Receivers of QoS 0 packets of an MQTT 3 publisher, byte for byte; None if that won't do for all of them."""
         self.straight5 = None if roundabout else _straight(subscriptions, version5=True)
         """The same for MQTT 5 publishers, if the packets have neither expiry nor topic alias."""
+        trouble = len(self.bound.plain) + _CHOOSY * len(self.bound.choosy) if self.bound else 0
+        self.most = _PUTS_AT_ONCE // min(trouble, _QUEUES_AT_ONCE) if trouble else _ALL
+        """How many messages can be published in one go."""
+        self.wide = len(self.durable) > _DURABLE_AT_ONCE or trouble > _QUEUES_AT_ONCE
+        """Whether there are too many receivers for one turn: then `parts` get messages one after the other."""
+        self._parts: list[tuple[Receiver, ...] | Route] | None = None
+
+    def parts(self) -> "Iterator[Route]":
+        """Routes to some receivers each. Those for whom the log keeps nothing are in the first, which may be empty."""
+        if self._parts is None:
+            self._parts = _parts(self.receivers)
+        for number, part in enumerate(self._parts):
+            if not isinstance(part, Route):
+                part = self._parts[number] = Route(part)
+            yield part
+
+
+def _parts(receivers: tuple[Receiver, ...]) -> list[tuple[Receiver, ...] | Route]:
+    """Receivers in parts, each of which can be served in one go."""
+    first: list[Receiver] = []
+    durable: list[Receiver] = []
+    bindings: dict[Queue, list[Binding]] = {}  # those of one queue stay together, for it gets a message once
+    for one in receivers:
+        if isinstance(one, Binding):
+            bindings.setdefault(one.queue, []).append(one)
+        elif isinstance(one, Subscription) and one.spool:
+            durable.append(one)
+        else:
+            first.append(one)
+    parts: list[tuple[Receiver, ...] | Route] = [tuple(first)]
+    parts += [tuple(durable[at : at + _DURABLE_AT_ONCE]) for at in range(0, len(durable), _DURABLE_AT_ONCE)]
+    some: list[Receiver] = []
+    trouble = 0
+    for of_queue in bindings.values():
+        some += of_queue
+        trouble += _CHOOSY if any(one.selector or one.no_local for one in of_queue) else 1
+        if trouble >= _QUEUES_AT_ONCE:
+            parts.append(tuple(some))
+            some, trouble = [], 0
+    return [*parts, tuple(some)] if some else parts
 
 
 def _straight(subscriptions: tuple[Subscription, ...], *, version5: bool) -> tuple[Subscription, ...] | None:

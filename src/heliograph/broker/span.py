@@ -1,6 +1,7 @@
 """A span: a run of messages to one topic that travel, wait and are acknowledged together."""
 
 import struct
+from copy import copy
 from math import ceil
 
 from heliograph.broker.memory import Account, Hold
@@ -34,6 +35,7 @@ class Span:
         "properties",
         "qos",
         "retain",
+        "retold",
         "stride",
         "topic",
         "verbatim",
@@ -80,6 +82,8 @@ class Span:
         """What it is charged for, once it is kept: to whoever was the first to keep it."""
         self.from_store = from_store
         """Retained messages sent because of a new subscription: these go out with the retain flag set."""
+        self.retold = False
+        """It has been retained when it was given to others: this is only for those who are told that it was."""
 
     @property
     def cost(self) -> int:
@@ -117,6 +121,14 @@ class Span:
             expires=self.expires,
             from_store=self.from_store,
         )
+
+    def for_others(self) -> "Span":
+        """The same for those who get it later than the first, when it has been retained."""
+        if not self.retain or self.retold:
+            return self
+        other = copy(self)
+        other.hold, other.held, other.retold = None, 0, True
+        return other
 
     def packets(
         self,

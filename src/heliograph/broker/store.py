@@ -49,6 +49,10 @@ _NEVER_TOO_MUCH = 1 << 20
 """So many bytes are neither counted nor waited for."""
 
 
+_RELEASED_AT_ONCE = 100
+_DONE_AT_ONCE = 16
+"""Packets that leave, and actions that are done, before it is seen whether that is enough for one turn."""
+
 ACKS_WAIT_MOST = 0.01
 """Seconds that acknowledgements may wait for something else that has to be written, if nobody waits for them.
 
@@ -110,7 +114,7 @@ class Store:
         self._holding: list[tuple[Outlet, bytes]] = []
         self._then: list[Action] = []
         self._acks_since = 0.0
-        self._held: deque[tuple[int, list[tuple[Outlet, bytes]], list[Action]]] = deque()
+        self._held: deque[tuple[int, deque[tuple[Outlet, bytes]], deque[Action]]] = deque()
         self.stalled: dict[Session, None] = {}
         """Clients that could take messages which are not safe yet."""
         self.stalled_groups: dict[ShareGroup, None] = {}
@@ -265,6 +269,7 @@ class Store:
             span.properties,
             publisher.number if publisher is not None and span.qos == 2 and span.id_at else 0,
             self.clock.to_wall(span.expires) if span.expires else 0,
+            span.retold,
         )
 
     def note_move(self, move: Move) -> None:
@@ -337,7 +342,7 @@ class Store:
         self._write_moves()
         if self._holding or self._then:
             self.ledger.end_turn()
-            self._held.append((self.ledger.end, self._holding, self._then))
+            self._held.append((self.ledger.end, deque(self._holding), deque(self._then)))
             self._holding, self._then = [], []
             self._note_unwritten()
         elif not self._may_wait():
@@ -388,25 +393,36 @@ class Store:
         """Whether something that was held may leave."""
         return bool(self._held) and self._held[0][0] <= self.ledger.safe and not self.ledger.halted
 
-    def release(self) -> Iterator[tuple[Outlet, bytes]]:
-        """What may leave now that more is safe; the caller writes it."""
-        if self.ledger.halted:
-            return
-        safe = self.ledger.safe
+    def release(self, is_enough: Callable[[], bool]) -> Iterator[tuple[Outlet, bytes]]:
+        """What may leave now that more is safe; the caller writes it.
+
+        Where there is so much that it `is_enough`, the rest is left for another call: `ready` says so.
+        """
         if self._unwritten.used:
             self._note_unwritten()
-        while self._held and self._held[0][0] <= safe:
-            _, chunks, then = self._held.popleft()
-            for outlet, chunk in chunks:
-                outlet.unsafe -= 1
-                if not outlet.finished:
-                    yield outlet, chunk
-            for action, client in then:
+        while self.ready:
+            _, chunks, then = self._held[0]
+            while chunks:
+                for _ in range(min(len(chunks), _RELEASED_AT_ONCE)):
+                    outlet, chunk = chunks.popleft()
+                    outlet.unsafe -= 1
+                    if not outlet.finished:
+                        yield outlet, chunk
+                if chunks and is_enough():
+                    return
+            for number in range(1, len(then) + 1):
+                action, client = then.popleft()
                 try:
                     action()
                 except Exception:
                     # All of the turn is in the log. At worst it takes a restart until everybody can see it.
                     self.defects.note("what was to be done when something is safe", client)
+                if then and not number % _DONE_AT_ONCE and is_enough():
+                    return
+            if self._held:  # unless an action has halted all
+                self._held.popleft()
+            if is_enough():
+                break
         if self._paused and self.ledger.waiting < self._waiting_most // 2:
             paused, self._paused = self._paused, {}
             for outlet in paused:

@@ -1,5 +1,7 @@
 """Subscriptions: who gets the messages of a topic filter, alone or as one of several sharers."""
 
+from collections.abc import Callable
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from heliograph.broker.buffer import Buffer, Held
@@ -97,9 +99,20 @@ class ShareGroup:
         self.spool: Spool | None = None
         """What the log keeps for the group, once a durable session is among its members."""
         self.turn = 0
-        """Whose turn it is: the member that gets the first part of the next span."""
+        """The member that was the last to get something, or the first if all have got something."""
 
-    def in_turn(self) -> list[Subscription]:
-        """The members, beginning with the one whose turn it is; the next call begins one later."""
-        self.turn = (self.turn + 1) % len(self.members)
-        return self.members[self.turn :] + self.members[: self.turn]
+    def in_turn(self, can_take: Callable[[Subscription], object], most: int) -> list[Subscription]:
+        """Members that can take messages, at most so many, beginning with the one whose turn it is.
+
+        The next call begins behind the last of them, or one later if that is the same.
+        """
+        members, found = self.members, []
+        first = (self.turn + 1) % len(members)
+        self.turn = first
+        for at in chain(range(first, len(members)), range(first)):
+            if can_take(members[at]):
+                found.append(members[at])
+                if len(found) == most:
+                    self.turn = at if most < len(members) else first
+                    break
+        return found

@@ -1,25 +1,42 @@
-"""Messages for very many subscriptions: they go to some hundreds of them at a time, and others are served in between.
+"""Messages for very many receivers: they go to some of them at a time, and others are served in between.
 
-One message after the other, so that each receiver gets them in their order. Whoever published one is not read from
-until it has been given to all, or messages would pile up here.
+One publication after the other, so that each receiver gets them in their order. Whoever published one is not read from
+until it has been given to all, or messages would pile up here; and is answered then, when all of it is safe.
 """
 
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Generator
+from typing import TYPE_CHECKING, NamedTuple
 
 from heliograph.broker.outlet import Outlet
+from heliograph.broker.queues.bindings import Binding
 from heliograph.broker.session import Session
 from heliograph.broker.slices import ENOUGH, Steps
 from heliograph.broker.span import Span
-from heliograph.broker.subscription import Subscription
+from heliograph.broker.streams import Stream
+from heliograph.broker.subscribing import send_retained_first
+from heliograph.broker.subscription import ShareGroup, Subscription
+from heliograph.mqtt.reasons import Reason
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from heliograph.broker.broker import Broker
     from heliograph.broker.delivery import Offer, Rendered
+    from heliograph.broker.routes import Receiver, Route
 
-WIDE = 2000
-"""Subscriptions that get a message in one turn. With more of them it takes several."""
 _AT_ONCE = 200
+
+
+class Published(NamedTuple):
+    """What became of a span."""
+
+    reason: Reason
+    taken: int
+    """That is true of so many messages, from the front."""
+    stored: int
+    """How many of them are in the log for MQTT, and `put`: whether queues have some there."""
+    put: bool
 
 
 class WideDelivery:
@@ -28,36 +45,87 @@ class WideDelivery:
     def __init__(self, broker: "Broker", offer: "Offer") -> None:
         self._broker = broker
         self._offer = offer
-        self._waiting: deque[tuple[Span, tuple[Subscription, ...], Session | None, Outlet | None]] = deque()
+        self._waiting: deque[tuple[Steps, Outlet | None]] = deque()
+
+    def begin(self, steps: Steps) -> None:
+        """Do this behind all that was begun before, on account of the client that is being served."""
+        self._waiting.append((steps, self._broker.defects.serving))
+        if not self._broker.slices.is_working(self):
+            self._broker.slices.begin(self, self._one_by_one(), lambda: None)
+
+    def _one_by_one(self) -> Steps:
+        defects = self._broker.defects
+        while self._waiting:
+            steps, outlet = self._waiting.popleft()
+            try:
+                defects.serving = outlet
+                for step in steps:
+                    yield step
+                    defects.serving = outlet
+            except Exception:
+                defects.note("a message for very many", outlet)
+
+    # Subscriptions that get messages from memory
 
     def deliver(self, span: Span, receivers: tuple[Subscription, ...], publisher: Session | None) -> None:
         """Give a span to all of these, by and by."""
-        broker = self._broker
-        outlet = broker.defects.serving
-        self._waiting.append((span, receivers, publisher, outlet))
+        outlet = self._broker.defects.serving
         if outlet is not None:
             outlet.stop_reading()
-        if not broker.slices.is_working(self):
-            broker.slices.begin(self, self._steps(), lambda: None)
+        self.begin(self._deliver(span, receivers, publisher, outlet))
 
-    def _steps(self) -> Steps:
-        while self._waiting:
-            span, receivers, publisher, outlet = self._waiting.popleft()
-            rendered: Rendered = {}
-            try:
-                for at in range(0, len(receivers), _AT_ONCE):
-                    for subscription in receivers[at : at + _AT_ONCE]:
-                        if _is_for(subscription, publisher):
-                            self._offer(self._broker, subscription, span, rendered)
-                    yield ENOUGH
-            finally:
-                if outlet is not None and all(one[3] is not outlet for one in self._waiting):
-                    outlet.go_on_reading()
+    def _deliver(
+        self, span: Span, receivers: tuple[Subscription, ...], publisher: Session | None, outlet: Outlet | None
+    ) -> Steps:
+        rendered: Rendered = {}
+        try:
+            for at in range(0, len(receivers), _AT_ONCE):
+                for subscription in receivers[at : at + _AT_ONCE]:
+                    if _is_there(self._broker, subscription) and not (
+                        subscription.no_local and subscription.session is publisher
+                    ):
+                        self._offer(self._broker, subscription, span, rendered)
+                yield ENOUGH
+        finally:
+            if outlet is not None and all(other is not outlet for _, other in self._waiting):
+                outlet.go_on_reading()
 
 
-def _is_for(subscription: Subscription, publisher: Session | None) -> bool:
-    """Whether a subscription gets a message; it may have been unsubscribed meanwhile."""
-    session = subscription.session
-    return session.subscriptions.get(subscription.filter) is subscription and not (
-        subscription.no_local and session is publisher
-    )
+def in_parts(
+    broker: "Broker", span: Span, publisher: Session | None, route: "Route"
+) -> Generator[bool | None, None, Published]:
+    """Publish a span to all receivers of a wide route, part by part."""
+    send_retained_first(broker, span.topic, route)
+    answers: list[tuple[Reason, int]] = []
+    stored, put = 0, False
+    some = span
+    for part in parts_there(broker, route):
+        answers.append(broker.publish(some, publisher, part))
+        if broker.store is not None:
+            stored, put = max(stored, broker.store.last_stored), put or broker.store.last_put
+        yield ENOUGH
+        some = span.for_others()
+    taken = [number for reason, number in answers if reason is Reason.SUCCESS]
+    return Published(*((Reason.SUCCESS, max(taken)) if taken else answers[0]), stored, put)
+
+
+def parts_there(broker: "Broker", route: "Route") -> "Iterator[Route]":
+    """The parts of a route, less the receivers that have gone since it was found."""
+    generation = broker.routes.generation
+    for part in route.parts():
+        if broker.routes.generation == generation:
+            yield part
+        else:
+            yield type(part)(tuple([one for one in part.receivers if _is_there(broker, one)]))
+
+
+def _is_there(broker: "Broker", receiver: "Receiver") -> bool:
+    match receiver:
+        case Subscription():
+            return receiver.session.subscriptions.get(receiver.filter) is receiver
+        case ShareGroup():
+            return broker.groups.get((receiver.name, receiver.filter)) is receiver
+        case Stream():
+            return broker.store is not None and broker.store.streams.by_name.get(receiver.name) is receiver
+        case Binding():
+            return not receiver.queue.deleted and receiver in broker.bindings.of(receiver.queue)

@@ -2,7 +2,8 @@
 
 receivers    4   how many cursors these messages are for
 form         1   1: `data` is MQTT PUBLISH packets, all of one length
-flags        1   QoS (1, 2), retain (4), MQTT 5 (8), can go out as it is (16), sent from the retained store (32)
+flags        1   QoS (1, 2), retain (4), MQTT 5 (8), can go out as it is (16), sent from the retained store (32),
+                 retained because of another record that is for other receivers (64)
 topic        2   length of the topic name
 head         4   bytes before the payload in each packet
 id_at        4   where the packet identifier stands in each packet, 0 for QoS 0
@@ -32,7 +33,7 @@ _RECEIVER_SIZE = 14
 """Bytes of all columns for one receiver."""
 PUBLISH_PACKETS, AMQP_MESSAGES = 1, 2
 """Forms: what the data is."""
-_RETAIN, _VERSION5, _VERBATIM, _FROM_STORE = 4, 8, 16, 32
+_RETAIN, _VERSION5, _VERBATIM, _FROM_STORE, _RETOLD = 4, 8, 16, 32, 64
 
 
 class Messages(NamedTuple):
@@ -51,6 +52,8 @@ class Messages(NamedTuple):
     properties: bytes
     publisher: int
     expires: int
+    retold: bool = False
+    """Another record, for other receivers, says that they are retained."""
 
     @property
     def payloads(self) -> list[bytes]:
@@ -79,6 +82,7 @@ def encode_messages(messages: Messages, receivers: Receivers) -> bytes:
         | messages.version5 * _VERSION5
         | messages.verbatim * _VERBATIM
         | messages.from_store * _FROM_STORE
+        | messages.retold * _RETOLD
     )
     fields = (
         n,
@@ -123,8 +127,8 @@ def form_of(body: bytes) -> int:
 
 
 def qos_and_retain(body: bytes) -> tuple[int, bool]:
-    """Two things that can be told without looking at the rest."""
-    return body[5] & 3, bool(body[5] & _RETAIN)
+    """The QoS, and whether they are to be retained because of this record: told without a look at the rest."""
+    return body[5] & 3, body[5] & (_RETAIN | _RETOLD) == _RETAIN
 
 
 def publisher_of(body: bytes) -> int:
@@ -167,4 +171,5 @@ def decode_messages(body: bytes, count: int) -> Messages:
         body[properties_at:data_at],
         publisher,
         expires,
+        bool(flags & _RETOLD),
     )

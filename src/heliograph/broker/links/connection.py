@@ -4,6 +4,8 @@ The engine speaks AMQP; this is what its events mean to the broker. What is to b
 goes to the outlet once, at the end of the turn.
 """
 
+from collections import deque
+from collections.abc import Callable
 from functools import partial
 from math import isinf
 from typing import TYPE_CHECKING, Any
@@ -37,6 +39,7 @@ from heliograph.broker.memory import Hold
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.portions import Portions
 from heliograph.broker.queues.queue import Queue
+from heliograph.broker.queues.refusal import Put, PutSteps
 from heliograph.broker.slices import Steps
 from heliograph.broker.timers import Timer
 from heliograph.mqtt.reasons import Reason
@@ -64,9 +67,11 @@ class AmqpConnection:
         "_last",
         "_parts",
         "_portions",
+        "_publishing",
         "_stalled",
         "_talking",
         "_timer",
+        "_unhandled",
         "account",
         "broker",
         "container_id",
@@ -109,6 +114,10 @@ class AmqpConnection:
         self._last: type[Event] | None = None
         """What the client did last, for people."""
         self._portions = Portions(self.broker, _SMALL)
+        self._publishing = False
+        """Messages of the client are on their way to very many, and nothing else is taken meanwhile."""
+        self._unhandled: deque[Callable[[], None]] = deque()
+        """What is to be done then."""
         self._stalled: set[Outgoing] = set()
         self._timer: Timer | None = self.broker.timers.at(
             self.broker.now() + self.broker.limits.connect_timeout, self._opened_in_time, outlet
@@ -168,11 +177,14 @@ class AmqpConnection:
         self.talk()
         if events:
             self._last = type(events[-1])
-        for event in events:
+        for number, event in enumerate(events, 1):
             # Those that come with messages are looked for first.
             if type(event) is Transfers:
                 if event.link.context is not None:
                     event.link.context.take(event.deliveries)
+                    if self._publishing:
+                        self._unhandled.append(partial(self._handle, events[number:]))
+                        return
             elif type(event) is Settled:
                 if isinstance(event.link.context, Outgoing):
                     event.link.context.settled(event.first, event.last, event.state, settled=event.settled)
@@ -185,6 +197,31 @@ class AmqpConnection:
                     return
         if self._stalled:
             self._serve_stalled()
+
+    def in_order(self, action: Callable[[], None]) -> None:
+        """Do this when all that the client has sent before has been done."""
+        if self._publishing:
+            self._unhandled.append(action)
+        else:
+            action()
+
+    def put_in_steps(self, steps: PutSteps, done: Callable[[Put], None]) -> None:
+        """Messages of this client are put while others have their turns; `done` gets the result."""
+        self._publishing = True
+        self._portions.pause(self)
+        self.broker.wide.begin(self._put_in_steps(steps, done))
+
+    def _put_in_steps(self, steps: PutSteps, done: Callable[[Put], None]) -> Steps:
+        put = yield from steps
+        if self.ended:
+            return
+        self._publishing = False
+        self.talk()
+        done(put)
+        while self._unhandled and not self._publishing and not self.ended:
+            self._unhandled.popleft()()
+        if not self._publishing:
+            self._portions.resume(self)
 
     def _handle_rare(self, event: Event) -> None:
         match event:
@@ -431,6 +468,7 @@ class AmqpConnection:
         self._holds.clear()
         self._hold = self._parts = None
         self._portions.drop()
+        self._unhandled.clear()
         self._stalled.clear()
         self.broker.timers.cancel(self._timer)
         self.talk()

@@ -1,5 +1,6 @@
 """Messages from a client: put in runs as they come, answered in runs when they are safe."""
 
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -51,18 +52,27 @@ class Incoming:
         numbered = enumerate(deliveries)
         for (settled, state, _), run in groupby(numbered, lambda pair: (*pair[1][3:5], pair[1].number - pair[0])):
             alike = [delivery for _, delivery in run]
-            if not isinstance(state, TransactionalState):
-                self._take_alike(alike, None, None)
-                continue
-            work = self.connection.transactions.open.get(state.txn_id)
-            if work is not None:
-                self._take_alike(alike, work, state.txn_id)
-            elif not settled:
-                self.link.settle(alike[0].number, alike[-1].number, unknown_transaction(state.txn_id))
+            self.connection.in_order(partial(self._take_run, alike, state, settled=settled))
+
+    def _take_run(self, alike: list[Delivery], state: DeliveryState | None, *, settled: bool) -> None:
+        if not isinstance(state, TransactionalState):
+            self._take_alike(alike, None, None)
+            return
+        work = self.connection.transactions.open.get(state.txn_id)
+        if work is not None:
+            self._take_alike(alike, work, state.txn_id)
+        elif not settled:
+            self.link.settle(alike[0].number, alike[-1].number, unknown_transaction(state.txn_id))
 
     def _take_alike(self, run: list[Delivery], work: Work | None, txn_id: bytes | None) -> None:
         """Put messages that are all settled or all not, in one unit of work or in none."""
         put = put_run(self.place, [delivery.payload for delivery in run], work)
+        if isinstance(put, Put):
+            self._answer(run, put, txn_id)
+        else:
+            self.connection.put_in_steps(put, lambda done: self._answer(run, done, txn_id))
+
+    def _answer(self, run: list[Delivery], put: Put, txn_id: bytes | None) -> None:
         if not run[0].settled:
             first = run[0].number
             begin = 0

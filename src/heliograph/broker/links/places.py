@@ -1,6 +1,6 @@
 """Where messages from clients can be put, by address."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from heliograph.amqp import conditions
@@ -9,10 +9,10 @@ from heliograph.broker.links.addresses import Address, Kind, read_address
 from heliograph.broker.links.dynamic_nodes import new_queue_on_demand
 from heliograph.broker.links.management_node import ManagementNode
 from heliograph.broker.links.publishing import Topic
-from heliograph.broker.links.putting import Place, put_run
+from heliograph.broker.links.putting import Place, put_all, put_run
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.queue import Queue
-from heliograph.broker.queues.refusal import TAKEN, NoSuchQueue, Put, Refusal, Refused
+from heliograph.broker.queues.refusal import NoSuchQueue, Put, PutSteps, Refusal, Refused
 from heliograph.broker.queues.work import Work
 
 if TYPE_CHECKING:
@@ -55,28 +55,22 @@ class Relay:
         self._connection = connection
         self._known: dict[str, Place] = {}
 
-    def put(self, messages: Sequence[bytes], *, work: Work | None = None) -> Put:
+    def put(self, messages: Sequence[bytes], *, work: Work | None = None) -> Put | PutSteps:
         """Put encoded messages; neighbours that go to the same place go as a run."""
         if len(messages) == 1:
             place = self._find(address_of(messages[0]))
             return Put({0: place}, stored=False) if isinstance(place, Refusal) else put_run(place, messages, work)
+        return put_all(self._runs(messages), work)
+
+    def _runs(self, messages: Sequence[bytes]) -> Iterator[tuple[Place | Refusal, Sequence[bytes]]]:
         addresses = addresses_of(messages)
-        refused: dict[int, Refusal] = {}
-        stored = False
         begin = 0
         while begin < len(messages):
             end = begin + 1
             while end < len(messages) and addresses[end] == addresses[begin]:
                 end += 1
-            place = self._find(addresses[begin])
-            if isinstance(place, Refusal):
-                refused.update(dict.fromkeys(range(begin, end), place))
-            else:
-                put = put_run(place, messages[begin:end], work)
-                stored = stored or put.stored
-                refused.update({begin + index: why for index, why in put.refused.items()})
+            yield self._find(addresses[begin]), messages[begin:end]
             begin = end
-        return Put(refused, stored) if refused or stored else TAKEN
 
     def _find(self, address: str | None) -> Place | Refusal:
         if address is None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from heliograph.broker.queues.publishing import publish_amqp
-from heliograph.broker.queues.refusal import Put
+from heliograph.broker.queues.refusal import Put, PutSteps
 from heliograph.broker.queues.work import Work
 
 if TYPE_CHECKING:
@@ -21,6 +21,6 @@ class Topic:
         self._name = name
         self._publisher = publisher
 
-    def put(self, messages: Sequence[bytes], *, work: Work | None = None) -> Put:
-        """Publish encoded messages."""
+    def put(self, messages: Sequence[bytes], *, work: Work | None = None) -> Put | PutSteps:
+        """Publish encoded messages; see `publish_amqp`."""
         return publish_amqp(self._broker, self._name, messages, self._publisher, work=work)

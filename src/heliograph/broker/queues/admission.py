@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from heliograph.amqp.glance import Glance, glances, with_manner
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.definition import STANDARD_PRIORITY, QueueDefinition
-from heliograph.broker.queues.entry import ENTRY_COST, NOT_PERSISTENT, NOT_STORED, Entry
+from heliograph.broker.queues.entry import ENTRY_COST, NOT_PERSISTENT, NOT_STORED, Entry, cost_of
 from heliograph.broker.queues.message_view import SURELY_FEW_ENTRIES, too_many_entries
 from heliograph.broker.queues.refusal import Refusal
 
@@ -15,12 +15,49 @@ if TYPE_CHECKING:
     from heliograph.broker.queues.queues import Queues
 
 
+class Pattern:
+    """What one queue has made of messages, taking all. Others with the same defaults make the same of them."""
+
+    __slots__ = ("_fields", "_longest", "_number", "_size", "cost", "stored")
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._fields = [(e.payload, e.size, e.priority, e.expires, e.deliver_at, e.put_at, e.offset) for e in entries]
+        self._number = len(entries)
+        self._longest = max([entry.size for entry in entries])
+        self._size = ENTRY_COST * len(entries) + sum([entry.size for entry in entries])
+        self.cost = cost_of(entries)
+        self.stored = any(entry.offset == NOT_STORED for entry in entries)
+        """Whether some of them have to be stored."""
+
+    def fits(self, queue: "Queue") -> bool:
+        """Whether a queue takes all of them, as far as can be told at a glance; `admit` is for the others."""
+        definition = queue.definition
+        return (
+            definition.put_enabled
+            and not queue.deleted
+            and self._longest <= definition.max_message_length
+            and self._number <= definition.max_depth - queue.depth
+            and not (self.stored and queue.shelf is None)
+            and queue.account.has_room(self._size)
+        )
+
+    def entries_for(self, queue: "Queue") -> list[Entry]:
+        """The entries of another queue."""
+        return [Entry(queue, *fields) for fields in self._fields]
+
+
 def admit(
-    queue: "Queue", messages: Sequence[bytes], queues: "Queues", *, patient: bool = False
+    queue: "Queue",
+    messages: Sequence[bytes],
+    queues: "Queues",
+    *,
+    patient: bool = False,
+    unfit: dict[int, Refusal] | None = None,
 ) -> tuple[list[Entry], dict[int, Refusal]]:
     """Make entries of the messages that may come in, and say which may not and why, by their place in the run.
 
-    With `patient`, those that cannot be stored at present may. ProtocolError if one of them is no message.
+    With `patient`, those that cannot be stored at present may. `unfit` is what `unfit_for_all` said, if it was asked.
+    ProtocolError if one of them is no message.
     """
     definition = queue.definition
     entries = _entries(queue, messages, queues)
@@ -37,7 +74,7 @@ def admit(
         why = Refusal(refusal.FULL, f"there is no memory for more messages in queue {queue.name}")
         refused = dict.fromkeys(range(len(messages)), why)
     if longest > SURELY_FEW_ENTRIES:
-        refused |= _with_too_many_entries(messages)
+        refused |= unfit_for_all(messages) if unfit is None else unfit
     if not patient and (trouble := queues.trouble) is not None:
         for place, entry in enumerate(entries):
             if entry.offset == NOT_STORED:
@@ -48,7 +85,8 @@ def admit(
     return entries, refused
 
 
-def _with_too_many_entries(messages: Sequence[bytes]) -> dict[int, Refusal]:
+def unfit_for_all(messages: Sequence[bytes]) -> dict[int, Refusal]:
+    """Messages that no queue takes, whatever its attributes; to find that out takes time."""
     return {
         place: Refusal(refusal.NOT_ALLOWED, why)
         for place, message in enumerate(messages)

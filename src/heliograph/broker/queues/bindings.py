@@ -73,14 +73,14 @@ class Bound(NamedTuple):
 
 def bound(bindings: Sequence[Binding]) -> Bound:
     """The queues of these bindings."""
-    by_queue: dict[Queue, list[Binding]] = {}
+    plain: dict[Queue, None] = {}
+    choosy: dict[Queue, list[Binding]] = {}
     for binding in bindings:
-        by_queue.setdefault(binding.queue, []).append(binding)
-    plain = [
-        queue for queue, some in by_queue.items() if any(one.selector is None and not one.no_local for one in some)
-    ]
-    choosy = [(queue, tuple(some)) for queue, some in by_queue.items() if queue not in plain]
-    return Bound(tuple(plain), tuple(choosy))
+        if binding.selector is None and not binding.no_local:
+            plain[binding.queue] = None
+        else:
+            choosy.setdefault(binding.queue, []).append(binding)
+    return Bound(tuple(plain), tuple([(queue, tuple(some)) for queue, some in choosy.items() if queue not in plain]))
 
 
 class Bindings:

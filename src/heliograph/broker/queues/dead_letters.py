@@ -10,7 +10,7 @@ from heliograph.amqp.encoding import encode
 from heliograph.amqp.values import Symbol, Timestamp, UInt
 from heliograph.broker.queues.admission import admit
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE
-from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, WAITING, Entry
+from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, WAITING, Entry, cost_of
 from heliograph.broker.queues.message_view import UNREADABLE, annotations_of, message_annotations
 from heliograph.broker.queues.outcome import ACCEPTED
 from heliograph.broker.queues.refusal import NoSuchQueue, Refusal
@@ -89,7 +89,7 @@ def _move(queues: "Queues", queue: "Queue", entries: list[Entry], to: "Queue", c
     """Messages that are locked leave a queue and are in another one, as one step; False if they stay locked."""
     work = queues.begin(limit=max(LIMIT, 2 * len(entries)), moves=True)
     work.add_puts(to, copies)
-    to.note_put(copies)
+    to.note_put(copies, cost_of(copies))
     work.add_settled(queue, entries, ACCEPTED, None)
     refused: list[Refusal | None] = []
     try:

@@ -7,11 +7,13 @@ from heliograph.amqp import conditions
 from heliograph.amqp.glance import glance
 from heliograph.broker.queues.conversion.to_mqtt import RETAIN, part_of, spans_of
 from heliograph.broker.queues.message_view import BODY, UNREADABLE, find_section
-from heliograph.broker.queues.refusal import FULL, NOT_ALLOWED, STORED, TAKEN, Put, Refusal
+from heliograph.broker.queues.refusal import FULL, NOBODY, NOT_ALLOWED, STORED, TAKEN, Put, PutSteps, Refusal
 from heliograph.broker.queues.work import Work
 from heliograph.broker.routes import Route
+from heliograph.broker.slices import ENOUGH
 from heliograph.broker.span import Span
 from heliograph.broker.topics import is_reserved
+from heliograph.broker.wide_delivery import parts_there
 from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.reasons import Reason
 
@@ -24,8 +26,10 @@ _SHORT = 2048
 
 def publish_amqp(
     broker: "Broker", topic: str, messages: Sequence[bytes], publisher: str = "", *, work: Work | None = None
-) -> Put:
+) -> Put | PutSteps:
     """Publish AMQP messages to a topic; which were refused, and whether the sender is to hear only when it is safe.
+
+    Where that takes long, only the steps are returned: nothing has happened before they are done.
 
     Refused is what somebody wanted and nobody took. `publisher` is the container that sent them. In a unit of work
     nobody sees them before it is committed, and what then finds no room somewhere is not there. Raises the errors of
@@ -37,11 +41,13 @@ def publish_amqp(
         return _refuse_all(messages, Refusal(conditions.INVALID_FIELD, str(error)))
     if is_reserved(topic.encode()):
         return _refuse_all(messages, Refusal(NOT_ALLOWED, f"clients cannot publish to topic {topic}"))
-    if work is None:
+    if work is None and len(messages) <= route.most and not route.wide:
         return _publish(broker, topic.encode(), messages, publisher, route)
-    for message in messages:  # nothing must go wrong at the commit any more
+    for message in messages:  # nothing must go wrong any more when some have got them, or at the commit
         glance(message)
         part_of(message)
+    if work is None:
+        return _publish_in_parts(broker, topic.encode(), messages, publisher, route)
     kept = list(messages)
     size = sum([len(message) for message in kept])
     too_much = work.publish(len(kept), lambda: _publish_committed(broker, topic.encode(), kept, publisher), size)
@@ -56,16 +62,42 @@ def _publish_committed(broker: "Broker", topic: bytes, messages: list[bytes], pu
     _publish(broker, topic, messages, publisher, broker.routes.find(topic, broker.limits.topic_levels))
 
 
-def _publish(broker: "Broker", topic: bytes, messages: Sequence[bytes], publisher: str, route: Route) -> Put:
+def _publish_in_parts(
+    broker: "Broker", topic: bytes, messages: Sequence[bytes], publisher: str, route: Route
+) -> PutSteps:
+    """Some messages to some receivers at a time. Refused is what everywhere somebody wanted and nobody took."""
+    refused: dict[int, Refusal] = {}
+    stored = False
+    for at in range(0, len(messages), route.most):
+        some = messages[at : at + route.most]
+        puts: list[Put] = []
+        for part in parts_there(broker, route) if route.wide else (route,):
+            puts.append(_publish(broker, topic, some, publisher, part, again=bool(puts)))
+            yield ENOUGH
+        stored = stored or any(put.stored for put in puts)
+        asked = [put for put in puts if put is not NOBODY] or puts
+        for place, why in asked[-1].refused.items():
+            if all(place in put.refused for put in asked):
+                refused[at + place] = why
+    return Put(refused, stored)
+
+
+def _publish(
+    broker: "Broker", topic: bytes, messages: Sequence[bytes], publisher: str, route: Route, *, again: bool = False
+) -> Put:
+    """Publish in one go; `again` if others have got the messages already, and they are retained if they are to be."""
     spans: list[tuple[int, Span]] = []
-    if route.subscriptions or route.groups or route.streams or any(map(_may_be_retained, messages)):
+    for_mqtt = route.subscriptions or route.groups or route.streams
+    if for_mqtt or (not again and any(map(_may_be_retained, messages))):
         spans = spans_of(topic, messages, broker.now(), broker.queues.now())
+    elif not route.bound:
+        return NOBODY
     put = broker.bindings.put_messages(messages, route.bound, publisher) if route.bound else TAKEN
     stored = put.stored
     taken: set[int] = set()
     full: set[int] = set()
     for first, span in spans:
-        reason, number = broker.publish_to_mqtt(span, None, route)
+        reason, number = broker.publish_to_mqtt(span.for_others() if again else span, None, route)
         stored = stored or (broker.store is not None and broker.store.last_stored > 0)
         if reason is Reason.SUCCESS:
             taken.update(range(first, first + number))

@@ -94,7 +94,7 @@ class Queue:
         if work is not None and entries and (too_much := work.add_puts(self, entries)):
             self.counters.refused += len(entries)
             return Put(dict.fromkeys(range(len(messages)), too_much), stored=False)
-        self.note_put(entries)
+        self.note_put(entries, cost_of(entries))
         stored = work is None and bool(entries) and self._queues.place({self: entries})
         if refused:
             return Put(refused, stored)
@@ -104,13 +104,14 @@ class Queue:
         """Whether so many messages may be put."""
         return self.definition.put_enabled and self.depth + number <= self.definition.max_depth
 
-    def note_put(self, entries: Sequence[Entry]) -> None:
-        """These messages count as being in the queue from now on."""
+    def note_put(self, entries: Sequence[Entry], cost: int) -> None:
+        """These messages, which take so many bytes of memory, count as being in the queue from now on."""
         number = len(entries)
-        self.account.add(cost_of(entries))
+        self.account.add(cost)
         self.depth += number
-        self.counters.put += number
-        self.counters.high_water = max(self.counters.high_water, self.depth)
+        counters = self.counters
+        counters.put += number
+        counters.high_water = max(counters.high_water, self.depth)
 
     def show(self, entries: list[Entry]) -> None:
         """Everybody may see these messages from now on, all but those that are delayed."""
@@ -121,6 +122,12 @@ class Queue:
         self._show(entries)
 
     def _show(self, entries: list[Entry]) -> None:
+        if [entry for entry in entries if entry.expires or entry.deliver_at]:
+            entries = self._note_times(entries)
+        self._line_up(entries)
+
+    def _note_times(self, entries: list[Entry]) -> list[Entry]:
+        """Which of some entries are not delayed. What time does to all of them is known from now on."""
         if expiring := [entry for entry in entries if entry.expires]:
             self.timetable.add_expiring(expiring, self.depth)
         if delayed := [entry for entry in entries if entry.deliver_at]:
@@ -129,7 +136,7 @@ class Queue:
             self.timetable.add_delayed(delayed)
             later = set(delayed)
             entries = [entry for entry in entries if entry not in later]
-        self._line_up(entries)
+        return entries
 
     def _show_on_shelf(self, shelf: Shelf, entries: list[Entry]) -> list[Entry]:
         """Which of some entries, that may be seen from now on, are to be known here."""
@@ -218,7 +225,7 @@ class Queue:
             return
         if self._fifo:
             self._lane(0).append(entries)
-        elif len({entry.priority for entry in entries}) == 1:
+        elif len(entries) == 1 or len({entry.priority for entry in entries}) == 1:
             self._lane(entries[0].priority).append(entries)
         else:
             for priority, same in _by_priority(entries).items():

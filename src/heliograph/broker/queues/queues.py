@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from heliograph.broker import facts
 from heliograph.broker.memory import Account
 from heliograph.broker.queues import refusal
-from heliograph.broker.queues.admission import admit
+from heliograph.broker.queues.admission import Pattern, admit, unfit_for_all
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, MOST_MESSAGES, TEMPORARY_MODEL, Kind, QueueDefinition
-from heliograph.broker.queues.entry import NOT_STORED, Entry
+from heliograph.broker.queues.entry import NOT_STORED, Entry, cost_of
 from heliograph.broker.queues.facts import DELIVERIES_ROW, QueueFacts, gone_fact, queue_fact
 from heliograph.broker.queues.loading import Loading
 from heliograph.broker.queues.queue import Queue
-from heliograph.broker.queues.refusal import NoSuchQueue, Put, Refusal, Refused
+from heliograph.broker.queues.refusal import STORED, TAKEN, NoSuchQueue, Put, Refusal, Refused
 from heliograph.broker.queues.shelf import Memory, Shelf
 from heliograph.broker.queues.statistics import WorkCounters
 from heliograph.broker.queues.turn import Runs, Turn
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 _QUEUE_COST = 5_000
 """Bytes of memory that a queue takes, its name aside."""
+
+_HANDED_OUT_AT_ONCE = 500
+"""Queues whose messages are handed out before it is seen how long others have waited."""
 
 SYSTEM = (
     QueueDefinition(
@@ -250,37 +253,54 @@ class Queues:
             return [queues[0].put(messages, patient=patient)]
         answers = []
         alike: dict[tuple[object, ...], Runs] = {}
+        patterns: dict[tuple[object, ...], Pattern] = {}
+        unfit = unfit_for_all(messages)
         for queue in queues:
-            entries, refused = admit(queue, messages, self, patient=patient)
-            queue.note_put(entries)
+            # Queues that make the same of the messages share a record, and what is found out about them.
+            definition = queue.definition
+            same = (definition.default_persistence, definition.default_priority, definition.max_ttl, queue.keeps)
+            pattern = patterns.get(same)
+            if pattern is not None and pattern.fits(queue):
+                entries = pattern.entries_for(queue)
+                queue.note_put(entries, pattern.cost)
+                answers.append(STORED if pattern.stored else TAKEN)
+                alike[same][queue] = entries
+                continue
+            entries, refused = admit(queue, messages, self, patient=patient, unfit=unfit)
+            queue.note_put(entries, cost_of(entries))
+            if not refused:
+                pattern = patterns[same] = Pattern(entries)
             stored = any(entry.offset == NOT_STORED for entry in entries)
             answers.append(Put(refused, stored))
             if entries:
-                # Queues that make the same of the messages share a record.
-                definition = queue.definition
-                same = (definition.default_persistence, definition.default_priority, definition.max_ttl)
-                alike.setdefault((*same, *refused, queue.shelf is None), {})[queue] = entries
+                alike.setdefault((*same, *refused), {})[queue] = entries
         for runs in alike.values():
             self.place(runs)
         return answers
 
     def place(self, runs: Runs) -> bool:
-        """Show messages that need not be stored, and gather the others; whether there are any of those."""
-        stored: Runs = {}
-        for queue, entries in runs.items():
-            persistent = [entry for entry in entries if entry.offset == NOT_STORED]
-            if persistent:
-                stored[queue] = persistent
-            if len(persistent) < len(entries):
-                others = [entry for entry in entries if entry.offset != NOT_STORED] if persistent else entries
+        """Show messages that need not be stored, and gather the others; whether there are any of those.
+
+        The same ones have to be stored for all queues.
+        """
+        first = next(iter(runs.values()))
+        number = sum([entry.offset == NOT_STORED for entry in first])
+        if number < len(first):
+            for queue, entries in runs.items():
+                others = [entry for entry in entries if entry.offset != NOT_STORED] if number else entries
                 if self.committing:
                     self.when_safe(partial(queue.show, others))
                 else:
                     queue.show(others)
-        if stored:
-            assert self.turn is not None
-            self.turn.put(stored)
-        return bool(stored)
+        if not number:
+            return False
+        assert self.turn is not None
+        if number < len(first):
+            runs = {
+                queue: [entry for entry in entries if entry.offset == NOT_STORED] for queue, entries in runs.items()
+            }
+        self.turn.put(runs)
+        return True
 
     def begin(self, *, limit: int = LIMIT, moves: bool = False, account: Account | None = None) -> Work:
         """A new unit of work; what it has to keep is charged to an account. Refused if there is no memory for it."""
@@ -342,23 +362,35 @@ class Queues:
         self._awake[queue] = None
 
     @property
-    def awake(self) -> bool:
-        """Whether there is something to hand out at the end of the turn."""
-        return bool(self._awake)
+    def awake(self) -> int:
+        """How many queues may have something to hand out at the end of the turn."""
+        return len(self._awake)
 
     def hand_out(self) -> None:
-        """Give what there is in queues to those who want it."""
+        """Give what there is in queues to those who want it; where there are very many, not in one turn."""
+        until = self._broker.now() + SLICE
         while self._awake:
-            awake, self._awake = self._awake, {}
-            for queue in awake:
-                try:
-                    queue.hand_out()
-                except Exception:
-                    self.note_defect(f"messages of queue {queue.name} could not be handed out")
+            awake, self._awake = list(self._awake), {}
+            given = self._hand_out_of(awake, until)
+            if given < len(awake):
+                self._awake = dict.fromkeys(awake[given:]) | self._awake
+                self.do_later(self, lambda: None)  # at the end of that turn it goes on
+                break
         if self._shown:
             shown, self._shown = self._shown, []
             for queue, entries in shown:
                 queue.let_go(entries)
+
+    def _hand_out_of(self, queues: list[Queue], until: float) -> int:
+        """Give what there is in these queues to those who want it, as long as there is time; of how many it was."""
+        for number, queue in enumerate(queues, 1):
+            try:
+                queue.hand_out()
+            except Exception:
+                self.note_defect(f"messages of queue {queue.name} could not be handed out")
+            if not number % _HANDED_OUT_AT_ONCE and self._broker.now() > until:
+                return number
+        return len(queues)
 
     def may_look(self) -> bool:
         """Whether there is time left in this turn for those who choose among messages."""

@@ -1,5 +1,6 @@
 """What those are told whose wish cannot be granted: an error condition of AMQP 1.0, and a text for people."""
 
+from collections.abc import Generator
 from typing import NamedTuple
 
 NOT_FOUND = "amqp:not-found"
@@ -46,3 +47,7 @@ class Put(NamedTuple):
 
 TAKEN = Put({}, stored=False)
 STORED = Put({}, stored=True)
+NOBODY = Put({}, stored=False)
+"""There was nobody to put them for."""
+PutSteps = Generator[bool | None, None, Put]
+"""A put that takes long, as work in slices."""
