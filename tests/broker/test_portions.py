@@ -110,3 +110,24 @@ def test_what_waits_is_dropped_with_its_client(client):
     client.run()
     assert b"".join(client.taken) == DATA[:SMALL]
     assert client.portions.waiting is None
+
+
+def test_a_client_that_is_paused_in_the_middle_goes_on_where_it_was(client):
+    plain = client.take_portion
+
+    def pauses(data):
+        client.portions.pause(client)
+        return plain(data)
+
+    client.take_portion = pauses
+    client.send(DATA)
+    client.send(b"behind it")
+    assert b"".join(client.taken) == DATA[:SMALL]
+    assert not client.reads
+    client.run()
+    assert not client.reads
+    client.take_portion = plain
+    client.portions.resume(client)
+    client.run()
+    assert b"".join(client.taken) == DATA + b"behind it"
+    assert client.reads

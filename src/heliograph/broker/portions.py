@@ -43,8 +43,7 @@ class Portions:
 
     def take(self, data: bytes, client: Client) -> None:
         """Bytes have come."""
-        if self.waiting is not None:
-            self.waiting.append(data)
+        if self._kept(data):
             client.outlet.stop_reading()  # whoever let it be read from did not know
             return
         now = self._broker.now
@@ -57,8 +56,7 @@ class Portions:
             self._adapt(ended - start, whole=end <= len(data))
             if not goes_on:
                 break
-            if self.waiting is not None:  # that was `pause`
-                self.waiting.append(data[at:])
+            if self._kept(data[at:]):  # that was `pause`
                 break
             if ended - began > SLICE and at < len(data):
                 self.waiting = [data[at:]]
@@ -72,6 +70,13 @@ class Portions:
             self._size = max(self._size // 2, self._smallest)
         elif took < SLICE / 2 and whole:
             self._size = min(2 * self._size, _LARGEST)
+
+    def _kept(self, data: bytes) -> bool:
+        """Let these wait too, if something waits; whether it does."""
+        if self.waiting is None:
+            return False
+        self.waiting.append(data)
+        return True
 
     def pause(self, client: Client) -> None:
         """Take nothing more until `resume`: what the client asked for is being done."""
