@@ -3,7 +3,9 @@
 import pytest
 
 from broker.clients import Scene
-from heliograph.mqtt import PubAck, PubRec, Reason, Subscribe, Subscription
+from heliograph.broker.delivery import SHARERS_AT_ONCE
+from heliograph.broker.session import Session
+from heliograph.mqtt import PubAck, Publish, PubRec, Reason, Subscribe, Subscription
 
 
 @pytest.fixture
@@ -229,3 +231,41 @@ def test_a_refused_qos_2_message_is_done_with(scene):
     (first,) = one.messages()
     one.send(PubRec(first.packet_id, Reason.UNSPECIFIED_ERROR))
     assert one.payloads() == [b"2"]
+
+
+class TestLargeGroups:
+    def members(self, scene, number, **properties):
+        clients = [scene.client(f"m{index}", **properties) for index in range(number)]
+        for client in clients:
+            client.subscribe("$share/g/a", 1)
+        return clients
+
+    def run_of(self, number):
+        return [Publish("a", b"%06d" % index, 1, packet_id=index + 1) for index in range(number)]
+
+    def test_a_run_goes_to_some_of_the_members_and_the_next_one_to_the_next(self):
+        scene = Scene()
+        clients = self.members(scene, 3 * SHARERS_AT_ONCE)
+        publisher = scene.client("publisher", receive_maximum=65535)
+        for _ in range(3):
+            publisher.send(*self.run_of(2 * SHARERS_AT_ONCE))
+        assert {len(client.messages()) for client in clients} == {2}
+
+    def test_members_with_little_room_get_their_part_in_other_turns(self):
+        scene = Scene()
+        clients = self.members(scene, 4 * SHARERS_AT_ONCE, receive_maximum=1)
+        scene.client("publisher").send(*self.run_of(4 * SHARERS_AT_ONCE))
+        assert sum(bool(client.outlet.chunks) for client in clients) == 2 * SHARERS_AT_ONCE
+        while scene.broker.slices.busy:
+            scene.broker.slices.run()
+        got = sorted(payload for client in clients for payload in client.payloads())
+        assert got == [b"%06d" % index for index in range(4 * SHARERS_AT_ONCE)]
+
+    def test_one_message_does_not_make_the_server_look_at_everybody(self, monkeypatch):
+        scene = Scene()
+        self.members(scene, 500)
+        looked = []
+        room = Session.room
+        monkeypatch.setattr(Session, "room", lambda session: looked.append(session) or room(session))
+        scene.client("publisher").send(Publish("a", b"x", 1, packet_id=1))
+        assert 0 < len(looked) < 10
