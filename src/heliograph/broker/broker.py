@@ -476,17 +476,25 @@ class Broker:
         """Packets that were held until something is safe may leave, if it is."""
         store = self.store
         assert store is not None
-        until = self.now() + SLICE / 2  # what is shown now is handed out right behind
-        for outlet, chunk in store.release(
-            lambda: len(self.dirty) + self.queues.awake > _SERVED_AT_ONCE or self.now() > until
-        ):
-            delivery.write(self, outlet, chunk)
-        if store.ready:
+        is_more = store.ready and self._release(store)
+        store.let_go_on()
+        if is_more:
             self._come_back()
         elif store.stalled or store.stalled_groups:
             durable.go_on(self, store)
         if self.queues.awake:
             self.queues.hand_out()
+
+    def _release(self, store: Store) -> bool:
+        """Let packets leave that are safe, as many as there is time for in one turn; whether there are more."""
+        until = self.now() + SLICE / 2  # what is shown now is handed out right behind
+
+        def is_enough() -> bool:
+            return len(self.dirty) + self.queues.awake > _SERVED_AT_ONCE or self.now() > until
+
+        for outlet, chunk in store.release(is_enough):
+            delivery.write(self, outlet, chunk)
+        return store.ready
 
     def _come_back(self) -> None:
         """There is more that is safe than could be seen to in this turn: have another one."""

@@ -398,8 +398,6 @@ class Store:
 
         Where there is so much that it `is_enough`, the rest is left for another call: `ready` says so.
         """
-        if self._unwritten.used:
-            self._note_unwritten()
         while self.ready:
             _, chunks, then = self._held[0]
             while chunks:
@@ -423,6 +421,11 @@ class Store:
                 self._held.popleft()
             if is_enough():
                 break
+
+    def let_go_on(self) -> None:
+        """Less waits for the disk: publishers may be read from again, if it is not too much."""
+        if self._unwritten.used:
+            self._note_unwritten()
         if self._paused and self.ledger.waiting < self._waiting_most // 2:
             paused, self._paused = self._paused, {}
             for outlet in paused:

@@ -368,7 +368,7 @@ class Queues:
 
     def hand_out(self) -> None:
         """Give what there is in queues to those who want it; where there are very many, not in one turn."""
-        until = self._broker.now() + SLICE
+        until = self._broker.now() + SLICE if self._awake else 0.0
         while self._awake:
             awake, self._awake = list(self._awake), {}
             given = self._hand_out_of(awake, until)
