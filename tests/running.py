@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,6 +32,21 @@ port = 0
 [http]
 port = 0
 """
+"""The configuration of a server for MQTT."""
+BOTH = f"""{PLAIN}
+[[listener]]
+protocol = "amqp"
+port = 0
+"""
+"""That of one for MQTT and AMQP."""
+PLANT = f"""{PLAIN}
+[storage]
+directory = "data"
+[[stream]]
+name = "plant"
+filter = "plant/#"
+"""
+"""That of one for MQTT with a stream; what is written behind it belongs to the stream."""
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -91,6 +107,8 @@ class RunningServer:
         self.config = config
         self.settled = False
         """Whether the end of the process has been seen to; at the end of the test nobody need do it any more."""
+        if announced:
+            _check_ports(config)
         words = ["serve", "--config", str(config)]
         # What only an interpreter or a loader that starts can see needs one.
         if any(name.startswith(("PYTHON", "LD_")) for name in env):
@@ -195,6 +213,15 @@ class RunningServer:
             self.process.wait()
         self.banner.close()
         self.log.close()
+
+
+def _check_ports(config: Path) -> None:
+    """Nobody but the test's server may have its ports: a port that is left to the default can be taken."""
+    settings = tomllib.loads(config.read_text())
+    listeners = settings.get("listener", [{}])
+    assert all("port" in one or one.get("kind") == "unix" for one in listeners), "a listener has no port of its own"
+    http = settings.get("http", {})
+    assert "port" in http or http.get("enabled") is False, "[http] has no port of its own"
 
 
 def write_config(file: Path, text: str) -> None:

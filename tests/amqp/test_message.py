@@ -147,6 +147,26 @@ def test_a_run_at_a_glance_is_each_of_it_at_a_glance(message, changes):
 
 
 @quick
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {"body": st.binary(max_size=20).map(Data) | st.text(max_size=5).map(Value)},
+            optional={
+                "durable": st.just(True),
+                "application_properties": st.just({"n": 1}),
+                "message_annotations": st.sampled_from([{}, {Symbol("a"): 1}, {Symbol("x-opt-delivery-delay"): 5}]),
+                "absolute_expiry_time": st.just(Timestamp(5)),
+            },
+        ),
+        max_size=12,
+    )
+)
+def test_a_run_of_messages_without_properties_is_each_of_it_at_a_glance(run):
+    payloads = [encode_message(Message(**fields)) for fields in run]
+    assert list(glances(payloads)) == [glance(payload) for payload in payloads]
+
+
+@quick
 @given(messages, st.integers(0, 100), st.none() | st.integers(0, 1000))
 def test_another_header_leaves_every_other_byte(message, delivery_count, ttl):
     payload = encode_message(message)

@@ -82,6 +82,14 @@ class Scene:
     def turn_ends(self):
         """Something has happened; without a store there is nothing to wait for."""
 
+    def run_slices(self):
+        """Do all work that is done bit by bit; how many slices that took."""
+        slices = 0
+        while self.broker.slices.busy:
+            self.broker.slices.run()
+            slices += 1
+        return slices
+
     def stranger(self, version=4, gate=None):
         """A client that has a network connection, but has not sent CONNECT."""
         return Client(self, version, gate or OpenGate())

@@ -22,14 +22,6 @@ class SlowScene(Scene):
             self.now += SLICE / 5
         return self.now
 
-    def run(self):
-        """Do all work; how many slices that took."""
-        slices = 0
-        while self.broker.slices.busy:
-            self.broker.slices.run()
-            slices += 1
-        return slices
-
 
 def subscribe(*filters, packet_id=1, **options):
     return Subscribe(packet_id, tuple(Subscription(one, **options) for one in filters))
@@ -77,7 +69,7 @@ def test_what_is_retained_comes_in_slices_and_all_of_it():
     first = client.take()
     assert isinstance(first[0], SubAck)
     assert len(first) < 10
-    assert scene.run() > 5
+    assert scene.run_slices() > 5
     assert topics(first + client.take()) == [f"t/{index}" for index in range(MANY)]
 
 
@@ -89,7 +81,7 @@ def test_what_is_sent_behind_a_large_packet_waits_for_it():
     assert client.take() == []
     client.send(Unsubscribe(2, tuple(f"f/{index}" for index in range(MANY))))
     assert client.take() == []
-    scene.run()
+    scene.run_slices()
     suback, pong, unsuback = client.take()
     assert suback == SubAck(1, (0,) * MANY)
     assert pong == PingResp()
@@ -118,9 +110,9 @@ def test_a_newer_message_of_a_topic_comes_after_what_is_retained_of_it():
     last = f"t/{MANY - 1}"
     assert last not in topics(client.take())
     publisher.publish(last, b"newer")
-    scene.run()
+    scene.run_slices()
     publisher.publish(last, b"newest")
-    scene.run()
+    scene.run_slices()
     got = [packet.payload for packet in client.take() if packet.topic == last]
     assert got == [b"%d" % (MANY - 1), b"newer", b"newest"]
 
@@ -135,7 +127,7 @@ def test_a_message_that_is_retained_meanwhile_comes_once_and_after_the_one_it_re
     last = f"t/{MANY - 1}"
     publisher.publish(last, b"replaces it", retain=True)
     publisher.publish("t/new", b"new", retain=True)
-    scene.run()
+    scene.run_slices()
     got = [packet for packet in client.take() if packet.topic in {last, "t/new"}]
     assert [(packet.topic, packet.payload, packet.retain) for packet in got] == [
         (last, b"%d" % (MANY - 1), True),
@@ -154,7 +146,7 @@ def test_a_client_that_wants_nothing_retained_gets_only_what_is_published_meanwh
         scene.broker.slices.run()
     assert scene.broker.slices.busy
     publisher.publish("t/0", b"now")
-    scene.run()
+    scene.run_slices()
     got = [packet for packet in client.take() if isinstance(packet, Publish)]
     assert [(packet.topic, packet.payload, packet.retain) for packet in got] == [("t/0", b"now", False)]
 
@@ -170,11 +162,11 @@ def test_a_client_that_goes_meanwhile_leaves_no_work_behind(how):
         client.lose()
     else:
         client.disconnect()
-        scene.run()
+        scene.run_slices()
     assert not scene.broker.slices.is_working(client.connection)
     assert scene.broker.subscription_count == 0
     publisher.publish("t/0", b"nobody is there")
-    scene.run()
+    scene.run_slices()
 
 
 def test_a_client_that_reads_slowly_gets_the_rest_when_it_has_room():
@@ -187,7 +179,7 @@ def test_a_client_that_reads_slowly_gets_the_rest_when_it_has_room():
     held = scene.broker.held.messages
     assert held < 10
     client.connection.resume()
-    scene.run()
+    scene.run_slices()
     assert len(topics(client.take())) == MANY
 
 
@@ -199,7 +191,7 @@ def test_a_long_run_of_small_packets_is_taken_in_slices_too():
     client.send(*[Publish(f"x/{index}", b"") for index in range(500)])
     assert scene.broker.slices.busy
     assert len(client.take()) < 500
-    scene.run()
+    scene.run_slices()
     scene.slow = False
     assert scene.broker.stats.messages_received == 500
 

@@ -21,15 +21,6 @@ def crowd(scene, number=MANY):
     return clients
 
 
-def run(scene):
-    """Do all work; how many slices that took."""
-    slices = 0
-    while scene.broker.slices.busy:
-        scene.broker.slices.run()
-        slices += 1
-    return slices
-
-
 TOPIC = "/".join("t" * 10)
 
 
@@ -40,7 +31,7 @@ def test_all_get_all_messages_in_order():
     publisher.publish(TOPIC, b"1")
     publisher.publish(TOPIC, b"2", qos=1)
     publisher.publish(TOPIC, b"3")
-    assert run(scene) > 20
+    assert scene.run_slices() > 20
     got = [client.payloads() for client in clients]
     assert sum(map(len, got)) == 3 * MANY
     for payloads in got:
@@ -69,7 +60,7 @@ def test_others_are_served_and_the_publisher_is_not_read_from_meanwhile():
     assert happened == ["stop"]
     other.publish("news", b"now")
     assert other.payloads() == [b"now"]
-    run(scene)
+    scene.run_slices()
     assert happened == ["stop", "go on"]
 
 
@@ -80,6 +71,6 @@ def test_who_unsubscribes_or_goes_meanwhile_gets_no_more():
     clients[-1].take()
     before = [len(client.messages()) for client in clients[:-1]]
     clients[-1].lose()
-    run(scene)
+    scene.run_slices()
     assert clients[-1].messages() == []
     assert sum(before) + sum(len(client.messages()) for client in clients[:-1]) == MANY - 500

@@ -7,16 +7,9 @@ from pathlib import Path
 from unittest import mock
 
 from heliograph.cli.main import main
-from running import RunningServer
+from running import BOTH, RunningServer
 
-CONFIG = """
-[[listener]]
-port = 0
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+CONFIG = f"""{BOTH}
 [[queue]]
 name = "orders"
 description = "what customers want"

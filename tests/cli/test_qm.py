@@ -56,6 +56,12 @@ def test_a_client_that_asks_for_a_queue_manager_is_sent_to_it(server: QueueServe
     assert within(server, "queue", "get", "mine") == (0, "hello\n", "")
 
 
+def test_a_queue_manager_that_is_not_there_is_refused_by_the_server(server: QueueServer) -> None:
+    status, out, err = server.helio("queue", "get", "mine", url=f"{server.url}/?hostname=QM9")
+    assert (status, out) == (1, "")
+    assert "there is no queue manager QM9, only heliograph, QM1" in err
+
+
 def test_one_is_stopped_and_started(server: QueueServer) -> None:
     assert server.done("qm", "stop", "QM1") == "QM1 is stopped\n"
     assert shown(server, "QM1")["pid"] == 0

@@ -10,19 +10,9 @@ import pytest
 
 from cli.queue_server import helio
 from plain_client import PlainClient
-from running import PATIENCE, RunningServer, servers
+from running import PATIENCE, PLANT, RunningServer, servers
 
-CONFIG = """
-[[listener]]
-port = 0
-[http]
-port = 0
-[storage]
-directory = "data"
-[[stream]]
-name = "plant"
-filter = "plant/#"
-partitions = 2
+CONFIG = f"""{PLANT}partitions = 2
 retention_age = 604800
 retention_bytes = 0
 """

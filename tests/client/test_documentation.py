@@ -25,7 +25,8 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
-    config = (ROOT / "examples" / "queues.toml").read_text().replace('"amqp"', '"amqp"\nport = 0')
+    example = (ROOT / "examples" / "queues.toml").read_text()
+    config = example.replace('"amqp"', '"amqp"\nport = 0') + "[http]\nport = 0\n"
     with servers(tmp_path_factory.mktemp("server")) as serve:
         yield f"amqp://127.0.0.1:{serve(config).port_of('amqp')}"
 

@@ -289,6 +289,8 @@ def test_a_killed_server_loses_no_persistent_message(tmp_path):
     """The server is killed in the midst of sending, and started again: every message that was accepted is there."""
     port = _free_port()
     config = f"""
+[http]
+port = 0
 [storage]
 directory = "{tmp_path}/data"
 [[listener]]
@@ -339,6 +341,8 @@ def test_asyncio(url):
 
 def test_a_queue_manager_is_reached_by_its_name(tmp_path):
     config = """
+[http]
+port = 0
 [[listener]]
 protocol = "amqp"
 port = 0

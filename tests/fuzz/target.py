@@ -7,6 +7,7 @@ import resource
 import signal
 import tempfile
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -30,7 +31,7 @@ class TooMuch(BaseException):
     """An input took more time or memory than any may. No Exception, so that nobody takes it for a client's fault."""
 
 
-class Target:
+class Target(ABC):
     """One thing to fuzz. An input is a string of bytes, and says all: the same input does the same again."""
 
     name = ""
@@ -40,9 +41,9 @@ class Target:
     """What may be raised for a bad input."""
     time = LONGEST_TIME
 
+    @abstractmethod
     def seeds(self) -> list[bytes]:
         """Good inputs, which all others are made of."""
-        raise NotImplementedError
 
     def split(self, data: bytes) -> list[bytes]:
         """The units of an input."""
@@ -56,11 +57,11 @@ class Target:
         """One unit with something changed in it, and its length set right."""
         return mutated(unit, chance, (), self.words)
 
+    @abstractmethod
     def run(self, data: bytes) -> None:
         """Take an input; whatever is raised and not `allowed` is a finding."""
-        raise NotImplementedError
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most have nothing
         """Let go of what it has."""
 
     # For all targets alike

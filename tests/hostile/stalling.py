@@ -10,16 +10,9 @@ from heliograph.amqp.message import Message, Value, encode_message
 from heliograph.amqp.performatives import Transfer
 from heliograph.mqtt import Subscribe, Subscription, encode
 from hostile.bystander import PATIENT, Bystander
-from running import PATIENCE, RunningServer
+from running import BOTH, PATIENCE, RunningServer
 
-CONFIG = """
-[[listener]]
-port = 0
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+CONFIG = f"""{BOTH}
 [[queue]]
 name = "q"
 max_depth = 1000000

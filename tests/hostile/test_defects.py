@@ -19,16 +19,9 @@ from heliograph.client import connect
 from heliograph.mqtt import Publish
 from hostile.bystander import Bystander
 from plain_client import PlainClient
-from running import PATIENCE, SOURCE, RunningServer, write_config
+from running import BOTH, PATIENCE, SOURCE, RunningServer, write_config
 
-CONFIG = """
-[[listener]]
-port = 0
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+CONFIG = f"""{BOTH}
 [[queue]]
 name = "q"
 [[queue]]

@@ -13,16 +13,9 @@ from heliograph.amqp.values import ULong
 from heliograph.client import connect
 from hostile.bystander import PATIENT, Bystander
 from plain_client import PlainClient
-from running import RunningServer, servers
+from running import BOTH, RunningServer, servers
 
-CONFIG = """
-[[listener]]
-port = 0
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+CONFIG = f"""{BOTH}
 [[queue]]
 name = "q"
 [[queue]]

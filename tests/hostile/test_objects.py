@@ -28,16 +28,9 @@ from heliograph.log.messages import Messages, Receivers, encode_messages
 from heliograph.mqtt import PubAck, Publish
 from hostile.bystander import Bystander
 from plain_client import PlainClient
-from running import PATIENCE, RunningServer, Serve
+from running import BOTH, PATIENCE, RunningServer, Serve
 
-CONFIG = """
-[[listener]]
-port = 0
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+CONFIG = f"""{BOTH}
 [storage]
 directory = "data"
 [limits]

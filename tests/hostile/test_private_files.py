@@ -3,13 +3,9 @@
 from pathlib import Path
 
 from plain_client import PlainClient
-from running import RunningServer, Serve
+from running import PLAIN, RunningServer, Serve
 
-CONFIG = """
-[[listener]]
-port = 0
-[http]
-port = 0
+CONFIG = f"""{PLAIN}
 [[stream]]
 name = "plant"
 filter = "plant/#"

@@ -7,16 +7,9 @@ import pytest
 from heliograph.client import Message, connect
 from heliograph.errors import Problem
 from hostile.bystander import PATIENT, Bystander
-from running import RunningServer, servers
+from running import BOTH, RunningServer, servers
 
-CONFIG = """
-[[listener]]
-port = 0
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+CONFIG = f"""{BOTH}
 [[queue]]
 name = "q"
 """

@@ -1,6 +1,7 @@
 """Connections of AMQP clients that nobody here wrote: how they come in, are kept alive, sent elsewhere and refused."""
 
 import os
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,6 +99,20 @@ def test_the_name_of_a_queue_manager_leads_there(connect_peer: Connect) -> None:
     there = connect_peer(port=int(info["port"]), hostname=info["hostname"])
     there.sender("there").send(Letter("found"))
     assert rest(there, "there") == ["found"]
+
+
+def test_a_queue_manager_that_is_not_there_is_nobody(connect_peer: Connect) -> None:
+    with pytest.raises(Refused) as caught:
+        connect_peer(hostname="NOPE")
+    assert caught.value.condition == "amqp:not-found"
+    assert "there is no queue manager NOPE, only heliograph, ELSEWHERE" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["127.0.0.1", "::1", "localhost", "mq.example.com", "heliograph", socket.gethostname()]
+)
+def test_a_name_of_this_machine_is_the_server_itself(connect_peer: Connect, name: str) -> None:
+    assert connect_peer(hostname=name).properties["product"] == "heliograph"
 
 
 # Much at once

@@ -11,13 +11,9 @@ import pytest
 
 from heliograph.mqtt import PubAck, Publish
 from plain_client import PlainClient, is_served
-from running import PATIENCE, RunningServer, Serve
+from running import PATIENCE, PLAIN, RunningServer, Serve
 
-TWO = """
-[[listener]]
-port = 0
-[http]
-port = 0
+TWO = f"""{PLAIN}
 [storage]
 directory = "data"
 [[queue_manager]]

@@ -10,16 +10,9 @@ from heliograph.client import Acknowledge, Message, Session, connect
 from heliograph.errors import Problem
 from heliograph.mqtt import Publish
 from plain_client import PlainClient
-from running import RunningServer, Serve, servers
+from running import BOTH, RunningServer, Serve, servers
 
-BASE = """
-[[listener]]
-port = 0
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+BASE = f"""{BOTH}
 [storage]
 directory = "data"
 """

@@ -13,16 +13,9 @@ import pytest
 
 from heliograph.log.stream_reader import StreamReader
 from plain_client import PlainClient
-from running import PATIENCE, RunningServer, Serve, servers
+from running import BOTH, PATIENCE, RunningServer, Serve, servers
 
-CONFIG = """
-[[listener]]
-port = 0
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+CONFIG = f"""{BOTH}
 [storage]
 directory = "data"
 """

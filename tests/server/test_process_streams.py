@@ -17,19 +17,9 @@ from heliograph.log.stream_reader import StreamReader
 from heliograph.log.stream_span import OffsetAhead, OffsetGone
 from heliograph.mqtt import Publish, PubRec
 from plain_client import PlainClient
-from running import PATIENCE, RunningServer, Serve, servers
+from running import PATIENCE, PLANT, RunningServer, Serve, servers
 
-CONFIG = """
-[[listener]]
-port = 0
-[http]
-port = 0
-[storage]
-directory = "data"
-[[stream]]
-name = "plant"
-filter = "plant/#"
-partitions = 3
+CONFIG = f"""{PLANT}partitions = 3
 """
 
 

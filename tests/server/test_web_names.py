@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from heliograph.server.web_names import is_listed, is_origin, is_own_host, is_own_origin
+from heliograph.server.web_names import is_listed, is_origin, is_own_host, is_own_origin, may_be_own_host
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,22 @@ def test_a_host_of_ours(header: str) -> None:
 )
 def test_a_host_that_is_not_ours(header: str) -> None:
     assert not is_own_host(header, ("broker.example.com",))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("127.0.0.1", "::1", "[::1]", "fe80::1%eth0", "localhost", "LocalHost", "broker", "broker:5672"),
+        *("mq.example.com", "any.name.at.all", socket.gethostname()),
+    ],
+)
+def test_what_an_amqp_client_may_call_this_machine(name: str) -> None:
+    assert may_be_own_host(name, ("broker",))
+
+
+@pytest.mark.parametrize("name", ["PAYMENTS", "brokers", "vhost:PAYMENTS", "local host", "é"])
+def test_what_no_amqp_client_calls_this_machine(name: str) -> None:
+    assert not may_be_own_host(name, ("broker",))
 
 
 def test_the_address_itself_is_its_own_origin() -> None:

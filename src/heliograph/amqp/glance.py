@@ -31,6 +31,7 @@ _SHORT_HEADER: Final = b"\x00\x53\x70\xc0"
 _SHORT_ANNOTATIONS: Final = (b"\x00\x53\x71\xc1", b"\x00\x53\x72\xc1")
 _SHORT_PROPERTIES: Final = b"\x00\x53\x73\xc0"
 _LONG_PROPERTIES: Final = b"\x00\x53\x73\xd0"
+_BEHIND_PROPERTIES: Final = (b"\x00\x53\x74", b"\x00\x53\x75", b"\x00\x53\x76", b"\x00\x53\x77")
 _DELAYED: Final = b"x-opt-delivery-"
 _NEAR: Final = 1024  # how far behind the header the annotation is looked for before any section is decoded
 _DELAYED_MOST: Final = 16_384  # of annotations, to decode more would take long
@@ -83,6 +84,9 @@ def glances(payloads: Sequence[bytes]) -> Iterator[Glance]:
     opening, fields, plain, attempts = b"", b"", _plain[b""], _ATTEMPTS
     for payload in payloads:
         if opening and payload.startswith(opening):
+            if not fields:  # and no properties
+                yield plain
+                continue
             at = len(opening) + 2
             # The first field is the identifier: a short text, or nothing.
             code = payload[at : at + 1]
@@ -100,9 +104,12 @@ def glances(payloads: Sequence[bytes]) -> Iterator[Glance]:
 def _alike(payload: bytes, at: int) -> tuple[bytes, bytes]:
     """What messages like this one begin with, up to their properties, and the fields between identifier and time.
 
-    Of a message with an unusual shape, nothing. `at` is where the header ends.
+    Without properties, what they begin with up to what stands in their place. Of a message with an unusual shape,
+    nothing. `at` is where the header ends.
     """
     at = _annotations_end(payload, at)
+    if payload.startswith(_BEHIND_PROPERTIES, at):
+        return payload[: at + len(_BEHIND_PROPERTIES[0])], b""
     first = at + 6
     end = _field_at(payload, at, _EXPIRY_FIELD + 1)
     if not end or not payload.startswith(_SHORT_PROPERTIES, at) or not payload.startswith(_IDENTIFIERS, first):

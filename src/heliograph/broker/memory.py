@@ -129,7 +129,11 @@ class Hold:
         """Charged whether there is room or not."""
         self.account = account
         self.size = size
-        account.add(size)
+        account.used += size  # as `add` does; this is done for every message that is on its way
+        budget = account.budget
+        budget.used += size
+        if account.listed or account.used >= budget.worth_listing:
+            budget.note(account)
 
     def set(self, size: int) -> bool:
         """It is so many bytes now, whether there is room or not; whether there is."""
@@ -139,4 +143,4 @@ class Hold:
         return fits
 
     def __del__(self) -> None:
-        self.account.refund(self.size)
+        self.account.add(-self.size)

@@ -324,7 +324,7 @@ class Revival:
         for session in broker.sessions.values():
             for flight in session.window.sent if session.window else ():
                 if flight.subscription.spool is not None:
-                    flight.subscription.spool.unsent.remove(flight.offset, flight.offset + flight.count)
+                    flight.subscription.spool.sent_before(flight.offset, flight.offset + flight.count)
 
     def span_of(self, messages: Messages) -> Span:
         """A span as it was before it was stored."""

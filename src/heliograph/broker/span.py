@@ -89,7 +89,7 @@ class Span:
     def charge(self, account: Account) -> None:
         """It is kept, for this owner."""
         if self.hold is None:
-            self.hold = Hold(account, self.cost)
+            self.hold = Hold(account, _COST + len(self.data) + len(self.topic) + len(self.properties))
 
     def payloads(self, lo: int, hi: int) -> list[bytes]:
         """The payloads of messages `lo` to `hi`."""

@@ -20,36 +20,27 @@ class Total:
         self.messages = 0
 
 
-class _Unsent(Ranges):
-    """Ranges that count into a total."""
-
-    __slots__ = ("_number", "_total")
-
-    def __init__(self, total: Total) -> None:
-        self._number = 0
-        self._total = total
-        super().__init__()
-
-    @property
-    def count(self) -> int:
-        """How many numbers there are."""
-        return self._number
-
-    @count.setter
-    def count(self, number: int) -> None:
-        self._total.messages += number - self._number
-        self._number = number
-
-
 class Spool:
     """A cursor, and which of its pending messages are not on their way to anybody."""
 
-    __slots__ = ("_ledger", "_reading", "cursor", "discarded", "expired", "high_water", "rejected", "span", "unsent")
+    __slots__ = (
+        "_ledger",
+        "_reading",
+        "_total",
+        "cursor",
+        "discarded",
+        "expired",
+        "high_water",
+        "rejected",
+        "span",
+        "unsent",
+    )
 
     def __init__(self, ledger: Ledger, cursor: Cursor, total: Total) -> None:
         self._ledger = ledger
         self.cursor = cursor
-        self.unsent: Ranges = _Unsent(total)
+        self.unsent = Ranges()
+        self._total = total
         self._reading: CursorReading | None = None
         self.span: tuple[int, Span] | None = None
         """Position and span of the record that messages were sent from last."""
@@ -89,14 +80,16 @@ class Spool:
     def _acknowledge_oldest(self, number: int) -> int:
         done = 0
         while self.unsent.count and done < number:
-            lo, hi = self.unsent.take(number - done)
+            lo, hi = self._take(number - done)
             self._ledger.discard(self.cursor, lo, hi)
             done += hi - lo
         return done
 
     def put(self, lo: int, hi: int) -> None:
         """Messages that have just been stored, or that come back, wait."""
+        before = self.unsent.count
         self.unsent.add(lo, hi)
+        self._total.messages += self.unsent.count - before
         self.high_water = max(self.high_water, self.unsent.count)
 
     def next(self) -> Found | None:
@@ -111,8 +104,20 @@ class Spool:
 
     def take(self, found: Found, most: int) -> tuple[int, int]:
         """Take messages that wait out of what `next` has found, at most so many; their offsets."""
-        lo = self.unsent.first
-        return self.unsent.take(min(most, found.next - lo))
+        return self._take(min(most, found.next - self.unsent.first))
+
+    def _take(self, most: int) -> tuple[int, int]:
+        lo, hi = self.unsent.take(most)
+        self._total.messages -= hi - lo
+        return lo, hi
+
+    def take_any(self) -> tuple[int, int]:
+        """Take messages that wait, as many as there are in one range; there must be one. Their offsets."""
+        return self._take(self.unsent.count)
+
+    def sent_before(self, lo: int, hi: int) -> None:
+        """Of the messages that wait, these are on their way to somebody."""
+        self._total.messages -= self.unsent.remove(lo, hi)
 
     def expire(self, found: Found) -> int:
         """The messages that `next` has found are no longer worth delivering; how many that were."""
@@ -124,7 +129,7 @@ class Spool:
     def forget(self) -> None:
         """Nobody wants what waits any more."""
         while self.unsent.count:
-            self.unsent.take(self.unsent.count)
+            self.take_any()
 
     def rest(self) -> None:
         """Nobody reads for now: what has been read ahead need not be in memory."""

@@ -45,6 +45,8 @@ WAITING_MOST = 64 << 20
 """Bytes on their way to the disk past which publishers are not read from; until half of it is safe."""
 _WAITING_SHARE = 8
 """And no more than this part of all the memory there is for clients."""
+_NEVER_TOO_MUCH = 1 << 20
+"""So many bytes are neither counted nor waited for."""
 
 
 ACKS_WAIT_MOST = 0.01
@@ -233,7 +235,7 @@ class Store:
             self._drop(spool.cursor)
             return
         while spool.unsent.count:
-            self.ledger.acknowledge(spool.cursor, *spool.unsent.take(spool.unsent.count))
+            self.ledger.acknowledge(spool.cursor, *spool.take_any())
         self.retired.add(spool.cursor.number)
 
     def _drop(self, cursor: Cursor) -> None:
@@ -320,7 +322,8 @@ class Store:
 
     def pause_if_behind(self, outlet: Outlet) -> None:
         """This client's messages are stored: do not read on while too many wait for the disk."""
-        if self.ledger.waiting > self._waiting_most:
+        waiting = self.ledger.waiting
+        if waiting > _NEVER_TOO_MUCH and waiting > self._waiting_most:
             outlet.stop_reading()
             self._paused[outlet] = None
 
@@ -336,14 +339,15 @@ class Store:
             self.ledger.end_turn()
             self._held.append((self.ledger.end, self._holding, self._then))
             self._holding, self._then = [], []
+            self._note_unwritten()
         elif not self._may_wait():
             self.ledger.end_turn()
-        self._note_unwritten()
+            self._note_unwritten()
 
     def _note_unwritten(self) -> None:
-        more = self.ledger.waiting - self._unwritten.used
-        if more:
-            self._unwritten.add(more)
+        waiting = self.ledger.waiting
+        if waiting > _NEVER_TOO_MUCH or self._unwritten.used:
+            self._unwritten.add((waiting if waiting > _NEVER_TOO_MUCH else 0) - self._unwritten.used)
 
     def halt(self) -> None:
         """Something went wrong, and it is not known what is affected: acknowledge and store nothing more.
@@ -389,6 +393,8 @@ class Store:
         if self.ledger.halted:
             return
         safe = self.ledger.safe
+        if self._unwritten.used:
+            self._note_unwritten()
         while self._held and self._held[0][0] <= safe:
             _, chunks, then = self._held.popleft()
             for outlet, chunk in chunks:
@@ -401,7 +407,6 @@ class Store:
                 except Exception:
                     # All of the turn is in the log. At worst it takes a restart until everybody can see it.
                     self.defects.note("what was to be done when something is safe", client)
-        self._note_unwritten()
         if self._paused and self.ledger.waiting < self._waiting_most // 2:
             paused, self._paused = self._paused, {}
             for outlet in paused:

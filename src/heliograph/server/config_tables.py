@@ -208,7 +208,8 @@ class HttpConfig:
     connections: Annotated[int, Range(1)] = 64
     """Connections to the pages at once. When there are more, the one gives way that has been silent longest."""
     hosts: tuple[str, ...] = ()
-    """Names of this server in addresses of the pages, beside localhost, IP addresses, host and the machine's name."""
+    """Names of this server, beside localhost, IP addresses, host and the machine's name: in addresses of the pages, and
+    as the hostname that AMQP clients ask for where there are queue managers."""
     make_streams: bool = DERIVED
     """Whether whoever reaches the pages may make and delete streams. Default: only if host is loopback."""
 

@@ -46,7 +46,7 @@ from heliograph.server.sockets import Reactor
 from heliograph.server.stream_making import StreamMaking
 from heliograph.server.stream_pages import StreamPages
 from heliograph.server.watchdog import Watchdog
-from heliograph.server.web_names import is_own_host
+from heliograph.server.web_names import is_own_host, may_be_own_host
 from heliograph.server.writing import Writer
 
 log = logging.getLogger(__name__)
@@ -226,6 +226,7 @@ class Server:
         self.host.failover = [elsewhere(url) for url in self.config.server.failover]
         self.host.is_managed = True
         self.host.redirects = self.queue_managers.redirects
+        self.host.may_be_us = lambda name: may_be_own_host(name, self._host_names())
         self._writer = Writer(
             self.broker,
             loop,
@@ -327,6 +328,10 @@ class Server:
             await self.http.start(http.host, http.port)
         except OSError as error:
             raise cannot_listen("http", "[http]", address_text(http.host, http.port), error) from None
+
+    def _host_names(self) -> list[str]:
+        """Names of this machine that the configuration tells."""
+        return [*self.config.http.hosts, *(listener.host for listener in self.config.listeners)]
 
     def _pages_url(self) -> str:
         """Where programs on this machine find the pages; nothing if there are none."""

@@ -1,4 +1,4 @@
-"""Whether a web browser may use this server: the names of its own, and the origins of pages that may open WebSockets.
+"""The names of this server, and the origins of web pages that may open WebSockets: who may use it, and who is meant.
 
 A browser lets any page that it shows send requests to any address, that of this machine included. Two headers, which no
 page can forge, tell what is going on. `Host` has the name in the address that is asked for: a name that is not ours may
@@ -26,6 +26,11 @@ def is_own_host(header: str, names: Collection[str]) -> bool:
     """Whether a Host header means this server: an IP address, localhost, this machine's name, or one of these names."""
     name = _without_port(header)
     return _is_ip(name) or name == "localhost" or name in _machine_names() or name in map(_canonical, names)
+
+
+def may_be_own_host(name: str, names: Collection[str]) -> bool:
+    """Whether an AMQP client that asks for this host may mean this server: also by any name of the DNS."""
+    return "." in name or _is_ip(name) or is_own_host(name, names)
 
 
 def is_own_origin(origin: str, host_header: str) -> bool:

@@ -13,7 +13,7 @@ from websockets.typing import Subprotocol
 
 from heliograph.broker.conversation import Conversation
 from heliograph.broker.memory import Hold
-from heliograph.broker.slices import SLICE
+from heliograph.broker.portions import Portions
 from heliograph.server.config_tables import ListenerProtocol
 from heliograph.server.transports import GateFor, TransportClient, TransportOutlet
 from heliograph.server.writing import Writer
@@ -28,10 +28,9 @@ _NORMAL_CLOSURE = 1000
 _TRY_AGAIN_LATER = 1013
 # What has come of a frame is charged from so many bytes on; less is part of what a connection takes.
 _WORTH_CHARGING = 4096
-# The library makes an object for each frame of a read, and a read may hold 40,000 of them: it is taken in parts of so
-# many bytes while there is time, and the rest when others have had their turn.
-_TAKEN_AT_ONCE = 4 << 10
-_LARGEST_PART = 256 << 10
+# The library makes an object for each frame of a read, and a read may hold 40,000 of them: so many bytes of the
+# smallest frames do not take long.
+_SMALL = 4 << 10
 # A frame may hold several packets; this much more than the largest packet is accepted in one.
 _FRAME_SLACK = 1 << 20
 
@@ -74,7 +73,7 @@ class WebSocketOutlet(TransportOutlet):
 class WebSocketClient(TransportClient):
     """One client that speaks its protocol inside WebSocket frames."""
 
-    __slots__ = ("_at_end", "_hold", "_may_open", "_part", "_path", "_untaken", "_websocket")
+    __slots__ = ("_at_end", "_hold", "_may_open", "_path", "_portions", "_websocket")
 
     def __init__(
         self, writer: Writer, gate_for: GateFor, protocol: ListenerProtocol, path: str, may_open: MayOpen
@@ -82,11 +81,9 @@ class WebSocketClient(TransportClient):
         super().__init__(writer, gate_for, protocol)
         self._path = path
         self._hold: Hold | None = None
-        self._part = _TAKEN_AT_ONCE
-        self._untaken: list[bytes] | None = None
-        """What has come and has to wait until it is the client's turn again."""
+        self._portions = Portions(writer.broker, _SMALL)
         self._at_end = False
-        """Whether nothing more will come after that."""
+        """Whether nothing more will come after what waits for its turn."""
         self._may_open = may_open
         limit = writer.broker.limits.packet_size + _FRAME_SLACK
         self._websocket = ServerProtocol(subprotocols=_SUBPROTOCOLS[protocol], max_size=limit)
@@ -95,13 +92,9 @@ class WebSocketClient(TransportClient):
         return WebSocketOutlet(transport, self._writer, self._websocket)
 
     def take(self, data: bytes) -> None:
-        if self._untaken is not None:
-            self._untaken.append(data)
-            self.outlet.stop_reading()  # whoever let it be read from did not know
-        elif self._websocket.state is State.CONNECTING:
-            self._take_frames(data[self._take_request(data) :])
-        else:
-            self._take_frames(data)
+        if self._websocket.state is State.CONNECTING:
+            data = data[self._take_request(data) :]
+        self._portions.take(data, self)
 
     def _take_request(self, data: bytes) -> int:
         """Take what belongs to the request that opens the WebSocket; where that ends.
@@ -116,40 +109,20 @@ class WebSocketClient(TransportClient):
             at = end
         return at
 
-    def _take_frames(self, data: bytes) -> None:
-        """Take as much as there is time for."""
-        now = self._writer.broker.now
-        until = now() + SLICE
-        at = 0
-        while at < len(data):
-            began = now()
-            self._receive(data[at : at + self._part])
-            at += self._part
-            ended = now()
-            if ended - began < SLICE / 4:
-                self._part = min(2 * self._part, _LARGEST_PART)
-            elif ended - began > SLICE:
-                self._part = max(self._part // 2, _TAKEN_AT_ONCE)
-            if ended > until and at < len(data):
-                self._untaken = [data[at:]]
-                self.outlet.stop_reading()
-                self._writer.broker.slices.later(self, self._take_untaken)
-                break
-        self._taken()
+    def take_portion(self, data: bytes) -> bool:
+        """Take what there is time for. What comes after the end is dropped by the library."""
+        self._receive(data)
+        return True
 
-    def _take_untaken(self) -> None:
-        untaken, self._untaken = self._untaken or [], None
-        self.outlet.go_on_reading()
-        self._take_frames(b"".join(untaken))
-        if self._at_end and not self.eof_received():
-            self.outlet.close()
-
-    def _taken(self) -> None:
-        """So much for now."""
-        self._charge(len(self._websocket.reader.buffer) + sum(map(len, self._untaken or ())))
+    def have_taken(self) -> None:
+        """So much for this turn."""
+        untaken = self._portions.waiting
+        self._charge(len(self._websocket.reader.buffer) + sum(map(len, untaken or ())))
         self._send()
         self.outlet.check_unsent()  # pongs may be all that is written
         if self._websocket.close_expected():
+            self.outlet.close()
+        if self._at_end and untaken is None and not self.eof_received():
             self.outlet.close()
 
     def _receive(self, data: bytes) -> None:
@@ -173,14 +146,14 @@ class WebSocketClient(TransportClient):
             self._websocket.fail(_TRY_AGAIN_LATER, "there is no memory for a frame that comes in parts")
 
     def eof_received(self) -> bool:
-        self._at_end = self._untaken is not None
+        self._at_end = self._portions.waiting is not None
         if not self._at_end:
             self._websocket.receive_eof()
             self._send()
         return self._at_end  # whether the transport is to stay open
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._writer.broker.slices.drop(self)
+        self._portions.drop()
         super().connection_lost(exc)
 
     def _send(self) -> None:

@@ -217,7 +217,7 @@ class Writer:
         self._scheduled = False
         broker = self.broker
         sent = 0
-        until = monotonic() + SLICE
+        until = 0.0
         broker.end_turn()
         # Writing can end connections, whose wills are then messages for others, and makes room for more messages: go on
         # until nothing is left, or until it is the turn of others. A client may read as fast as it is written to.
@@ -233,6 +233,7 @@ class Writer:
                     # A defect met while writing to one client must not end the service for all others.
                     broker.defects.note("writing to a client", outlet)
             if broker.restless:
+                until = until or monotonic() + SLICE
                 if monotonic() >= until:
                     self._again()
                     break

@@ -156,6 +156,29 @@ def test_a_client_that_asks_for_a_server_that_does_not_answer_is_served_by_nobod
     )
 
 
+@pytest.mark.parametrize("asked", ["NOPE", "qm1", "vhost:QM1"])
+def test_a_client_that_asks_for_a_queue_manager_that_is_not_there_is_told_which_there_are(scene, asked):
+    scene.host.redirects = {"QM1": Elsewhere("10.0.0.2", 5674), "QM2": None}
+    scene.host.may_be_us = {"here"}.__contains__
+    error = scene.amqp(hostname=asked).error
+    assert error.condition == "amqp:not-found"
+    assert f"there is no queue manager {asked}, only {scene.host.name}, QM1, QM2 " in error.description
+
+
+def test_a_client_that_asks_for_this_machine_is_served_beside_queue_managers(scene):
+    scene.host.redirects = {"QM1": None}
+    scene.host.may_be_us = {"here"}.__contains__
+    assert scene.amqp(hostname="here").connection.opened
+    assert scene.amqp(hostname=scene.host.name).connection.opened
+    assert scene.amqp(hostname="").connection.opened
+    assert scene.amqp(hostname=None).connection.opened
+
+
+def test_where_there_are_no_queue_managers_any_name_is_this_servers(scene):
+    scene.host.may_be_us = lambda _: False
+    assert scene.amqp(hostname="NOPE").connection.opened
+
+
 def test_past_the_limit_nobody_is_let_in(make):
     scene = make(connections=1)
     scene.amqp("first")

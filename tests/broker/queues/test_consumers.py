@@ -134,11 +134,12 @@ def test_an_answer_is_found_by_its_correlation_id(either, fields):
     queue = either.queue()
     for number in range(5):
         either.put(queue, f"answer {number}", correlation_id=f"id{number}", **fields)
-    entry = queue.get_by_correlation("id3")
-    queue.settle([entry], ACCEPTED)
-    assert queue.get_by_correlation("id3") is None
+    consumer = either.consumer(queue, correlation_id="id3")
+    assert consumer.texts == ["answer 3"]
+    queue.settle(consumer.forget(), ACCEPTED)
+    late = either.consumer(queue, correlation_id="id9")
     either.put(queue, "late", correlation_id="id9", **fields)
-    assert queue.get_by_correlation("id9") is not None
+    assert late.texts == ["late"]
     assert either.get(queue) == ["answer 0", "answer 1", "answer 2", "answer 4"]
 
 

@@ -206,8 +206,7 @@ def take(
         if ended():
             return
         receive(data[at : at + step])
-        while scene.broker.slices.busy:
-            scene.broker.slices.run()
+        scene.run_slices()
         scene.turn_ends()
         outlet.chunks = []
         if outlet in scene.broker.dirty:

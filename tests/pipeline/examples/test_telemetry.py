@@ -13,19 +13,12 @@ import pytest
 
 from heliograph.flow.testing import run_tests
 from heliograph.log.stream_reader import StreamReader
-from running import RunningServer, Serve, environment, helio
+from running import BOTH, RunningServer, Serve, environment, helio
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "telemetry"
 PATIENCE = 300.0
 pytestmark = pytest.mark.timeout(3 * PATIENCE)
-CONFIG = f"""
-[[listener]]
-port = 0
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+CONFIG = f"""{BOTH}
 [storage]
 directory = "data"
 [[stream]]

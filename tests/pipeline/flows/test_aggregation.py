@@ -14,7 +14,7 @@ from heliograph.client import Message, Topic, connect
 from heliograph.pipeline.flows import Routes, start_flow
 from heliograph.pipeline.flows.aggregation.sets import MARGIN, gathered
 from pipeline.flows.stream_rows import NOON
-from running import servers
+from running import BOTH, servers
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "flows" / "aggregation"
 PATIENCE = 8
@@ -26,14 +26,7 @@ QUEUES = (
     *(f"QUOTES.{name}" for name in ("WANTED", "REPLIES", *RESULTS)),
     "SYSTEM.DEAD.LETTER.QUEUE",
 )
-CONFIG = """
-[[listener]]
-port = 0
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+CONFIG = f"""{BOTH}
 [[stream]]
 name = "wanted"
 filter = "quotes/wanted"

@@ -15,16 +15,9 @@ from heliograph.errors import Problem
 from heliograph.pipeline.flows import Routes, compare, start_flow
 from heliograph.pipeline.flows.starting import STATE, checkpoint_folder
 from pipeline.flows.stream_rows import NOON
-from running import servers
+from running import BOTH, servers
 
-CONFIG = """
-[[listener]]
-port = 0
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+CONFIG = f"""{BOTH}
 [[stream]]
 name = "orders"
 filter = "orders/#"

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from plain_client import PlainClient
-from running import Lines, RunningServer, Serve, environment, helio
+from running import BOTH, Lines, RunningServer, Serve, environment, helio
 from small_flows import write_flow
 
 PATIENCE = 400.0
@@ -23,14 +23,7 @@ pytestmark = pytest.mark.timeout(4 * PATIENCE)
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Java's options for jobs of a few seconds."""
 
-CONFIG = """
-[[listener]]
-port = 0
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+CONFIG = f"""{BOTH}
 [storage]
 directory = "data"
 [[stream]]

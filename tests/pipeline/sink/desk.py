@@ -5,15 +5,9 @@ from typing import Self
 
 from heliograph.client import Message, connect
 from heliograph.client.management import management
+from running import BOTH
 
-CONFIG = """
-[[listener]]
-port = 0
-[[listener]]
-protocol = "amqp"
-port = 0
-[http]
-port = 0
+CONFIG = f"""{BOTH}
 [[stream]]
 name = "all"
 filter = "#"

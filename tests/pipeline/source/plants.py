@@ -10,19 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from heliograph.log.stream_reader import StreamReader
 from heliograph.mqtt import Publish
 from plain_client import PlainClient
-from running import PATIENCE, RunningServer
+from running import PATIENCE, PLANT, RunningServer
 
-CONFIG = """
-[[listener]]
-port = 0
-[http]
-port = 0
-[storage]
-directory = "data"
-[[stream]]
-name = "plant"
-filter = "plant/#"
-partitions = 2
+CONFIG = f"""{PLANT}partitions = 2
 """
 
 

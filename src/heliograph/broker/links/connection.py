@@ -35,16 +35,17 @@ from heliograph.broker.links.outgoing import Outgoing
 from heliograph.broker.links.transactions import Transactions
 from heliograph.broker.memory import Hold
 from heliograph.broker.outlet import Outlet
+from heliograph.broker.portions import Portions
 from heliograph.broker.queues.queue import Queue
-from heliograph.broker.slices import SLICE, Steps
+from heliograph.broker.slices import Steps
 from heliograph.broker.timers import Timer
 from heliograph.mqtt.reasons import Reason
 
 if TYPE_CHECKING:
     from heliograph.broker.links.host import Host
 
-_LEAST, _MOST = 16 << 10, 128 << 10
-"""Bytes that are taken from a client before it is seen how long others have waited: more if its frames go fast."""
+_SMALL = 16 << 10
+"""Bytes that are taken from a client in any case before it is seen how long others have waited."""
 
 # As much may be waiting to be written before it has to be seen whether the client reads it.
 _ROOM = 1 << 20
@@ -61,12 +62,11 @@ class AmqpConnection:
         "_hold",
         "_holds",
         "_last",
-        "_mouthful",
         "_parts",
+        "_portions",
         "_stalled",
         "_talking",
         "_timer",
-        "_unread",
         "account",
         "broker",
         "container_id",
@@ -106,11 +106,9 @@ class AmqpConnection:
         self.heard = self.broker.now()
         self._answers: _Answers | None = None
         self._talking = False
-        self._last = ""
-        """The last event, for people."""
-        self._mouthful = _LEAST
-        self._unread: list[bytes] | None = None
-        """What has come and has to wait until it is the client's turn again."""
+        self._last: type[Event] | None = None
+        """What the client did last, for people."""
+        self._portions = Portions(self.broker, _SMALL)
         self._stalled: set[Outgoing] = set()
         self._timer: Timer | None = self.broker.timers.at(
             self.broker.now() + self.broker.limits.connect_timeout, self._opened_in_time, outlet
@@ -118,7 +116,7 @@ class AmqpConnection:
 
     def describe(self) -> dict[str, str]:
         """Who the client is and what it has sent last, for people."""
-        return {"client": self.container_id, "protocol": "AMQP 1.0", "sent": self._last}
+        return {"client": self.container_id, "protocol": "AMQP 1.0", "sent": self._last.__name__ if self._last else ""}
 
     # Bytes in
 
@@ -127,53 +125,31 @@ class AmqpConnection:
         if self.ended:
             return
         self.heard = self.broker.now()
-        if self._unread is not None:
-            self._unread.append(data)
-            self.outlet.stop_reading()  # whoever let it be read from did not know
-        elif len(data) <= _LEAST:
-            self._take_mouthful(data, self.heard)
+        if len(data) <= _SMALL and self._portions.waiting is None:
+            self.take_portion(data)
         else:
-            self._take(data)
+            self._portions.take(data, self)
 
-    def _take(self, data: bytes) -> None:
-        """Take as much as there is time for. The rest waits until others have had their turn."""
-        began = now = self.broker.now()
-        at = 0
-        while True:
-            end = at + self._mouthful
-            self._take_mouthful(data[at:end], began)
-            if self.ended or end >= len(data):
-                return
-            at, before, now = end, now, self.broker.now()
-            if now - before < SLICE:  # the larger it is, the longer are the runs
-                self._mouthful = min(2 * self._mouthful, _MOST)
-            elif now - before > 2 * SLICE:
-                self._mouthful = max(self._mouthful // 2, _LEAST)
-            if now - began > SLICE:
-                self._unread = [data[at:]]
-                self.outlet.stop_reading()
-                self.broker.slices.later(self, self._take_unread)
-                return
-
-    def _take_unread(self) -> None:
-        unread, self._unread = self._unread or [], None
-        self.outlet.go_on_reading()
-        self._take(b"".join(unread))
-
-    def _take_mouthful(self, data: bytes, now: float) -> None:
+    def take_portion(self, data: bytes) -> bool:
+        """Take what there is time for; whether more is wanted."""
         engine = self.engine
-        self._handle(engine.receive(data, now))
+        self._handle(engine.receive(data, self.heard))
         if engine.waiting >= _WORTH_CHARGING or self._parts is not None:
             self._charge_parts(engine.waiting)
+        return not self.ended
+
+    def have_taken(self) -> None:
+        """So much for this turn."""
 
     def _charge_parts(self, size: int) -> None:
         """So many bytes of frames and messages wait for the rest of them."""
         if size < _WORTH_CHARGING:
             self._parts = None
-            return
-        if self._parts is None:
-            self._parts = Hold(self.account)
-        if not self._parts.set(size):
+        elif self._parts is None:
+            self._parts = self.account.hold(size)
+            if self._parts is None:
+                self._end_for_want_of_memory()
+        elif not self._parts.size // 2 <= size <= self._parts.size and not self._parts.set(size):
             self._end_for_want_of_memory()
 
     def _charge(self, what: Session | Link, began: Begin | Attach | None) -> bool:
@@ -191,7 +167,7 @@ class AmqpConnection:
     def _handle(self, events: list[Event]) -> None:
         self.talk()
         if events:
-            self._last = type(events[-1]).__name__
+            self._last = type(events[-1])
         for event in events:
             # Those that come with messages are looked for first.
             if type(event) is Transfers:
@@ -454,8 +430,7 @@ class AmqpConnection:
         self.ended = True
         self._holds.clear()
         self._hold = self._parts = None
-        self._unread = None
-        self.broker.slices.drop(self)
+        self._portions.drop()
         self._stalled.clear()
         self.broker.timers.cancel(self._timer)
         self.talk()

@@ -41,6 +41,8 @@ class Host:
         """Clients that are connected, by container-id."""
         self.redirects: Mapping[str, Elsewhere | None] = {}
         """Where to send clients that ask for these host names in their open; None where nobody answers at present."""
+        self.may_be_us: Callable[[str], bool] = lambda _: True
+        """Whether another host name may be one of this machine. Clients put the name there that they connected to."""
         self.failover: Sequence[Elsewhere] = ()
         """Where clients may go when this server does not answer."""
         self.is_managed = False

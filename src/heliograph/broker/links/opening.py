@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 ESTABLISHMENT_FAILED = "amqp:connection-establishment-failed"
 """In the properties of an open: a close follows, and the client need not begin anything."""
 _RESERVED = "$"
+_LONGEST_NAME = 200  # of a queue manager; a client may send any text
 # Bytes of memory that a connection, a session or a link takes, and so many times the bytes of the frame that began it:
 # small values take many times their size.
 _COST = 4_000
@@ -35,6 +36,8 @@ def error_in_open(host: "Host", asked: Open) -> Error | None:
             Symbol("scheme"): elsewhere.scheme,
         }
         return Error(condition=conditions.CONNECTION_REDIRECT, description=text, info=info)
+    if asked.hostname and not _is_served(host, asked.hostname):
+        return _unknown_name(host, asked.hostname)
     if not asked.container_id or asked.container_id.startswith(_RESERVED):
         return _bad_container(f'expected a container-id that does not begin with "$", found {asked.container_id!r}')
     if SOLE_CONNECTION in asked.desired_capabilities and asked.container_id in host.containers:
@@ -48,9 +51,21 @@ def error_in_open(host: "Host", asked: Open) -> Error | None:
     return None
 
 
+def _is_served(host: "Host", name: str) -> bool:
+    """Whether this server answers to a name. Without queue managers nobody is served by the wrong one."""
+    return not host.redirects or name == host.name or host.may_be_us(name)
+
+
 def cost_of(began: Open | Begin | Attach) -> int:
     """Bytes of memory that a connection, a session or a link takes which has begun with this frame."""
     return _COST + _FRAME_COST * len(began.encoded())
+
+
+def _unknown_name(host: "Host", name: str) -> Error:
+    known = ", ".join([host.name, *host.redirects])
+    text = f"there is no queue manager {name[:_LONGEST_NAME]}, only {known}"
+    text += " (if that is a name of this machine, list it in hosts of [http])"
+    return Error(condition=conditions.NOT_FOUND, description=text)
 
 
 def _bad_container(text: str) -> Error:

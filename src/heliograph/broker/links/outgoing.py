@@ -176,7 +176,8 @@ class Outgoing:
             return
         if entries:
             self.queue.settle(entries, outcome, work=work, consumer=self)
-        self._answer(first, last, answer, settled=settled)
+        if not settled:
+            self._answer(first, last, answer, settled=settled)
 
     def _answer(self, first: int, last: int, state: DeliveryState | None, *, settled: bool) -> None:
         if not settled and not self.link.gone:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from heliograph.amqp.glance import glances, with_manner
+from heliograph.amqp.glance import Glance, glances, with_manner
 from heliograph.broker.queues import refusal
-from heliograph.broker.queues.definition import STANDARD_PRIORITY
+from heliograph.broker.queues.definition import STANDARD_PRIORITY, QueueDefinition
 from heliograph.broker.queues.entry import ENTRY_COST, NOT_PERSISTENT, NOT_STORED, Entry
 from heliograph.broker.queues.message_view import SURELY_FEW_ENTRIES, too_many_entries
 from heliograph.broker.queues.refusal import Refusal
@@ -58,30 +58,43 @@ def _with_too_many_entries(messages: Sequence[bytes]) -> dict[int, Refusal]:
 
 def _entries(queue: "Queue", messages: Sequence[bytes], queues: "Queues") -> list[Entry]:
     definition, keeps, now = queue.definition, queue.keeps, queues.now()
-    longest_life = definition.max_ttl
-    persistence, usual_priority = definition.default_persistence, definition.default_priority or STANDARD_PRIORITY
     entries = []
+    last: Glance | None = None
     for payload, seen in zip(messages, glances(messages), strict=True):
-        durable, priority, ttl, _, _, deliver_at, delay, expires = seen
-        if durable is None or priority is None:  # the message does not say: the queue's defaults count
-            told = (durable is None and persistence) or (priority is None and usual_priority != STANDARD_PRIORITY)
-            durable = persistence if durable is None else durable
-            priority = usual_priority if priority is None else priority
-            if told:  # whoever gets it is to know
-                payload = with_manner(payload, durable, priority)
-        if delay:
-            deliver_at = now + delay
-        if ttl:
-            expires = now + ttl
-        if longest_life and not 0 < expires <= now + longest_life:
-            expires = now + longest_life
-        offset = NOT_PERSISTENT
-        if durable and keeps:
-            offset = NOT_STORED
-            if queue.shelf is None:
-                queues.open_shelf(queue)
+        if seen is not last:  # those of one sender are mostly alike
+            last = seen
+            durable, priority, expires, deliver_at, is_told = _circumstances(seen, definition, now)
+            offset = NOT_PERSISTENT
+            if durable and keeps:
+                offset = NOT_STORED
+                if queue.shelf is None:
+                    queues.open_shelf(queue)
+        if is_told:
+            payload = with_manner(payload, durable, priority)
         entries.append(Entry(queue, payload, len(payload), priority, expires, deliver_at, now, offset))
     return entries
+
+
+def _circumstances(seen: Glance, definition: QueueDefinition, now: int) -> tuple[bool, int, int, int, bool]:
+    """Persistence, priority, end of life and time of delivery, and whether its receiver has to be told the first two.
+
+    Where a message does not say, the queue's defaults count.
+    """
+    durable, priority, ttl, _, _, deliver_at, delay, expires = seen
+    is_told = False
+    if durable is None:
+        durable = is_told = definition.default_persistence
+    if priority is None:
+        priority = definition.default_priority or STANDARD_PRIORITY
+        is_told |= priority != STANDARD_PRIORITY
+    if delay:
+        deliver_at = now + delay
+    if ttl:
+        expires = now + ttl
+    longest_life = definition.max_ttl
+    if longest_life and not 0 < expires <= now + longest_life:
+        expires = now + longest_life
+    return durable, priority, expires, deliver_at, is_told
 
 
 def _refusals(queue: "Queue", messages: Sequence[bytes]) -> dict[int, Refusal]:

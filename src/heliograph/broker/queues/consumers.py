@@ -75,11 +75,6 @@ class Consumers:
     def __iter__(self) -> Iterator[Consumer]:
         return iter(list(self._seats))
 
-    @property
-    def need_index(self) -> bool:
-        """Whether somebody waits for a correlation id."""
-        return bool(self._by_id)
-
     def add(self, consumer: Consumer) -> None:
         """A consumer that gets messages from now on."""
         by_id = consumer.correlation_id is not None and self._queue.index is not None
@@ -340,7 +335,7 @@ class Consumers:
 
         Whoever had no more time is going to look at some of them soon.
         """
-        if len(self._parsed) < _PARSED_MOST and any(seat.behind for seat in self._seats.values()):
+        if not self._parsed or (len(self._parsed) < _PARSED_MOST and any(seat.behind for seat in self._seats.values())):
             return
         for entry in self._parsed:
             entry.parsed = None

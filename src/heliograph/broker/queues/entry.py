@@ -24,6 +24,8 @@ ENTRY_COST = 350
 
 def cost_of(entries: "Sequence[Entry]") -> int:
     """Bytes of memory that these take, less the payloads of persistent messages, which need not stay in memory."""
+    if len(entries) == 1:  # as with each message that comes on its own
+        return ENTRY_COST + entries[0].size if entries[0].offset == NOT_PERSISTENT else ENTRY_COST
     return ENTRY_COST * len(entries) + sum([entry.size for entry in entries if entry.offset == NOT_PERSISTENT])
 
 

@@ -28,6 +28,8 @@ SURELY_FEW_ENTRIES = 3 * MOST_ENTRIES
 _READ_MOST = MOST_ENTRIES + 100
 """What is read of them: dead letters have got some more."""
 _BEFORE_BODY = 5
+_SHORT_HEADER = b"\x00\x53\x70\xc0"
+_BODIES = (b"\x00\x53\x75", b"\x00\x53\x76", b"\x00\x53\x77")
 """Sections that a message can have before its body."""
 _SHORT_NAMES = {
     b"amqp:header:list": HEADER,
@@ -220,6 +222,8 @@ def too_many_entries(payload: bytes) -> str | None:
     This takes the sender's word for their number. Where it is wrong, the section cannot be read.
     """
     try:
+        if payload.startswith(_SHORT_HEADER) and payload.startswith(_BODIES, 5 + payload[4]):
+            return None  # it has nothing but a header and a body
         start, at, section = find_section(payload, APPLICATION_PROPERTIES)
         if section == APPLICATION_PROPERTIES and (number := _entries_at(payload, at)) > MOST_ENTRIES:
             return f"a message may have {MOST_ENTRIES} application properties, this one has {number}"

@@ -488,12 +488,6 @@ class Queue:
 
     # Looking and tidying
 
-    def get_by_correlation(self, correlation_id: Any) -> Entry | None:
-        """Take the first message with this correlation id, as if it had been delivered; None if there is none."""
-        self._build_index()
-        found = self.take_by_correlation(correlation_id, 1) if self.load() else []
-        return found[0] if found else None
-
     def take_by_correlation(self, correlation_id: Any, most: int, consumer: Consumer | None = None) -> list[Entry]:
         """Take and lock messages with this correlation id, at most so many."""
         assert self.index is not None

@@ -4,6 +4,7 @@ Header and annotations are the same bytes for every message of a producer, so th
 body are read in place as long as they have the usual short forms.
 """
 
+import struct
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -52,7 +53,7 @@ def read(payload: bytes) -> Read:
     """Everything in a message. `ProtocolError` if it is none."""
     try:
         found = _quickly(payload)
-    except IndexError:
+    except (IndexError, struct.error):  # it is cut off
         found = None
     except DecodeError:
         original = unwrapped(payload)

@@ -4,7 +4,6 @@ import random
 
 MEASURED_SIZE = 6449
 """As long as the messages of the published measurement."""
-NARRATIVE_LINES = 10
 
 
 def mt543(size: int = MEASURED_SIZE, seed: int = 0, line_end: str = "\r\n") -> bytes:

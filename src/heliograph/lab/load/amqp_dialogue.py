@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from heliograph.lab.load.link import Link
 
 SENDING, _COORDINATING, _OTHERS = 0, 1, 2  # handles
-_SASL = 1  # type of a frame
 _HEADERS = frozenset({AMQP_HEADER, SASL_HEADER})
 _GONE = (Close, Detach, EndOfSession)
 

@@ -31,11 +31,6 @@ class Token(NamedTuple):
         """In capital letters, as words compare."""
         return self.text.upper()
 
-    @property
-    def is_literal(self) -> bool:
-        """Whether it is in quotes."""
-        return self.text[0] in "'\""
-
 
 class Sentence(NamedTuple):
     """What stands before a full stop."""

@@ -2,6 +2,7 @@ package heliograph.interop;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jakarta.jms.Connection;
 import jakarta.jms.InvalidClientIDException;
@@ -76,6 +77,21 @@ class ConnectingTest extends Broker {
     @Test
     void overAWebSocket() throws Exception {
         exchange(new JmsConnectionFactory(System.getProperty("ws")).createConnection());
+    }
+
+    @Test
+    void aQueueManagerIsFoundByItsName() throws Exception {
+        String redirected = "failover:(" + url + "?amqp.vhost=ELSEWHERE)";
+        try (Connection connection = new JmsConnectionFactory(redirected).createConnection()) {
+            Session session = connection.createSession();
+            session.createProducer(session.createQueue("there"));
+        }
+    }
+
+    @Test
+    void aQueueManagerThatIsNotThereIsAJmsException() {
+        JMSException refused = assertThrows(JMSException.class, () -> connection(null, "amqp.vhost=NOPE"));
+        assertTrue(refused.getMessage().contains("there is no queue manager NOPE, only heliograph, ELSEWHERE"));
     }
 
     @Test
