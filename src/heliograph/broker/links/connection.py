@@ -66,12 +66,12 @@ class AmqpConnection:
         "_last",
         "_mouthful",
         "_parts",
-        "_publishing",
         "_stalled",
         "_talking",
         "_timer",
         "_unhandled",
         "_unread",
+        "_waits",
         "account",
         "broker",
         "container_id",
@@ -116,8 +116,8 @@ class AmqpConnection:
         self._mouthful = _LEAST
         self._unread: list[bytes] | None = None
         """What has come and has to wait until it is the client's turn again."""
-        self._publishing = False
-        """Messages of the client are on their way to very many, and nothing else is taken meanwhile."""
+        self._waits = False
+        """Others have their turns before more is taken from the client."""
         self._unhandled: deque[Callable[[], None]] = deque()
         """What is to be done then."""
         self._stalled: set[Outgoing] = set()
@@ -151,7 +151,7 @@ class AmqpConnection:
         while True:
             end = at + self._mouthful
             self._take_mouthful(data[at:end], began)
-            if self._publishing:
+            if self._waits:
                 self._unread = [data[end:]]
                 return
             if self.ended or end >= len(data):
@@ -202,6 +202,7 @@ class AmqpConnection:
 
     def _handle(self, events: list[Event]) -> None:
         self.talk()
+        began = self.broker.now() if len(events) > 1 else 0.0
         if events:
             self._last = type(events[-1]).__name__
         for number, event in enumerate(events, 1):
@@ -209,7 +210,7 @@ class AmqpConnection:
             if type(event) is Transfers:
                 if event.link.context is not None:
                     event.link.context.take(event.deliveries)
-                    if self._publishing:
+                    if self._waits:
                         self._unhandled.append(partial(self._handle, events[number:]))
                         return
             elif type(event) is Settled:
@@ -222,34 +223,49 @@ class AmqpConnection:
                 self._handle_rare(event)
                 if self.ended:  # what else the client sent along counts no more
                     return
+                if number < len(events) and self.broker.now() - began > SLICE:
+                    self._unhandled.append(partial(self._handle, events[number:]))
+                    self._wait()
+                    self._mouthful = _LEAST
+                    self.broker.slices.later(self, self._go_on)
+                    return
         if self._stalled:
             self._serve_stalled()
 
     def in_order(self, action: Callable[[], None]) -> None:
         """Do this when all that the client has sent before has been done."""
-        if self._publishing:
+        if self._waits:
             self._unhandled.append(action)
         else:
             action()
 
+    def _wait(self) -> None:
+        """Take nothing more from the client for now."""
+        self._waits = True
+        if self._unread is None:
+            self._unread = []
+        self.outlet.stop_reading()
+
+    def _go_on(self) -> None:
+        """The client's turn has come again."""
+        self._waits = False
+        while self._unhandled and not self._waits and not self.ended:
+            self._unhandled.popleft()()
+        if not self._waits and not self.ended:
+            self._take_unread()
+
     def put_in_steps(self, steps: PutSteps, done: Callable[[Put], None]) -> None:
         """Messages of this client are put while others have their turns; `done` gets the result."""
-        self._publishing = True
-        self._unread = []
-        self.outlet.stop_reading()
+        self._wait()
         self.broker.wide.begin(self._put_in_steps(steps, done))
 
     def _put_in_steps(self, steps: PutSteps, done: Callable[[Put], None]) -> Steps:
         put = yield from steps
         if self.ended:
             return
-        self._publishing = False
         self.talk()
         done(put)
-        while self._unhandled and not self._publishing and not self.ended:
-            self._unhandled.popleft()()
-        if not self._publishing:
-            self._take_unread()
+        self._go_on()
 
     def _handle_rare(self, event: Event) -> None:
         match event:
