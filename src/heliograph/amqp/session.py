@@ -64,6 +64,7 @@ class Session:
         self.next_delivery: int | None = None  # the lowest number that the peer's next delivery may have
         self.dispositions = Dispositions(self)
         self._handles: dict[int, Link] = {}
+        self._free_from = 0
         self._remote_handles: dict[int, Link] = {}
         self._awaited: dict[tuple[str, bool], Link] = {}  # attached by us, not answered yet
 
@@ -137,7 +138,8 @@ class Session:
         self.links.append(link)
 
     def _free_handle(self) -> int:
-        handle = next(number for number in count() if number not in self._handles)
+        # All below where the last one was found are taken, until one of them becomes free.
+        handle = self._free_from = next(number for number in count(self._free_from) if number not in self._handles)
         highest = self.connection.options.handle_max
         if self.remote is not None:
             highest = min(highest, self.remote.handle_max)
@@ -201,6 +203,7 @@ class Session:
         """Our detach has gone out, or the peer's came in: with both, the handle is free again."""
         if link.detaching and link.left_by_peer:
             self._handles.pop(link.handle, None)
+            self._free_from = min(self._free_from, link.handle)
 
     def on_begin(self, begin: Begin) -> None:
         """The peer's begin: the first, or the answer to ours."""

@@ -80,7 +80,7 @@ class Portions:
 
     def pause(self, client: Client) -> None:
         """Take nothing more until `resume`: what the client asked for is being done."""
-        self.waiting = []
+        self.waiting = self.waiting or []
         client.outlet.stop_reading()
 
     def resume(self, client: Client) -> None:

@@ -22,6 +22,8 @@ from heliograph.server.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Wri
 
 SMALLEST_READ = 4 << 10
 LARGEST_READ = 256 << 10
+_LOOK_AT_CLOCK_AFTER = 16
+"""Clients that are read from before it is seen how long the turn has taken."""
 MOST_PIECES = 256  # that are sent with one call; the kernel takes 1024
 
 
@@ -180,8 +182,8 @@ class Reactor:
         self.epoll = loop.epoll
         self._events: list[tuple[int, int]] = []
         self._read_until = 0.0
-        self._end_until = 0.0
-        """Until when clients that have gone are seen to in this turn; 0 if there were none yet."""
+        self._next = -1
+        """Whose turn it is first, if there was no time for all in the last one."""
         loop.on_events(self._turn)
         writer.watchdog.readings = self._readings
 
@@ -202,8 +204,13 @@ class Reactor:
         self._events = events
         defects = self.writer.broker.defects
         received = 0
-        self._end_until = 0.0
-        for fd, event in events:
+        if self._next >= 0:
+            events = self._from_next(events)
+        until = monotonic() + SLICE
+        for number, (fd, event) in enumerate(events):
+            if number % _LOOK_AT_CLOCK_AFTER == _LOOK_AT_CLOCK_AFTER - 1 and monotonic() > until:
+                self._next = fd  # it is told of again, as are those behind it
+                break
             outlet = clients.get(fd)
             if outlet is None:  # ended by another client's packet in this very turn, or not a client
                 continue
@@ -221,11 +228,11 @@ class Reactor:
                 if size:
                     outlet.connection.receive(data)
                 else:
-                    self._end(outlet)
+                    outlet.gone()
             except (BlockingIOError, InterruptedError):
                 pass
             except OSError:
-                self._end(outlet)
+                outlet.gone()
             except Exception:
                 # A defect met by one client's packets must not end the service for all others.
                 defects.note("what a client sent", outlet)
@@ -234,13 +241,11 @@ class Reactor:
         self._read_until = monotonic()
         self.writer.flush()
 
-    def _end(self, outlet: SocketOutlet) -> None:
-        """A client has gone. If thousands have, some of them are found to be gone in another turn."""
-        now = monotonic()
-        if not self._end_until:
-            self._end_until = now + SLICE
-        if now < self._end_until:
-            outlet.gone()
+    def _from_next(self, events: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Events in such an order that everybody has his turn."""
+        first = next((number for number, (fd, _) in enumerate(events) if fd == self._next), 0)
+        self._next = -1
+        return events[first:] + events[:first]
 
     def _readings(self) -> Iterator[Mark]:
         """Who was read from in this turn, and when; for the watchdog."""

@@ -6,6 +6,7 @@ from broker.links.amqp_clients import AmqpScene, text
 from heliograph.amqp import Accepted, Rejected, Source
 from heliograph.amqp.performatives import Durability, ExpiryPolicy
 from heliograph.broker import routes
+from heliograph.broker.slices import SLICE
 from heliograph.mqtt import PubAck, Publish
 
 MANY = 9
@@ -154,3 +155,39 @@ def test_mqtt_subscriptions_and_queues_get_the_same(scene, crowd):
     assert publisher.take() == [PubAck(1)]
     assert reader.payloads() == [b"x"]
     assert bodies(crowd) == [[b"x"]] * MANY
+
+
+def test_what_comes_while_a_client_waits_again_and_again_is_taken_in_order(scene, crowd):
+    queue = scene.queue()
+    sender = scene.amqp("sender")
+    link, other = sender.sender("topic://t"), sender.sender("q")
+    for number in range(5):
+        link.send([text(f"{number}a"), text(f"{number}b")])
+        other.send([text(str(number))])
+        scene.run()  # each of them is a read of its own
+    run(scene)
+    assert bodies(crowd) == [[f"{number}{letter}" for number in range(5) for letter in "ab"]] * MANY
+    assert queue.depth == 5
+
+
+def test_links_that_are_attached_by_the_hundred_are_taken_in_several_turns(scene, monkeypatch):
+    client = scene.amqp("many")
+    monkeypatch.setattr(scene.broker, "now", lambda: scene.now)
+    find = scene.broker.queues.check_room
+
+    def take_time():
+        scene.now += SLICE / 9.5
+        find()
+
+    monkeypatch.setattr(scene.broker.queues, "check_room", take_time)
+    links = [client.session.attach_receiver(f"l{number}", Source("topic://t")) for number in range(50)]
+    client.exchange()
+    late = client.session.attach_receiver("late", Source("topic://t"))
+    client.exchange()
+    scene.run()
+    assert sum(queue.name.startswith("$subscription") for queue in scene.broker.queues.all()) == 10
+    run(scene)
+    assert all(client.attached(link) for link in [late])
+    assert [link.remote is not None for link in links] == [True] * 50
+    names = [link.name for link in scene.clients[-1].connection.links]
+    assert names == [*[f"l{number}" for number in range(50)], "late"]

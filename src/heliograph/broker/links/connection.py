@@ -40,7 +40,7 @@ from heliograph.broker.outlet import Outlet
 from heliograph.broker.portions import Portions
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import Put, PutSteps
-from heliograph.broker.slices import Steps
+from heliograph.broker.slices import SLICE, Steps
 from heliograph.broker.timers import Timer
 from heliograph.mqtt.reasons import Reason
 
@@ -67,11 +67,11 @@ class AmqpConnection:
         "_last",
         "_parts",
         "_portions",
-        "_publishing",
         "_stalled",
         "_talking",
         "_timer",
         "_unhandled",
+        "_waits",
         "account",
         "broker",
         "container_id",
@@ -114,8 +114,8 @@ class AmqpConnection:
         self._last: type[Event] | None = None
         """What the client did last, for people."""
         self._portions = Portions(self.broker, _SMALL)
-        self._publishing = False
-        """Messages of the client are on their way to very many, and nothing else is taken meanwhile."""
+        self._waits = False
+        """Others have their turns before more is taken from the client."""
         self._unhandled: deque[Callable[[], None]] = deque()
         """What is to be done then."""
         self._stalled: set[Outgoing] = set()
@@ -175,6 +175,7 @@ class AmqpConnection:
 
     def _handle(self, events: list[Event]) -> None:
         self.talk()
+        began = self.broker.now() if len(events) > 1 else 0.0
         if events:
             self._last = type(events[-1])
         for number, event in enumerate(events, 1):
@@ -182,7 +183,7 @@ class AmqpConnection:
             if type(event) is Transfers:
                 if event.link.context is not None:
                     event.link.context.take(event.deliveries)
-                    if self._publishing:
+                    if self._waits:
                         self._unhandled.append(partial(self._handle, events[number:]))
                         return
             elif type(event) is Settled:
@@ -195,33 +196,46 @@ class AmqpConnection:
                 self._handle_rare(event)
                 if self.ended:  # what else the client sent along counts no more
                     return
+                if number < len(events) and self.broker.now() - began > SLICE:
+                    self._unhandled.append(partial(self._handle, events[number:]))
+                    self._wait()
+                    self.broker.slices.later(self, self._go_on)
+                    return
         if self._stalled:
             self._serve_stalled()
 
     def in_order(self, action: Callable[[], None]) -> None:
         """Do this when all that the client has sent before has been done."""
-        if self._publishing:
+        if self._waits:
             self._unhandled.append(action)
         else:
             action()
 
+    def _wait(self) -> None:
+        """Take nothing more from the client for now."""
+        self._waits = True
+        self._portions.pause(self)
+
+    def _go_on(self) -> None:
+        """The client's turn has come again."""
+        self._waits = False
+        while self._unhandled and not self._waits and not self.ended:
+            self._unhandled.popleft()()
+        if not self._waits and not self.ended:
+            self._portions.resume(self)
+
     def put_in_steps(self, steps: PutSteps, done: Callable[[Put], None]) -> None:
         """Messages of this client are put while others have their turns; `done` gets the result."""
-        self._publishing = True
-        self._portions.pause(self)
+        self._wait()
         self.broker.wide.begin(self._put_in_steps(steps, done))
 
     def _put_in_steps(self, steps: PutSteps, done: Callable[[Put], None]) -> Steps:
         put = yield from steps
         if self.ended:
             return
-        self._publishing = False
         self.talk()
         done(put)
-        while self._unhandled and not self._publishing and not self.ended:
-            self._unhandled.popleft()()
-        if not self._publishing:
-            self._portions.resume(self)
+        self._go_on()
 
     def _handle_rare(self, event: Event) -> None:
         match event:
@@ -468,6 +482,7 @@ class AmqpConnection:
         self._holds.clear()
         self._hold = self._parts = None
         self._portions.drop()
+        self.broker.slices.drop(self)
         self._unhandled.clear()
         self._stalled.clear()
         self.broker.timers.cancel(self._timer)

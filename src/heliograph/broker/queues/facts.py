@@ -12,6 +12,7 @@ from heliograph.log.cursor import Cursor
 from heliograph.log.record import Record
 from heliograph.log.upkeep import Fact
 
+_FIELDS = [field.name for field in dataclasses.fields(QueueDefinition)]
 DELIVERIES_ROW = struct.Struct("<IQI")
 """Number of the cursor, offset of the message, failed deliveries."""
 
@@ -21,7 +22,7 @@ def queue_fact(definition: QueueDefinition, cursor: int, bindings: list[dict[str
     fact = {
         "queue": definition.name,
         "cursor": cursor,
-        "definition": dataclasses.asdict(definition),
+        "definition": {field: getattr(definition, field) for field in _FIELDS},
         "bindings": bindings,
     }
     return facts.QUEUE, facts.as_json(fact)
