@@ -106,6 +106,7 @@ class Writer:
         self.watchdog = watchdog
         self._protocols = protocols
         self._loop = loop
+        self._due = False
         self._scheduled = False
         self._slicing = False
         self._sliced: Outlet | None = None
@@ -184,12 +185,14 @@ class Writer:
             self._again()
 
     def _again(self) -> None:
+        self._due = True
         if not self._scheduled:
             self._scheduled = True
             self._loop.call_soon(self._flush_if_due)
 
     def _flush_if_due(self) -> None:
-        if self._scheduled:  # nobody has done it meanwhile
+        self._scheduled = False
+        if self._due:  # nobody has done it meanwhile
             self.flush()
 
     def _more_slices(self) -> None:
@@ -214,10 +217,10 @@ class Writer:
 
     def flush(self) -> None:
         """Write now."""
-        self._scheduled = False
+        self._due = False
         broker = self.broker
         sent = 0
-        until = 0.0
+        until = monotonic() + SLICE
         broker.end_turn()
         # Writing can end connections, whose wills are then messages for others, and makes room for more messages: go on
         # until nothing is left, or until it is the turn of others. A client may read as fast as it is written to.
@@ -233,7 +236,6 @@ class Writer:
                     # A defect met while writing to one client must not end the service for all others.
                     broker.defects.note("writing to a client", outlet)
             if broker.restless:
-                until = until or monotonic() + SLICE
                 if monotonic() >= until:
                     self._again()
                     break
