@@ -120,7 +120,7 @@ class Connection:
         self._hold: Hold | None = None
         outlet.account = broker.memory.strangers
         self._timer: Timer | None = None
-        self._kind = PacketType.CONNECT
+        self._kind: int = PacketType.CONNECT
         """The last packet that was none of those that come in runs, and when it came."""
         self._kind_at = 0.0
         self._check_at(self.heard + broker.limits.connect_timeout)
@@ -130,7 +130,7 @@ class Connection:
         return {
             "client": self.session.client_id if self.session is not None else "",
             "protocol": f"MQTT {_VERSIONS[self.version]}",
-            "sent": self._kind.name if self._kind_at == self.heard else "PUBLISH or acknowledgements",
+            "sent": PacketType(self._kind).name if self._kind_at == self.heard else "PUBLISH or acknowledgements",
         }
 
     # Bytes in
@@ -255,7 +255,7 @@ class Connection:
 
     def _note_kind(self, kind: int) -> None:
         if kind:
-            self._kind, self._kind_at = PacketType(kind), self.heard
+            self._kind, self._kind_at = kind, self.heard
 
     @property
     def _is_working(self) -> bool:

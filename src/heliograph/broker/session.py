@@ -87,8 +87,9 @@ class Session:
 
     def set_will(self, will: Will | None) -> None:
         """What is to be published if the client goes without a word; None for nothing."""
-        self.will = will
-        self._hold.set(session_cost(self.client_id, will))
+        if will is not self.will:
+            self.will = will
+            self._hold.set(session_cost(self.client_id, will))
 
     def has_room_for(self, received: set[int]) -> bool:
         """Whether there is memory for the QoS 2 identifiers that have been received."""
