@@ -52,19 +52,21 @@ class Route:
 
     def __init__(self, receivers: tuple[Receiver, ...]) -> None:
         self.receivers = receivers
-        self.subscriptions = subscriptions = tuple(one for one in receivers if isinstance(one, Subscription))
-        self.groups = groups = tuple(one for one in receivers if isinstance(one, ShareGroup))
-        self.streams = tuple(one for one in receivers if isinstance(one, Stream))
+        # There may be ten thousand of them: lists are quicker than generators.
+        self.subscriptions = subscriptions = tuple([one for one in receivers if isinstance(one, Subscription)])
+        others = [one for one in receivers if not isinstance(one, Subscription)]
+        self.groups = groups = tuple([one for one in others if isinstance(one, ShareGroup)])
+        self.streams = tuple([one for one in others if isinstance(one, Stream)])
         """Streams keep messages of any QoS."""
-        bindings = [one for one in receivers if isinstance(one, Binding)]
+        bindings = [one for one in others if isinstance(one, Binding)]
         self.bound = bound(bindings) if bindings else None
         """Queues that get the messages; None if there are none."""
-        self.durable: tuple[Durable, ...] = tuple(one for one in subscriptions if one.spool)
-        self.durable += tuple(one for one in groups if one.spool)
+        self.durable: tuple[Durable, ...] = tuple([one for one in subscriptions if one.spool])
+        self.durable += tuple([one for one in groups if one.spool])
         """Receivers for which QoS 1 and 2 messages are stored; the others get them from memory."""
-        self.volatile = tuple(one for one in subscriptions if one.spool is None)
-        self.volatile_groups = tuple(one for one in groups if one.spool is None)
-        self.catching_up = tuple(one for one in subscriptions if one.retained is not None)
+        self.volatile = tuple([one for one in subscriptions if one.spool is None])
+        self.volatile_groups = tuple([one for one in groups if one.spool is None])
+        self.catching_up = tuple([one for one in subscriptions if one.retained is not None])
         """Those that are still getting what is retained, which comes before newer messages of its topic."""
         roundabout = groups or self.streams or self.bound or self.catching_up or len(subscriptions) > WIDE
         self.straight3 = None if roundabout else _straight(subscriptions, version5=False)
