@@ -67,6 +67,15 @@ def test_what_is_sent_is_what_would_have_been_read(
     assert found.seen == len(data)
 
 
+def test_a_short_record_at_the_end_may_be_cut_by_a_window(tmp_path: Path) -> None:
+    mine = record([b"x"], 0)
+    short = b"".join(frame(kinds.ACKS, (b"",))[0])
+    for window in range(90, len(mine) + len(short)):
+        with patch.object(stream_parts, "_WINDOW", window):
+            found, sent = passage(tmp_path / "log", mine + short)
+        assert (sent, found.next) == (mine, 1)
+
+
 def test_records_that_lie_one_behind_the_other_are_one_part(tmp_path: Path) -> None:
     mine = record([b"a" * 5000] * 9, 0) + record([b"b" * 100] * 200, 9) + record([b"c"] * 2, 209)
     others = record([b"x"], 0, OTHERS)

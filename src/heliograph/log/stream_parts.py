@@ -62,8 +62,8 @@ def passage_of(descriptor: int, place: int, end: int, position: int, cursor: int
         while at < size and offset < stop:
             here = place + at
             if at + FRONT.size > size:
-                if end - here >= FRONT.size and at:
-                    break  # the next window has all of it
+                if at and place + size < end:
+                    break  # the next window has more of it
                 data += bytes(FRONT.size)
             _, length, kind, zero, count, receivers, only, first = FRONT.unpack_from(data, at)
             if length < HEADER_SIZE or zero or here + length > end:
