@@ -23,8 +23,11 @@ _BYTES_AT_ONCE = 65_536
 """Messages that are read back together when a consumer that chooses has to look at them, and about how long they may
 be: to look at a property takes longer than anything else for each byte of a message."""
 
-_PARSED_MOST = 1000
-"""Messages that stay parsed for those who had no more time to look at them."""
+_PARSED_MOST = 8 << 20
+"""Bytes of memory, about, for messages that stay parsed for those who had no more time to look at them."""
+_PARSED_COST = 500
+_PARSED_TIMES = 4
+"""What a parsed message takes: this much, and so many times its size."""
 
 
 class Seat:
@@ -68,6 +71,7 @@ class Consumers:
         """Those who wait for an id, and for whom something may have come."""
         self._choosy: dict[Seat, None] = {}
         self._parsed: list[Entry] = []
+        self._parsed_size = 0
 
     def __len__(self) -> int:
         return len(self._seats)
@@ -281,7 +285,7 @@ class Consumers:
             if got is None:
                 return None, some[0].place
             fetched = got
-            self._parsed += [entry for entry in some if entry.parsed is None]
+            self._will_parse([entry for entry in some if entry.parsed is None])
         wanted: list[Entry] = []
         for entry in some:
             if len(wanted) == most:
@@ -335,11 +339,18 @@ class Consumers:
 
         Whoever had no more time is going to look at some of them soon.
         """
-        if not self._parsed or (len(self._parsed) < _PARSED_MOST and any(seat.behind for seat in self._seats.values())):
+        if not self._parsed:
+            return
+        if self._parsed_size < _PARSED_MOST and any(seat.behind for seat in self._seats.values()):
             return
         for entry in self._parsed:
             entry.parsed = None
         self._parsed.clear()
+        self._parsed_size = 0
+
+    def _will_parse(self, entries: list[Entry]) -> None:
+        self._parsed += entries
+        self._parsed_size += _PARSED_COST * len(entries) + _PARSED_TIMES * sum([entry.size for entry in entries])
 
 
 def _few(some: list[Entry], end: int) -> tuple[list[Entry], int]:
