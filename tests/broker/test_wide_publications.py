@@ -177,3 +177,14 @@ def test_a_defect_ends_the_publisher_and_nobody_else(scene, crowd, monkeypatch, 
     assert scene.broker.defects.culprits == [publisher.outlet]
     assert other.take() == [PubAck(1)]
     assert all(client.payloads()[-1:] == [b"2"] for client in crowd)
+
+
+@pytest.mark.parametrize(("size", "copies"), [(1000, 4), (100_000, 1)], ids=["small", "large"])
+def test_a_large_message_is_stored_once_for_all(scene, crowd, size, copies):
+    publisher = scene.client("publisher")
+    before = scene.store.ledger.end
+    publisher.send(Publish("a", bytes(size), 1, packet_id=1))
+    run(scene)
+    assert publisher.take() == [PubAck(1)]
+    assert [len(payload) for client in crowd for payload in client.payloads()] == [size] * MANY
+    assert copies * size < scene.store.ledger.end - before < copies * (size + 1000)

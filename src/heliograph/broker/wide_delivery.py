@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from heliograph.broker.routes import Receiver, Route
 
 _AT_ONCE = 200
+WORTH_COPYING = 64 << 10
+"""Bytes of a message that are stored anew for each part of its receivers. One that has more goes to all in one go."""
 
 
 class Published(NamedTuple):
@@ -99,7 +101,7 @@ def in_parts(
     answers: list[tuple[Reason, int]] = []
     stored, put = 0, False
     some = span
-    for part in parts_there(broker, route):
+    for part in parts_there(broker, route, span.stride):
         answers.append(broker.publish(some, publisher, part))
         if broker.store is not None:
             stored, put = max(stored, broker.store.last_stored), put or broker.store.last_put
@@ -109,10 +111,10 @@ def in_parts(
     return Published(*((Reason.SUCCESS, max(taken)) if taken else answers[0]), stored, put)
 
 
-def parts_there(broker: "Broker", route: "Route") -> "Iterator[Route]":
-    """The parts of a route, less the receivers that have gone since it was found."""
+def parts_there(broker: "Broker", route: "Route", size: int) -> "Iterator[Route]":
+    """The parts of a route for a message of this size, less the receivers that have gone since it was found."""
     generation = broker.routes.generation
-    for part in route.parts():
+    for part in route.parts() if route.wide and size <= WORTH_COPYING else (route,):
         if broker.routes.generation == generation:
             yield part
         else:

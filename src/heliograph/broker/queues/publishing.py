@@ -13,7 +13,7 @@ from heliograph.broker.routes import Route
 from heliograph.broker.slices import ENOUGH
 from heliograph.broker.span import Span
 from heliograph.broker.topics import is_reserved
-from heliograph.broker.wide_delivery import parts_there
+from heliograph.broker.wide_delivery import WORTH_COPYING, parts_there
 from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.reasons import Reason
 
@@ -68,10 +68,12 @@ def _publish_in_parts(
     """Some messages to some receivers at a time. Refused is what everywhere somebody wanted and nobody took."""
     refused: dict[int, Refusal] = {}
     stored = False
-    for at in range(0, len(messages), route.most):
-        some = messages[at : at + route.most]
+    size = max(map(len, messages))
+    most = 1 if route.wide and size > WORTH_COPYING else route.most
+    for at in range(0, len(messages), most):
+        some = messages[at : at + most]
         puts: list[Put] = []
-        for part in parts_there(broker, route) if route.wide else (route,):
+        for part in parts_there(broker, route, size):
             puts.append(_publish(broker, topic, some, publisher, part, again=bool(puts)))
             yield ENOUGH
         stored = stored or any(put.stored for put in puts)
