@@ -15,6 +15,7 @@ from heliograph.log.cursor_reading import CursorReading
 from heliograph.log.group import Group
 from heliograph.log.log import Log, LogOptions
 from heliograph.log.messages import AMQP_MESSAGES, Messages, Receivers, encode_messages, form_of, readdressed
+from heliograph.log.mixed_messages import MixedMessages, encode_mixed_messages
 from heliograph.log.queue_messages import QueueMessages, decode_queue_messages, encode_queue_messages
 from heliograph.log.ranges import Ranges
 from heliograph.log.record import Record
@@ -118,13 +119,17 @@ class Ledger(Account):
         del self.cursors[cursor.number]
         self.log.append(kinds.GONE, NUMBER.pack(cursor.number))
 
-    def store(self, messages: Messages | QueueMessages, cursors: list[Cursor], identifiers: list[int]) -> list[int]:
+    def store(
+        self, messages: Messages | MixedMessages | QueueMessages, cursors: list[Cursor], identifiers: list[int]
+    ) -> list[int]:
         """Append messages for these cursors, each of which gives them its next offsets; the first of them for each."""
         count, group = messages.number, self._group
         offsets = self.next_offsets(cursors)
         receivers = Receivers([c.number for c in cursors], offsets, identifiers)
         if isinstance(messages, Messages):
             body = encode_messages(messages, receivers)
+        elif isinstance(messages, MixedMessages):
+            body = encode_mixed_messages(messages, receivers)
         else:
             body = encode_queue_messages(messages, receivers)
         if group is not None:

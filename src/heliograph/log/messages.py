@@ -1,4 +1,4 @@
-"""Records of messages: one span, and whom it is for. Those of the second form (`queue_messages`) start alike.
+"""Records of messages: one span, and whom it is for. The other forms (`queue_messages`, `mixed_messages`) start alike.
 
 receivers    4   how many cursors these messages are for
 form         1   1: `data` is MQTT PUBLISH packets, all of one length
@@ -31,7 +31,7 @@ _ONE_OF_ALL = struct.Struct("<IQH")
 _OFFSET = struct.Struct("<Q")
 _RECEIVER_SIZE = 14
 """Bytes of all columns for one receiver."""
-PUBLISH_PACKETS, AMQP_MESSAGES = 1, 2
+PUBLISH_PACKETS, AMQP_MESSAGES, MIXED_PACKETS = 1, 2, 3
 """Forms: what the data is."""
 _RETAIN, _VERSION5, _VERBATIM, _FROM_STORE, _RETOLD = 4, 8, 16, 32, 64
 
@@ -122,7 +122,7 @@ def readdressed(body: bytes, receivers: Receivers) -> bytes:
 
 
 def form_of(body: bytes) -> int:
-    """What the data of a record is: PUBLISH_PACKETS or AMQP_MESSAGES."""
+    """What the data of a record is: PUBLISH_PACKETS, AMQP_MESSAGES or MIXED_PACKETS."""
     return body[4]
 
 
