@@ -16,6 +16,7 @@ from heliograph.broker.journal import Journal, NoJournal
 from heliograph.broker.limits import Limits
 from heliograph.broker.memory import Budget, Hold
 from heliograph.broker.outlet import Outlet
+from heliograph.broker.published import Published
 from heliograph.broker.queues.bindings import Bindings
 from heliograph.broker.queues.definition import QueueDefinition
 from heliograph.broker.queues.queues import Queues
@@ -125,40 +126,34 @@ class Broker:
 
     # Publishing
 
-    def publish(self, span: Span, publisher: Session | None = None, route: Route | None = None) -> tuple[Reason, int]:
-        """Retain (if asked for) and deliver a span; what to tell a publisher that wants to know.
-
-        That is true of as many messages, from the front, as the number says. Those behind them found no room.
-        """
+    def publish(self, span: Span, publisher: Session | None = None, route: Route | None = None) -> Published:
+        """Retain (if asked for) and deliver a span."""
         if route is None:
             route = self.routes.find(span.topic, self.limits.topic_levels)
-        if self.store is not None:
-            self.store.last_put = False
-        reason, taken = self.publish_to_mqtt(span, publisher, route)
+        published = self.publish_to_mqtt(span, publisher, route)
         if route.bound is None:
-            return reason, taken
+            return published
         put = self.bindings.put_span(span, route.bound)
-        if self.store is not None:
-            self.store.last_put = put.stored
-        queued = min(put.refused, default=span.count)
-        return Reason.SUCCESS, queued if reason is not Reason.SUCCESS else max(queued, taken)
+        taken = min(put.refused, default=span.count)
+        if published.reason is Reason.SUCCESS:
+            taken = max(taken, published.taken)
+        return Published(Reason.SUCCESS, taken, published.stored, put.stored)
 
-    def publish_to_mqtt(self, span: Span, publisher: Session | None, route: Route) -> tuple[Reason, int]:
-        """Publish to all but queues: retained, subscriptions, streams. The answer is that of `publish`."""
+    def publish_to_mqtt(self, span: Span, publisher: Session | None, route: Route) -> Published:
+        """Publish to all but queues: retained, subscriptions, streams."""
         if route.catching_up:
             subscribing.send_retained_first(self, span.topic, route)
         kept = not span.retain or span.retold or self.retained.keep(span, span.count - 1, self.limits)
-        stored = 0
+        taken = stored = 0
         if self.store is not None:
-            self.store.last_stored = 0
             if not kept:
                 span.retain = False  # or the next start would find it in the log, and retain it
             if self.is_stored(span, route):
-                stored = durable.deliver(self, self.store, span, route, publisher)
+                taken, stored = durable.deliver(self, self.store, span, route, publisher)
         if not (route.subscriptions or route.groups or route.streams):
-            return Reason.NO_MATCHING_SUBSCRIBERS if kept else Reason.QUOTA_EXCEEDED, span.count
+            return Published(Reason.NO_MATCHING_SUBSCRIBERS if kept else Reason.QUOTA_EXCEEDED, span.count, stored)
         # A message that was delivered but could not be retained is no failure: sent again, it would come twice.
-        return Reason.SUCCESS, max(stored, delivery.deliver(self, span, route, publisher))
+        return Published(Reason.SUCCESS, max(taken, delivery.deliver(self, span, route, publisher)), stored)
 
     def needs_disk(self, span: Span, route: Route) -> bool:
         """Whether the log gets these messages, for whomever."""

@@ -32,8 +32,10 @@ _PUMPED_AT_ONCE = 100
 """Clients that get what they have been waiting for before it is seen how long others have waited."""
 
 
-def deliver(broker: "Broker", store: "Store", span: Span, route: Route, publisher: Session | None) -> int:
-    """Store a span for all durable receivers of a route; how many of its messages, from the front, somebody took.
+def deliver(broker: "Broker", store: "Store", span: Span, route: Route, publisher: Session | None) -> tuple[int, int]:
+    """Store a span for all durable receivers of a route.
+
+    How many of its messages, from the front, somebody took, and how many are stored with their identifiers.
 
     Nothing but a stream takes QoS 0 messages. Streams take everything.
     """
@@ -41,8 +43,7 @@ def deliver(broker: "Broker", store: "Store", span: Span, route: Route, publishe
         receiver = route.durable[0]
         if _takes_all(broker, receiver.spool, span) and not (isinstance(receiver, Subscription) and receiver.no_local):
             _store(broker, store, span, [receiver], publisher)
-            store.last_stored = span.count
-            return span.count
+            return span.count, span.count
     takes: list[tuple[Durable, int]] = []
     streams = [stream.cursor_for(span.topic) for stream in route.streams]
     taken = span.count if streams else 0
@@ -56,18 +57,16 @@ def deliver(broker: "Broker", store: "Store", span: Span, route: Route, publishe
         most = span.count
     if all(number == span.count for _, number in takes):
         _store(broker, store, span, [receiver for receiver, _ in takes], publisher, streams)
-        store.last_stored = span.count
-    else:
-        # Some have no room for all of it: a record is for those who take the whole of it.
-        lo = 0
-        ends = {number for _, number in takes} | {most}
-        for hi in sorted(ends - {0}):
-            _store(broker, store, span.part(lo, hi), [r for r, number in takes if number >= hi], publisher, streams)
-            lo = hi
-        if span.retain and not most:
-            _store(broker, store, span, [], None)  # those who come later get it all the same
-        store.last_stored = most
-    return max(taken, most)
+        return max(taken, most), span.count
+    # Some have no room for all of it: a record is for those who take the whole of it.
+    lo = 0
+    ends = {number for _, number in takes} | {most}
+    for hi in sorted(ends - {0}):
+        _store(broker, store, span.part(lo, hi), [r for r, number in takes if number >= hi], publisher, streams)
+        lo = hi
+    if span.retain and not most:
+        _store(broker, store, span, [], None)  # those who come later get it all the same
+    return max(taken, most), most
 
 
 def _takes_all(broker: "Broker", spool: Spool | None, span: Span) -> bool:

@@ -15,6 +15,7 @@ from heliograph.broker.broker import Broker
 from heliograph.broker.delivery import answer, hold_late
 from heliograph.broker.facts import Move
 from heliograph.broker.fitting import fit
+from heliograph.broker.published import Published
 from heliograph.broker.routes import Route
 from heliograph.broker.slices import Steps
 from heliograph.broker.span import Span, carried_properties
@@ -36,6 +37,7 @@ _DUP = 0x08
 _RETAIN = 0x01
 _DOLLAR = ord("$")
 _NOTHING = nullcontext()
+_TAKEN_BEFORE = Published(Reason.SUCCESS, 1)
 _SHORT_MOST = 2 + 0x7F
 """The longest packet whose length takes one byte."""
 
@@ -232,29 +234,28 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
         if (route.streams or route.bound or span.retain) and connection.broker.store is not None:
             connection.broker.store.pause_if_behind(connection.outlet)
     elif qos == 1:
-        _acknowledge(connection, PUBACKS, span, ids, *_publish(connection, span, route))
+        _acknowledge(connection, PUBACKS, span, ids, _publish(connection, span, route))
     else:
         _take_qos2(connection, span, route, ids)
     return pos + count * stride
 
 
-def _publish(connection: "Connection", span: Span, route: Route) -> tuple[Reason, int]:
+def _publish(connection: "Connection", span: Span, route: Route) -> Published:
     if refused := _refused(connection, span, route):
         return refused
     return connection.broker.publish(span, connection.session, route)
 
 
-def _refused(connection: "Connection", span: Span, route: Route) -> tuple[Reason, int] | None:
+def _refused(connection: "Connection", span: Span, route: Route) -> Published | None:
     """Why a span cannot be published by this client, or not at present."""
     broker = connection.broker
     if span.topic.startswith(b"$") and is_reserved(span.topic):
         broker.stats.publishes_refused += span.count
-        return Reason.NOT_AUTHORIZED, span.count
+        return Published(Reason.NOT_AUTHORIZED, span.count)
     store = broker.store
     if store is not None and store.trouble and connection.version5 and span.qos and broker.needs_disk(span, route):
         # Older clients know no such answer: theirs comes when there is room again.
-        store.last_stored, store.last_put = 0, False
-        return store.refusal, span.count
+        return Published(store.refusal, span.count)
     return None
 
 
@@ -269,26 +270,22 @@ def _publish_in_parts(connection: "Connection", span: Span, route: Route, ids: I
     def steps() -> Steps:
         published = yield from in_parts(broker, span, session, route)
         if connection.publishing:
-            if broker.store is not None:
-                broker.store.last_stored, broker.store.last_put = published.stored, published.put
             if span.qos:
-                _acknowledge(connection, PUBACKS, span, ids, published.reason, published.taken)
+                _acknowledge(connection, PUBACKS, span, ids, published)
             connection.published()
 
     if refused := _refused(connection, span, route):
         if span.qos:
-            _acknowledge(connection, PUBACKS, span, ids, *refused)
+            _acknowledge(connection, PUBACKS, span, ids, refused)
         return
     connection.publishing = connection.took_long = True
     connection.outlet.stop_reading()
     broker.wide.begin(steps())
 
 
-def _acknowledge(connection: "Connection", table: bytes, span: Span, ids: Ids, reason: Reason, taken: int) -> None:
-    """PUBACK or PUBREC for these identifiers, with the reason if it is not plain success.
-
-    Only the messages of the first `taken` identifiers found room somewhere.
-    """
+def _acknowledge(connection: "Connection", table: bytes, span: Span, ids: Ids, published: Published) -> None:
+    """PUBACK or PUBREC for these identifiers, with the reason if it is not plain success."""
+    reason, taken, in_log, put = published
     store = connection.broker.store
     if store is not None and store.trouble and connection.explain and reason is store.refusal:
         kind = PubAck if table is PUBACKS else PubRec
@@ -302,7 +299,7 @@ def _acknowledge(connection: "Connection", table: bytes, span: Span, ids: Ids, r
     stored = (
         store is not None
         and reason < Reason.UNSPECIFIED_ERROR
-        and (store.last_stored > 0 or store.last_put or (span.qos == 2 and session is not None and session.number > 0))
+        and (in_log > 0 or put or (span.qos == 2 and session is not None and session.number > 0))
     )
     answer(broker, connection.outlet, chunk, stored=stored)
     if store is not None and stored:
@@ -323,28 +320,28 @@ def _take_qos2(connection: "Connection", span: Span, route: Route, ids: Ids) -> 
     if received.isdisjoint(ids) and (isinstance(ids, range) or len(set(ids)) == len(ids)):
         try:
             with _as_a_whole(connection, route):
-                reason, taken = _publish(connection, span, route)
-                if reason < Reason.UNSPECIFIED_ERROR:
-                    received.update(ids[:taken])
-                    _note_taken(connection, ids, taken)
+                published = _publish(connection, span, route)
+                if published.reason < Reason.UNSPECIFIED_ERROR:
+                    received.update(ids[: published.taken])
+                    _note_taken(connection, ids, published)
         except Exception:
             received.difference_update(ids)  # nothing has been taken: the client has to send it again
             raise
-        _acknowledge(connection, PUBRECS, span, ids, reason, taken)
+        _acknowledge(connection, PUBRECS, span, ids, published)
         return
     for index, packet_id in enumerate(ids):
-        reason, taken = Reason.SUCCESS, 1
+        published = _TAKEN_BEFORE
         if packet_id not in received:
             try:
                 with _as_a_whole(connection, route):
-                    reason, taken = _publish(connection, span.part(index, index + 1), route)
-                    if taken and reason < Reason.UNSPECIFIED_ERROR:
+                    published = _publish(connection, span.part(index, index + 1), route)
+                    if published.taken and published.reason < Reason.UNSPECIFIED_ERROR:
                         received.add(packet_id)
-                        _note_taken(connection, [packet_id], taken)
+                        _note_taken(connection, [packet_id], published)
             except Exception:
                 received.discard(packet_id)
                 raise
-        _acknowledge(connection, PUBRECS, span, [packet_id], reason, taken)
+        _acknowledge(connection, PUBRECS, span, [packet_id], published)
 
 
 def _as_a_whole(connection: "Connection", route: Route) -> AbstractContextManager[None]:
@@ -355,10 +352,10 @@ def _as_a_whole(connection: "Connection", route: Route) -> AbstractContextManage
     return store.together()
 
 
-def _note_taken(connection: "Connection", ids: Ids, taken: int) -> None:
+def _note_taken(connection: "Connection", ids: Ids, published: Published) -> None:
     """Identifiers of QoS 2 messages are remembered with the messages; those of messages that nobody stores, here."""
     session, store = connection.session, connection.broker.store
     if store is None or session is None or not session.number:
         return
-    for packet_id in ids[store.last_stored : taken]:
+    for packet_id in ids[published.stored : published.taken]:
         store.note_move(Move(facts.TAKEN, 2, packet_id, 1, session.number))

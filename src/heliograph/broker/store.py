@@ -120,10 +120,6 @@ class Store:
         self.stalled_groups: dict[ShareGroup, None] = {}
         self._paused: dict[Outlet, None] = {}
         self._unwritten = Budget().account("log", "")
-        self.last_stored = 0
-        """How many messages of the span published last are in the log, with the identifiers that they came with."""
-        self.last_put = False
-        """Whether a queue keeps messages of the span published last in the log."""
 
     def charge_to(self, memory: Budget) -> None:
         """What waits for the disk is part of this budget."""

@@ -6,9 +6,10 @@ until it has been given to all, or messages would pile up here; and is answered 
 
 from collections import deque
 from collections.abc import Generator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from heliograph.broker.outlet import Outlet
+from heliograph.broker.published import Published
 from heliograph.broker.queues.bindings import Binding
 from heliograph.broker.session import Session
 from heliograph.broker.slices import ENOUGH, Steps
@@ -28,17 +29,6 @@ if TYPE_CHECKING:
 _AT_ONCE = 200
 WORTH_COPYING = 64 << 10
 """Bytes of a message that are stored anew for each part of its receivers. One that has more goes to all in one go."""
-
-
-class Published(NamedTuple):
-    """What became of a span."""
-
-    reason: Reason
-    taken: int
-    """That is true of so many messages, from the front."""
-    stored: int
-    """How many of them are in the log for MQTT, and `put`: whether queues have some there."""
-    put: bool
 
 
 class WideDelivery:
@@ -98,17 +88,19 @@ def in_parts(
 ) -> Generator[bool | None, None, Published]:
     """Publish a span to all receivers of a wide route, part by part."""
     send_retained_first(broker, span.topic, route)
-    answers: list[tuple[Reason, int]] = []
-    stored, put = 0, False
+    answers: list[Published] = []
     some = span
     for part in parts_there(broker, route, span.stride):
         answers.append(broker.publish(some, publisher, part))
-        if broker.store is not None:
-            stored, put = max(stored, broker.store.last_stored), put or broker.store.last_put
         yield ENOUGH
         some = span.for_others()
-    taken = [number for reason, number in answers if reason is Reason.SUCCESS]
-    return Published(*((Reason.SUCCESS, max(taken)) if taken else answers[0]), stored, put)
+    taken = [one.taken for one in answers if one.reason is Reason.SUCCESS]
+    return Published(
+        Reason.SUCCESS if taken else answers[0].reason,
+        max(taken) if taken else answers[0].taken,
+        max([one.stored for one in answers]),
+        any(one.put for one in answers),
+    )
 
 
 def parts_there(broker: "Broker", route: "Route", size: int) -> "Iterator[Route]":

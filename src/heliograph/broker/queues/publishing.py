@@ -99,8 +99,8 @@ def _publish(
     taken: set[int] = set()
     full: set[int] = set()
     for first, span in spans:
-        reason, number = broker.publish_to_mqtt(span.for_others() if again else span, None, route)
-        stored = stored or (broker.store is not None and broker.store.last_stored > 0)
+        reason, number, in_log, _ = broker.publish_to_mqtt(span.for_others() if again else span, None, route)
+        stored = stored or in_log > 0
         if reason is Reason.SUCCESS:
             taken.update(range(first, first + number))
             full.update(range(first + number, first + span.count))
