@@ -67,6 +67,7 @@ class Scene:
     def __init__(self, **limits):
         self.now = START
         self.names = 0
+        self._in_turn = False
         self.broker = Broker(Limits(**limits), lambda: self.now, self._new_name)
 
     def _new_name(self):
@@ -80,7 +81,17 @@ class Scene:
         self.turn_ends()
 
     def turn_ends(self):
-        """Something has happened; without a store there is nothing to wait for."""
+        """Something has happened: without a store there is nothing to wait for behind that."""
+        if not self._in_turn:
+            self.broker.end_turn()
+
+    @contextmanager
+    def one_turn(self):
+        """What clients send meanwhile comes in one turn of the server."""
+        self._in_turn = True
+        yield
+        self._in_turn = False
+        self.turn_ends()
 
     def run_slices(self):
         """Do all work that is done bit by bit; how many slices that took."""
@@ -121,7 +132,10 @@ class DurableScene(Scene):
 
     def turn_ends(self):
         """What the server does at the end of a turn, and when the log says that it is safe."""
+        if self._in_turn:
+            return
         if self._held:
+            self.broker.turn.publish()
             return
         store = self.store
         while True:

@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 from pathlib import Path
+from typing import ClassVar
 from unittest import mock
 
 from hypothesis import Phase, settings
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from broker.clients import DurableScene
-from broker.test_guarantees import DAY, Publisher, Subscriber
+from broker.test_guarantees import DAY, LOOKED_AT, Publisher, Subscriber
 from heliograph.mqtt import Publish
 
 
@@ -40,6 +41,8 @@ class DurableSubscriber(Subscriber):
 
 class DurableGuarantees(RuleBasedStateMachine):
     VERSION = 5
+    MIXED = False
+    PROPERTIES: ClassVar = {}
     CUTS = False
     """A crash may also leave a part of what was on its way to the disk."""
 
@@ -49,8 +52,8 @@ class DurableGuarantees(RuleBasedStateMachine):
         self.unforced.start()
         self.root = Path(tempfile.mkdtemp(prefix="guarantees-"))
         self.scene = DurableScene(self.root, max_messages=100_000, inflight=20, connects_per_second=100_000)
-        self.subscriber = DurableSubscriber(self.scene, self.VERSION)
-        self.publisher = DurablePublisher(self.scene)
+        self.subscriber = DurableSubscriber(self.scene, self.VERSION, **self.PROPERTIES)
+        self.publisher = DurablePublisher(self.scene, self.MIXED)
         self.published = {1: [], 2: []}  # by QoS
         self.next_number = 10_000  # all of one length, so that they travel in spans
         self.scene._held = True
@@ -197,10 +200,24 @@ class WithTornBatches(DurableGuarantees):
     CUTS = True
 
 
+class OfMixedSpans(DurableGuarantees):
+    MIXED = True
+    CUTS = True
+
+
+class OfMixedSpansTakenApart(DurableGuarantees):
+    MIXED = True
+    PROPERTIES = LOOKED_AT
+
+
 SETTINGS = settings(max_examples=60, stateful_step_count=40, deadline=None)
 TestDurableGuarantees = DurableGuarantees.TestCase
 TestDurableGuarantees.settings = SETTINGS
 TestDurableGuaranteesOfMqtt3 = DurableGuaranteesOfMqtt3.TestCase
 TestDurableGuaranteesOfMqtt3.settings = SETTINGS
+TestOfMixedSpans = OfMixedSpans.TestCase
+TestOfMixedSpans.settings = settings(SETTINGS, phases=[Phase.generate])
+TestOfMixedSpansTakenApart = OfMixedSpansTakenApart.TestCase
+TestOfMixedSpansTakenApart.settings = SETTINGS
 TestWithTornBatches = WithTornBatches.TestCase
 TestWithTornBatches.settings = settings(SETTINGS, phases=[Phase.generate])

@@ -1,5 +1,7 @@
 """What MQTT promises, whatever happens to connections: QoS 1 at least once, QoS 2 exactly once, both in order."""
 
+from typing import ClassVar
+
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
@@ -13,8 +15,10 @@ DAY = 86_400
 class Publisher:
     """Publishes numbers and sends again what is unfinished when its connection breaks, as the standard says."""
 
-    def __init__(self, scene):
+    def __init__(self, scene, mixed=False):
         self.scene = scene
+        self.mixed = mixed
+        """Messages differ in their length from those before and behind them."""
         self.unfinished = {}
         """Packet identifier to what has to be sent again: a PUBLISH or a PUBREL."""
         self.next_id = 1
@@ -23,7 +27,8 @@ class Publisher:
     def publish(self, numbers, qos):
         packets = []
         for number in numbers:
-            packets.append(Publish("a", b"%d" % number, qos, packet_id=self.next_id if qos else 0))
+            payload = b"%d" % number + b" " * (number % 3 if self.mixed else 0)
+            packets.append(Publish("a", payload, qos, packet_id=self.next_id if qos else 0))
             if qos:
                 self.unfinished[self.next_id] = packets[-1]
                 self.next_id += 1
@@ -51,9 +56,10 @@ class Publisher:
 class Subscriber:
     """Takes messages and acknowledges them, in order but not at once."""
 
-    def __init__(self, scene, version):
+    def __init__(self, scene, version, **properties):
         self.scene = scene
         self.version = version
+        self.properties = properties
         self.got = {1: [], 2: []}
         self.unreleased = set()
         self.owed = []
@@ -64,7 +70,9 @@ class Subscriber:
         self.client.subscribe("a", 2)
 
     def connect(self, clean=False):
-        properties = {"session_expiry_interval": DAY, "receive_maximum": self.most} if self.version == 5 else {}
+        properties = {}
+        if self.version == 5:
+            properties = {"session_expiry_interval": DAY, "receive_maximum": self.most, **self.properties}
         self.client = self.scene.client("subscriber", self.version, clean=clean and self.version == 5, **properties)
         self.in_flight = set()
 
@@ -103,14 +111,20 @@ class Subscriber:
         self.connect()
 
 
+LOOKED_AT = {"topic_alias_maximum": 3, "maximum_packet_size": 1000}
+"""What a client says for whom the broker has to look at each message."""
+
+
 class Guarantees(RuleBasedStateMachine):
     VERSION = 5
+    MIXED = False
+    PROPERTIES: ClassVar = {}
 
     def __init__(self):
         super().__init__()
         self.scene = Scene(max_messages=100_000, inflight=20, connects_per_second=100_000)
-        self.subscriber = Subscriber(self.scene, self.VERSION)
-        self.publisher = Publisher(self.scene)
+        self.subscriber = Subscriber(self.scene, self.VERSION, **self.PROPERTIES)
+        self.publisher = Publisher(self.scene, self.MIXED)
         self.published = {0: [], 1: [], 2: []}  # by QoS
         self.next_number = 10_000  # all of one length, so that they travel in spans
 
@@ -172,8 +186,21 @@ class GuaranteesOfMqtt3(Guarantees):
     VERSION = 4
 
 
+class OfMixedSpans(Guarantees):
+    MIXED = True
+
+
+class OfMixedSpansTakenApart(Guarantees):
+    MIXED = True
+    PROPERTIES = LOOKED_AT
+
+
 SETTINGS = settings(max_examples=100, stateful_step_count=40, deadline=None)
 TestGuarantees = Guarantees.TestCase
 TestGuarantees.settings = SETTINGS
 TestGuaranteesOfMqtt3 = GuaranteesOfMqtt3.TestCase
 TestGuaranteesOfMqtt3.settings = SETTINGS
+TestOfMixedSpans = OfMixedSpans.TestCase
+TestOfMixedSpans.settings = SETTINGS
+TestOfMixedSpansTakenApart = OfMixedSpansTakenApart.TestCase
+TestOfMixedSpansTakenApart.settings = SETTINGS

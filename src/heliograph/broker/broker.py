@@ -32,6 +32,7 @@ from heliograph.broker.streams import Stream, StreamOptions
 from heliograph.broker.subscription import ShareGroup, Subscription, subscription_cost
 from heliograph.broker.timers import Timers
 from heliograph.broker.topics import TopicTree
+from heliograph.broker.turn import Turn
 from heliograph.broker.wide_delivery import WideDelivery, in_parts
 from heliograph.broker.window import Settled
 from heliograph.mqtt import packets
@@ -84,6 +85,7 @@ class Broker:
         self.timers = Timers(self.defects)
         self.slices = Slices(now, self.defects)
         self.wide = WideDelivery(self, delivery.offer)
+        self.turn = Turn(self)
         self.dirty: list[Outlet] = []
         """Outlets that have something to write."""
         self._tree: TopicTree[Receiver] = TopicTree()
@@ -447,6 +449,7 @@ class Broker:
                 self.defects.note("the end of a turn")
 
     def _write_down(self) -> None:
+        self.turn.publish()
         try:
             self.queues.end_turn()
             if self.store is None:

@@ -13,7 +13,7 @@ from heliograph.broker.broker import Broker
 from heliograph.broker.facts import Move
 from heliograph.broker.fitting import Answer, fit
 from heliograph.broker.gate import Gate
-from heliograph.broker.inbound import forward, take_span, take_straight
+from heliograph.broker.inbound import forward, note_received, take_span, take_straight
 from heliograph.broker.memory import Hold
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.routes import Route
@@ -22,6 +22,7 @@ from heliograph.broker.slices import SLICE, Steps
 from heliograph.broker.subscribing import subscribe, unsubscribe
 from heliograph.broker.subscription import Subscription
 from heliograph.broker.timers import Timer
+from heliograph.broker.turn import Gathering
 from heliograph.broker.window import Settled
 from heliograph.mqtt import packets
 from heliograph.mqtt.connect_decoding import maximum_packet_size
@@ -71,12 +72,16 @@ class Connection:
         "_parts",
         "_timer",
         "_usual",
+        "_usual_first",
         "_usual_generation",
+        "_usual_key",
         "_usual_receivers",
+        "_usual_route",
         "bridge",
         "broker",
         "explain",
         "gate",
+        "gathering",
         "heard",
         "keep_alive",
         "max_packet",
@@ -114,6 +119,10 @@ class Connection:
         self._usual: bytes | None = None
         self._usual_receivers: tuple[Subscription, ...] = ()
         self._usual_generation = 0
+        self._usual_first = self._usual_key = 0
+        self._usual_route: Route | None = None
+        self.gathering: Gathering | None = None
+        """What it has published in this turn waits there."""
         # An incomplete packet waits here: its pieces, and the length at which looking again makes sense.
         self._parts: Pieces | None = None
         self._need = 0
@@ -143,11 +152,15 @@ class Connection:
             (usual := self._usual) is not None
             and data.startswith(usual, 2)
             and data[1] == len(data) - 2 < 0x80
-            and data[0] == _QOS0
+            and data[0] == self._usual_first
             and self._usual_generation == broker.routes.generation
+            and self.gathering is None
         ):
-            forward(broker, self._usual_receivers, data, 1)
-            return
+            if self._usual_route is None:
+                forward(broker, self._usual_receivers, data, 1)
+                return
+            if self._gather(data, self._usual_route):
+                return
         try:
             pos = 0
             if self.state is not State.OPEN or self._parts is not None:
@@ -174,8 +187,32 @@ class Connection:
         Most devices send such packets to one topic, one at a time: the next one is recognised without parsing.
         """
         self._usual = head
+        self._usual_first = _QOS0
         self._usual_receivers = receivers
+        self._usual_route = None
         self._usual_generation = self.broker.routes.generation
+
+    def remember_gathered(self, packet: bytes, name_end: int, route: Route, key: int) -> None:
+        """The same for a short packet of QoS 1 or 2, whose packet identifier stands behind its topic."""
+        self._usual = packet[2:name_end]
+        self._usual_first = packet[0]
+        self._usual_route = route
+        self._usual_key = key
+        self._usual_generation = self.broker.routes.generation
+
+    def _gather(self, packet: bytes, route: Route) -> bool:
+        """Take a packet that is like the one before, but for identifier and payload; False if there is more to it."""
+        assert self._usual is not None
+        name_end = len(self._usual) + 2
+        head = name_end + 3 if self.version5 else name_end + 2
+        if len(packet) < head or (self.version5 and packet[name_end + 2]):
+            return False
+        packet_id = packet[name_end] << 8 | packet[name_end + 1]
+        qos = packet[0] >> 1 & 3
+        if not packet_id or (qos == 2 and not note_received(self, packet_id)):
+            return False
+        self.broker.turn.gather(self, route, self._usual_key, packet, name_end, head, qos)
+        return True
 
     def _with_parts(self, data: bytes) -> bytes | None:
         """New bytes behind the ones that wait; None if it is no use looking at them yet."""
@@ -233,10 +270,14 @@ class Connection:
             elif _FIRST_ACK <= kind <= _LAST_ACK and data[pos + 1] == 2:
                 pos = self._take_acks(data, pos)
             elif kind in _MANY:
+                if self.gathering is not None:
+                    self.broker.turn.publish()
                 self._note_kind(kind)
                 self._take_many(PacketType(kind), data[pos], data[body:end])
                 pos = end
             else:
+                if self.gathering is not None:
+                    self.broker.turn.publish()
                 self._note_kind(kind)
                 self._take_packet(decode(data[pos], data[body:end], self.version))
                 pos = end
@@ -606,6 +647,8 @@ class Connection:
 
     def _leave(self, why: str, *, publish_will: bool) -> None:
         """Give the session up, if there is one."""
+        if self.gathering is not None:
+            self.broker.turn.publish()
         session, self.session = self.session, None
         if session is None:
             return

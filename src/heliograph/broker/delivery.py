@@ -1,12 +1,13 @@
 """Getting messages to receivers: now if they can take them, else by way of the subscription's buffer."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from heliograph.broker import durable
 from heliograph.broker.buffer import Buffer, Waiting, cut_packets
+from heliograph.broker.mixed_span import MixedSpan
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.routes import WIDE, Route
 from heliograph.broker.session import Session
@@ -45,6 +46,15 @@ def answer(broker: "Broker", outlet: Outlet, chunk: bytes, *, stored: bool) -> N
         broker.store.hold(outlet, chunk)
     else:
         write(broker, outlet, chunk)
+
+
+def answer_all(broker: "Broker", outlets: Sequence[Outlet], chunks: Sequence[bytes], *, stored: bool) -> None:
+    """Queue an acknowledgement for each of these clients; see `answer`."""
+    if broker.store is not None and stored:
+        broker.store.hold_all(outlets, chunks)
+        return
+    for outlet, chunk in zip(outlets, chunks, strict=True):
+        answer(broker, outlet, chunk, stored=False)
 
 
 def deliver(broker: "Broker", span: Span, route: Route, publisher: Session | None) -> int:
@@ -162,6 +172,10 @@ def _send(
     broker: "Broker", subscription: Subscription, span: Span, lo: int, hi: int, qos: int, rendered: Rendered
 ) -> None:
     """Send messages `lo` to `hi` at this QoS to a client that has room for them."""
+    if isinstance(span, MixedSpan) and subscription.outlet.one_by_one:
+        for at in range(lo, hi):
+            _send(broker, subscription, span.single(at), 0, 1, qos, {})
+        return
     if too_large(broker, subscription, span, qos):
         broker.stats.too_large += hi - lo
         return
@@ -343,6 +357,10 @@ def _send_held(broker: "Broker", session: Session, window: Window) -> None:
                 return
             subscription, span = flight.subscription, flight.span
             assert span is not None
+            if isinstance(span, MixedSpan) and outlet.one_by_one:
+                window.hold_again(flights[index:])
+                window.take_apart(flight, span)
+                break
             if sent and span.hold is None and not account.has_room(span.cost):
                 window.hold_again(flights[index:])  # acknowledgements of the others will make room
                 return

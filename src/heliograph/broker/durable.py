@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from heliograph.broker import delivery, facts
 from heliograph.broker.facts import Move
+from heliograph.broker.mixed_span import MixedSpan
 from heliograph.broker.revival import revived_span
 from heliograph.broker.routes import Durable, Route
 from heliograph.broker.session import Session
@@ -21,7 +22,9 @@ from heliograph.broker.window import Flight
 from heliograph.errors import Problem
 from heliograph.log.cursor import Cursor
 from heliograph.log.cursor_reading import Found
-from heliograph.log.messages import decode_messages
+from heliograph.log.messages import MIXED_PACKETS, decode_messages, form_of
+from heliograph.log.mixed_messages import decode_mixed_messages
+from heliograph.log.record import Record
 
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
@@ -132,7 +135,7 @@ def _send_now(broker: "Broker", store: "Store", receiver: Durable, span: Span, r
     assert spool is not None
     if spool.unsent.count or (receiver.buffer is not None and receiver.buffer.waiting) or session.room() < span.count:
         return 0
-    if not session.has_memory_for(span):
+    if not session.has_memory_for(span) or (isinstance(span, MixedSpan) and receiver.outlet.one_by_one):
         return 0
     qos = min(span.qos, receiver.qos)
     if delivery.too_large(broker, receiver, span, qos):
@@ -220,9 +223,13 @@ def pump(broker: "Broker", store: "Store", subscription: Subscription, most: int
             continue
         if subscription.qos and not session.has_memory_for(span):
             return True
-        lo, hi = spool.take(found, min(room, left))
+        is_apart = isinstance(span, MixedSpan) and subscription.outlet.one_by_one
+        lo, hi = spool.take(found, 1 if is_apart else min(room, left))
         left -= hi - lo
-        _send_stored(broker, store, subscription, span, found.first, lo, hi)
+        if is_apart:
+            _send_stored(broker, store, subscription, span.part(lo - found.first, hi - found.first), lo, lo, hi)
+        else:
+            _send_stored(broker, store, subscription, span, found.first, lo, hi)
     return True
 
 
@@ -273,9 +280,14 @@ def _send_stored(
 def span_in(store: "Store", spool: Spool, found: Found) -> Span:
     """The span of a record; one that is sent in several parts is decoded once."""
     if spool.span is None or spool.span[0] != found.record.position:
-        messages = decode_messages(found.record.body, found.record.count)
-        spool.span = found.record.position, revived_span(messages, store.clock)
+        spool.span = found.record.position, _span_of(store, found.record)
     return spool.span[1]
+
+
+def _span_of(store: "Store", record: Record) -> Span:
+    if form_of(record.body) == MIXED_PACKETS:
+        return MixedSpan.of(decode_mixed_messages(record.body, record.count))
+    return revived_span(decode_messages(record.body, record.count), store.clock)
 
 
 def load(broker: "Broker", store: "Store", flight: Flight) -> bool:

@@ -11,23 +11,24 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 from heliograph.broker import facts
+from heliograph.broker.answers import acknowledge
 from heliograph.broker.broker import Broker
-from heliograph.broker.delivery import answer, hold_late
+from heliograph.broker.delivery import hold_late
 from heliograph.broker.facts import Move
-from heliograph.broker.fitting import fit
 from heliograph.broker.published import Published
 from heliograph.broker.routes import Route
 from heliograph.broker.slices import Steps
 from heliograph.broker.span import Span, carried_properties
 from heliograph.broker.subscription import Subscription
 from heliograph.broker.topics import is_reserved
+from heliograph.broker.turn import LARGEST
 from heliograph.broker.wide_delivery import in_parts
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
 from heliograph.mqtt.framing import decode_varint
-from heliograph.mqtt.packets import PacketType, PubAck, PubRec
-from heliograph.mqtt.properties import Properties, decode_properties
+from heliograph.mqtt.packets import PacketType
+from heliograph.mqtt.properties import decode_properties
 from heliograph.mqtt.reasons import Reason
-from heliograph.mqtt.runs import PUBACKS, PUBRECS, Ids, acks_for, ids_of, run_length
+from heliograph.mqtt.runs import Ids, ids_of, run_length
 
 if TYPE_CHECKING:
     from heliograph.broker.connection import Connection
@@ -147,6 +148,8 @@ def take_straight(connection: "Connection", data: bytes, pos: int) -> int:
     if not count:
         return start
     assert receivers is not None
+    if connection.gathering is not None:
+        broker.turn.publish()
     if count == 1 and start == 0 and pos == size and body == 2 and max_packet > _SHORT_MOST:
         connection.remember(data[2:head_end], receivers)
     forward(broker, receivers, data[start:pos], count)
@@ -206,6 +209,26 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
         if count > route.most:
             count = route.most
             connection.took_long = True
+    # A remaining length with more bytes than it needs ends in a zero; not all receivers would take that.
+    verbatim = first & (_DUP | _RETAIN) == 0 and carried.alias is None and data[body - 1] != 0
+    if (
+        count == 1
+        and stride <= LARGEST
+        and verbatim
+        and carried.plain
+        and (qos or route.streams or route.bound)
+        and route.gathers
+        and topic[0] != _DOLLAR
+        and (qos < 2 or (not route.bound and note_received(connection, data[name_end] << 8 | data[name_end + 1])))
+    ):
+        key = route.gathering_key(topic, qos, version5)
+        packet = data[pos:end]
+        if stride <= _SHORT_MOST and qos and stride == len(data) and connection.max_packet > _SHORT_MOST:
+            connection.remember_gathered(packet, name_end, route, key)
+        connection.broker.turn.gather(connection, route, key, packet, name_end - pos, head_end - pos, qos)
+        return end
+    if connection.gathering is not None:
+        connection.broker.turn.publish()
     chunk = data[pos : pos + count * stride]
     ids = ids_of(chunk, id_at, stride) if qos else range(0)
     if qos and 0 in ids:
@@ -221,8 +244,7 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
         id_at=id_at,
         version5=version5,
         retain=bool(first & _RETAIN),
-        # A remaining length with more bytes than it needs ends in a zero; not all receivers would take that.
-        verbatim=first & (_DUP | _RETAIN) == 0 and carried.alias is None and data[body - 1] != 0,
+        verbatim=verbatim,
         properties=carried.passed_on,
         expires=expires,
     )
@@ -234,7 +256,7 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
         if (route.streams or route.bound or span.retain) and connection.broker.store is not None:
             connection.broker.store.pause_if_behind(connection.outlet)
     elif qos == 1:
-        _acknowledge(connection, PUBACKS, span, ids, _publish(connection, span, route))
+        acknowledge(connection, 1, ids, _publish(connection, span, route))
     else:
         _take_qos2(connection, span, route, ids)
     return pos + count * stride
@@ -271,39 +293,29 @@ def _publish_in_parts(connection: "Connection", span: Span, route: Route, ids: I
         published = yield from in_parts(broker, span, session, route)
         if connection.publishing:
             if span.qos:
-                _acknowledge(connection, PUBACKS, span, ids, published)
+                acknowledge(connection, 1, ids, published)
             connection.published()
 
     if refused := _refused(connection, span, route):
         if span.qos:
-            _acknowledge(connection, PUBACKS, span, ids, refused)
+            acknowledge(connection, 1, ids, refused)
         return
     connection.publishing = connection.took_long = True
     connection.outlet.stop_reading()
     broker.wide.begin(steps())
 
 
-def _acknowledge(connection: "Connection", table: bytes, span: Span, ids: Ids, published: Published) -> None:
-    """PUBACK or PUBREC for these identifiers, with the reason if it is not plain success."""
-    reason, taken, in_log, put = published
-    store = connection.broker.store
-    if store is not None and store.trouble and connection.explain and reason is store.refusal:
-        kind = PubAck if table is PUBACKS else PubRec
-        why = Properties(reason_string=store.trouble)
-        chunk = b"".join([fit(kind(i, reason, why), connection.version, connection.outlet.max_packet) for i in ids])
-    elif connection.version5 and (reason or taken < len(ids)):
-        chunk = acks_for(table, ids[:taken], reason) + acks_for(table, ids[taken:], Reason.QUOTA_EXCEEDED)
-    else:
-        chunk = acks_for(table, ids)
-    broker, session = connection.broker, connection.session
-    stored = (
-        store is not None
-        and reason < Reason.UNSPECIFIED_ERROR
-        and (in_log > 0 or put or (span.qos == 2 and session is not None and session.number > 0))
-    )
-    answer(broker, connection.outlet, chunk, stored=stored)
-    if store is not None and stored:
-        store.pause_if_behind(connection.outlet)
+def note_received(connection: "Connection", packet_id: int) -> bool:
+    """A QoS 2 message has come alone: remember its identifier, unless it came before or there is no room for it."""
+    session = connection.session
+    assert session is not None
+    if session.received is None:
+        session.received = set()
+    received = session.received
+    if packet_id in received or len(received) >= connection.receive_maximum or not session.has_room_for(received):
+        return False
+    received.add(packet_id)
+    return True
 
 
 def _take_qos2(connection: "Connection", span: Span, route: Route, ids: Ids) -> None:
@@ -327,7 +339,7 @@ def _take_qos2(connection: "Connection", span: Span, route: Route, ids: Ids) -> 
         except Exception:
             received.difference_update(ids)  # nothing has been taken: the client has to send it again
             raise
-        _acknowledge(connection, PUBRECS, span, ids, published)
+        acknowledge(connection, 2, ids, published)
         return
     for index, packet_id in enumerate(ids):
         published = _TAKEN_BEFORE
@@ -341,7 +353,7 @@ def _take_qos2(connection: "Connection", span: Span, route: Route, ids: Ids) -> 
             except Exception:
                 received.discard(packet_id)
                 raise
-        _acknowledge(connection, PUBRECS, span, [packet_id], published)
+        acknowledge(connection, 2, [packet_id], published)
 
 
 def _as_a_whole(connection: "Connection", route: Route) -> AbstractContextManager[None]:

@@ -50,6 +50,11 @@ class Outlet:
         """Who pays for what is kept of the connection: its client, once it is known who that is."""
         self._aliases_hold: Hold | None = None
 
+    @property
+    def one_by_one(self) -> bool:
+        """Whether each message has to be looked at: the client limits the size of packets, or has topic aliases."""
+        return self.max_packet > 0 or self.alias_maximum > 0
+
     def keep_alias(self, topic: bytes, before: bytes | None = None) -> bool:
         """An alias, of either direction, stands for this topic as long as there is a connection, and `before` no more.
 

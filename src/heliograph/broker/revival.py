@@ -27,6 +27,7 @@ from heliograph.errors import Problem
 from heliograph.log.cursor import Cursor
 from heliograph.log.messages import (
     AMQP_MESSAGES,
+    MIXED_PACKETS,
     Messages,
     Receivers,
     decode_messages,
@@ -35,6 +36,7 @@ from heliograph.log.messages import (
     publisher_of,
     qos_and_retain,
 )
+from heliograph.log.mixed_messages import decode_mixed_messages
 from heliograph.log.ranges import Ranges
 from heliograph.log.record import Record
 from heliograph.mqtt.runs import ids_of
@@ -81,6 +83,12 @@ class Revival:
                 self._retain(decode_messages(record.body, record.count))
             except Exception as error:
                 self.set_aside.add(record, error)
+        if form_of(record.body) == MIXED_PACKETS:
+            if qos == 2:
+                for session, packet_id in decode_mixed_messages(record.body, record.count).identifiers():
+                    if kept_sender := self._kept.get(session):
+                        kept_sender.received.add(packet_id)
+            return
         if (publisher := publisher_of(record.body)) and (sender := self._kept.get(publisher)):
             messages = decode_messages(record.body, record.count)
             sender.received.update(ids_of(messages.data, messages.id_at, len(messages.data) // messages.number))

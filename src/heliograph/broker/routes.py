@@ -1,6 +1,7 @@
 """Routes: who gets the messages of a topic, looked up by the topic's bytes."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from heliograph.broker.memory import Budget
 from heliograph.broker.queues.bindings import Binding, bound
@@ -11,6 +12,9 @@ from heliograph.broker.topics import TopicTree
 from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.reasons import Reason
 from heliograph.mqtt.strings import check_topic_of_client, decode_utf8
+
+if TYPE_CHECKING:
+    from heliograph.broker.turn import Gathering
 
 Durable = Subscription | ShareGroup
 """A receiver with a spool."""
@@ -38,8 +42,11 @@ class Route:
         "bound",
         "catching_up",
         "durable",
+        "gatherings",
+        "gathers",
         "groups",
         "most",
+        "partitions",
         "receivers",
         "straight3",
         "straight5",
@@ -79,6 +86,26 @@ class Route:
         self.wide = len(self.durable) > _DURABLE_AT_ONCE or trouble > _QUEUES_AT_ONCE
         """Whether there are too many receivers for one turn: then `parts` get messages one after the other."""
         self._parts: list[tuple[Receiver, ...] | Route] | None = None
+        self.gathers = not (
+            self.wide
+            or self.catching_up
+            or len(subscriptions) > WIDE
+            or (self.bound and self.bound.choosy)
+            or any(one.no_local or one.outlet.one_by_one for one in subscriptions)
+            or any(one.outlet.one_by_one for group in groups for one in group.members)
+        )
+        """Whether messages of several clients can be published together: nobody has to look at each of them."""
+        self.partitions = [stream for stream in self.streams if len(stream.cursors) > 1]
+        """Streams that put the messages of each topic into one of several partitions."""
+        self.gatherings: dict[int, Gathering] = {}
+        """What is to be published together at the end of this turn."""
+
+    def gathering_key(self, topic: bytes, qos: int, version5: bool) -> int:
+        """The same for messages that can be published together."""
+        key = qos << 1 | version5
+        for stream in self.partitions:
+            key = key * len(stream.cursors) + stream.partition_for(topic)
+        return key
 
     def parts(self) -> "Iterator[Route]":
         """Routes to some receivers each. Those for whom the log keeps nothing are in the first, which may be empty."""

@@ -99,6 +99,11 @@ class Session:
             self._identifiers = Hold(self.account)
         return self._identifiers.set(_IDENTIFIER_COST * len(received))
 
+    def forget_received(self, packet_id: int) -> None:
+        """A QoS 2 message has not been taken: it is new when it comes again."""
+        if self.received is not None:
+            self.received.discard(packet_id)
+
     def room(self) -> int:
         """How many QoS 1 and 2 messages can be sent now."""
         return self.window.room() if self.window else self.inflight_limit

@@ -16,6 +16,7 @@ from heliograph.broker import facts
 from heliograph.broker.defects import Defects
 from heliograph.broker.facts import Move
 from heliograph.broker.memory import Budget
+from heliograph.broker.mixed_span import MixedSpan
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.retained import Retained
 from heliograph.broker.revival import Revival
@@ -34,6 +35,7 @@ from heliograph.log.group import Group
 from heliograph.log.ledger import Ledger
 from heliograph.log.log import LogOptions
 from heliograph.log.messages import Messages, Receivers, encode_messages
+from heliograph.log.mixed_messages import MixedMessages
 from heliograph.log.record import Record
 from heliograph.log.upkeep import Fact, Upkeep
 from heliograph.mqtt.reasons import Reason
@@ -250,7 +252,12 @@ class Store:
             self._issued.clear()
         return self.ledger.store(self._messages(span, publisher), cursors, identifiers)
 
-    def _messages(self, span: Span, publisher: Session | None) -> Messages:
+    def _messages(self, span: Span, publisher: Session | None) -> Messages | MixedMessages:
+        if isinstance(span, MixedSpan):
+            return span.messages
+        return self._uniform_messages(span, publisher)
+
+    def _uniform_messages(self, span: Span, publisher: Session | None) -> Messages:
         return Messages(
             span.topic,
             span.data,
@@ -317,14 +324,25 @@ class Store:
         outlet.unsafe += 1
         self._holding.append((outlet, chunk))
 
+    def hold_all(self, outlets: Sequence[Outlet], chunks: Sequence[bytes]) -> None:
+        """The same for many clients, each of which has a chunk."""
+        for outlet in outlets:
+            outlet.unsafe += 1
+        self._holding += zip(outlets, chunks, strict=True)
+
     def when_safe(self, action: Callable[[], None]) -> None:
         """Do this when this turn is safe, on account of the client that is being served."""
         self._then.append((action, self.defects.serving))
 
-    def pause_if_behind(self, outlet: Outlet) -> None:
-        """This client's messages are stored: do not read on while too many wait for the disk."""
+    @property
+    def is_behind(self) -> bool:
+        """Whether too much waits for the disk."""
         waiting = self.ledger.waiting
-        if waiting > _NEVER_TOO_MUCH and waiting > self._waiting_most:
+        return waiting > _NEVER_TOO_MUCH and waiting > self._waiting_most
+
+    def pause_if_behind(self, outlet: Outlet) -> None:
+        """This client's messages are stored: do not read on while too much waits for the disk."""
+        if self.is_behind:
             outlet.stop_reading()
             self._paused[outlet] = None
 
@@ -459,7 +477,7 @@ class Store:
             yield one.fact()
         for span in self.retained.all():
             if not span.topic.startswith(b"$SYS/"):
-                body = encode_messages(self._messages(span, None), Receivers((), (), ()))
+                body = encode_messages(self._uniform_messages(span, None), Receivers((), (), ()))
                 yield facts.RETAINED, body + span.data
 
     def close(self) -> None:

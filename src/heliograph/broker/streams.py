@@ -99,9 +99,13 @@ class Stream:
     def name(self) -> str:
         return self.options.name
 
+    def partition_for(self, topic: bytes) -> int:
+        """The number of the partition that messages of a topic go to."""
+        return crc32(topic) % len(self.cursors)
+
     def cursor_for(self, topic: bytes) -> Cursor:
         """The partition of a topic."""
-        return self.cursors[crc32(topic) % len(self.cursors)]
+        return self.cursors[self.partition_for(topic)]
 
     def fact(self) -> dict[str, Any]:
         """All that the log has to know of it; the partitions are in order."""

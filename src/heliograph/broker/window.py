@@ -19,6 +19,7 @@ Theory of operation
 from collections import deque
 from typing import TYPE_CHECKING
 
+from heliograph.broker.mixed_span import MixedSpan
 from heliograph.broker.span import Span
 from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.reasons import Reason
@@ -294,6 +295,17 @@ class Window:
         for flight in flights:
             flight.held = True
         self.holds = True
+
+    def take_apart(self, flight: Flight, span: MixedSpan) -> None:
+        """From now on, each message of a flight is one of its own."""
+        at = self.sent.index(flight)
+        rest: Flight | None = flight
+        while rest is not None:
+            one, rest = rest, rest.split(1) if rest.count > 1 else None
+            if one is not flight:
+                at += 1
+                self.sent.insert(at, one)
+            one.span, one.lo = span.single(one.lo), 0
 
     def drop(self, flight: Flight) -> None:
         """The messages of a flight are done with, whatever the client says."""

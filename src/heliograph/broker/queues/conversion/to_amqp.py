@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from heliograph.amqp.encoding import NULL, encode, encode_list
 from heliograph.amqp.identifiers import identifier_in
 from heliograph.amqp.values import Byte, Symbol
+from heliograph.broker.mixed_span import MixedSpan
 from heliograph.broker.queues.conversion import carried_fields
 from heliograph.broker.queues.conversion.bodies import is_body
 from heliograph.broker.queues.conversion.carried_fields import Sections, put_back
@@ -30,6 +31,8 @@ _STRING_BODY, _DATA_BODY = b"\x00\x53\x77", b"\x00\x53\x75"
 
 def amqp_messages(span: Span, now: float, wall: int) -> list[bytes]:
     """The messages of a span, encoded. `now` is the broker's clock, `wall` milliseconds since 1970."""
+    if isinstance(span, MixedSpan):
+        return [message for at in range(span.count) for message in amqp_messages(span.single(at), now, wall)]
     meaning = _meaning(span.properties)
     payloads = span.payloads(0, span.count)
     if meaning.plain is not None and not all(map(is_body, payloads)):

@@ -1,0 +1,194 @@
+"""What clients publish in one turn of the server, gathered into runs for the same receivers.
+
+Theory of operation
+1. A client that sends one message at a time brings no runs of its own. So QoS 1 and 2 messages that come alone are not
+   published at once: those of all clients for the same receivers gather, and are published as one span (`mixed_span`)
+   when the turn ends. It is one record of the log, one range of packet identifiers for each receiver, and one entry in
+   its window, however many clients and topics there are.
+2. Messages for the same receivers have the same `Route`. They gather only with others of their QoS, their protocol
+   version and their partition of each stream.
+3. The order of each publisher is kept. What else a client does in a turn in which it has published something that still
+   gathers comes behind that: all that has gathered is published first. The only exception are streams with several
+   partitions, between which there is no order anyway: there, the order is kept for each topic, as MQTT demands.
+4. Nobody is answered before the turn ends. An answer about something that is stored waits until that is safe.
+5. A subscription that comes or goes while messages gather may change their route: they are routed anew, one by one.
+6. What gathers is bounded: by the number and size of messages, and because every turn ends.
+"""
+
+from typing import TYPE_CHECKING
+
+from heliograph.broker import facts
+from heliograph.broker.answers import acknowledge
+from heliograph.broker.delivery import answer_all
+from heliograph.broker.facts import Move
+from heliograph.broker.mixed_span import MixedSpan, single_span
+from heliograph.broker.published import Published
+from heliograph.broker.routes import Route
+from heliograph.broker.span import Span
+from heliograph.mqtt.reasons import Reason
+
+if TYPE_CHECKING:
+    from heliograph.broker.broker import Broker
+    from heliograph.broker.connection import Connection
+
+LARGEST = 4096
+"""Bytes of the largest packet that gathers. What is done for each message is little beside copying larger ones."""
+_MOST = 1000
+"""Messages that gather for the same receivers: others are to have their turn."""
+
+
+class Gathering:
+    """Messages for the same receivers, column by column."""
+
+    __slots__ = ("generation", "heads", "name_ends", "packets", "publishers", "qos", "route", "version5")
+
+    def __init__(self, route: Route, generation: int, qos: int, version5: bool) -> None:
+        self.route = route
+        self.generation = generation
+        """Of the routes when the first message came."""
+        self.qos = qos
+        self.version5 = version5
+        self.publishers: list[Connection] = []
+        self.packets: list[bytes] = []
+        self.name_ends: list[int] = []
+        """Where the topic ends in each packet, and the packet identifier stands."""
+        self.heads: list[int] = []
+        """Bytes before the payload in each packet."""
+
+    def identifier(self, at: int) -> int:
+        """The packet identifier that a message came with."""
+        packet, name_end = self.packets[at], self.name_ends[at]
+        return packet[name_end] << 8 | packet[name_end + 1]
+
+
+class Turn:
+    """`broker.turn`."""
+
+    def __init__(self, broker: "Broker") -> None:
+        self._broker = broker
+        self._gatherings: list[Gathering] = []
+
+    def gather(
+        self, publisher: "Connection", route: Route, key: int, packet: bytes, name_end: int, head: int, qos: int
+    ) -> None:
+        """A client has published a message. `key` is what the route has for it (`Route.gathering_key`)."""
+        gathering = route.gatherings.get(key)
+        before = publisher.gathering
+        if before is not gathering and before is not None and (before.route is not route or not route.partitions):
+            self.publish()  # what this client has published before goes first
+            gathering = None
+        elif gathering is not None and len(gathering.packets) >= min(_MOST, route.most):
+            self.publish()
+            gathering = None
+        if gathering is None:
+            gathering = Gathering(route, self._broker.routes.generation, qos, publisher.version5)
+            route.gatherings[key] = gathering
+            self._gatherings.append(gathering)
+        publisher.gathering = gathering
+        gathering.publishers.append(publisher)
+        gathering.packets.append(packet)
+        gathering.name_ends.append(name_end)
+        gathering.heads.append(head)
+
+    def publish(self) -> None:
+        """Publish all that has gathered."""
+        gatherings, self._gatherings = self._gatherings, []
+        for gathering in gatherings:
+            gathering.route.gatherings.clear()
+            for publisher in gathering.publishers:
+                publisher.gathering = None
+        for gathering in gatherings:
+            if len(gathering.packets) > 1 and gathering.generation == self._broker.routes.generation:
+                self._publish_together(gathering)
+            else:
+                self._publish_each(gathering)
+
+    def _publish_together(self, gathering: Gathering) -> None:
+        broker, qos = self._broker, gathering.qos
+        sessions = [one.session.number if one.session else 0 for one in gathering.publishers] if qos == 2 else ()
+        span = MixedSpan(
+            gathering.packets,
+            gathering.name_ends,
+            gathering.heads,
+            qos=qos,
+            version5=gathering.version5,
+            publishers=sessions,
+        )
+        try:
+            published = self._refused(span, gathering.route) or broker.publish(span, None, gathering.route)
+        except Exception:
+            if broker.store is not None and broker.store.ledger.halted:
+                broker.defects.note("messages of several clients could not be published")
+                return
+            # One of them is at fault, and nobody knows which. What some receivers have got already comes again.
+            self._publish_each(gathering)
+            return
+        broker.stats.messages_received += span.count
+        self._answer(gathering, published)
+
+    def _publish_each(self, gathering: Gathering) -> None:
+        """Publish message by message. Whoever sent one with which something goes wrong is cut off."""
+        defects = self._broker.defects
+        before = defects.serving
+        for at, publisher in enumerate(gathering.publishers):
+            defects.serving = publisher.outlet
+            try:
+                self._publish_one(gathering, at)
+            except Exception:
+                if gathering.qos == 2 and publisher.session is not None:
+                    publisher.session.forget_received(gathering.identifier(at))
+                defects.note("a message that a client published", publisher.outlet)
+        defects.serving = before
+
+    def _publish_one(self, gathering: Gathering, at: int) -> None:
+        broker, publisher, route = self._broker, gathering.publishers[at], gathering.route
+        span = single_span(
+            gathering.packets[at], gathering.name_ends[at], gathering.heads[at], gathering.qos, gathering.version5
+        )
+        if gathering.generation != broker.routes.generation:
+            route = publisher.find_route(span.topic)
+        published = self._refused(span, route) or broker.publish(span, publisher.session, route)
+        broker.stats.messages_received += 1
+        if gathering.qos == 2:
+            self._note_taken(publisher, gathering.identifier(at), published, 0)
+        if gathering.qos:
+            acknowledge(publisher, gathering.qos, [gathering.identifier(at)], published)
+        elif broker.store is not None:
+            broker.store.pause_if_behind(publisher.outlet)
+
+    def _refused(self, span: Span, route: Route) -> Published | None:
+        """What MQTT 5 clients are told while nothing can be stored. Older ones have no such answer: theirs waits."""
+        store = self._broker.store
+        if store is not None and store.trouble and span.version5 and self._broker.needs_disk(span, route):
+            return Published(store.refusal, span.count)
+        return None
+
+    def _answer(self, gathering: Gathering, published: Published) -> None:
+        """Tell all publishers what became of their messages."""
+        broker, qos = self._broker, gathering.qos
+        if qos == 2:
+            for at, publisher in enumerate(gathering.publishers):
+                self._note_taken(publisher, gathering.identifier(at), published, at)
+        if qos == 2 or (qos and gathering.version5 and (published.reason or published.taken < len(gathering.packets))):
+            for at, publisher in enumerate(gathering.publishers):
+                one = published._replace(taken=int(at < published.taken))
+                acknowledge(publisher, qos, [gathering.identifier(at)], one)
+            return
+        outlets = [publisher.outlet for publisher in gathering.publishers]
+        stored = published.stored > 0 or published.put
+        if qos:
+            columns = zip(gathering.packets, gathering.name_ends, strict=True)
+            answers = [b"\x40\x02" + packet[name_end : name_end + 2] for packet, name_end in columns]
+            answer_all(broker, outlets, answers, stored=stored)
+        if broker.store is not None and stored and broker.store.is_behind:
+            for outlet in outlets:
+                broker.store.pause_if_behind(outlet)
+
+    def _note_taken(self, publisher: "Connection", packet_id: int, published: Published, at: int) -> None:
+        """Remember the identifier of a QoS 2 message if it was taken. In the log it may be with its message."""
+        session, store = publisher.session, self._broker.store
+        assert session is not None
+        if published.reason >= Reason.UNSPECIFIED_ERROR or at >= published.taken:
+            session.forget_received(packet_id)
+        elif store is not None and session.number and at >= published.stored:
+            store.note_move(Move(facts.TAKEN, 2, packet_id, 1, session.number))
