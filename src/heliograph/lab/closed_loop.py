@@ -2,7 +2,7 @@
 
 import selectors
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -165,7 +165,7 @@ class Load:
             sent=sent,
             delivered=delivered,
             lost=sum(publisher.lost for publisher in self.publishers),
-            duplicates=sum(tally.duplicates for reader in readers for tally in reader.tallies),
+            duplicates=sum(tally.duplicates for tally in _tallies(readers)),
             strange=sum(sender.strange for sender in self.publishers) + sum(reader.strange for reader in readers),
         )
 
@@ -187,7 +187,7 @@ class Load:
 
     @property
     def _delivered(self) -> int:
-        return sum(reader.received for reader in self.subscribers)
+        return sum(tally.received for tally in _tallies(self.subscribers))
 
     @property
     def _under_way(self) -> int:
@@ -226,3 +226,8 @@ class Load:
             if not self.turn(SILENCE_SECONDS) or time.perf_counter() > end:
                 return
         self.turn(QUIET_SECONDS)
+
+
+def _tallies(readers: Sequence[Sink]) -> Iterable[Tally]:
+    """Their accounts, of which sharers have one together."""
+    return {id(tally): tally for reader in readers for tally in reader.tallies}.values()

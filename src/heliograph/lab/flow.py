@@ -21,6 +21,7 @@ class Flow(Case):
     groups: int = 1
     publishers: int = 1
     subscribers: int = 1
+    sharers: int = 0  # of one shared subscription, instead of subscribers
     qos: int = 0
     window: int = 4000  # messages on their way per publisher; 1 also means one packet per read of the broker
     payload: tuple[int, int] = (32, 32)  # shortest and longest
@@ -41,19 +42,22 @@ class Flow(Case):
         sending = [self._ring(number, group, sent=True) for number in range(self.publishers)]
         arriving = [self._ring(number, group, sent=False) for number in range(self.publishers)]
         readers: list[Subscriber] = []
-        for number in range(self.subscribers):
+        for number in range(self.sharers or self.subscribers):
             link = load.open(f"s{group}-{number}", self.to_version, durable=self.durable)
             reader = self._subscriber(link, arriving, group)
+            if self.sharers and readers:
+                reader.tallies = readers[0].tallies  # it does not matter who gets a message, but that one of them does
             load.add_subscriber(reader)
             readers.append(reader)
         for number, ring in enumerate(sending):
             link = load.open(f"p{group}-{number}", self.from_version)
-            tallies = [reader.tallies[number] for reader in readers]
+            tallies = [reader.tallies[number] for reader in (readers[:1] if self.sharers else readers)]
             load.add_publisher(Publisher(link, ring, self.qos, self.window, tallies))
 
     def _subscriber(self, link: Link, rings: list[Ring], group: int) -> Subscriber:
         one_topic = self.publishers == 1 and self.topics == 1
-        link.subscribe(self._topic(group, 0, 0) if one_topic else f"lab/{group:03}/#", self.qos)
+        topic_filter = self._topic(group, 0, 0) if one_topic else f"lab/{group:03}/#"
+        link.subscribe(f"$share/lab/{topic_filter}" if self.sharers else topic_filter, self.qos)
         if self.publishers > 1:
             return Gathering(link, rings, self.qos)
         if self.qos:

@@ -15,6 +15,10 @@ from heliograph.lab.link import Link
 from heliograph.lab.ring import Ring
 from heliograph.lab.tally import Tally
 
+_ACK_SIZE = 4
+_ALIKE = 4
+"""Bytes that all packets of a load begin with: type, length, length of the topic."""
+
 
 class Subscriber(ABC):
     """What all receiving ends share."""
@@ -46,6 +50,16 @@ class Subscriber(ABC):
             return None
         self.tallies[delivery.publisher].take(delivery.sequence)
         return delivery
+
+    def _take_odd(self, data: bytes) -> int:
+        """One packet that belongs to no run; returns its length, 0 if it is not whole yet."""
+        for start, body, end in wire.packets(data):
+            delivery = self._take_one(data[start:end], body)
+            if delivery is not None and delivery.qos:
+                kind = wire.PUBACK if delivery.qos == 1 else wire.PUBREC
+                self.link.write(wire.ack_run(kind, delivery.packet_id[:1], delivery.packet_id[1:]))
+            return end
+        return 0
 
 
 class Stream(Subscriber):
@@ -132,51 +146,53 @@ class Acknowledging(Subscriber):
                 self._take_one(bytes(chunk[packet : packet + stride]), self._body_at)
         self.link.write(wire.ack_run(self._answer, high, low))
 
-    def _take_odd(self, data: bytes) -> int:
-        """One packet that belongs to no run; returns its length, 0 if it is not whole yet."""
-        for start, body, end in wire.packets(data):
-            delivery = self._take_one(data[start:end], body)
-            if delivery is not None and delivery.qos:
-                kind = wire.PUBACK if delivery.qos == 1 else wire.PUBREC
-                self.link.write(wire.ack_run(kind, delivery.packet_id[:1], delivery.packet_id[1:]))
-            return end
-        return 0
-
 
 class Gathering(Subscriber):
-    """QoS 0 or 1 from many publishers in any order, all messages of one length: each one's marks are read."""
+    """From many publishers in any order, all messages of one length: each one's marks are read.
+
+    With QoS 2 the broker's PUBRELs may come between runs of PUBLISHes in any mixture.
+    """
 
     def __init__(self, link: Link, rings: Sequence[Ring], qos: int = 0) -> None:
         super().__init__(link, rings)
-        stride = rings[0].starts[1]
+        self._stride = stride = rings[0].starts[1]
         # An identifier, which is zero here, comes before the mark, which is zero as well in the first message.
         mark_at = rings[0].stream.index(bytes(wire.MARK.size)) + (2 if qos else 0)
         self._id_at = mark_at - 2
-        self._acknowledges = qos == 1
+        self._answer = {0: 0, 1: wire.PUBACK, 2: wire.PUBREC}[qos]
         self._marks = struct.Struct(f">{mark_at}xII{stride - mark_at - wire.MARK.size}x")
-        self._first = rings[0].stream[:1]
+        self._front = rings[0].stream[: _ALIKE if stride > _ALIKE else 1]
 
     def read(self) -> None:
-        """Read the marks of all whole packets."""
+        """Cut what arrived into runs; answer each."""
         chunk = self.link.receive(self._kept)
-        size = len(chunk) - len(chunk) % self._marks.size
-        count = size // self._marks.size
-        if BUFFER[: size : self._marks.size] != self._first * count:
-            self._read_slowly(bytes(chunk))
-            return
-        tallies = self.tallies
-        for publisher, sequence in self._marks.iter_unpack(chunk[:size]):
-            tallies[publisher].take(sequence)
-        if self._acknowledges and count:
-            high = bytes(BUFFER[self._id_at : size : self._marks.size])
-            low = bytes(BUFFER[self._id_at + 1 : size : self._marks.size])
-            self.link.write(wire.ack_run(wire.PUBACK, high, low))
-        self._kept = bytes(chunk[size:])
+        at, size = 0, len(chunk)
+        while size - at >= _ACK_SIZE:
+            if chunk[at] == wire.PUBREL:
+                releases = bytes(BUFFER[at:size:_ACK_SIZE])[: (size - at) // _ACK_SIZE]
+                end = at + _ACK_SIZE * (len(releases) - len(releases.lstrip(bytes((wire.PUBREL,)))))
+                self.link.write(wire.answer_run(wire.PUBCOMP, bytes(chunk[at:end])))
+            elif count := self._alike(at, size):
+                end = at + count * self._stride
+                self._take_run(chunk, at, end)
+            elif not (end := at + self._take_odd(bytes(chunk[at:]))) > at:
+                break
+            at = end
+        self._kept = bytes(chunk[at:])
 
-    def _read_slowly(self, data: bytes) -> None:
-        end = 0
-        for start, body, end in wire.packets(data):
-            delivery = self._take_one(data[start:end], body - start)
-            if delivery is not None and delivery.qos:
-                self.link.write(wire.ack_run(wire.PUBACK, delivery.packet_id[:1], delivery.packet_id[1:]))
-        self._kept = data[end:]
+    def _alike(self, at: int, size: int) -> int:
+        """How many whole packets from here on begin as those of this load do."""
+        most = (size - at) // self._stride
+        for column, byte in enumerate(self._front):
+            found = bytes(BUFFER[at + column : at + most * self._stride : self._stride])
+            most = min(most, len(found) - len(found.lstrip(bytes((byte,)))))
+        return most
+
+    def _take_run(self, chunk: memoryview, start: int, end: int) -> None:
+        tallies, stride = self.tallies, self._stride
+        for publisher, sequence in self._marks.iter_unpack(chunk[start:end]):
+            tallies[publisher].take(sequence)
+        if self._answer:
+            high = bytes(BUFFER[start + self._id_at : end : stride])
+            low = bytes(BUFFER[start + self._id_at + 1 : end : stride])
+            self.link.write(wire.ack_run(self._answer, high, low))
