@@ -18,15 +18,14 @@ from heliograph.server.pipelines import Pipelines
 from running import PATIENCE
 
 RUNNING = 'print(\'{"state": "running"}\', flush=True)'
-UNTIL_TOLD = "import sys; sys.stdin.read()"
+# A handler would not do: if the signal comes just before a read, it is called when the read ends; and it may be called
+# twice at once.
 STOPPABLE = f"""
-import signal, sys
-def stop(*_):
-    print('{{"state": "stopped"}}', flush=True)
-    sys.exit(0)
-signal.signal(signal.SIGTERM, stop)
+import signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
 {RUNNING}
-{UNTIL_TOLD}
+signal.sigtimedwait([signal.SIGTERM], {PATIENCE})
+print('{{"state": "stopped"}}', flush=True)
 """
 
 

@@ -470,6 +470,11 @@ class Broker:
         if not self.store.ledger.halted and self.queues.loading is None:  # which needs messages to stay where they are
             self.store.upkeep.work(seconds)
 
+    def retain_streams(self) -> None:
+        """Let go what streams are not to keep any more: in slices, for there may be very many partitions."""
+        if self.store is not None and not self.slices.is_working(self.store.streams):
+            self.slices.begin(self.store.streams, self.store.retain_streams(), lambda: None)
+
     def more_is_safe(self) -> None:
         """Packets that were held until something is safe may leave, if it is."""
         store = self.store

@@ -444,18 +444,13 @@ class Server:
             await self._run_timers(now)
             if now >= next_retention:
                 next_retention = now + _RETENTION
-                self._attempt("retention of streams", self._retain_streams)
+                self._attempt("retention of streams", self.broker.retain_streams)
             self._attempt("the end of a turn", self._writer.flush)
             await self._upkeep_of_tick()
             self._attempt("the index of streams", self._update_index)
             if watchdog is not None and now >= next_watchdog:
                 notify.watchdog()
                 next_watchdog = now + watchdog
-
-    def _retain_streams(self) -> None:
-        slices = self.broker.slices
-        if not slices.is_working(self._store):
-            slices.begin(self._store, self._store.retain_streams(), lambda: None)
 
     async def _run_timers(self, now: float) -> None:
         """Do what is due. Much may be due at once: clients have their turns in between."""

@@ -135,6 +135,15 @@ class Scene:
             if not (self.store._held or self.queues.awake) and self.store.ledger.wait():
                 break
 
+    def finish(self):
+        """Do all work that is done bit by bit, with a turn after each slice; how many turns that took."""
+        turns = 0
+        while self.broker.slices.busy:
+            self.broker.slices.run()
+            self.turn()
+            turns += 1
+        return turns
+
     def passes(self, seconds):
         """Time passes."""
         self.clock += seconds

@@ -4,7 +4,7 @@ from itertools import count
 
 import pytest
 
-from broker.queues.scenes import Consumer, Scene, texts
+from broker.queues.scenes import Consumer, texts
 from broker.queues.test_restarts import fail
 from heliograph.broker.queues import loading
 from heliograph.broker.queues.outcome import ACCEPTED
@@ -39,16 +39,6 @@ def deep(durable):
     return durable.queues.find("Q")
 
 
-def finish(scene: Scene) -> int:
-    """Do all work; how many turns that took."""
-    turns = 0
-    while scene.broker.slices.busy:
-        scene.broker.slices.run()
-        scene.turn()
-        turns += 1
-    return turns
-
-
 def expected(*more: str) -> list[str]:
     return [*map(str, range(MANY)), *more]
 
@@ -61,7 +51,7 @@ def test_a_consumer_gets_all_when_all_is_known(durable, deep):
     durable.turn()
     assert consumer.texts == []
     assert deep.depth == MANY
-    assert finish(durable) > 5
+    assert durable.finish() > 5
     assert consumer.texts == expected()
     assert consumer.told == 1
     assert not deep.is_behind(consumer)
@@ -72,7 +62,7 @@ def test_consumers_share_what_was_found(durable, deep):
     for consumer in consumers:
         deep.add_consumer(consumer)
         deep.serve(consumer)
-    finish(durable)
+    durable.finish()
     assert [len(consumer.texts) for consumer in consumers] == [1000, 1000, 1000]
 
 
@@ -84,7 +74,7 @@ def test_what_is_put_meanwhile_comes_last_in_order(durable, deep):
     durable.broker.slices.run()
     durable.put(deep, "third", durable=True)
     assert deep.depth == MANY + 3
-    finish(durable)
+    durable.finish()
     assert consumer.texts == expected("first", "second", "third")
     deep.settle(consumer.entries, ACCEPTED)
     assert durable.get(durable.queues.find("OTHER")) == ["x"]
@@ -93,7 +83,7 @@ def test_what_is_put_meanwhile_comes_last_in_order(durable, deep):
 
 def test_a_message_that_is_not_persistent_waits_behind_those_in_the_log(durable, deep):
     durable.put(deep, "new")
-    finish(durable)
+    durable.finish()
     assert durable.get(deep) == expected("new")
 
 
@@ -111,9 +101,9 @@ def test_messages_whose_time_comes_meanwhile(durable):
     durable.passes(6)
     assert queue.is_loading
     assert queue.depth == MANY + 1
-    finish(durable)
+    durable.finish()
     durable.passes(6)
-    finish(durable)
+    durable.finish()
     consumer.credit = 10
     queue.serve(consumer)
     assert consumer.texts == ["late"]
@@ -126,7 +116,7 @@ def test_a_queue_that_is_deleted_meanwhile(durable, deep):
         durable.broker.slices.run()
     assert not deep.shelf.loaded
     durable.queues.delete("Q")
-    finish(durable)
+    durable.finish()
     assert other.texts == ["x"]
     assert durable.queues.memory.held == len(other.entries[0].payload)
 
@@ -137,7 +127,7 @@ def test_upkeep_waits(durable, deep, monkeypatch):
     durable.consumer(deep)
     durable.broker.look_after_log(0.1)
     assert worked == []
-    finish(durable)
+    durable.finish()
     durable.broker.look_after_log(0.1)
     assert worked == [0.1]
 
@@ -152,14 +142,14 @@ def test_a_log_that_turns_out_to_be_damaged(durable, deep, monkeypatch):
     deep.serve(consumer)
     durable.put(deep, "persistent", durable=True)
     durable.put(deep, "volatile")
-    finish(durable)
+    durable.finish()
     assert set(told) == {("queue Q", "damage")}
     assert consumer.texts == []
     assert durable.queues.memory.held == 0
     assert not durable.broker.slices.busy  # it is not tried for ever
     monkeypatch.setattr(loading, "_records", real)
     deep.serve(consumer)
-    finish(durable)
+    durable.finish()
     assert sorted(consumer.texts) == sorted(expected("persistent", "volatile"))
 
 
@@ -173,7 +163,7 @@ def test_a_purge_waits_until_all_is_known(durable, deep):
     assert next(steps) is False
     durable.broker.slices.run()
     assert next(steps) is False
-    finish(durable)
+    durable.finish()
     assert next(steps, None) is None
     assert deep.purge() == MANY
 
@@ -189,7 +179,7 @@ def test_an_answer_that_is_waited_for(durable):
     durable.put(replies, "other", correlation_id="d")
     durable.put(replies, "second", durable=True, correlation_id="c")
     assert consumer.texts == []
-    finish(durable)
+    durable.finish()
     assert consumer.texts == ["answer", "second"]
     assert durable.consumer(replies, correlation_id="d").texts == ["other"]
 

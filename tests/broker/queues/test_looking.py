@@ -38,15 +38,6 @@ def fill(scene, queue):
     scene.turn()
 
 
-def look(scene):
-    turns = 0
-    while scene.broker.slices.busy:
-        scene.broker.slices.run()
-        scene.turn()
-        turns += 1
-    return turns
-
-
 @pytest.mark.parametrize("browse", [False, True])
 def test_a_consumer_with_a_selector_gets_all_that_it_wants_in_several_turns(scene: Scene, browse):
     queue = scene.queue()
@@ -56,7 +47,7 @@ def test_a_consumer_with_a_selector_gets_all_that_it_wants_in_several_turns(scen
     queue.serve(consumer)
     assert queue.is_behind(consumer)
     assert len(consumer.entries) < MANY // 2
-    assert look(scene) > 1
+    assert scene.finish() > 1
     assert not queue.is_behind(consumer)
     assert consumer.texts == [str(index) for index in range(0, MANY, 2)]
 
@@ -68,7 +59,7 @@ def test_an_awaited_answer_in_a_deep_queue_is_looked_for_and_found(scene: Scene)
     consumer = Patient(queue, correlation_id="c1999", selector=lambda view: view.fields[5] == "c1999")
     queue.add_consumer(consumer)
     queue.serve(consumer)
-    look(scene)
+    scene.finish()
     assert queue.index is None
     assert consumer.texts == ["1999"]
     queue.remove_consumer(consumer)
@@ -81,9 +72,9 @@ def test_what_comes_back_is_looked_at_again(scene: Scene):
     everything = scene.consumer(queue, credit=MANY)
     consumer = Patient(queue, selector=lambda view: view.fields[3] == "odd")
     queue.add_consumer(consumer)
-    look(scene)
+    scene.finish()
     queue.unlock(everything.entries)
     scene.turn()
     queue.serve(consumer)
-    look(scene)
+    scene.finish()
     assert sorted(map(int, texts(consumer.entries))) == list(range(1, MANY, 2))

@@ -94,7 +94,5 @@ def test_messages_are_handed_out_in_several_turns_if_that_takes_long(scene, monk
     scene.broker.slices.run()
     scene.broker.end_turn()
     assert [len(consumer.entries) for consumer in consumers] == [1] * 10 + [0] * 10
-    while scene.broker.slices.busy:
-        scene.broker.slices.run()
-        scene.broker.end_turn()
+    scene.finish()
     assert [len(consumer.entries) for consumer in consumers] == [2] + [1] * 19

@@ -13,7 +13,7 @@ from itertools import islice, repeat, starmap
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from heliograph.broker.queues.entry import Entry
+from heliograph.broker.queues.entry import Entry, cost_of
 from heliograph.broker.queues.shelf import Memory, Shelf
 from heliograph.broker.slices import Steps
 from heliograph.log import kinds
@@ -64,8 +64,8 @@ class Loading:
                 for entries in found.runs:
                     self._shelves[number][1].forget(entries)
                 self._shelves[number][1].forget(entry for _, _, entry in found.delayed)
-            for queue in self._found:
-                queue.give_up_loading()
+            for queue, shelf in self._shelves.values():
+                _give_up(queue, shelf)
             raise
         for queue, found in self._found.items():
             yield from self._take_up(queue, found)
@@ -131,19 +131,40 @@ class Loading:
 
     def _take_up(self, queue: "Queue", found: "_Found") -> Steps:
         """Let a queue know its messages; those that were put meanwhile come last."""
-        assert queue.shelf is not None
+        shelf = queue.shelf
+        assert shelf is not None
         entries = found.in_order()
         try:
             while some := list(islice(entries, _AT_ONCE)):
                 if queue.deleted:
-                    queue.shelf.forget(some)
+                    shelf.forget(some)
                 else:
+                    queue.account.add(cost_of(some))
                     queue.take_up(some)
                 yield None
-            while queue.take_up_late(_AT_ONCE):
+            while _take_up_late(queue, shelf):
                 yield None
         finally:
-            queue.loaded()  # if something went wrong, it knows what it knows, and nothing twice
+            shelf.loaded = True  # if something went wrong, it knows what it knows, and nothing twice
+            queue.let_time_go_on()
+
+
+def _take_up_late(queue: "Queue", shelf: Shelf) -> bool:
+    """Let a queue know some of what was put meanwhile; whether there is more."""
+    some = shelf.late[:_AT_ONCE]
+    del shelf.late[:_AT_ONCE]
+    if some and not queue.deleted:
+        queue.keep_on_shelf(shelf, [entry for entry in some if entry.offset >= 0])
+        queue.take_up(some)
+    return bool(shelf.late)
+
+
+def _give_up(queue: "Queue", shelf: Shelf) -> None:
+    """What is in the log cannot be read: whoever looks next may have more luck."""
+    late, shelf.late = shelf.late, []
+    if not queue.deleted:
+        queue.take_up(queue.leave_in_log(shelf, late))
+    queue.let_time_go_on()
 
 
 class _Found:

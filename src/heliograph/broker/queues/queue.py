@@ -119,9 +119,10 @@ class Queue:
             return
         if self.shelf is not None:
             entries = self._show_on_shelf(self.shelf, entries)
-        self._show(entries)
+        self.take_up(entries)
 
-    def _show(self, entries: list[Entry]) -> None:
+    def take_up(self, entries: list[Entry]) -> None:
+        """These are known, and what came before them: they wait for whoever wants them, unless they are delayed."""
         if [entry for entry in entries if entry.expires or entry.deliver_at]:
             entries = self._note_times(entries)
         self._line_up(entries)
@@ -145,13 +146,17 @@ class Queue:
             if self._queues.loading is not None:
                 shelf.late += entries
                 return []
-            return self._leave_in_log(shelf, entries)
+            return self.leave_in_log(shelf, entries)
         if persistent:
-            shelf.show(persistent)
-            self._queues.note_shown(self, persistent)
+            self.keep_on_shelf(shelf, persistent)
         return entries
 
-    def _leave_in_log(self, shelf: Shelf, entries: list[Entry]) -> list[Entry]:
+    def keep_on_shelf(self, shelf: Shelf, persistent: list[Entry]) -> None:
+        """These are safe, and known: their payloads stay in memory while there is room."""
+        shelf.show(persistent)
+        self._queues.note_shown(self, persistent)
+
+    def leave_in_log(self, shelf: Shelf, entries: list[Entry]) -> list[Entry]:
         """As long as nobody has looked into the queue, only these need be known: whoever does finds the others."""
         if persistent := [entry for entry in entries if entry.offset >= 0]:
             shelf.shown = persistent[-1].offset + 1
@@ -180,36 +185,8 @@ class Queue:
         """Whether the queue gets to know its messages just now."""
         return self.shelf is not None and not self.shelf.loaded and self._queues.loading is not None
 
-    def take_up(self, entries: list[Entry]) -> None:
-        """These have been found in the log: they wait before all that come later. Nobody sees them before `loaded`."""
-        self.account.add(cost_of(entries))
-        self._show(entries)
-
-    def take_up_late(self, most: int) -> bool:
-        """Take up some of what was put meanwhile; whether there is more."""
-        assert self.shelf is not None
-        some = self.shelf.late[:most]
-        del self.shelf.late[:most]
-        if some and not self.deleted:
-            persistent = [entry for entry in some if entry.offset >= 0]
-            self.shelf.show(persistent)
-            self._queues.note_shown(self, persistent)
-            self._show(some)
-        return bool(self.shelf.late)
-
-    def loaded(self) -> None:
-        """All messages are known."""
-        assert self.shelf is not None
-        self.shelf.loaded = True
-        if self._timetable is not None:
-            self._timetable.looked()
-
-    def give_up_loading(self) -> None:
-        """What is in the log cannot be read: whoever looks next may have more luck."""
-        assert self.shelf is not None
-        late, self.shelf.late = self.shelf.late, []
-        if not self.deleted:
-            self._show(self._leave_in_log(self.shelf, late))
+    def let_time_go_on(self) -> None:
+        """Nobody goes through the log for it any more: from now on messages expire, and delayed ones come."""
         if self._timetable is not None:
             self._timetable.looked()
 
