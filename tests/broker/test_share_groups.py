@@ -3,7 +3,7 @@
 import pytest
 
 from broker.clients import Scene
-from heliograph.broker.delivery import SHARERS_AT_ONCE
+from heliograph.broker.memory_delivery import SHARERS_AT_ONCE
 from heliograph.broker.session import Session
 from heliograph.mqtt import PubAck, Publish, PubRec, Reason, Subscribe, Subscription
 

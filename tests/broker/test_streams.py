@@ -42,6 +42,10 @@ class DurableScene(Scene):
             self.store.close()
             raise
 
+    def turn_ends(self):
+        """What was sent is published. Nothing is safe before `settle`."""
+        self.broker.turn.publish()
+
     def settle(self):
         """All that was sent is safe, and readers can see it."""
         self.broker.end_turn()

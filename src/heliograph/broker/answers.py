@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from heliograph.broker.delivery import answer
 from heliograph.broker.fitting import fit
 from heliograph.broker.published import Published
+from heliograph.broker.sending import answer
 from heliograph.mqtt.packets import PubAck, PubRec
 from heliograph.mqtt.properties import Properties
 from heliograph.mqtt.reasons import Reason

@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from heliograph.broker import delivery, durable, subscribing
+from heliograph.broker import subscribing
 from heliograph.broker.admission import Pace
 from heliograph.broker.buffer import Buffer, Held
 from heliograph.broker.defects import Defects
+from heliograph.broker.delivery import Delivery
 from heliograph.broker.journal import Journal, NoJournal
 from heliograph.broker.limits import Limits
 from heliograph.broker.memory import Budget, Hold
@@ -22,6 +23,7 @@ from heliograph.broker.queues.definition import QueueDefinition
 from heliograph.broker.queues.queues import Queues
 from heliograph.broker.retained import Retained
 from heliograph.broker.routes import Receiver, Route, RouteTable
+from heliograph.broker.sending import write
 from heliograph.broker.session import FOR_EVER, Session
 from heliograph.broker.slices import SLICE, Slices, Steps, one_by_one
 from heliograph.broker.span import Span, carried_properties, message
@@ -84,8 +86,9 @@ class Broker:
         self.held = Held()
         self.timers = Timers(self.defects)
         self.slices = Slices(now, self.defects)
-        self.wide = WideDelivery(self, delivery.offer)
+        self.wide = WideDelivery(self)
         self.turn = Turn(self)
+        self.delivery = Delivery(self, store)
         self.dirty: list[Outlet] = []
         """Outlets that have something to write."""
         self._tree: TopicTree[Receiver] = TopicTree()
@@ -146,16 +149,14 @@ class Broker:
         if route.catching_up:
             subscribing.send_retained_first(self, span.topic, route)
         kept = not span.retain or span.retold or self.retained.keep(span, span.count - 1, self.limits)
-        taken = stored = 0
-        if self.store is not None:
-            if not kept:
-                span.retain = False  # or the next start would find it in the log, and retain it
-            if self.is_stored(span, route):
-                taken, stored = durable.deliver(self, self.store, span, route, publisher)
+        if self.store is not None and not kept:
+            span.retain = False  # or the next start would find it in the log, and retain it
+        keep = self.store is not None and self.is_stored(span, route)
+        taken, stored = self.delivery.deliver(span, route, publisher, keep=keep)
         if not (route.subscriptions or route.groups or route.streams):
             return Published(Reason.NO_MATCHING_SUBSCRIBERS if kept else Reason.QUOTA_EXCEEDED, span.count, stored)
         # A message that was delivered but could not be retained is no failure: sent again, it would come twice.
-        return Published(Reason.SUCCESS, max(taken, delivery.deliver(self, span, route, publisher)), stored)
+        return Published(Reason.SUCCESS, taken, stored)
 
     def needs_disk(self, span: Span, route: Route) -> bool:
         """Whether the log gets these messages, for whomever."""
@@ -351,7 +352,7 @@ class Broker:
     def detach(self, session: Session, *, publish_will: bool) -> None:
         """The client of a session has gone. The session ends now, later or never; its will may be due now or later."""
         self._do_all(session.detach())
-        delivery.share_out_again(self, session)
+        self.delivery.share_out_again(session)
         session.away = now = self.now()
         delay = session.will.properties.get("will_delay_interval", 0) if session.will else 0
         delay = min(delay, session.expiry)
@@ -483,8 +484,8 @@ class Broker:
         store.let_go_on()
         if is_more:
             self._come_back()
-        elif store.stalled or store.stalled_groups:
-            durable.go_on(self, store)
+        elif (log := self.delivery.log) is not None and (log.stalled or log.stalled_groups):
+            log.go_on()
         if self.queues.awake:
             self.queues.hand_out()
 
@@ -496,7 +497,7 @@ class Broker:
             return len(self.dirty) + self.queues.awake > _SERVED_AT_ONCE or self.now() > until
 
         for outlet, chunk in store.release(is_enough):
-            delivery.write(self, outlet, chunk)
+            write(self, outlet, chunk)
         return store.ready
 
     def _come_back(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from enum import Enum
 from functools import partial
 
-from heliograph.broker import delivery, facts, handshake
+from heliograph.broker import facts, handshake
 from heliograph.broker.broker import Broker
 from heliograph.broker.facts import Move
 from heliograph.broker.fitting import Answer, fit
@@ -17,6 +17,7 @@ from heliograph.broker.inbound import forward, note_received, take_span, take_st
 from heliograph.broker.memory import Hold
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.routes import Route
+from heliograph.broker.sending import answer, write
 from heliograph.broker.session import Session
 from heliograph.broker.slices import SLICE, Steps
 from heliograph.broker.subscribing import subscribe, unsubscribe
@@ -179,7 +180,7 @@ class Connection:
         else:
             session = self.session
             if session is not None and (session.backlog or (session.window is not None and session.window.holds)):
-                delivery.pump(broker, session)
+                broker.delivery.pump(session)
 
     def remember(self, head: bytes, receivers: tuple[Subscription, ...]) -> None:
         """A read brought just one short QoS 0 packet, `head` being what stands between its length and its payload.
@@ -531,7 +532,7 @@ class Connection:
 
     def answer(self, chunk: bytes, *, stored: bool) -> None:
         """Send an acknowledgement; of something that is stored, when it is safe."""
-        delivery.answer(self.broker, self.outlet, chunk, stored=stored)
+        answer(self.broker, self.outlet, chunk, stored=stored)
 
     def _take_packet(self, packet: packets.Packet) -> None:
         session = self.session
@@ -615,7 +616,7 @@ class Connection:
             self._write(chunk)
 
     def _write(self, chunk: bytes) -> None:
-        delivery.write(self.broker, self.outlet, chunk)
+        write(self.broker, self.outlet, chunk)
 
     def pause(self) -> None:
         """The client does not read fast enough: what is for it waits in buffers from now on."""
@@ -625,7 +626,7 @@ class Connection:
         """The client can take more."""
         if self.state is State.OPEN and self.session is not None:
             self.outlet.open = True
-            delivery.pump(self.broker, self.session)
+            self.broker.delivery.pump(self.session)
             self.broker.slices.wake(self)
 
     # The end

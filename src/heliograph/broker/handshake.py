@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from heliograph.broker import delivery
 from heliograph.broker.fitting import fit
 from heliograph.broker.session import FOR_EVER, session_cost
 from heliograph.broker.topics import is_reserved
@@ -87,8 +86,8 @@ def welcome(connection: "Connection", connect: Connect, *, present: bool) -> Non
     _set_up_outlet(connection, connect)
     broker.attach(session, connection.outlet, connect.properties.get("receive_maximum", _NO_LIMIT))
     if present:
-        delivery.resend(broker, session)
-        delivery.pump(broker, session)
+        broker.delivery.resend(session)
+        broker.delivery.pump(session)
 
 
 def as_a_bridge_wants(asked: Subscription) -> Subscription:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from heliograph.broker import facts
 from heliograph.broker.answers import acknowledge
 from heliograph.broker.broker import Broker
-from heliograph.broker.delivery import hold_late
 from heliograph.broker.facts import Move
 from heliograph.broker.published import Published
 from heliograph.broker.routes import Route
@@ -169,7 +168,7 @@ def forward(broker: Broker, receivers: tuple[Subscription, ...], chunk: bytes, c
             subscription.sent += count
             sent += count
         elif outlet.connected:
-            hold_late(broker, subscription, chunk, count)
+            broker.delivery.memory.hold_late(subscription, chunk, count)
     stats = broker.stats
     stats.messages_received += count
     stats.messages_sent += sent

@@ -26,7 +26,7 @@ from heliograph.broker.slices import Steps
 from heliograph.broker.span import Span
 from heliograph.broker.spool import Spool, Total
 from heliograph.broker.streams import Stream, StreamOptions, Streams
-from heliograph.broker.subscription import ShareGroup, Subscription
+from heliograph.broker.subscription import Subscription
 from heliograph.broker.window import Settled
 from heliograph.errors import Problem
 from heliograph.log.commit import NO_ROOM
@@ -117,9 +117,6 @@ class Store:
         self._then: list[Action] = []
         self._acks_since = 0.0
         self._held: deque[tuple[int, deque[tuple[Outlet, bytes]], deque[Action]]] = deque()
-        self.stalled: dict[Session, None] = {}
-        """Clients that could take messages which are not safe yet."""
-        self.stalled_groups: dict[ShareGroup, None] = {}
         self._paused: dict[Outlet, None] = {}
         self._unwritten = Budget().account("log", "")
 

@@ -6,12 +6,10 @@ packet waits until it is done; nobody else does.
 
 from typing import TYPE_CHECKING
 
-from heliograph.broker import delivery, durable
 from heliograph.broker.handshake import as_a_bridge_wants
 from heliograph.broker.routes import Route
 from heliograph.broker.session import Session
 from heliograph.broker.slices import WAIT, Steps
-from heliograph.broker.span import Span
 from heliograph.broker.subscription import Subscription
 from heliograph.mqtt import packets
 from heliograph.mqtt.decoding import read_subscribe, read_unsubscribe
@@ -116,7 +114,7 @@ def _send_retained(broker: "Broker", subscription: Subscription) -> Steps:
         elif kept.expires and kept.expires <= broker.now():
             broker.retained.clear(kept.topic.decode())
         else:
-            _offer(broker, subscription, kept)
+            broker.delivery.offer_retained(subscription, kept)
         yield WAIT if outlet.connected and not outlet.open else None
 
 
@@ -132,14 +130,7 @@ def send_retained_first(broker: "Broker", topic: bytes, route: Route) -> None:
         if subscription.retained is not None:
             kept = subscription.retained.take(topic.decode())
             if kept is not None and not 0 < kept.expires <= broker.now():
-                _offer(broker, subscription, kept)
-
-
-def _offer(broker: "Broker", subscription: Subscription, kept: Span) -> None:
-    if broker.store is not None and subscription.spool is not None and kept.qos:
-        durable.offer(broker, broker.store, subscription, kept)
-    else:
-        delivery.offer(broker, subscription, kept, {})
+                broker.delivery.offer_retained(subscription, kept)
 
 
 def unsubscribe(connection: "Connection", session: Session, body: bytes) -> Steps:

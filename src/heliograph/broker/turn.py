@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 
 from heliograph.broker import facts
 from heliograph.broker.answers import acknowledge
-from heliograph.broker.delivery import answer_all
 from heliograph.broker.facts import Move
 from heliograph.broker.mixed_span import MixedSpan, single_span
 from heliograph.broker.published import Published
 from heliograph.broker.routes import Route
+from heliograph.broker.sending import answer_all
 from heliograph.broker.span import Span
 from heliograph.mqtt.reasons import Reason
 

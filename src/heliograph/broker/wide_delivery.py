@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from heliograph.broker.broker import Broker
-    from heliograph.broker.delivery import Offer, Rendered
     from heliograph.broker.routes import Receiver, Route
+    from heliograph.broker.sending import Rendered
 
 _AT_ONCE = 200
 WORTH_COPYING = 64 << 10
@@ -34,9 +34,8 @@ WORTH_COPYING = 64 << 10
 class WideDelivery:
     """`broker.wide`."""
 
-    def __init__(self, broker: "Broker", offer: "Offer") -> None:
+    def __init__(self, broker: "Broker") -> None:
         self._broker = broker
-        self._offer = offer
         self._waiting: deque[tuple[Steps, Outlet | None]] = deque()
 
     def begin(self, steps: Steps) -> None:
@@ -76,7 +75,7 @@ class WideDelivery:
                     if _is_there(self._broker, subscription) and not (
                         subscription.no_local and subscription.session is publisher
                     ):
-                        self._offer(self._broker, subscription, span, rendered)
+                        self._broker.delivery.memory.offer(subscription, span, rendered)
                 yield ENOUGH
         finally:
             if outlet is not None and all(other is not outlet for _, other in self._waiting):
