@@ -70,7 +70,7 @@ def test_the_tools_read_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     shutil.copytree(FILES, log)
     for action in ("info", "check", "dump", "repair", "compact"):
         assert main(["log", action, str(log)]) == 0
-    assert {version for version in versions(log)} == {2}
+    assert set(versions(log)) == {2}
     capsys.readouterr()
     assert main(["log", "dump", str(log)]) == 0
     records = map(json.loads, capsys.readouterr().out.splitlines())
