@@ -157,7 +157,10 @@ def _name_starts(sizes: Numbers) -> Numbers:
     """Where topics start in packets of these sizes: see `name_start` of `heliograph.log.mixed_messages`."""
     starts = np.full(len(sizes), 4)
     for size in (0x7F + 2, 0x3FFF + 3, 0x1FFFFF + 4):
-        starts += sizes > size
+        longer = sizes > size
+        if not longer.any():
+            break
+        starts += longer
     return starts
 
 
