@@ -16,6 +16,7 @@ from heliograph.log.segment import segment_files
 from heliograph.log.stream_reader import StreamReader
 from heliograph.mqtt import Publish
 from log.accounts import Account
+from log.test_mixed_messages import mixed
 from log.waiting import WatchedLog
 from plain_client import PlainClient
 from running import PLAIN, servers
@@ -84,6 +85,25 @@ def test_dump_shows_groups_and_messages_of_queues(grouped: Path, capsys) -> None
     ]
     assert messages["receivers"] == [{"cursor": 1, "offset": 1}]
     assert acks["acks"] == [{"cursor": 1, "from": 0, "to": 1}]
+
+
+def test_dump_shows_the_topic_of_each_message_if_they_differ(tmp_path: Path, capsys) -> None:
+    account = Account(tmp_path / "mixed")
+    cursors = [account.ledger.new_cursor(), account.ledger.new_cursor()]
+    rows = [(b"a/1", b"text", b"\1\1", 5, 7), ("ü".encode(), b"\xff", b"", 6, 0)]
+    account.ledger.store(mixed(rows, 2, True), cursors, [9, 0])
+    account.store_mixed(cursors[:1], [b"one", b"more"])
+    account.close()
+    assert main(["log", "dump", str(account.directory)]) == 0
+    *_, first, second = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert first["qos"] == 2
+    assert first["messages"] == [
+        {"topic": "a/1", "payload": "text", "properties": "0101", "publisher": 7},
+        {"topic": "ü", "payload_base64": "/w=="},
+    ]
+    assert first["receivers"] == [{"cursor": 1, "offset": 0, "identifier": 9}, {"cursor": 2, "offset": 0}]
+    assert [message["topic"] for message in second["messages"]] == ["topic/0", "topic/1"]
+    assert second["receivers"] == [{"cursor": 1, "offset": 2}]
 
 
 def test_check_ends_with_1_at_damage_and_says_where(directory: Path, capsys) -> None:

@@ -7,11 +7,13 @@ from unittest import mock
 from heliograph.log.kinds import FIRST_FACT
 from heliograph.log.ledger import Ledger
 from heliograph.log.log import LogOptions
-from heliograph.log.messages import AMQP_MESSAGES, Messages, decode_messages, form_of
+from heliograph.log.messages import AMQP_MESSAGES, MIXED_PACKETS, Messages, decode_messages, form_of
+from heliograph.log.mixed_messages import MixedMessages, decode_mixed_messages
 from heliograph.log.queue_messages import QueueMessages, decode_queue_messages
 from heliograph.log.record import Record
 from heliograph.log.segment import SEGMENT_HEADER_SIZE, read_segment, segment_files
 from heliograph.log.upkeep import Upkeep
+from log.test_mixed_messages import mixed
 
 SET, CLEAR = FIRST_FACT, FIRST_FACT + 1
 HEAD = b"head"
@@ -26,6 +28,11 @@ def messages(topic: str, payloads: list[bytes]) -> Messages:
 def queue_messages(payloads: list[bytes]) -> QueueMessages:
     """Messages as queues store them: of any lengths."""
     return QueueMessages.of(payloads, [4] * len(payloads), bytes(len(payloads)))
+
+
+def mixed_messages(payloads: list[bytes]) -> MixedMessages:
+    """Messages of any lengths, as the broker stores those of many clients; each has a topic of its own."""
+    return mixed([(b"topic/%d" % number, payload, b"", 7, 0) for number, payload in enumerate(payloads)], 1, False)
 
 
 class Account:
@@ -67,6 +74,9 @@ class Account:
     def store_queued(self, cursors, payloads: list[bytes]) -> None:
         self.ledger.store(queue_messages(payloads), list(cursors), [0] * len(cursors))
 
+    def store_mixed(self, cursors, payloads: list[bytes]) -> None:
+        self.ledger.store(mixed_messages(payloads), list(cursors), [0] * len(cursors))
+
     def payload(self, reading, offset: int) -> bytes | None:
         """The payload of a message of a cursor; None if it cannot be read yet."""
         found = reading.find(offset)
@@ -76,6 +86,8 @@ class Account:
         body, count = found.record.body, found.record.count
         if form_of(body) == AMQP_MESSAGES:
             return decode_queue_messages(body, count).message(offset - found.first)
+        if form_of(body) == MIXED_PACKETS:
+            return decode_mixed_messages(body, count).payloads[offset - found.first]
         return decode_messages(body, count).payloads[offset - found.first]
 
     def pending(self, cursor) -> dict[int, bytes | None]:

@@ -10,6 +10,7 @@ from heliograph.errors import Problem
 from heliograph.log import kinds
 from heliograph.log.cursor import CHUNK_SIZE
 from heliograph.log.group import Group, records_in
+from heliograph.log.mixed_messages import decode_mixed_messages
 from heliograph.log.record import ALIGNMENT, HEADER_SIZE, Record
 from heliograph.log.stream_index import PartitionWriter, write_description
 from heliograph.log.stream_reader import StreamReader
@@ -297,6 +298,22 @@ def test_compaction_gives_back_the_room_of_single_messages_of_a_queue(account) -
     assert account.size() < before / 5
     assert account.pending(one) == {0: payloads[0], 150: payloads[150]}
     assert account.pending(other) == {100: payloads[100]}
+
+
+def test_a_copy_of_messages_of_several_topics_has_all_of_them_whoever_still_needs_them(account) -> None:
+    one, other = account.ledger.new_cursor(), account.ledger.new_cursor()
+    payloads = [b"%d" % n + bytes(n) for n in range(40)]
+    account.store_mixed([one, other], payloads)
+    account.ledger.wait()
+    account.ledger.acknowledge(one, 1, 40)
+    account.ledger.acknowledge(other, 0, 39)
+    account.upkeep.compact()
+    assert account.pending(one) == {0: payloads[0]}
+    assert account.pending(other) == {39: payloads[39]}
+    again = reopened(account)
+    found = again.ledger.reading(again.ledger.cursors[one.number]).find(0)
+    assert found is not None
+    assert decode_mixed_messages(found.record.body, 40).payloads == payloads
 
 
 def test_compaction_keeps_what_is_pending_of_a_group(account) -> None:

@@ -155,8 +155,8 @@ def test_a_file_of_a_newer_format_is_refused(open_log, tmp_path: Path) -> None:
     log = open_log()
     path = written(log, [[b"x"]])
     raw = bytearray(path.read_bytes())
-    raw[8] = 2
+    raw[8] = 3
     raw[44:48] = google_crc32c.value(bytes(raw[:44])).to_bytes(4, "little")
     path.write_bytes(raw)
-    with pytest.raises(Problem, match="format version 2; this program knows version 1"):
+    with pytest.raises(Problem, match="format version 3; this program knows versions 1 to 2"):
         open_log()

@@ -62,6 +62,22 @@ def test_packets_of_any_topics_and_lengths_can_be_written_down(rows, qos, versio
     assert list(found.identifiers()) == ([(row[4], row[3]) for row in rows] if qos == 2 else [])
 
 
+@given(ROWS, st.integers(0, 2), st.booleans(), st.data())
+def test_a_part_of_them_is_the_same_messages(rows, qos, version5, data) -> None:
+    messages = mixed(rows, qos, version5)
+    lo = data.draw(st.integers(0, len(rows)))
+    hi = data.draw(st.integers(lo, len(rows)))
+    part = messages.part(lo, hi)
+    assert part.number == hi - lo
+    assert (part.packets, part.topics, part.payloads, part.properties) == (
+        messages.packets[lo:hi],
+        messages.topics[lo:hi],
+        messages.payloads[lo:hi],
+        messages.properties[lo:hi],
+    )
+    assert list(part.identifiers()) == list(messages.identifiers())[lo:hi]
+
+
 @given(ROWS, any_receivers(), st.integers(0, 2**32 - 1))
 def test_receivers_are_found_as_in_the_first_form(rows, receivers, other) -> None:
     body = body_of(mixed(rows, 1, False), receivers)

@@ -16,7 +16,7 @@ def test_the_bytes_of_a_header_are_as_documented(tmp_path: Path) -> None:
     segment, descriptor = create_segment(tmp_path, 800, epoch=3, replay=160, previous=400)
     with open(descriptor, "rb"):
         raw = segment.path.read_bytes()
-    fields = struct.pack("<8sHHIQQQI", b"HELIOLOG", 1, 0, 3, 800, 160, 400, 0)
+    fields = struct.pack("<8sHHIQQQI", b"HELIOLOG", 2, 0, 3, 800, 160, 400, 0)
     assert raw == fields + struct.pack("<I", google_crc32c.value(fields))
     assert segment.path.name == "00000000000000000800.log"
     assert read_segment(segment.path) == segment
@@ -120,6 +120,53 @@ def test_nobody_can_replay_from_what_is_not_there(open_log) -> None:
     log = open_log()
     with pytest.raises(ValueError, match="replay position 8: expected one from 0 to 0"):
         log.rotate(8)
+
+
+# -- versions ---------------------------------------------------------------------------------------------------------
+
+
+def as_version_1(log) -> None:
+    """Close a log, and let it be one that the first release has written."""
+    log.close()
+    for path in segment_files(log.directory):
+        raw = bytearray(path.read_bytes())
+        raw[8:10] = struct.pack("<H", 1)
+        raw[44:48] = struct.pack("<I", google_crc32c.value(bytes(raw[:44])))
+        path.write_bytes(raw)
+
+
+def versions(log) -> list[int]:
+    return [read_segment(path).version for path in segment_files(log.directory)]
+
+
+@pytest.mark.parametrize("tail", [b"", b"half a batch"])
+def test_a_log_of_version_1_goes_on_in_a_segment_of_version_2(open_log, tail: bytes) -> None:
+    old = open_log(segment_size=1000)
+    position = fill(old, 10)[5]
+    old.rotate(position)
+    fill(old, 10)
+    as_version_1(old)
+    before = {path: path.read_bytes() for path in segment_files(old.directory)}
+    with segment_files(old.directory)[-1].open("ab") as newest:
+        newest.write(tail)
+    log = open_log()
+    assert (log.replay_from, {*versions(log)}) == (position, {1})
+    end = log.end
+    fill(log, 3)
+    assert (bases(log)[-1], versions(log)) == (end, [1] * len(before) + [2])
+    assert {path: path.read_bytes() for path in before} == before
+    log.close()
+    again = open_log()
+    assert (again.replay_from, len(bodies(again))) == (position, 23)
+    fill(again, 1)
+    assert versions(again) == [1] * len(before) + [2]
+
+
+def test_a_segment_of_version_1_without_records_is_replaced(open_log) -> None:
+    as_version_1(open_log())
+    log = open_log()
+    fill(log, 2)
+    assert (versions(log), bases(log), len(bodies(log))) == ([2], [0], 2)
 
 
 # -- deleting ---------------------------------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ from heliograph.log.messages import Messages, Receivers, encode_messages
 from heliograph.log.record import BadRecord, frame
 from heliograph.log.stream_block import Block, block_of
 from heliograph.log.stream_span import span_at
+from log.test_mixed_messages import body_of as mixed_body_of
+from log.test_mixed_messages import mixed
 
 MINE, OTHERS = 5, 6
 
@@ -25,6 +27,15 @@ def record(payloads: list[bytes], offset: int, *cursors: int) -> bytes:
     return b"".join(frame(kinds.MESSAGES, body, 0, len(payloads), 1)[0])
 
 
+def mixed_record(payloads: list[bytes], offset: int, *cursors: int) -> bytes:
+    """The same, each message with a topic of its own."""
+    cursors = cursors or (MINE,)
+    messages = mixed([(b"topic/%d" % number, payload, b"", 7, 0) for number, payload in enumerate(payloads)], 1, False)
+    offsets = [offset if cursor == MINE else 70 + offset for cursor in cursors]
+    body = mixed_body_of(messages, Receivers(cursors, offsets, [0] * len(cursors)))
+    return b"".join(frame(kinds.MESSAGES, (body,), 0, len(payloads), 1)[0])
+
+
 def payloads_in(block: Block) -> list[bytes]:
     return [payload for place in block for payload in span_at(block, place).payloads]
 
@@ -38,6 +49,18 @@ def test_records_of_others_are_passed_over_and_shared_ones_are_found() -> None:
     data = record([b"a", b"b"], 0), other, record([b"x"], 0, OTHERS), record([b"c"], 2, OTHERS, MINE, 9), other
     block = whole(*data)
     assert (payloads_in(block), block.next, block.used) == ([b"a", b"b", b"c"], 3, len(b"".join(data)))
+
+
+def test_records_of_several_topics_are_found_among_others() -> None:
+    data = (
+        mixed_record([b"a", b"bb"], 0),
+        record([b"c"], 2),
+        mixed_record([b"x"], 0, OTHERS),
+        mixed_record([b"", b"d"], 3, OTHERS, MINE, 9),
+    )
+    block = whole(*data)
+    assert (payloads_in(block), block.next, block.used) == ([b"a", b"bb", b"c", b"", b"d"], 5, len(b"".join(data)))
+    assert [span_at(block, place).topics for place in block] == [["topic/0", "topic/1"], ["t"], ["topic/0", "topic/1"]]
 
 
 def test_reading_ends_at_a_stop_and_begins_within_a_record() -> None:

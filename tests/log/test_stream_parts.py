@@ -12,7 +12,7 @@ from heliograph.log import kinds, stream_parts
 from heliograph.log.record import BadRecord, frame
 from heliograph.log.stream_block import block_of
 from heliograph.log.stream_parts import FilePart, Passage, passage_of
-from log.test_stream_block import MINE, OTHERS, grouped, record
+from log.test_stream_block import MINE, OTHERS, grouped, mixed_record, record
 
 FRONT = b"somewhere"[:8]
 """What is before the records in the file."""
@@ -33,11 +33,14 @@ def passage(path: Path, data: bytes, offset: int = 0, stop: int = 1000) -> tuple
     return found, b"".join(pieces)
 
 
+KINDS = ["mine", "mixed", "shared", "others", "group", "fact"]
+
+
 @st.composite
 def logs(draw: st.DrawFn) -> bytes:
     """Records of one partition and of others, some of them in groups."""
     records, offset = [], 0
-    for kind in draw(st.lists(st.sampled_from(["mine", "shared", "others", "group", "fact"]), min_size=1, max_size=8)):
+    for kind in draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=8)):
         payloads = [b"x" * draw(st.integers(0, 300))] * draw(st.integers(1, 3))
         if kind == "group" and not offset:
             records.append(grouped(b"y", b"zz"))  # has the messages 0 and 1
@@ -46,6 +49,9 @@ def logs(draw: st.DrawFn) -> bytes:
             records.append(b"".join(frame(kinds.ACKS, (b"x" * draw(st.integers(0, 40)),))[0]))
         elif kind == "others":
             records.append(record(payloads, 0, OTHERS))
+        elif kind == "mixed":
+            records.append(mixed_record(payloads, offset))
+            offset += len(payloads)
         else:
             cursors = (MINE,) if kind == "mine" else (OTHERS, *range(100, 100 + draw(st.integers(0, 30))), MINE)
             records.append(record(payloads, offset, *cursors))

@@ -19,6 +19,10 @@ from heliograph.log.kinds import MESSAGES
 from heliograph.log.segment import segment_files
 from log.accounts import Account, crash, unforced
 
+WAYS = ["store", "store_queued", "store_mixed"]
+"""Of an account, to store messages in each form."""
+FORMS = st.sampled_from(WAYS)
+
 
 class Model:
     """What the ledger is to know, as plain sets."""
@@ -109,17 +113,17 @@ class LedgerIsTheModel(RuleBasedStateMachine):
         self.changed()
 
     @precondition(lambda self: self.model.cursors)
-    @rule(data=st.data(), count=st.integers(1, 4), size=st.sampled_from([0, 8, 60, 300]), queued=st.booleans())
-    def store(self, data, count, size, queued):
+    @rule(data=st.data(), count=st.integers(1, 4), size=st.sampled_from([0, 8, 60, 300]), form=FORMS)
+    def store(self, data, count, size, form):
         numbers = data.draw(st.sets(st.sampled_from(sorted(self.model.cursors))))
-        self.store_for(numbers, count, size, queued)
+        self.store_for(numbers, count, size, form)
         self.changed()
 
-    def store_for(self, numbers, count, size, queued):
-        """Messages as queues have them differ in length, others do not."""
-        payloads = [b"%06d" % (self.number + n) + bytes(size + n * queued) for n in range(count)]
+    def store_for(self, numbers, count, size, form):
+        """Messages of one topic have one length, others differ."""
+        payloads = [b"%06d" % (self.number + n) + bytes(size + n * (form != "store")) for n in range(count)]
         self.number += count
-        store = self.account.store_queued if queued else self.account.store
+        store = getattr(self.account, form)
         store([self.ledger.cursors[number] for number in numbers], payloads)
         for number in numbers:
             known = self.model.cursors[number]
@@ -166,7 +170,7 @@ class LedgerIsTheModel(RuleBasedStateMachine):
             match data.draw(st.sampled_from(["store", "acknowledge", "fact"])):
                 case "store":
                     count, size = data.draw(st.integers(1, 4)), data.draw(st.sampled_from([0, 60, 300]))
-                    self.store_for(data.draw(st.sets(numbers)), count, size, data.draw(st.booleans()))
+                    self.store_for(data.draw(st.sets(numbers)), count, size, data.draw(FORMS))
                 case "acknowledge":
                     number = data.draw(numbers)
                     lo = data.draw(st.integers(0, len(self.model.cursors[number])))
@@ -395,7 +399,7 @@ class Life:
     def store_some(self):
         rng, numbers = self.random, sorted(self.machine.model.cursors)
         chosen = rng.sample(numbers, rng.choice([1, 1, 1, min(2, len(numbers))]))
-        self.machine.store_for(chosen, rng.choice([1, 1, 3]), rng.choice([8, 60, 200]), rng.random() < 0.5)
+        self.machine.store_for(chosen, rng.choice([1, 1, 3]), rng.choice([8, 60, 200]), rng.choice(WAYS))
 
     def group(self):
         with self.machine.ledger.group():

@@ -139,6 +139,23 @@ def test_large_answers_come_whole_from_memory_and_from_files(tmp_path: Path) -> 
             os.fstat(descriptor)
 
 
+def test_thousands_of_small_parts_come_in_order(tmp_path: Path) -> None:
+    source = tmp_path / "file"
+    source.write_bytes(bytes(range(256)) * 16)
+    expected = b"".join(source.read_bytes()[n % 4000 :][:50] + b"%d" % n for n in range(5000))
+
+    async def folder(_path: str, _: str) -> Answer:
+        descriptor = os.open(source, os.O_RDONLY)
+        pieces = [piece for n in range(5000) for piece in (FilePart(descriptor, n % 4000, 50), b"%d" % n)]
+        return Answer(HTTPStatus.OK, "x/y", pieces)
+
+    async def scenario(client: Client) -> bytes:
+        client.send("GET /big HTTP/1.1\nHost: x")
+        return (await client.response()).body
+
+    assert talk(scenario, folders={"/big": folder}) == expected
+
+
 def test_an_answer_whose_file_has_become_shorter_is_not_taken_for_whole(tmp_path: Path) -> None:
     source = tmp_path / "file"
     source.write_bytes(b"short")

@@ -10,7 +10,8 @@ from heliograph.cli.table import moment
 from heliograph.log import account, kinds
 from heliograph.log.cursor import decode_cursor
 from heliograph.log.group import records_in
-from heliograph.log.messages import AMQP_MESSAGES, decode_messages, form_of, receivers_of
+from heliograph.log.messages import AMQP_MESSAGES, MIXED_PACKETS, decode_messages, form_of, receivers_of
+from heliograph.log.mixed_messages import decode_mixed_messages
 from heliograph.log.queue_messages import decode_queue_messages
 from heliograph.log.record import Record
 
@@ -73,8 +74,7 @@ def _body(record: Record) -> dict[str, Any]:
     body = record.body
     match KINDS.get(record.kind):
         case "messages":
-            shown = _queue_messages if form_of(body) == AMQP_MESSAGES else _messages
-            return shown(body, record.count) | _receivers(record)
+            return _FORMS.get(form_of(body), _messages)(body, record.count) | _receivers(record)
         case "group":
             return {"records": [as_json(member) for member in records_in(record)]}
         case "retained":
@@ -133,6 +133,25 @@ def _queue_messages(body: bytes, count: int) -> dict[str, Any]:
             fields["deliver_at"] = deliver_at
         shown.append(fields | text_or_base64("message", messages.message(index)))
     return {"messages": shown}
+
+
+def _mixed_messages(body: bytes, count: int) -> dict[str, Any]:
+    messages = decode_mixed_messages(body, count)
+    shown = []
+    publishers = messages.publishers or [0] * count
+    columns = zip(messages.topics, messages.payloads, messages.properties, publishers, strict=True)
+    for topic, payload, properties, publisher in columns:
+        fields: dict[str, Any] = {"topic": topic.decode(), **text_or_base64("payload", payload)}
+        if properties:
+            fields["properties"] = properties.hex()
+        if publisher:
+            fields["publisher"] = publisher
+        shown.append(fields)
+    return {"qos": messages.qos, "messages": shown}
+
+
+_FORMS = {AMQP_MESSAGES: _queue_messages, MIXED_PACKETS: _mixed_messages}
+"""How messages are shown that are not of the first form."""
 
 
 def _receivers(record: Record) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from heliograph.log.lock import DirectoryLock
 from heliograph.log.reader import LogReader
 from heliograph.log.record import Record
 from heliograph.log.recovery import Torn, recover
-from heliograph.log.segment import create_segment, segment_path, sync_directory
+from heliograph.log.segment import FORMAT_VERSION, create_segment, segment_path, sync_directory
 
 SEGMENT_SIZE = 64 << 20
 
@@ -105,6 +105,8 @@ class Log:
             on_safe=on_safe,
             on_trouble=on_trouble,
         )
+        if segment.version < FORMAT_VERSION:  # an older program must not find there what it does not know
+            self.committer.rotate(segment.replay)
         self.append = self.committer.append
         """Append a record; see there. Not a method, because it is called for every message."""
         self.commit = self.committer.commit

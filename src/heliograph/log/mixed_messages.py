@@ -80,6 +80,17 @@ class MixedMessages(NamedTuple):
             for packet, end, head in zip(self.packets, self.name_ends, self.heads, strict=True)
         ]
 
+    def part(self, lo: int, hi: int) -> "MixedMessages":
+        """Those from one index up to another."""
+        starts = self.starts()
+        return self._replace(
+            data=self.data[starts[lo] : starts[hi]],
+            sizes=self.sizes[lo:hi],
+            name_ends=self.name_ends[lo:hi],
+            heads=self.heads[lo:hi],
+            publishers=self.publishers[lo:hi],
+        )
+
     def identifiers(self) -> Iterator[tuple[int, int]]:
         """Of messages with QoS 2: the session that sent each, or 0, and the packet identifier that it came with."""
         for packet, end, publisher in zip(self.packets, self.name_ends, self.publishers, strict=False):

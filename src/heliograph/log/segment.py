@@ -4,7 +4,7 @@ A segment's name is the position of its first record, so the segment of any posi
 bytes comes first and does not count as part of the log:
 
     magic     8   HELIOLOG
-    version   2   of the format, 1
+    version   2   of the format, 2; in version 1, all messages of a record have one topic
     (zero)    2
     epoch     4   of the server that made the segment
     base      8   position of the first record
@@ -28,7 +28,10 @@ import google_crc32c
 from heliograph.errors import Problem
 
 MAGIC = b"HELIOLOG"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""Of the segments that are made."""
+_OLDEST_VERSION = 1
+"""Such segments are read, and not written to any more: older programs take them for what they know."""
 _HEADER = struct.Struct("<8sHHIQQQI")
 _CRC_SIZE = 4
 SEGMENT_HEADER_SIZE = _HEADER.size + _CRC_SIZE
@@ -49,6 +52,7 @@ class Segment:
     """Position from which a server that starts has to read, as known when the segment was made."""
     previous: int
     """Base of the segment that was the newest one before; its own base in the first segment of a log."""
+    version: int = FORMAT_VERSION
 
     def place(self, position: int) -> int:
         """Where a position of the log is in the file."""
@@ -109,11 +113,12 @@ def read_segment(path: Path) -> Segment:
         raise Problem(f"{path}: no segment of a log, it starts with {magic!r}")
     if google_crc32c.value(head[: _HEADER.size]).to_bytes(4, "little") != head[_HEADER.size :]:
         raise Problem(f"{path}: the header's check sum is wrong")
-    if version != FORMAT_VERSION:
-        raise Problem(f"{path}: format version {version}; this program knows version {FORMAT_VERSION}")
+    if not _OLDEST_VERSION <= version <= FORMAT_VERSION:
+        known = f"versions {_OLDEST_VERSION} to {FORMAT_VERSION}"
+        raise Problem(f"{path}: format version {version}; this program knows {known}")
     if path.name != segment_path(path.parent, base).name:
         raise Problem(f"{path}: the header says that its first position is {base}, which is not what the name says")
-    return Segment(path, base, epoch, replay, previous)
+    return Segment(path, base, epoch, replay, previous, version)
 
 
 def segment_files(directory: Path) -> list[Path]:

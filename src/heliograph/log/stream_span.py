@@ -2,14 +2,17 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import NamedTuple, Self
+from itertools import count
+from typing import NamedTuple, Self, TypeVar
 
 from heliograph.errors import Problem
-from heliograph.log.messages import Messages, decode_messages
+from heliograph.log.messages import MIXED_PACKETS, Messages, decode_messages, form_of
+from heliograph.log.mixed_messages import MixedMessages, decode_mixed_messages
 from heliograph.log.room import Room
 from heliograph.log.stream_block import BLOCK_SIZE, Block, Place
 
 LIMIT_BYTES = 1 << 20
+_T = TypeVar("_T", str, bytes)
 
 
 class OffsetGone(Problem):
@@ -44,21 +47,27 @@ class StreamMessage(NamedTuple):
     """MQTT 5 properties as on the wire, without their length."""
 
 
-class StreamSpan:
-    """Consecutive messages of one partition that were stored together: of one topic, one time and one length."""
+class StreamSpan(ABC):
+    """Consecutive messages of one partition that were stored together, at one time.
 
-    __slots__ = ("_head", "_messages", "count", "data", "offset", "time")
+    Often they have one topic and one length, as they came from one client. Those that came from many clients at the
+    same time may have several topics: `topics` and `all_properties` have those of each, as `payloads` has its payload.
+    """
 
-    def __init__(self, offset: int, time: int, messages: Messages) -> None:
-        self._messages = messages
-        self._head = messages.head
+    __slots__ = ("count", "data", "offset", "qos", "retain", "time")
+
+    def __init__(self, offset: int, time: int, messages: Messages | MixedMessages, *, retain: bool) -> None:
         self.offset = offset
         """Of the first message."""
         self.count = messages.number
         self.time = time
         """When the server stored them, in milliseconds since 1970."""
+        self.qos = messages.qos
+        """The QoS they were published with."""
+        self.retain = retain
+        """Whether they were published with the retain flag."""
         self.data = messages.data
-        """The MQTT packets that brought them, all of one length; those of a will or the server have only a payload."""
+        """The MQTT packets that brought them; those of a will or the server have only a payload."""
 
     @property
     def next(self) -> int:
@@ -67,18 +76,67 @@ class StreamSpan:
 
     @property
     def topic(self) -> str:
+        """The topic that all of them have; a Problem if they have several."""
+        return self._shared(self.topics, "topic", "topics")
+
+    @property
+    def properties(self) -> bytes:
+        """MQTT 5 properties as on the wire, without their length; a Problem if they have several."""
+        return self._shared(self.all_properties, "set of properties", "all_properties")
+
+    @property
+    @abstractmethod
+    def topics(self) -> list[str]:
+        """The topic of each of them."""
+
+    @property
+    @abstractmethod
+    def payloads(self) -> list[bytes]:
+        """The payload of each of them."""
+
+    @property
+    @abstractmethod
+    def all_properties(self) -> list[bytes]:
+        """The MQTT 5 properties of each of them."""
+
+    def part(self, lo: int, hi: int) -> "StreamSpan":
+        """Those from offset `lo` up to `hi`."""
+        lo, hi = max(lo, self.offset), min(hi, self.next)
+        return self if hi - lo == self.count else self._part(lo, hi)
+
+    @abstractmethod
+    def _part(self, lo: int, hi: int) -> "StreamSpan":
+        """The same, if it is not all of them."""
+
+    def __iter__(self) -> Iterator[StreamMessage]:
+        """Message by message."""
+        time, qos, retain = self.time, self.qos, self.retain
+        columns = zip(count(self.offset), self.topics, self.payloads, self.all_properties, strict=False)
+        for offset, topic, payload, properties in columns:
+            yield StreamMessage(offset, time, topic, payload, qos, retain, properties)
+
+    def _shared(self, values: list[_T], what: str, each: str) -> _T:
+        if values.count(values[0]) < len(values):
+            raise Problem(
+                f"offsets {self.offset} to {self.next - 1}: expected one {what} for all messages of the span, found "
+                f"{len(set(values))} different ones, which `{each}` has"
+            )
+        return values[0]
+
+
+class UniformSpan(StreamSpan):
+    """Messages of one topic, one set of properties and one length."""
+
+    __slots__ = ("_messages",)
+
+    def __init__(self, offset: int, time: int, messages: Messages) -> None:
+        super().__init__(offset, time, messages, retain=messages.retain)
+        self._messages = messages
+
+    @property
+    def topic(self) -> str:
         """The topic of all of them."""
         return self._messages.topic.decode()
-
-    @property
-    def qos(self) -> int:
-        """The QoS they were published with."""
-        return self._messages.qos
-
-    @property
-    def retain(self) -> bool:
-        """Whether they were published with the retain flag."""
-        return self._messages.retain
 
     @property
     def properties(self) -> bytes:
@@ -86,31 +144,60 @@ class StreamSpan:
         return self._messages.properties
 
     @property
+    def topics(self) -> list[str]:
+        """That one topic so many times."""
+        return [self.topic] * self.count
+
+    @property
     def payloads(self) -> list[bytes]:
-        """The payloads of all of them."""
+        """The payload of each of them."""
         return self._messages.payloads
 
-    def part(self, lo: int, hi: int) -> "StreamSpan":
-        """Those from offset `lo` up to `hi`."""
-        lo, hi = max(lo, self.offset), min(hi, self.next)
-        if hi - lo == self.count:
-            return self
+    @property
+    def all_properties(self) -> list[bytes]:
+        """Those properties so many times."""
+        return [self.properties] * self.count
+
+    def _part(self, lo: int, hi: int) -> "UniformSpan":
         stride = len(self.data) // self.count
         data = self.data[(lo - self.offset) * stride : (hi - self.offset) * stride]
-        return StreamSpan(lo, self.time, self._messages._replace(data=data, number=hi - lo))
+        return UniformSpan(lo, self.time, self._messages._replace(data=data, number=hi - lo))
 
-    def __iter__(self) -> Iterator[StreamMessage]:
-        """Message by message."""
-        topic, qos, retain, properties = self.topic, self.qos, self.retain, self.properties
-        for offset, payload in enumerate(self.payloads, self.offset):
-            yield StreamMessage(offset, self.time, topic, payload, qos, retain, properties)
+
+class MixedSpan(StreamSpan):
+    """Messages of any topics, properties and lengths. None of them was published with the retain flag."""
+
+    __slots__ = ("_messages",)
+
+    def __init__(self, offset: int, time: int, messages: MixedMessages) -> None:
+        super().__init__(offset, time, messages, retain=False)
+        self._messages = messages
+
+    @property
+    def topics(self) -> list[str]:
+        """The topic of each of them."""
+        return [topic.decode() for topic in self._messages.topics]
+
+    @property
+    def payloads(self) -> list[bytes]:
+        """The payload of each of them."""
+        return self._messages.payloads
+
+    @property
+    def all_properties(self) -> list[bytes]:
+        """The MQTT 5 properties of each of them."""
+        return self._messages.properties
+
+    def _part(self, lo: int, hi: int) -> "MixedSpan":
+        return MixedSpan(lo, self.time, self._messages.part(lo - self.offset, hi - self.offset))
 
 
 def span_at(block: Block, place: Place) -> StreamSpan:
     """The messages of a record."""
-    return StreamSpan(
-        place.first, place.time, decode_messages(bytes(block.data[place.start : place.end]), place.number)
-    )
+    body = bytes(block.data[place.start : place.end])
+    if form_of(body) == MIXED_PACKETS:
+        return MixedSpan(place.first, place.time, decode_mixed_messages(body, place.number))
+    return UniformSpan(place.first, place.time, decode_messages(body, place.number))
 
 
 class StreamState(NamedTuple):

@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import socket
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import formatdate
@@ -294,40 +295,35 @@ async def _body_of(request: h11.Request, http: h11.Connection, reader: asyncio.S
 
 
 async def _write(writer: asyncio.StreamWriter, sock: socket.socket, pieces: Sequence[Piece]) -> None:
-    """Write small pieces together, and large ones past the transport, which would copy what it cannot send at once."""
-    small: list[bytes | memoryview] = []
-    for piece in pieces:
-        if not isinstance(piece, FilePart) and len(piece) <= WRITE_SIZE:
-            small.append(piece)
-            continue
-        writer.write(b"".join(small))
-        small.clear()
-        await writer.drain()
-        await _send(sock, piece)
-    writer.write(b"".join(small))
+    """Write small pieces together; from a large one on, past the transport, which would copy what has to wait."""
+    large = next((number for number, piece in enumerate(pieces) if _is_large(piece)), len(pieces))
+    writer.write(b"".join(piece for piece in pieces[:large] if not isinstance(piece, FilePart)))
     await writer.drain()
+    if large < len(pieces):
+        await _send(sock, pieces[large:])
 
 
-async def _send(sock: socket.socket, piece: Piece) -> None:
+def _is_large(piece: Piece) -> bool:
+    return isinstance(piece, FilePart) or len(piece) > WRITE_SIZE
+
+
+async def _send(sock: socket.socket, pieces: Sequence[Piece]) -> None:
     """Send bit by bit, for others want their turn, whenever there is room in the socket."""
-    loop, done, at, size = asyncio.get_running_loop(), asyncio.Event(), 0, len(piece)
+    loop, done = asyncio.get_running_loop(), asyncio.Event()
     failed: list[OSError] = []
 
     def more() -> None:
-        nonlocal at
         try:
-            sent = _send_some(own, piece, at)
-            if not sent:  # there is less in a file than there was
-                raise ConnectionAbortedError(f"{at} of {size} bytes could be read")
-            at += sent
+            sending.some()
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
             failed.append(error)
-        if failed or at == size:
+        if failed or not sending.left:
             done.set()
 
     with sock.dup() as own:  # asyncio wants the transport's own for itself
+        sending = _Sending(own, pieces)
         loop.add_writer(own, more)
         try:
             await done.wait()
@@ -337,11 +333,32 @@ async def _send(sock: socket.socket, piece: Piece) -> None:
         raise ConnectionError(str(failed[0])) from failed[0]
 
 
-def _send_some(sock: socket.socket, piece: Piece, at: int) -> int:
-    """Send what there is room for from a place of the piece on; of a file, without a way through this process."""
-    if isinstance(piece, FilePart):
-        return os.sendfile(sock.fileno(), piece.descriptor, piece.place + at, min(WRITE_SIZE, piece.size - at))
-    return sock.send(memoryview(piece)[at : at + WRITE_SIZE])
+class _Sending:
+    """Pieces on their way into a socket; those of files without a way through this process."""
+
+    def __init__(self, sock: socket.socket, pieces: Sequence[Piece]) -> None:
+        self._sock = sock
+        self.left = deque(piece for piece in pieces if len(piece))
+        self._at = 0
+        """So much of the first one has been sent."""
+
+    def some(self) -> None:
+        """Send as much as one connection may in a turn; BlockingIOError if there is room for less."""
+        room = WRITE_SIZE
+        while self.left and room > 0:
+            piece = self.left[0]
+            size = min(room, len(piece) - self._at)
+            if isinstance(piece, FilePart):
+                sent = os.sendfile(self._sock.fileno(), piece.descriptor, piece.place + self._at, size)
+                if not sent:  # there is less in the file than there was
+                    raise ConnectionAbortedError(f"{self._at} of {len(piece)} bytes could be read")
+            else:
+                sent = self._sock.send(memoryview(piece)[self._at : self._at + size])
+            room -= sent
+            self._at += sent
+            if self._at == len(piece):
+                self.left.popleft()
+                self._at = 0
 
 
 def _encode(http: h11.Connection, answer: Answer, wants_body: bool) -> list[Piece]:

@@ -25,7 +25,7 @@ from heliograph.pipeline.source.gathering import gathered
 from heliograph.pipeline.source.message_properties import message_properties
 from heliograph.pipeline.source.numbered_text import numbered
 from heliograph.pipeline.source.schema import arrow_schema, stream_schema
-from pipeline.source.records_of_messages import CURSOR, Run, log_of
+from pipeline.source.records_of_messages import CURSOR, Mix, Run, Together, log_of
 
 EVERYTHING = Wanted()
 PROPERTIES = [
@@ -50,8 +50,36 @@ def runs(draw: st.DrawFn) -> Run:
         qos=draw(st.integers(0, 2)),
         retain=draw(st.booleans()),
         properties=draw(st.sampled_from(PROPERTIES)),
-        cursors=draw(st.sampled_from([(CURSOR,), (1, CURSOR), (CURSOR, 9, 7), (1,)])),
+        cursors=draw(CURSORS),
     )
+
+
+TOPICS = st.sampled_from(["a", "plant/ü", "plant/line/" + 30 * "x", "t" * 200])
+PAYLOADS = st.one_of(st.binary(max_size=12), st.sampled_from([bytes(100), bytes(130), bytes(16_400)]))
+LONG = encode_properties({"content_type": "x" * 200})
+CURSORS = st.sampled_from([(CURSOR,), (1, CURSOR), (CURSOR, 9, 7), (1,)])
+
+
+@st.composite
+def mixes(draw: st.DrawFn) -> Mix:
+    properties = st.sampled_from([*PROPERTIES, LONG[2:]])
+    return Mix(
+        draw(st.lists(st.tuples(TOPICS, PAYLOADS, properties), min_size=1, max_size=8)),
+        time=draw(st.integers(0, 2**41)),
+        qos=draw(st.integers(0, 2)),
+        version5=draw(st.booleans()),
+        cursors=draw(CURSORS),
+    )
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> Together:
+    return Together(draw(st.lists(st.one_of(runs(), mixes()), min_size=1, max_size=4)))
+
+
+@st.composite
+def anything(draw: st.DrawFn, most: int) -> list[Run | Mix | Together]:
+    return draw(st.lists(st.one_of(runs(), mixes(), groups()), min_size=1, max_size=most))
 
 
 class ColumnsOfBlocks(Columns):
@@ -105,9 +133,11 @@ def rows_of(batch: Any) -> list[dict[str, Any]]:
 
 
 @settings(deadline=None)  # the first call imports much
-@given(st.lists(runs(), min_size=1, max_size=12), st.integers(0, 1000), st.data())
-def test_columns_say_what_messages_say_one_by_one(some: list[Run], start: int, data: st.DataObject) -> None:
-    total = sum(len(run.payloads) for run in some if CURSOR in run.cursors)
+@given(anything(12), st.integers(0, 1000), st.data())
+def test_columns_say_what_messages_say_one_by_one(
+    some: list[Run | Mix | Together], start: int, data: st.DataObject
+) -> None:
+    total = sum(run.number for run in some if CURSOR in run.cursors)
     if not total:
         return
     first = start + data.draw(st.integers(0, total - 1))
@@ -123,10 +153,10 @@ def test_columns_say_what_messages_say_one_by_one(some: list[Run], start: int, d
 
 
 @settings(deadline=None)
-@given(st.lists(st.lists(runs(), min_size=1, max_size=3), min_size=1, max_size=4), LARGE)
-def test_several_blocks_are_the_same_as_one(several: list[list[Run]], large: int) -> None:
+@given(st.lists(anything(3), min_size=1, max_size=4), LARGE)
+def test_several_blocks_are_the_same_as_one(several: list[list[Run | Mix | Together]], large: int) -> None:
     runs_of_all = [run for some in several for run in some]
-    total = sum(len(run.payloads) for run in runs_of_all if CURSOR in run.cursors)
+    total = sum(run.number for run in runs_of_all if CURSOR in run.cursors)
     if not total:
         return
     blocks, offset = [], 0
@@ -190,6 +220,20 @@ def test_topics_that_are_not_wanted_make_no_rows() -> None:
     assert columns(Wanted(topics=frozenset({"b"}), prefixes=("a",))).of([block], 0, 4) is None
 
 
+@settings(deadline=None)
+@given(anything(6), st.sets(TOPICS), st.sampled_from(["", "plant/", "plant/line"]))
+def test_a_filter_on_topics_leaves_the_rows_that_pass(
+    some: list[Run | Mix | Together], names: set[str], prefix: str
+) -> None:
+    total = sum(run.number for run in some if CURSOR in run.cursors)
+    if not total:
+        return
+    block = block_of(log_of(some), 0, CURSOR, 0, total)
+    expected = [r for r in one_by_one(block, 0, total) if r["topic"] in names and r["topic"].startswith(prefix)]
+    batch = columns(Wanted(topics=frozenset(names), prefixes=(prefix,))).of([block], 0, total)
+    assert (rows_of(batch) if batch is not None else []) == expected
+
+
 def test_only_the_columns_that_are_asked_for_are_made() -> None:
     block = block_of(log_of([Run("a", [b"1", b"2"])]), 0, CURSOR, 0, 2)
     batch = columns(names=["payload", "qos"]).of([block], 0, 2)
@@ -215,7 +259,7 @@ def test_records_of_queues_are_not_taken_for_those_of_a_stream() -> None:
     messages = QueueMessages.of([b"message"], [4], [0])
     body = encode_queue_messages(messages, Receivers((CURSOR,), (0,), (0,)))
     data = b"".join(frame(kinds.MESSAGES, (body, messages.data), 0, 1, 1)[0])
-    with pytest.raises(Problem, match=r"MQTT packets \(form 1\) in a stream, found form 2"):
+    with pytest.raises(Problem, match=r"MQTT packets \(forms 1 and 3\) in a stream, found form 2"):
         columns().of([block_of(data, 0, CURSOR, 0, 1)], 0, 1)
 
 

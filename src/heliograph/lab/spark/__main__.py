@@ -13,7 +13,7 @@ from heliograph.lab.bench_report import disk_line
 from heliograph.lab.disk import describe_disk
 from heliograph.lab.machine import Cores, describe, on_cores
 from heliograph.lab.spark import report
-from heliograph.lab.spark.measuring import CASES, measure
+from heliograph.lab.spark.measuring import CASES, measure, written_before
 from heliograph.lab.spark.rows import FULL, QUICK, Row, shortfalls
 from heliograph.lab.spark.site import CORES, spark_site
 
@@ -38,12 +38,13 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _measure(given: argparse.Namespace) -> int:
     started, rows = time.monotonic(), list[Row]()
-    with on_cores(CORES), spark_site() as site:
+    effort, cases = QUICK if given.quick else FULL, given.case or CASES
+    with on_cores(CORES), spark_site(write=written_before(effort, cases)) as site:
         machine, disk, spark = describe(Cores()), describe_disk(), site.worker.ask("describe")
         print(f"{machine['cpu']}, {machine['cpus']} cores, {machine['python']}. {disk_line(disk)}")
         print(f"{report.versions(spark)}. Load of the machine before: {os.getloadavg()[0]:.1f}")
         print(report.header(), flush=True)
-        for row in measure(site, QUICK if given.quick else FULL, given.case or CASES):
+        for row in measure(site, effort, cases):
             rows.append(row)
             print(report.line(row), flush=True)
             if row.steps:

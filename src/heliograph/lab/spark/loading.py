@@ -18,7 +18,7 @@ from heliograph.log.stream_reader import StreamReader
 
 PUBLISHERS = 4
 MIXED_TOPICS = 100
-_RING_BYTES = 8 << 20
+RING_BYTES = 8 << 20
 """More than Parquet keeps in a dictionary: payloads that come again soon would flatter it."""
 _WINDOW_BYTES = 4 << 20
 _PATIENCE = 60.0
@@ -46,7 +46,7 @@ def xml_payload(size: int) -> Payload:
 def fill(address: Address, pid: int, topics: Sequence[str], count: int, payload: Payload) -> None:
     """Publish so many messages; with more topics than publishers, each message goes to another topic than the last."""
     size = len(payload(0))
-    packets = max(len(topics), min(30_000, _RING_BYTES // size, count))
+    packets = max(len(topics), min(30_000, RING_BYTES // size, count))
     window = max(1, min(packets // 2, _WINDOW_BYTES // size))
     shares = [count * (n + 1) // PUBLISHERS - count * n // PUBLISHERS for n in range(PUBLISHERS)]
     with Load(Site(address, Meter(pid), QUICK)) as load:

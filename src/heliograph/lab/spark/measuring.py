@@ -1,6 +1,8 @@
 """All cases on one server and one session, one after the other."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
 
 from heliograph.errors import Problem
 from heliograph.lab.bytestream import BrokerGone
@@ -9,6 +11,11 @@ from heliograph.lab.spark.rows import Effort, Row
 from heliograph.lab.spark.site import SparkSite
 
 CASES = ("source", "flow", "native", "alerts", "sink")
+
+
+def written_before(effort: Effort, chosen: Sequence[str] = CASES) -> Callable[[Path], None] | None:
+    """What these cases want to be in the log when the server starts."""
+    return partial(source_case.write, effort=effort) if "source" in chosen else None
 
 
 def measure(site: SparkSite, effort: Effort, chosen: Sequence[str] = CASES) -> Iterator[Row]:

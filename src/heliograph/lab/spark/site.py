@@ -1,7 +1,7 @@
 """A server and a Spark session, and what a job on them costs."""
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,9 +95,12 @@ def _cpu_seconds(pid: int) -> float:
 
 
 @contextmanager
-def spark_site(*, quick: bool = False) -> Iterator[SparkSite]:
-    """A fresh server, and a session whose Java starts sooner and stays slower if `quick`."""
-    target = SparkServer()
+def spark_site(*, quick: bool = False, write: Callable[[Path], None] | None = None) -> Iterator[SparkSite]:
+    """A server, and a session whose Java starts sooner and stays slower if `quick`.
+
+    The server is a fresh one, but for what `write` has written into its log.
+    """
+    target = SparkServer(write)
     with (
         tempfile.TemporaryDirectory(prefix="helio-spark-", dir=work_folder(), ignore_cleanup_errors=True) as name,
         running(target, None) as broker,

@@ -3,17 +3,31 @@ Parquet, beside Parquet to Parquet."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from heliograph.errors import Problem
 from heliograph.lab.spark.bare_socket import bytes_alone
-from heliograph.lab.spark.loading import MIXED_TOPICS, PUBLISHERS, Payload, await_messages, fill, text_payload
+from heliograph.lab.spark.loading import (
+    MIXED_TOPICS,
+    PUBLISHERS,
+    RING_BYTES,
+    Payload,
+    await_messages,
+    fill,
+    text_payload,
+)
 from heliograph.lab.spark.rows import Effort, Row, Run, middle, run_of
 from heliograph.lab.spark.site import CORES, SparkSite
+from heliograph.lab.spark.written_streams import write_stream
 
-MOST_TIMES = 1.3
-"""How many times as long a stream may take as rows that are made up."""
 ACCESSES = ("http", "directory")
+MOST_TIMES = {"http": 1.3, "directory": 1.3}
+"""How many times as long a stream may take as rows that are made up."""
+MOST_TIMES_MIXED = {"http": 1.7, "directory": 1.3}
+RECORDS = (1, 10, 300)
+"""How many messages are in a record of the streams that are not published: servers of the first release wrote one if
+topics changed from message to message; later ones write what came in one turn."""
 _BASE, _FILES = "=", "Parquet"
 
 
@@ -29,11 +43,15 @@ class Load:
     size: int
     count: int
     topics: Sequence[str]
-    goal: float | None
+    goals: Mapping[str, float] = field(default_factory=dict)
+    in_record: int = 0
+    """Messages in a record, if they are written into the log; 0 if they are published."""
 
     @property
     def title(self) -> str:
         """What a row calls it."""
+        if self.in_record:
+            return f"{self.in_record} in a record"
         return f"{len(self.topics)} topics in turn" if len(self.topics) > PUBLISHERS else "stream"
 
     @property
@@ -46,8 +64,25 @@ def loads(effort: Effort) -> list[Load]:
     return [
         Load("small", 100, effort.small, _topics("small", PUBLISHERS), MOST_TIMES),
         Load("large", 4096, effort.large, _topics("large", PUBLISHERS), MOST_TIMES),
-        Load("mixed", 100, effort.small // 2, _topics("mixed", MIXED_TOPICS), None),
+        Load("mixed", 100, effort.small // 2, _topics("mixed", MIXED_TOPICS), MOST_TIMES_MIXED),
+        *written(effort),
     ]
+
+
+def written(effort: Effort) -> list[Load]:
+    """Those of them that are in the log when the server starts."""
+    return [
+        Load(name, 100, effort.small // 2, _topics(name, MIXED_TOPICS), goals, in_record)
+        for in_record, goals in zip(RECORDS, ({}, {}, MOST_TIMES_MIXED), strict=True)
+        for name in (f"written-{in_record}",)
+    ]
+
+
+def write(data: Path, effort: Effort) -> None:
+    """Write them."""
+    for load in written(effort):
+        payloads = [*map(load.payload, range(min(load.count, RING_BYTES // load.size)))]
+        write_stream(data, load.stream, load.topics, payloads, load.count, load.in_record)
 
 
 def _topics(stream: str, number: int) -> list[str]:
@@ -57,7 +92,8 @@ def _topics(stream: str, number: int) -> list[str]:
 def measure(site: SparkSite, effort: Effort) -> Iterator[Row]:
     """All loads, one after the other."""
     for load in loads(effort):
-        fill(site.mqtt, site.server_pid, load.topics, load.count, load.payload)
+        if not load.in_record:
+            fill(site.mqtt, site.server_pid, load.topics, load.count, load.payload)
         await_messages(site.data, load.stream, load.count)
         same = _parquet(str(site.folder / "same-rows"))
         site.ask("copy", {"from": site.stream(load.stream, "http"), "to": same})
@@ -85,7 +121,7 @@ def _to_nowhere(site: SparkSite, load: Load, rounds: int, same: Place) -> Iterat
     yield Row("Parquet -> noop", load.size, middle(runs[_FILES]), base)
     yield Row("the bytes alone through a socket", load.size, bytes_alone(site.data, load.size, load.count), base)
     for access in ACCESSES:
-        yield Row(f"{load.title} by {access} -> noop", load.size, middle(runs[access]), base, load.goal)
+        yield Row(f"{load.title} by {access} -> noop", load.size, middle(runs[access]), base, load.goals.get(access))
 
 
 def _to_parquet(site: SparkSite, load: Load, rounds: int, same: Place) -> Iterator[Row]:

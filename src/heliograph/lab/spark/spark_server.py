@@ -1,6 +1,8 @@
 """Our server with the streams and the queue that the cases need: MQTT, AMQP and pages."""
 
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 from heliograph.lab.bytestream import HOST
 from heliograph.lab.targets.heliograph_server import Heliograph
@@ -24,6 +26,7 @@ port = {amqp}
 [http]
 host = "{host}"
 port = {http}
+hosts = ["127.1"]
 [limits]
 inflight = 65535
 max_messages = 20000000
@@ -45,13 +48,17 @@ retention_bytes = 0
 class SparkServer(Heliograph):
     """One that stores on the disk before it acknowledges, as it does unless told otherwise."""
 
-    def __init__(self) -> None:
+    def __init__(self, write: Callable[[Path], None] | None = None) -> None:
+        """`write` writes what is to be in the log when the server starts."""
+        self._write = write
         self.amqp_port = 0
         self.http_port = 0
 
     def command(self, setup: Setup) -> list[str]:
         """With its configuration, which is written here."""
         self.amqp_port, self.http_port = setup.spare_ports[:2]
+        if self._write is not None:
+            self._write(setup.data)
         config = setup.directory / "heliograph.toml"
         text = _CONFIG.format(
             data=setup.data, host=HOST, port=setup.port, amqp=self.amqp_port, http=self.http_port, queue=QUEUE

@@ -1,9 +1,9 @@
 """Blocks of the log become columns: all messages of a block at a time, with no work in Python for each of them.
 
-A record is a run of packets of one length, so where each payload starts and ends follows from the head of its record by
-arithmetic on whole columns. A binary column of Arrow is such places and one buffer; the block itself can be that buffer
-if what lies between two payloads is taken for a value too: payload, gap, payload, gap ... Then taking every other value
-copies all payloads in one call, whatever lengths they have. Topics are found in the same way.
+Where each payload starts and ends follows from the runs of packets that records are (`runs`). A binary column of Arrow
+is such places and one buffer; the block itself can be that buffer if what lies between two payloads is taken for a
+value too: payload, gap, payload, gap ... Then taking every other value copies all payloads in one call, whatever
+lengths they have. Topics and properties are found in the same way.
 """
 
 from collections.abc import Callable
@@ -15,20 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from heliograph.errors import Problem
-from heliograph.log.messages import PUBLISH_PACKETS
 from heliograph.pipeline.source.filters import Wanted
-from heliograph.pipeline.source.gathering import MOST_AT_ONCE, Numbers, Records, other_form
+from heliograph.pipeline.source.gathering import MOST_AT_ONCE, Numbers, Records
 from heliograph.pipeline.source.message_properties import NO_PROPERTIES, MessageProperties, message_properties
 from heliograph.pipeline.source.numbered_text import numbered
+from heliograph.pipeline.source.runs import Runs, runs_of
 
-_FRONT_WORDS = np.arange(18)
-"""A record's header and the head of messages behind it (`heliograph.log.record`, `heliograph.log.messages`) are so many
-words of four bytes, and start at a multiple of that. The numbers of those that are wanted:"""
-_COUNT, _TIME, _RECEIVERS, _FORM_FLAGS_TOPIC, _HEAD, _STRIDE, _PROPERTIES, _EXPIRES = 4, 7, 9, 10, 11, 13, 14, 16
-_WORD, _FRONT_SIZE, _RECEIVER_SIZE = 4, 72, 14
 _QOS, _RETAIN = 3, 4
 _LONG_RUN = 8
-"""With so many messages in a record, a step in Python for each record is nothing to what its messages take."""
+"""With so many messages in a run, a step in Python for each run is nothing to what its messages take."""
 _MICROSECONDS = 1000
 _MOST_CONSTANTS = 64
 
@@ -53,7 +48,7 @@ class Columns:
         """The messages of some records from offset `first` up to `end` as rows; None if none of them is wanted."""
         rows = _Rows(records, first, end, self._constants)
         if self._wanted.by_topic:
-            rows.keep(self._wanted.topics_mask(rows.record_topics()))
+            rows.keep(self._wanted.topics_mask(rows.run_topics()))
             if not rows.number:
                 return None
         return pa.RecordBatch.from_arrays([self._column(rows, field) for field in self._schema], schema=self._schema)
@@ -85,79 +80,64 @@ class _Constants:
 
 
 class _Rows:
-    """Where everything is in a block. What is said of a record holds for all of its messages."""
+    """The messages of a block. What is said of a run holds for all of its messages."""
 
     def __init__(self, records: Records, first: int, end: int, constants: _Constants) -> None:
-        data, starts, firsts, _, self._payloads = records
-        if len(data) > MOST_AT_ONCE:
-            raise Problem(f"expected records of less than {MOST_AT_ONCE} bytes, found {len(data)} bytes at once")
-        self._data = pa.py_buffer(data)
+        if len(records.data) > MOST_AT_ONCE:
+            raise Problem(
+                f"expected records of less than {MOST_AT_ONCE} bytes, found {len(records.data)} bytes at once"
+            )
+        self._data = pa.py_buffer(records.data)
+        self._payloads = records.payloads
         self._constants = constants
-        words = np.frombuffer(data, np.uint32, len(data) // _WORD)
-        self._front: Numbers = words[(starts // _WORD)[:, None] + _FRONT_WORDS].astype(np.int64)
-        forms = self._front[:, _FORM_FLAGS_TOPIC] & 0xFF
-        if (forms != PUBLISH_PACKETS).any():
-            raise other_form(forms.max())
-        self._starts = starts
-        self._first = np.maximum(firsts, first)
-        self._counts = np.minimum(firsts + self._front[:, _COUNT], end) - self._first
-        self._skipped = self._first - firsts
-        self._arrange()
+        self._take(runs_of(records, first, end))
 
-    def _arrange(self) -> None:
-        """Find out where what is in which record, and which message."""
-        front, counts = self._front, self._counts
-        flags_topic = front[:, _FORM_FLAGS_TOPIC]
-        self._flags = flags_topic >> 8 & 0xFF
-        self._topic_at = self._starts + _FRONT_SIZE + _RECEIVER_SIZE * front[:, _RECEIVERS]
-        self._properties_at = self._topic_at + (flags_topic >> 16)
-        self._properties_end = self._properties_at + front[:, _PROPERTIES]
-        self._stride = front[:, _STRIDE]
-        self._head = front[:, _HEAD]
-        self._data_at = self._properties_end + self._skipped * self._stride
-        self.number = int(counts.sum())
-        self._record: Numbers | None = None
+    def _take(self, runs: Runs) -> None:
+        """Find out which message is in which run."""
+        self._runs = runs
+        self.number = int(runs.number.sum())
+        self._run: Numbers | None = None
         self._within: Numbers | None = None
-        if self.number != len(counts):
-            self._record = np.repeat(np.arange(len(counts)), counts)
-            self._within = np.arange(self.number) - np.repeat(np.cumsum(counts) - counts, counts)
+        if self.number != len(runs.number):
+            self._run = np.repeat(np.arange(len(runs.number)), runs.number)
+            self._within = np.arange(self.number) - np.repeat(np.cumsum(runs.number) - runs.number, runs.number)
         self._known: list[MessageProperties] | None = None
 
     def keep(self, mask: npt.NDArray[np.bool_]) -> None:
-        """Go on with some of the records only."""
-        for name in ("_starts", "_front", "_first", "_counts", "_skipped"):
-            setattr(self, name, getattr(self, name)[mask])
-        self._arrange()
+        """Go on with some of the runs only."""
+        self._take(self._runs.only(mask))
 
     def _each(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """A value of each record for each of its messages."""
-        return values if self._record is None else values[self._record]
+        """A value of each run for each of its messages."""
+        return values if self._run is None else values[self._run]
 
     def _column(self, values: npt.NDArray[Any], kind: pa.DataType) -> pa.Array:
-        """A value of each record as a column."""
+        """A value of each run as a column."""
         if len(values) and (values == values[0]).all():
             return self._constants.column(values[0].item(), kind, self.number)
         return pa.array(self._each(values), kind)
 
-    def record_topics(self) -> pa.Array:
-        """The topic of each record."""
-        return self._gather(self._topic_at, self._properties_at, pa.string(), None)
+    def run_topics(self) -> pa.Array:
+        """The topic of each run."""
+        return self._gather(self._runs.topic_at, self._runs.topic_end, pa.string(), None)
 
     def topics(self, kind: pa.DataType) -> pa.Array:
-        if self.number < _LONG_RUN * len(self._counts):
-            return self._gather(self._topic_at, self._properties_at, kind, self._record)
+        starts, ends, counts = self._runs.topic_at, self._runs.topic_end, self._runs.number
+        if self.number < _LONG_RUN * len(counts):
+            return self._gather(starts, ends, kind, self._run)
         data = memoryview(self._data)
-        places = zip(self._topic_at.tolist(), self._properties_at.tolist(), self._counts.tolist(), strict=True)
+        places = zip(starts.tolist(), ends.tolist(), counts.tolist(), strict=True)
         values = b"".join([bytes(data[start:end]) * count for start, end, count in places])
-        return _array(kind, self._each(self._properties_at - self._topic_at), pa.py_buffer(values))
+        return _array(kind, self._each(ends - starts), pa.py_buffer(values))
 
     def payloads(self, kind: pa.DataType) -> pa.Array:
-        sizes = self._each(self._stride - self._head)
+        runs = self._runs
+        sizes = self._each(runs.stride - runs.head)
         if self._payloads is not None:
             return _array(kind, sizes, self._payloads)
-        starts = self._each(self._data_at + self._head)
+        starts = self._each(runs.data_at + runs.head)
         if self._within is not None:
-            starts = starts + self._within * self._each(self._stride)
+            starts = starts + self._within * self._each(runs.stride)
         return self._gather(starts, starts + sizes, kind, None)
 
     def _gather(self, starts: Numbers, ends: Numbers, kind: pa.DataType, which: Numbers | None) -> pa.Array:
@@ -170,32 +150,27 @@ class _Rows:
         return without if which is None else without.take(pa.array(which))
 
     def offset_numbers(self) -> Numbers:
-        first = self._each(self._first)
+        first = self._each(self._runs.first)
         return first if self._within is None else first + self._within
 
     def offsets(self, _kind: pa.DataType) -> pa.Array:
         return pa.array(self.offset_numbers())
 
-    def _longs(self, word: int) -> Numbers:
-        """Of each record, a number of two words."""
-        return self._front[:, word] | self._front[:, word + 1] << 32
-
     def times(self, kind: pa.DataType) -> pa.Array:
-        return pa.array(self._each(self._longs(_TIME) * _MICROSECONDS)).view(kind)
+        return pa.array(self._each(self._runs.time * _MICROSECONDS)).view(kind)
 
     def qos(self, kind: pa.DataType) -> pa.Array:
-        return self._column(self._flags & _QOS, kind)
+        return self._column(self._runs.flags & _QOS, kind)
 
     def retain(self, kind: pa.DataType) -> pa.Array:
-        return self._column((self._flags & _RETAIN).astype(np.bool_), kind)
+        return self._column((self._runs.flags & _RETAIN).astype(np.bool_), kind)
 
     def expiry(self, kind: pa.DataType) -> pa.Array:
         """Milliseconds that a message was worth delivering when it came; null if that is for ever."""
-        expires = self._longs(_EXPIRES)
-        never = expires == 0
+        never = self._runs.expires == 0
         if never.all():
             return self._constants.column(None, kind, self.number)
-        left = np.maximum(expires - self._longs(_TIME), 0)
+        left = np.maximum(self._runs.expires - self._runs.time, 0)
         return pa.array(self._each(left), kind, mask=self._each(never))
 
     def property_column(self, name: str, kind: pa.DataType) -> pa.Array:
@@ -216,17 +191,15 @@ class _Rows:
         """All different properties that there are. Those of a message are found by `_property_places`."""
         if self._known is None:
             self._known = [NO_PROPERTIES]
-            there = np.flatnonzero(self._front[:, _PROPERTIES])
+            starts, ends = self._runs.properties_at, self._runs.properties_end
+            there = np.flatnonzero(starts < ends)
             if len(there):
-                numbers = np.zeros(len(self._counts), np.int64)
-                data = memoryview(self._data)
-                places: dict[bytes, int] = {}
-                for record in there.tolist():
-                    encoded = bytes(data[self._properties_at[record] : self._properties_end[record]])
-                    numbers[record] = place = places.setdefault(encoded, len(self._known))
-                    if place == len(self._known):
-                        self._known.append(message_properties(encoded))
-                self._property_places = pa.array(self._each(numbers))
+                encoded = self._gather(starts[there], ends[there], pa.binary(), None).dictionary_encode()
+                self._known += map(message_properties, encoded.dictionary.to_pylist())
+                places = np.zeros(len(starts), np.int64)
+                places[there] = encoded.indices.to_numpy()
+                places[there] += 1
+                self._property_places = pa.array(self._each(places))
         return self._known
 
 

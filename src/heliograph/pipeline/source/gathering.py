@@ -1,8 +1,9 @@
 """What a batch of rows is made of: records of some blocks, gathered until they are worth a batch.
 
-Blocks of small records are kept as they are, and decoded together. Large records are taken apart as soon as they have
-been read, while they are in the processor's cache: their payloads are copied to where Arrow wants them; of the rest,
-a few bytes for each record, is made what a block of small records is.
+Blocks of small records are kept as they are, and decoded together, as are those with records of several topics. Large
+records of one topic are taken apart as soon as they have been read, while they are in the processor's cache: their
+payloads are copied to where Arrow wants them; of the rest, a few bytes for each record, is made what a block of small
+records is.
 """
 
 import struct
@@ -14,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from heliograph.errors import Problem
-from heliograph.log.messages import PUBLISH_PACKETS
+from heliograph.log.messages import MIXED_PACKETS, PUBLISH_PACKETS
 from heliograph.log.record import ALIGNMENT
 from heliograph.log.room import Room
 from heliograph.log.stream_block import Block, Data
@@ -31,6 +32,8 @@ _FRONT = struct.Struct("<16xI16x IBxHI4xII12x")
 """Of a record's header and the head of messages: count; receivers, form, length of the topic, head, stride, length of
 the properties. See `heliograph.log.record` and `heliograph.log.messages`."""
 _RECEIVER_SIZE = 14
+_FORM_AT = 40
+"""Where the form stands in a record."""
 
 Numbers = npt.NDArray[np.int64]
 
@@ -61,7 +64,7 @@ def gathered(blocks: Iterator[Block], first: int, end: int, room: Room, *, copyi
     large = LargeRecords()
     for block in blocks:
         extent = block.used - block.starts[0]
-        if copying and LARGE_RECORD * len(block) <= extent <= MOST_AT_ONCE:
+        if copying and LARGE_RECORD * len(block) <= extent <= MOST_AT_ONCE and not _has_mixed(block):
             if small:
                 yield _joined(small)
                 small, size = [], 0
@@ -85,6 +88,11 @@ def gathered(blocks: Iterator[Block], first: int, end: int, room: Room, *, copyi
         yield large.records()
     if small:
         yield _joined(small)
+
+
+def _has_mixed(block: Block) -> bool:
+    """Whether it has records of several topics."""
+    return any(block.data[start + _FORM_AT] == MIXED_PACKETS for start in block.starts)
 
 
 def _joined(blocks: Sequence[Block]) -> Records:
@@ -157,4 +165,5 @@ class LargeRecords:
 
 def other_form(form: int) -> Problem:
     """What to say of records that are no messages of a stream."""
-    return Problem(f"expected records of MQTT packets (form {PUBLISH_PACKETS}) in a stream, found form {form}")
+    known = f"forms {PUBLISH_PACKETS} and {MIXED_PACKETS}"
+    return Problem(f"expected records of MQTT packets ({known}) in a stream, found form {form}")
