@@ -41,8 +41,10 @@ def write(broker: "Broker", outlet: Outlet, chunk: bytes) -> None:
 
 def answer(broker: "Broker", outlet: Outlet, chunk: bytes, *, stored: bool) -> None:
     """Queue an acknowledgement: of something that is being stored, for when it is safe; and none before another."""
-    if broker.store is not None and (stored or outlet.unsafe):
-        broker.store.hold(outlet, chunk)
+    if broker.store is not None and stored:
+        broker.store.answer(outlet, chunk)
+    elif broker.store is not None and outlet.unsafe:
+        broker.store.hold_behind(outlet, chunk)
     else:
         write(broker, outlet, chunk)
 

@@ -264,8 +264,10 @@ def _send_stored(
     chunk = delivery.packets_for(broker, subscription, span, lo - base, hi - base, qos, first, {})
     # The messages are safe, their identifiers are not: with QoS 2 a client must never see one that is used again.
     # And nothing overtakes what is held already.
-    if (qos == 2 and session.number) or subscription.outlet.unsafe:
-        store.hold(subscription.outlet, chunk)
+    if qos == 2 and session.number:
+        store.answer(subscription.outlet, chunk)
+    elif subscription.outlet.unsafe:
+        store.hold_behind(subscription.outlet, chunk)
     else:
         delivery.write(broker, subscription.outlet, chunk)
     delivery.count_sent(broker, subscription, hi - lo)
