@@ -123,11 +123,16 @@ class DurableScene(Scene):
         self._held = False
         self._start(directory / "0")
 
+    options = LogOptions(force=False, retry=0.01)
+    """How the log is kept."""
+
+    def wake(self):
+        """Something has become safe, the log's thread says."""
+
     def _start(self, directory):
         self.log = directory
         clock = Clock(lambda: self.now, lambda: self.now + WALL)
-        options = LogOptions(force=False, retry=0.01)
-        self.store = Store(directory, clock, lambda: None, options)
+        self.store = Store(directory, clock, self.wake, self.options)
         self.broker = Broker(Limits(**self.limits), lambda: self.now, self._new_name, store=self.store)
 
     def turn_ends(self):

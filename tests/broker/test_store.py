@@ -140,7 +140,7 @@ def test_acknowledgements_that_nobody_waits_for_are_written_with_what_comes_next
         assert ledger.end == end
         publisher.send(Publish("a", b"second", 1, packet_id=7))
         scene.broker.end_turn()
-        assert not ledger.only_acks
+        assert not ledger.has_unwritten
         assert ledger.wait()
     messages, acks = ledger.log.records(end + MARK)
     assert [messages.kind, acks.kind] == [MESSAGES, ACKS]

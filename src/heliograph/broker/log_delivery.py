@@ -282,8 +282,10 @@ class LogDelivery:
         chunk = packets_for(self._broker, subscription, span, lo - base, hi - base, qos, first, {})
         # The messages are safe, their identifiers are not: with QoS 2 a client must never see one that is used again.
         # And nothing overtakes what is held already.
-        if (qos == 2 and session.number) or subscription.outlet.unsafe:
-            self._store.hold(subscription.outlet, chunk)
+        if qos == 2 and session.number:
+            self._store.answer(subscription.outlet, chunk)
+        elif subscription.outlet.unsafe:
+            self._store.hold_behind(subscription.outlet, chunk)
         else:
             write(self._broker, subscription.outlet, chunk)
         count_sent(self._broker, subscription, hi - lo)

@@ -18,6 +18,7 @@ class Outlet:
         "account",
         "alias_maximum",
         "aliases",
+        "answered",
         "chunks",
         "connected",
         "finished",
@@ -40,6 +41,8 @@ class Outlet:
         """The client itself has ended the conversation, so that there is nothing that it still has to be told."""
         self.unsafe = 0
         """Chunks that wait until what they tell of is safe, and are put into `chunks` then."""
+        self.answered = 0.0
+        """When something last left that had been unsafe; 0: never."""
         self.version5 = False
         self.max_packet = 0
         """Largest packet the client takes; 0: any."""

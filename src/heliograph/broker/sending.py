@@ -26,8 +26,10 @@ def write(broker: "Broker", outlet: Outlet, chunk: bytes) -> None:
 
 def answer(broker: "Broker", outlet: Outlet, chunk: bytes, *, stored: bool) -> None:
     """Queue an acknowledgement: of something that is being stored, for when it is safe; and none before another."""
-    if broker.store is not None and (stored or outlet.unsafe):
-        broker.store.hold(outlet, chunk)
+    if broker.store is not None and stored:
+        broker.store.answer(outlet, chunk)
+    elif broker.store is not None and outlet.unsafe:
+        broker.store.hold_behind(outlet, chunk)
     else:
         write(broker, outlet, chunk)
 
@@ -35,7 +37,7 @@ def answer(broker: "Broker", outlet: Outlet, chunk: bytes, *, stored: bool) -> N
 def answer_all(broker: "Broker", outlets: Sequence[Outlet], chunks: Sequence[bytes], *, stored: bool) -> None:
     """Queue an acknowledgement for each of these clients; see `answer`."""
     if broker.store is not None and stored:
-        broker.store.hold_all(outlets, chunks)
+        broker.store.answer_all(outlets, chunks)
         return
     for outlet, chunk in zip(outlets, chunks, strict=True):
         answer(broker, outlet, chunk, stored=False)

@@ -3,6 +3,13 @@
 A *turn* is one round of the server: whatever clients sent is taken in, then everything is written out. What a turn
 changes goes into the log as it happens; packets that acknowledge any of it are held, and leave when all of the turn is
 safe.
+
+How soon that is depends on who waits:
+- A client that sends again right after it has been answered is *in conversation*: it waits for the disk with each
+  message. A turn with something that such a client waits for is forced at once.
+- Other clients, and nobody at all, can wait for the pace of commits: see `LogOptions.interval`.
+- What only says how far receivers are (acknowledgements, identifiers of QoS 1 messages that were read back) is forced
+  with whatever is forced next. A crash before that has messages sent again, as the clients' protocol allows.
 """
 
 from collections import deque
@@ -56,11 +63,13 @@ _DONE_AT_ONCE = 16
 """Packets that leave, and actions that are done, before it is seen whether that is enough for one turn."""
 
 ACKS_WAIT_MOST = 0.01
-"""Seconds that acknowledgements may wait for something else that has to be written, if nobody waits for them.
+"""Seconds that acknowledgements may wait for something else that has to be written, before they are by themselves.
 
-Forcing the disk once for a message and once more for its acknowledgement would be twice the price. What a crash takes
-back is sent again, as it would have been if the client had been slower by this much.
+That keeps a server that is killed from sending again what its clients have had for long. They are not forced.
 """
+_CONVERSATION = 10
+"""Intervals between two commits: a client that sends something within this time of its last answer is in conversation.
+So the pace of commits makes no client slower than by a tenth."""
 
 
 Action = tuple[Callable[[], None], Outlet | None]
@@ -115,6 +124,9 @@ class Store:
         """Cursors that get no more messages, and go when what is on its way has arrived."""
         self._holding: list[tuple[Outlet, bytes]] = []
         self._then: list[Action] = []
+        self._at_once = False
+        """Somebody in conversation waits for this turn."""
+        self._conversation = _CONVERSATION * options.interval
         self._acks_since = 0.0
         self._held: deque[tuple[int, deque[tuple[Outlet, bytes]], deque[Action]]] = deque()
         self._paused: dict[Outlet, None] = {}
@@ -278,7 +290,8 @@ class Store:
 
     def _write_moves(self) -> None:
         if self._issued or self._moves:
-            self.ledger.note(facts.MOVES, *self._issued, *self._moves)
+            # Nobody waits for identifiers of QoS 1. Packets of QoS 2 are held, and so is their turn in a hurry.
+            self.ledger.note(facts.MOVES, *self._issued, *self._moves, unhurried=not self._moves)
             self._issued.clear()
             self._moves.clear()
 
@@ -321,15 +334,40 @@ class Store:
         outlet.unsafe += 1
         self._holding.append((outlet, chunk))
 
-    def hold_all(self, outlets: Sequence[Outlet], chunks: Sequence[bytes]) -> None:
+    def hold_behind(self, outlet: Outlet, chunk: bytes) -> None:
+        """Write these packets after those that are held for this outlet. They need not wait for this turn."""
+        if self._holding or not self._held or not self._held[-1][1]:
+            self.hold(outlet, chunk)
+        else:
+            outlet.unsafe += 1
+            self._held[-1][1].append((outlet, chunk))
+
+    def answer(self, outlet: Outlet, chunk: bytes) -> None:
+        """Like `hold`, for packets that this client may be waiting for before it sends more."""
+        outlet.unsafe += 1
+        self._holding.append((outlet, chunk))
+        if not self._at_once:
+            self._at_once = self._is_in_conversation(outlet)
+
+    def answer_all(self, outlets: Sequence[Outlet], chunks: Sequence[bytes]) -> None:
         """The same for many clients, each of which has a chunk."""
         for outlet in outlets:
             outlet.unsafe += 1
         self._holding += zip(outlets, chunks, strict=True)
+        if not self._at_once:
+            self._at_once = any(map(self._is_in_conversation, outlets))
 
     def when_safe(self, action: Callable[[], None]) -> None:
         """Do this when this turn is safe, on account of the client that is being served."""
-        self._then.append((action, self.defects.serving))
+        client = self.defects.serving
+        self._then.append((action, client))
+        if client is not None and not self._at_once:
+            self._at_once = self._is_in_conversation(client)
+
+    def _is_in_conversation(self, outlet: Outlet) -> bool:
+        """Whether a client sends again right after it was answered. One that has just come is taken for such a one."""
+        answered = outlet.answered
+        return not answered or self.clock.now() - answered < self._conversation
 
     @property
     def is_behind(self) -> bool:
@@ -352,13 +390,17 @@ class Store:
             self._acknowledge_settled()
         self._write_moves()
         if self._holding or self._then:
-            self.ledger.end_turn()
+            self.ledger.end_turn(at_once=self._at_once)
             self._held.append((self.ledger.end, deque(self._holding), deque(self._then)))
             self._holding, self._then = [], []
+            self._at_once, self._acks_since = False, 0.0
             self._note_unwritten()
-        elif not self._may_wait():
-            self.ledger.end_turn()
+        elif self.ledger.is_hurried:
+            self._acks_since = 0.0
+            self.ledger.end_turn(at_once=False)
             self._note_unwritten()
+        elif self.ledger.has_unwritten and self._have_waited():
+            self.ledger.write_unhurried()
 
     def _note_unwritten(self) -> None:
         waiting = self.ledger.waiting
@@ -375,20 +417,18 @@ class Store:
 
     def _forget_turn(self) -> None:
         """What happens while nothing is stored leaves no trace, and nobody is told that it has happened."""
+        self._at_once = False
         for gathered in (self.settled, self._issued, self._moves, self._holding, self._then, self._held):
             gathered.clear()
 
-    def _may_wait(self) -> bool:
-        """Whether this turn can be written together with the next ones: it has only acknowledgements."""
-        if not self.ledger.only_acks:
-            self._acks_since = 0.0
-            return False
+    def _have_waited(self) -> bool:
+        """Whether acknowledgements have waited long enough for something else that has to be written."""
         now = self.clock.now()
         self._acks_since = self._acks_since or now
         if now - self._acks_since < ACKS_WAIT_MOST:
-            return True
+            return False
         self._acks_since = 0.0
-        return False
+        return True
 
     def _acknowledge_settled(self) -> None:
         ledger = self.ledger
@@ -409,18 +449,22 @@ class Store:
 
         Where there is so much that it `is_enough`, the rest is left for another call: `ready` says so.
         """
+        now = self.clock.now()
         while self.ready:
             _, chunks, then = self._held[0]
             while chunks:
                 for _ in range(min(len(chunks), _RELEASED_AT_ONCE)):
                     outlet, chunk = chunks.popleft()
                     outlet.unsafe -= 1
+                    outlet.answered = now
                     if not outlet.finished:
                         yield outlet, chunk
                 if chunks and is_enough():
                     return
             for number in range(1, len(then) + 1):
                 action, client = then.popleft()
+                if client is not None:
+                    client.answered = now
                 try:
                     action()
                 except Exception:

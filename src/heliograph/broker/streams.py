@@ -364,4 +364,5 @@ class Streams:
             if self.by_name.get(stream.name) is not stream:  # it has been deleted meanwhile
                 return
             self._ledger.acknowledge(cursor, cursor.first, end)
+            self._ledger.write_acks()  # in a hurry: readers learn of it when it is safe
             yield size

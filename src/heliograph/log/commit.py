@@ -1,13 +1,20 @@
 """Group commit: a thread that writes what has gathered, forces it to the disk, and tells how far the log is safe.
 
 While one batch is on its way to the disk, the next one gathers. The slower the disk, the larger the batches: the cost
-of forcing is shared by all who wait for it.
+of forcing is shared by all who wait for it. With a fast disk and little traffic there would be a batch for each
+message. So whoever appends says how soon it has to be safe:
+1. `commit()`: at once. The thread is woken, or begins with it as soon as it is back from the last batch.
+2. `commit(at_once=False)`: soon. If the last time that the disk was forced began less than the interval ago, more
+   gathers for the rest of it. A batch that is large goes at once.
+3. `write()`: some time. It is written, so that it outlives the process, but not forced. It stays the beginning of the
+   batch that gathers, and is forced with the rest of it when somebody commits.
 
 Trouble with the disk does not lose anything that was acknowledged, and acknowledges nothing that may be lost:
 1. No room: what was written of the batch is cut off again, and after a pause it is tried once more, until there is
    room.
 2. Any other error, above all from fdatasync: what the kernel says about that file is not trusted any more. The batch,
    which is still in memory, is written again in a new segment that starts where the log is known to be safe.
+A batch is kept in memory until it is forced, so both hold for one that is written already in part, too.
 """
 
 import errno
@@ -19,7 +26,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 from heliograph.log.record import BATCH, SYNCED, frame
 from heliograph.log.segment import Segment, create_segment
@@ -27,6 +34,8 @@ from heliograph.log.segment import Segment, create_segment
 BATCH_SIZE = 16 << 20
 """A batch does not get larger than this, unless a single record does."""
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+LARGE = 256 << 10
+"""A batch of this size shares the price of forcing among enough: it neither waits for more, nor stays unforced."""
 _PIECES_PER_WRITE = 1000  # writev takes no more than 1024
 _WORTH_GATHERING = 4096
 """Pieces smaller than this on average are copied together, so that the whole batch is written with one call.
@@ -47,6 +56,17 @@ class Batch:
     replay: int | None
     """Begin a new segment with this batch, with this replay position."""
     pieces: list[bytes] = field(default_factory=list)
+    written: int = 0
+    """So many pieces have been written already, without being forced."""
+    reached: int = 0
+    """Position behind these."""
+
+    def __post_init__(self) -> None:
+        self.reached = self.start
+
+    def forget_written(self) -> None:
+        """All of it has to be written again."""
+        self.written, self.reached = 0, self.start
 
 
 class Committer:
@@ -61,6 +81,7 @@ class Committer:
         end: int,
         segment_size: int,
         force: bool,
+        interval: float,
         retry: float,
         on_safe: Callable[[int], None],
         on_trouble: Callable[[OSError | None], None],
@@ -78,6 +99,7 @@ class Committer:
         """The replay position that the newest segment has, on the disk."""
         self._segment_size = segment_size
         self._force = force
+        self._interval = interval if force else 0.0
         self._retry = retry
         self._on_safe = on_safe
         self._on_trouble = on_trouble
@@ -89,8 +111,18 @@ class Committer:
         self._gathering: Batch | None = None
         """The last of those that wait, if it may still grow."""
         self._next_replay: int | None = None
+        self._at_once = end
+        """Everything before this position is to be forced at once,"""
+        self._soon = end
+        """before this one soon,"""
+        self._some_time = end
+        """and before this one it is to be written."""
+        self._forced = float("-inf")
+        """When the disk was last begun to be forced."""
         self._idle = False
-        """The thread waits to be woken."""
+        """The thread waits to be woken by anybody."""
+        self._pausing = False
+        """The thread waits to be woken by whoever cannot wait, and not for long."""
         self._wake: SimpleQueue[None] = SimpleQueue()
         self._halted = False
         self._closing = threading.Event()
@@ -98,7 +130,7 @@ class Committer:
         self._thread.start()
 
     def append(self, kind: int, *body: bytes, offset: int = 0, count: int = 0, flags: int = 0, when: int = 0) -> int:
-        """Put a record behind everything else; its position. It is written after the next `commit`.
+        """Put a record behind everything else; its position. It is written after the next `commit` or `write`.
 
         Its time is `when`, in milliseconds since 1970, or now.
         """
@@ -128,11 +160,23 @@ class Committer:
             self._gathering = None
             self._next_replay = replay
 
-    def commit(self) -> None:
-        """See to it that everything appended so far is written soon."""
-        # When the thread is not idle, it looks for more by itself before it becomes so.
-        if self._idle and self._waiting:
-            self._idle = False
+    def commit(self, *, at_once: bool = True) -> None:
+        """See to it that everything appended so far becomes safe, at once or soon."""
+        end = self._soon = self.end
+        at_once = at_once or end - self.safe > LARGE
+        if at_once:
+            self._at_once = end
+        self._wake_up(self._idle or (at_once and self._pausing))
+
+    def write(self) -> None:
+        """See to it that everything appended so far outlives this process. It becomes safe with the next `commit`."""
+        self._some_time = self.end
+        self._wake_up(self._idle)
+
+    def _wake_up(self, asleep: bool) -> None:
+        # When the thread is awake, it looks for what there is to do by itself before it goes to sleep.
+        if asleep and self._waiting:
+            self._idle = self._pausing = False
             self._wake.put(None)
 
     def halt(self) -> None:
@@ -158,15 +202,56 @@ class Committer:
             with self._lock:
                 if self._halted:
                     return None
-                if self._waiting:
-                    batch = self._waiting.popleft()
-                    if batch is self._gathering:
-                        self._gathering = None
-                    return batch
-                self._idle = True
-            if self._closing.is_set():
+                self._idle = self._pausing = True  # before the look at what there is to do: nothing gets lost between
+                pause = self._pause()
+                if pause == 0:
+                    self._idle = self._pausing = False
+                    return self._take_batch()
+                self._idle = pause is None
+                early = self._unwritten() if self._idle else None
+            if early is not None:
+                self._write_early(*early)
+            elif pause is None and self._closing.is_set():
                 return None
-            self._wake.get()
+            else:
+                with suppress(Empty):
+                    self._wake.get(timeout=pause)
+
+    def _pause(self) -> float | None:
+        """Seconds until a batch is to be forced; None if nobody has asked for that yet."""
+        if not self._waiting:
+            return None
+        batch = self._waiting[0]
+        is_large = batch is not self._gathering or batch.end - batch.start > LARGE
+        if is_large or self._at_once > self.safe or self._closing.is_set():
+            return 0.0
+        if self._soon > self.safe:
+            return max(0.0, self._forced + self._interval - time.monotonic()) if self._interval else 0.0
+        return None
+
+    def _take_batch(self) -> Batch:
+        batch = self._waiting.popleft()
+        if batch is self._gathering:
+            self._gathering = None
+        return batch
+
+    def _unwritten(self) -> tuple[Batch, list[bytes], int] | None:
+        """What is to be written of the batch that gathers, and the position behind it."""
+        batch = self._gathering
+        if batch is None or self._some_time <= batch.reached:
+            return None
+        return batch, batch.pieces[batch.written :], batch.end
+
+    def _write_early(self, batch: Batch, pieces: list[bytes], end: int) -> None:
+        """Write some of a batch that is still growing. If that does not work, it is written when the batch is."""
+        try:
+            self._begin(batch)
+            self._put(batch, pieces, force=False)
+        except OSError:
+            self._some_time = 0
+        else:
+            batch.written += len(pieces)
+            batch.reached = end
 
     def _write_until_safe(self, batch: Batch) -> bool:
         """Write a batch, however often it takes; False if the log is closed before that has worked."""
@@ -185,18 +270,27 @@ class Committer:
             return True
 
     def _write(self, batch: Batch) -> None:
+        self._begin(batch)
+        if self._interval:
+            self._forced = time.monotonic()
+        self._put(batch, batch.pieces[batch.written :] if batch.written else batch.pieces, force=self._force)
+
+    def _begin(self, batch: Batch) -> None:
+        """See to it that this batch can go to the segment. None of it is in a file that is not trusted."""
         full = batch.end - self._segment.base > self._segment_size and batch.start > self._segment.base
-        if full or self._distrusted or batch.replay is not None:
+        if self._distrusted or (not batch.written and (full or batch.replay is not None)):
             self._next_segment(batch.start, batch.replay)
             batch.replay = None
+
+    def _put(self, batch: Batch, pieces: list[bytes], *, force: bool) -> None:
         try:
-            _write_all(self._descriptor, batch.pieces, self._segment.place(batch.start))
-            if self._force:
+            _write_all(self._descriptor, pieces, self._segment.place(batch.reached))
+            if force:
                 os.fdatasync(self._descriptor)
         except OSError as error:
-            if error.errno in NO_ROOM and self._cut(batch.start):
-                raise
-            self._distrusted = True
+            batch.forget_written()  # the next attempt begins with its first byte
+            if error.errno not in NO_ROOM or not self._cut(batch.start):
+                self._distrusted = True
             raise
 
     def _cut(self, position: int) -> bool:

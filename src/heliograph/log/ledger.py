@@ -24,7 +24,8 @@ from heliograph.log.record import Record
 class Ledger(Account):
     """All cursors of one log, and the only one who writes to it. Everything but `wake` happens in the caller's thread.
 
-    What is appended gathers until `end_turn`; it is safe when `safe` has reached what `end` was then.
+    What is appended gathers until `end_turn`; it is safe when `safe` has reached what `end` was then. Acknowledgements,
+    and facts that are noted as `unhurried`, need no `end_turn` of their own: `write_unhurried` is enough for them.
     """
 
     def __init__(
@@ -53,6 +54,9 @@ class Ledger(Account):
         self.log = Log(directory, self._on_safe, self._on_trouble, options, on_record=self.replay)
         self._progress = self.log.committer  # asked several times in each turn
         self._ended = self.end
+        """Up to here there is nothing but what `end_turn` has seen, and what is unhurried."""
+        self._handed_over = self.end
+        """Up to here all is on its way to the disk, or at least to the kernel."""
         self.reader = self.log.reader
         self._check_segments()
 
@@ -162,12 +166,15 @@ class Ledger(Account):
             cursor.acknowledge(lo, hi)
             self._acks.append(ACK.pack(cursor.number, lo, hi - lo))
 
-    def note(self, kind: int, *pieces: bytes) -> None:
-        """Append a fact."""
+    def note(self, kind: int, *pieces: bytes, unhurried: bool = False) -> None:
+        """Append a fact; an unhurried one need not be safe before something else has to be."""
         if self._group is not None:
             self._group.add(kind, pieces)
-        else:
-            self.log.append(kind, *pieces)
+            return
+        unhurried = unhurried and self._progress.end == self._ended
+        self.log.append(kind, *pieces)
+        if unhurried:
+            self._ended = self._progress.end
 
     @contextmanager
     def group(self) -> Iterator[Group]:
@@ -223,17 +230,28 @@ class Ledger(Account):
         self.log.append(kinds.COMPLETE, POSITION.pack(start))
         self.checkpoint, self.checkpoint_size = start, self.end - start
 
-    def end_turn(self) -> None:
-        """See to it that everything up to now becomes safe."""
+    def end_turn(self, *, at_once: bool = True) -> None:
+        """See to it that everything up to now becomes safe, at once or as soon as the pace of commits allows."""
         if self._acks:
             self.write_acks()
-        self.log.commit()
-        self._ended = self._progress.end
+        self.log.commit(at_once=at_once)
+        self._ended = self._handed_over = self._progress.end
 
     @property
-    def only_acks(self) -> bool:
-        """Whether something has happened since the last `end_turn`, and all of it is acknowledgements."""
-        return bool(self._acks) and self._progress.end == self._ended
+    def is_hurried(self) -> bool:
+        """Whether something has been appended that needs an `end_turn`."""
+        return self._progress.end > self._ended
+
+    @property
+    def has_unwritten(self) -> bool:
+        """Whether there is something that is not even on its way to the kernel."""
+        return bool(self._acks) or self._progress.end > self._handed_over
+
+    def write_unhurried(self) -> None:
+        """End a turn that needs not be safe before another is: it outlives this process, and that is enough."""
+        self.write_acks()
+        self.log.write()
+        self._ended = self._handed_over = self._progress.end
 
     def write_acks(self) -> None:
         """Put acknowledgements behind everything else. Without this, they gather until the end of the turn."""

@@ -24,6 +24,8 @@ class LogOptions:
     """A segment that a batch would make larger than this is followed by a new one."""
     force: bool = True
     """Force every batch to the disk before it counts as safe; otherwise it is safe when the kernel has it."""
+    interval: float = 0.0
+    """Least seconds from one time that the disk is forced to the next, as far as only such wait as can."""
     retry: float = 1.0
     """Seconds between two attempts to write when the disk is in trouble."""
 
@@ -101,6 +103,7 @@ class Log:
             end=found.end,
             segment_size=options.segment_size,
             force=options.force,
+            interval=options.interval,
             retry=options.retry,
             on_safe=on_safe,
             on_trouble=on_trouble,
@@ -110,7 +113,9 @@ class Log:
         self.append = self.committer.append
         """Append a record; see there. Not a method, because it is called for every message."""
         self.commit = self.committer.commit
-        """Write what has been appended. Costs little when called often: what gathers meanwhile goes in one batch."""
+        """Make what has been appended safe. Costs little when called often: what gathers meanwhile is one batch."""
+        self.write = self.committer.write
+        """Write what has been appended, and force it with the next commit."""
 
     @property
     def end(self) -> int:

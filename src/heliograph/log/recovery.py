@@ -1,7 +1,7 @@
 """Finding the end of a log that may not have been closed properly.
 
-A server writes in batches, and each batch only after the one before is on the disk. When it is killed, or the power
-goes, the last batch may be there in part, in any part: the disk does not write in order. None of it has been
+A server writes in batches, and the first byte of each only after the one before is on the disk. When it is killed, or
+the power goes, the last batch may be there in part, in any part: the disk does not write in order. None of it has been
 acknowledged, so all from the first bad record on is cut off: a *torn tail*.
 
 A bad record with a synced batch somewhere behind it is another thing: it was on the disk once, its messages may have

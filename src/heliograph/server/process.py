@@ -110,7 +110,7 @@ class Server:
 
     def _open_store(self) -> Store:
         storage = self.config.storage
-        options = LogOptions(force=storage.durability is Durability.DISK)
+        options = LogOptions(force=storage.durability is Durability.DISK, interval=storage.commit_interval)
         directory = Path(storage.directory)
         try:
             store = Store(directory, Clock(time.monotonic, time.time), self._wake, options)
