@@ -14,7 +14,7 @@ from heliograph.broker.buffer import Buffer, Held
 from heliograph.broker.defects import Defects
 from heliograph.broker.journal import Journal, NoJournal
 from heliograph.broker.limits import Limits
-from heliograph.broker.memory import Budget, Hold
+from heliograph.broker.memory import Budget
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.queues.bindings import Bindings
 from heliograph.broker.queues.definition import QueueDefinition
@@ -33,6 +33,7 @@ from heliograph.broker.timers import Timers
 from heliograph.broker.topics import TopicTree
 from heliograph.broker.wide_delivery import WideDelivery, in_parts
 from heliograph.broker.window import Settled
+from heliograph.collector import collector_paused
 from heliograph.mqtt import packets
 from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.packets import Will
@@ -104,7 +105,8 @@ class Broker:
         if store is not None:
             store.charge_to(self.memory)
             store.defects = self.defects
-            store.take_over(self.sessions, self.retained, self.queues, store.revival.revive(self, store))
+            with collector_paused():
+                store.take_over(self.sessions, self.retained, self.queues, store.revival.revive(self, store))
             for stream in store.open_streams(streams):
                 self.feed(stream)
         self.queues.open(queues)
@@ -249,7 +251,7 @@ class Broker:
                 group = self.groups[group_name, topic_filter] = ShareGroup(group_name, topic_filter, self.held, account)
                 self._tree.add(topic_filter, group)
         subscription = session.subscriptions[full] = Subscription(session, full, group)
-        subscription.hold = Hold(session.account, subscription_cost(full))
+        session.account.add(subscription_cost(full))
         self.subscription_count += 1
         if group is None:
             self._tree.add(topic_filter, subscription)
@@ -275,6 +277,7 @@ class Broker:
         """Remove a subscription; how what waits for it is forgotten."""
         full = subscription.filter
         del session.subscriptions[full]
+        session.account.refund(subscription_cost(full))
         self.subscription_count -= 1
         if session.backlog:
             session.backlog.pop(subscription, None)
@@ -399,6 +402,7 @@ class Broker:
                 self.store.ledger.acknowledge(flight.cursor, flight.offset, flight.offset + flight.count)
         self._do_all([self._remove(session, one) for one in list(session.subscriptions.values())])
         session.window = None  # what was on its way leads back to the session, and would keep it in memory
+        session.refund()
         if self.sessions.get(session.client_id) is session:
             del self.sessions[session.client_id]
 
