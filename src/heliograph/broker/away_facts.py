@@ -1,8 +1,8 @@
 """Sessions of clients that are away, as checkpoints have them: packed, and many in one record.
 
 Most sessions of a large server are of this kind: nothing is on its way, there is no will, and messages that wait are an
-affair of cursors. A server that starts meets each of them once, and often nothing has happened to it since. So what is
-known of one is kept as these bytes until it is revived, and only what has changed becomes a `KeptSession` before that.
+affair of cursors. While a log is read, what is known of one are these bytes, which take a twentieth of the memory of a
+`KeptSession`.
 """
 
 import struct
@@ -37,7 +37,8 @@ class AwaySubscription(NamedTuple):
         subscription.qos = options & _QOS
         subscription.no_local = options & _NO_LOCAL > 0
         subscription.retain_as_published = options & _RETAIN_AS_PUBLISHED > 0
-        subscription.extra = self.extra
+        if self.extra:
+            subscription.extra = self.extra
 
     def fact(self) -> dict[str, Any]:
         """The same in the form of a `subscribed` fact."""
@@ -79,6 +80,17 @@ class AwaySession(NamedTuple):
             "retired": [],
         }
 
+    def encode(self) -> bytes:
+        """All of it as bytes."""
+        client = self.client.encode()
+        parts = [client]
+        for one in self.subscriptions:
+            name = one.filter.encode()
+            parts += [_SUBSCRIPTION.pack(one.cursor, one.options, len(one.extra), len(name)), one.extra, name]
+        rest = b"".join(parts)
+        size, count = _SESSION.size + len(rest), len(self.subscriptions)
+        return _SESSION.pack(size, self.number, self.expiry, self.away, self.next_id, len(client), count) + rest
+
 
 def is_simple(session: Session) -> bool:
     """Whether this form has a place for all that is known of a session."""
@@ -91,29 +103,24 @@ def is_simple(session: Session) -> bool:
     )
 
 
-def encode(session: Session, away: int) -> bytes:
+def of_session(session: Session, away: int) -> AwaySession:
     """What is known of a session that is simple."""
-    client = session.client_id.encode()
-    parts = [client]
-    for one in session.subscriptions.values():
-        topic_filter = one.filter.encode()
-        options = one.qos | _NO_LOCAL * one.no_local | _RETAIN_AS_PUBLISHED * one.retain_as_published
-        cursor = one.spool.cursor.number if one.spool else 0
-        parts += [_SUBSCRIPTION.pack(cursor, options, len(one.extra), len(topic_filter)), one.extra, topic_filter]
-    rest = b"".join(parts)
-    next_id = session.window.next_id if session.window else 1
-    return (
-        _SESSION.pack(
-            _SESSION.size + len(rest),
-            session.number,
-            session.expiry,
-            away,
-            next_id,
-            len(client),
-            len(session.subscriptions),
+    subscriptions = [
+        AwaySubscription(
+            one.filter,
+            one.spool.cursor.number if one.spool else 0,
+            options_of(one.qos, no_local=one.no_local, retain_as_published=one.retain_as_published),
+            one.extra,
         )
-        + rest
-    )
+        for one in session.subscriptions.values()
+    ]
+    next_id = session.window.next_id if session.window else 1
+    return AwaySession(session.number, session.client_id, session.expiry, away, next_id, subscriptions)
+
+
+def options_of(qos: int, *, no_local: bool, retain_as_published: bool) -> int:
+    """Options of a subscription as one number."""
+    return qos | (_NO_LOCAL if no_local else 0) | (_RETAIN_AS_PUBLISHED if retain_as_published else 0)
 
 
 def split(body: bytes) -> Iterator[tuple[int, bytes]]:

@@ -377,7 +377,7 @@ class Broker:
 
     def _end_in_time(self, session: Session, away: float) -> None:
         if session.expiry != FOR_EVER:
-            session.end_timer = self.timers.at(away + session.expiry, lambda _: self._expire(session))
+            session.end_timer = self.timers.at(away + session.expiry, _Expiry(self, session))
 
     def revive_presence(self, session: Session, away: float, will_due: float | None) -> None:
         """The client of a session that was found in the log is away since then."""
@@ -410,10 +410,6 @@ class Broker:
         self.timers.cancel(session.will_timer)
         self.timers.cancel(session.end_timer)
         session.will_timer = session.end_timer = None
-
-    def _expire(self, session: Session) -> None:
-        self.stats.sessions_expired += 1
-        self.end_session(session)
 
     def _publish_will(self, session: Session) -> None:
         self.timers.cancel(session.will_timer)
@@ -515,3 +511,18 @@ class Broker:
             properties=carried_properties(will.properties),
             expires=self.now() + expiry if expiry is not None else 0.0,
         )
+
+
+class _Expiry:
+    """Ends a session when its time has come. There is one for each client that is away: a closure would take four times
+    as much memory."""
+
+    __slots__ = ("_broker", "_session")
+
+    def __init__(self, broker: Broker, session: Session) -> None:
+        self._broker = broker
+        self._session = session
+
+    def __call__(self, now: float) -> None:
+        self._broker.stats.sessions_expired += 1
+        self._broker.end_session(self._session)

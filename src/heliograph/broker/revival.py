@@ -1,14 +1,13 @@
 """Bringing a broker back to where it was: what the log says, put together to sessions and retained messages.
 
-While the log is read, each session is a `KeptSession`: what facts said of it, one after the other. When all has been
-read, objects are made of that. A fact about a session that is not known is ignored: a checkpoint further on tells all
-of it.
+While the log is read, each session is a `KeptSession`: what facts said of it, one after the other. Those that are away,
+and of which there is not much to say, are bytes meanwhile (see `away_facts`). When all has been read, objects are made
+of that. A fact about a session that is not known is ignored: a checkpoint further on tells all of it.
 
 Whatever cannot be read or made is set aside, and the rest goes on.
 """
 
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +57,7 @@ class Revival:
         self._clock = clock
         self._kept: dict[int, KeptSession] = {}
         self._away: dict[int, bytes] = {}
-        """Sessions to which nothing has happened since a checkpoint, as `away_facts` has them; the others are `_kept`."""
+        """Sessions as `away_facts` has them. They are not in `_kept`."""
         self._owners: dict[int, tuple[KeptSession, dict[str, Any]]] = {}
         """Sessions and subscriptions by the number of their cursor; those of groups are not among them."""
         self._retained: dict[bytes, Messages] = {}
@@ -147,7 +146,9 @@ class Revival:
         elif self.queues.take(record):
             pass
         elif record.kind == facts.SESSION:
-            self._take_session(KeptSession(json.loads(record.body), record.position))
+            kept = KeptSession(json.loads(record.body), record.position)
+            self._take_session(kept)
+            self._pack(kept)
         elif record.kind == facts.AWAY:
             for number, one in list(away_facts.split(record.body)):
                 self._last_number = max(self._last_number, number)
@@ -164,6 +165,14 @@ class Revival:
         self._kept[kept.number] = kept
         for subscription in kept.subscriptions.values():
             self._own(kept, subscription)
+
+    def _pack(self, kept: KeptSession) -> None:
+        """The client is away: if there is not much to say of its session, keep that as bytes."""
+        if one := kept.packed():
+            self._away[kept.number] = one
+            del self._kept[kept.number]
+            for subscription in kept.subscriptions.values():
+                self._owners.pop(subscription["cursor"], None)
 
     def _known(self, number: int) -> KeptSession | None:
         """A session to which something happens."""
@@ -186,6 +195,7 @@ class Revival:
             kept.presence = fact
             if fact["away"] is not None:
                 kept.issued = without_shared(kept)
+                self._pack(kept)
         elif kind == facts.SUBSCRIBED:
             before = kept.subscriptions.get(fact["filter"])
             if before is not None and before["cursor"] != fact["cursor"]:
@@ -196,15 +206,6 @@ class Revival:
             gone = kept.subscriptions.pop(fact["filter"], None)
             if gone is not None:
                 kept.retired.append(gone)
-
-    def readers(self) -> Iterator[tuple[str, str, int]]:
-        """Clients, what they are subscribed to, and the numbers of the cursors with their messages."""
-        for one in map(away_facts.decode, self._away.values()):
-            for away in one.subscriptions:
-                yield one.client, away.filter, away.cursor
-        for kept in self._kept.values():
-            for subscription in kept.subscriptions.values():
-                yield kept.client, subscription["filter"], subscription["cursor"]
 
     # What becomes of it
 
@@ -273,7 +274,8 @@ class Revival:
     def _revive_away(self, broker: "Broker", spools: "Spools") -> set[int]:
         """Revive sessions to which nothing has happened; their cursors. What fails is left to `_revive_session`."""
         owned: set[int] = set()
-        for number, one in list(self._away.items()):
+        for number in list(self._away):
+            one = self._away.pop(number)  # what is made of it takes the room
             session = None
             try:
                 away = away_facts.decode(one)
@@ -282,6 +284,7 @@ class Revival:
             except Exception:
                 if session is not None:
                     _withdraw(broker, session)
+                self._away[number] = one
                 self._known(number)
                 continue
             broker.sessions[away.client] = session

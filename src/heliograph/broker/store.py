@@ -473,7 +473,7 @@ class Store:
             others: list[Session] = []
             for session in sessions[at : at + away_facts.AT_ONCE]:
                 if session.number and away_facts.is_simple(session):
-                    away.append(away_facts.encode(session, self.clock.to_wall(session.away or 0.0)))
+                    away.append(away_facts.of_session(session, self.clock.to_wall(session.away or 0.0)).encode())
                 else:
                     others.append(session)
             if away:
