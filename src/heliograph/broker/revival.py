@@ -247,8 +247,7 @@ class Revival:
         """What an earlier start could not open, this one may: in another version, or with another disk."""
         if not len(self.set_aside):
             return
-        clients = {kept.client for kept in self._kept.values()}
-        clients |= {away_facts.decode(one).client for one in self._away.values()}
+        clients = self._clients()
         for one in self.set_aside:
             record = Record(one.position, one.kind, one.body)
             try:
@@ -257,6 +256,16 @@ class Revival:
                     self.set_aside.remove(one)
             except Exception as error:
                 self.set_aside.add(record, error)
+
+    def _clients(self) -> set[str]:
+        """Those that have sessions."""
+        clients = {kept.client for kept in self._kept.values()}
+        for number, one in list(self._away.items()):
+            try:
+                clients.add(away_facts.decode(one).client)
+            except Exception:
+                self._known(number)  # which sets it aside
+        return clients
 
     def _is_free(self, one: SetAside, clients: set[str]) -> bool:
         """Whether nobody else has the name of what is set aside, and it is something that stands for itself."""
