@@ -150,8 +150,8 @@ def who(receiver):
 
 
 @pytest.mark.parametrize("crash", [True, False], ids=["crash", "stop"])
-@settings(max_examples=150, deadline=None)
-@given(st.lists(actions, max_size=40))
+@settings(max_examples=25, deadline=None)
+@given(st.lists(actions, max_size=60))
 def test_whatever_has_happened_a_restart_changes_nothing(crash, script) -> None:
     with TemporaryDirectory() as directory:
         scene = DurableScene(Path(directory), inflight=5)

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 _SERVED_AT_ONCE = 200
 """Clients that are written to, and queues that have messages for them, before others have their turn."""
+_FORGOTTEN_ONE_BY_ONE = 20
+"""Subscriptions of a client that comes: with more of them it is simpler to forget all routes there are."""
 
 
 class Broker:
@@ -351,8 +353,11 @@ class Broker:
     def attach(self, session: Session, outlet: Outlet, receive_maximum: int) -> None:
         """The client of a session is here: its deliveries go on."""
         session.attach(outlet, self.limits, receive_maximum)
-        if session.subscriptions:
+        if len(session.subscriptions) > _FORGOTTEN_ONE_BY_ONE:
             self.routes.forget_all()
+            return
+        for subscription in session.subscriptions.values():  # of a device, these are topics that only it has
+            self.routes.forget(subscription.group.filter if subscription.group else subscription.filter)
 
     def detach(self, session: Session, *, publish_will: bool) -> None:
         """The client of a session has gone. The session ends now, later or never; its will may be due now or later."""
