@@ -15,8 +15,9 @@ from broker.durable_clients import DAY, durable
 from heliograph.broker import away_facts, facts
 from heliograph.broker.broker import Broker
 from heliograph.broker.limits import Limits
-from heliograph.broker.session import FOR_EVER
+from heliograph.broker.session import FOR_EVER, session_cost
 from heliograph.broker.store import Clock, Store
+from heliograph.broker.subscription import subscription_cost
 from heliograph.log import kinds
 from heliograph.log.ledger import Ledger
 from heliograph.log.log import LogOptions
@@ -133,7 +134,6 @@ def picture(scene):
             "window": picture_of_window(session.window),
             "subscriptions": {full: picture_of_subscription(one) for full, one in session.subscriptions.items()},
             "backlog": {one.filter for one in session.backlog or () if one.spool and one.spool.count},
-            "charged": session.account.used,
         }
         for name, session in broker.sessions.items()
     }
@@ -145,12 +145,21 @@ def picture(scene):
     return sessions, groups, receivers, broker.waiting, broker.subscription_count, broker.retained.count
 
 
+def charged(broker):
+    """What sessions are charged for, and what they should be when nothing is in memory but themselves."""
+    for name, session in broker.sessions.items():
+        yield (
+            session.account.used,
+            session_cost(name, session.will) + sum(map(subscription_cost, session.subscriptions)),
+        )
+
+
 def who(receiver):
     return (receiver.session.client_id if hasattr(receiver, "session") else receiver.name), receiver.filter
 
 
 @pytest.mark.parametrize("crash", [True, False], ids=["crash", "stop"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(actions, max_size=60))
 def test_whatever_has_happened_a_restart_changes_nothing(crash, script) -> None:
     with TemporaryDirectory() as directory:
@@ -169,6 +178,7 @@ def test_whatever_has_happened_a_restart_changes_nothing(crash, script) -> None:
         assert picture(scene) == before
         scene.restart()  # from a checkpoint alone
         assert picture(scene) == before
+        assert all(found == expected for found, expected in charged(scene.broker))
         scene.close()
 
 
