@@ -1,9 +1,12 @@
 """The cases that show what growth costs, on our own server and with very few of everything."""
 
+from xml.etree import ElementTree
+
 import pytest
 
 from heliograph.lab.case import Case, Effort, Site
 from heliograph.lab.growth import GROWTH, Depth, Queues, RetainedMessages, Sessions, Subscriptions, topic
+from heliograph.lab.growth_chart import growth_chart, standing_alone
 from heliograph.lab.link import Link
 from heliograph.lab.targets.heliograph_server import Heliograph
 from heliograph.lab.targets.running import running
@@ -48,3 +51,22 @@ def test_a_short_run_has_the_same_sizes_in_little() -> None:
         case = Subscriptions(name="growth", about="", sizes=(1_000, 10_000))
         outcome = case.measure(Site(broker.address, broker.meter, Effort(0.1, 1, 10, backlog=0.002)))
     assert {name.rpartition(" ")[2] for name in outcome.figures} == {"2", "20"}
+
+
+def test_the_chart_has_a_line_for_each_case_and_names_it() -> None:
+    figures = {"B each at 10": 5.0, "µs per message at 10": 2.0, "µs per message at 1,000": 3.0}
+    rows = [
+        {"case": "growth-sessions", "target": "heliograph", "median_figures": figures},
+        {"case": "growth-depth", "target": "heliograph", "median_figures": figures},
+        {"case": "growth-depth", "target": "mosquitto", "median_figures": figures},
+        {"case": "qos0", "target": "heliograph", "median_figures": {}},
+    ]
+    chart = growth_chart(rows)
+    assert [(one.name, one.points) for one in chart.series] == [
+        ("sessions", ((10, 2.0), (1000, 3.0))),
+        ("depth", ((10, 2.0), (1000, 3.0))),
+    ]
+    drawn = ElementTree.fromstring(standing_alone(chart))
+    texts = [one.text for one in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"● sessions", "● depth"} <= set(texts)
+    assert len(list(drawn.iter("{http://www.w3.org/2000/svg}polyline"))) == 2
