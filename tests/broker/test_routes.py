@@ -81,3 +81,28 @@ def test_a_client_that_is_away_does_not_keep_others_from_getting_packets_as_they
     assert len(scene.broker.routes.find(b"a", 9).straight3) == 1
     scene.client("other", 5, clean=False)
     assert scene.broker.routes.find(b"a", 9).straight3 is None
+
+
+def test_a_device_that_comes_back_does_not_change_the_routes_of_others(scene):
+    scene.client("one", session_expiry_interval=100).subscribe("devices/one")
+    two = scene.client("two", session_expiry_interval=100)
+    two.subscribe("devices/two")
+    two.subscribe("$share/g/shared")
+    routes = scene.broker.routes
+    own, shared, other = (routes.find(topic, 9) for topic in (b"devices/two", b"shared", b"devices/one"))
+    two.lose()
+    scene.client("two", clean=False)
+    assert routes.find(b"devices/one", 9) is other
+    assert routes.find(b"devices/two", 9) is not own
+    assert routes.find(b"shared", 9) is not shared
+
+
+def test_a_client_with_very_many_subscriptions_changes_all_routes(scene):
+    scene.client("one").subscribe("devices/one")
+    two = scene.client("two", session_expiry_interval=100)
+    for number in range(21):
+        two.subscribe(f"devices/two/{number}")
+    other = scene.broker.routes.find(b"devices/one", 9)
+    two.lose()
+    scene.client("two", clean=False)
+    assert scene.broker.routes.find(b"devices/one", 9) is not other

@@ -18,6 +18,7 @@ from heliograph.amqp import Source, Target
 from heliograph.amqp.performatives import Attach, Detach, Durability, ExpiryPolicy
 from heliograph.amqp.values import Described, Symbol, ULong
 from heliograph.broker import facts
+from heliograph.broker.away_facts import AwaySession, AwaySubscription
 from heliograph.broker.links.filters import SELECTOR_CODE
 from heliograph.broker.store import Clock, Store
 from heliograph.cli.main import main
@@ -200,6 +201,10 @@ def _retained(topic: bytes) -> bytes:
     return encode_messages(messages, Receivers((), (), ())) + messages.data
 
 
+def _away(topic_filter: str) -> AwaySession:
+    return AwaySession(7, "c", 3600, 0, 1, [AwaySubscription(topic_filter, 1, 1, b"")])
+
+
 def _json(fact: dict[str, Any]) -> bytes:
     return json.dumps(fact).encode()
 
@@ -267,6 +272,13 @@ BAD_FACTS: dict[str, tuple[int, bytes, str]] = {
     ),
     "session, keys": (facts.SESSION, _json({"session": 7, "subscriptions": [_SUBSCRIPTION]}), "KeyError"),
     "session, no JSON": (facts.SESSION, b"session?", "JSONDecodeError"),
+    "session, packed, filter": (facts.AWAY, _away("a/#/b").encode(), "not the whole last level"),
+    "session, packed, cut short": (facts.AWAY, _away("a/b").encode()[:-1], "ValueError"),
+    "session, packed, wrong inside": (
+        facts.AWAY,
+        _away("a/b").encode().replace(b"a/b", b"a/\xff"),
+        "UnicodeDecodeError",
+    ),
     "retained, topic": (facts.RETAINED, _retained(b"a/\xff"), "ill-formed UTF-8"),
     "retained, wildcard": (facts.RETAINED, _retained(b"a/#"), "contains a wildcard"),
     "retained, short": (facts.RETAINED, b"\0\0\0", "error"),

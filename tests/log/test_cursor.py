@@ -106,7 +106,7 @@ def test_any_cursor_can_be_written_down(number, gaps, chunks) -> None:
     for lo, hi in zip(bounds[1::2], bounds[2::2], strict=False):
         cursor.acknowledged.add(lo, hi)
     for first, count, start, end, size, time in chunks:
-        cursor.chunks.append(Chunk(first, first + count, start, end, size, time))
+        cursor.chunks = [*cursor.chunks, Chunk(first, first + count, start, end, size, time)]
         cursor.bytes += size
     found = decode_cursor(cursor.encode())
     assert (found.number, found.first, found.next, found.bytes) == (number, cursor.first, cursor.next, cursor.bytes)

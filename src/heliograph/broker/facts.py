@@ -22,7 +22,9 @@ QUEUE, QUEUE_GONE, DELIVERIES = range(FIRST_FACT + 8, FIRST_FACT + 11)
 SET_ASIDE = FIRST_FACT + 11
 """See `set_aside`."""
 STREAM_GONE = FIRST_FACT + 12
-LAST = STREAM_GONE
+AWAY = FIRST_FACT + 13
+"""See `away_facts`."""
+LAST = AWAY
 
 ISSUED, RECEIVED, COMPLETED, TAKEN, RELEASED = range(1, 6)
 """What a move is: messages sent with new identifiers; PUBREC and PUBCOMP for them; and, the other way, identifiers that

@@ -3,10 +3,11 @@
 from typing import Any
 
 from heliograph.broker import facts
+from heliograph.broker.away_facts import AwaySession, AwaySubscription, options_of
 from heliograph.log.ranges import Ranges
 from heliograph.log.record import Record
 from heliograph.mqtt.runs import LAST_ID
-from heliograph.mqtt.strings import split_share
+from heliograph.mqtt.strings import check_topic_filter, split_share
 
 Issued = tuple[int, int, int, int, int]
 """First identifier, count, QoS, number of the cursor, offset of the first message."""
@@ -44,6 +45,21 @@ class KeptSession:
         }
         return Record(self.position, facts.SESSION, facts.as_json(fact))
 
+    def packed(self) -> bytes | None:
+        """All of it in the short form; None if that has no place for it, or something is wrong with it."""
+        presence = self.presence
+        simple = not (presence["will"] or self.received or self.issued or self.released.count or self.retired)
+        if presence["away"] is None or not simple:
+            return None
+        try:
+            subscriptions = list(map(_packed, self.subscriptions.values()))
+            away = AwaySession(
+                self.number, self.client, presence["expiry"], presence["away"], self.next_id, subscriptions
+            )
+            return away.encode()
+        except Exception:  # of a fact that no server has written: it is for whoever revives the session to say so
+            return None
+
     def issue(self, first: int, count: int, qos: int, cursor: int, offset: int) -> None:
         """Messages were sent with these identifiers."""
         self.issued.append((first, count, qos, cursor, offset))
@@ -60,6 +76,14 @@ class KeptSession:
                 kept.append(one)
                 used.add(one[0], one[0] + one[1])
         self.issued = kept[::-1]
+
+
+def _packed(fact: dict[str, Any]) -> AwaySubscription:
+    check_topic_filter(fact["filter"])
+    if fact["qos"] not in {0, 1, 2}:
+        raise ValueError(fact["qos"])
+    options = options_of(fact["qos"], no_local=fact["no_local"], retain_as_published=fact["retain_as_published"])
+    return AwaySubscription(fact["filter"], fact["cursor"], options, bytes.fromhex(fact["extra"]))
 
 
 def apply(kept: KeptSession, move: facts.Move) -> None:

@@ -1,30 +1,31 @@
 """Bringing a broker back to where it was: what the log says, put together to sessions and retained messages.
 
-While the log is read, each session is a `KeptSession`: what facts said of it, one after the other. When all has been
-read, objects are made of that. A fact about a session that is not known is ignored: a checkpoint further on tells all
-of it.
+While the log is read, each session is a `KeptSession`: what facts said of it, one after the other. Those that are away,
+and of which there is not much to say, are bytes meanwhile (see `away_facts`). When all has been read, objects are made
+of that. A fact about a session that is not known is ignored: a checkpoint further on tells all of it.
 
 Whatever cannot be read or made is set aside, and the rest goes on.
 """
 
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from heliograph.bounds import Range
-from heliograph.broker import facts
+from heliograph.broker import away_facts, facts
 from heliograph.broker.attributes import text_mistake
+from heliograph.broker.away_facts import AwaySession
 from heliograph.broker.kept_session import KeptSession, apply, without_shared
 from heliograph.broker.queues.facts import QueueFacts
 from heliograph.broker.session import FOR_EVER, Session
 from heliograph.broker.set_aside import SetAside, SetAsides
 from heliograph.broker.span import Span
-from heliograph.broker.spool import Spool
+from heliograph.broker.spool import Spool, Total
 from heliograph.broker.subscription import Subscription
 from heliograph.broker.window import Flight, Window
 from heliograph.errors import Problem
 from heliograph.log.cursor import Cursor
+from heliograph.log.ledger import Ledger
 from heliograph.log.messages import (
     AMQP_MESSAGES,
     MIXED_PACKETS,
@@ -57,6 +58,8 @@ class Revival:
     def __init__(self, clock: "Clock") -> None:
         self._clock = clock
         self._kept: dict[int, KeptSession] = {}
+        self._away: dict[int, bytes] = {}
+        """Sessions as `away_facts` has them. They are not in `_kept`."""
         self._owners: dict[int, tuple[KeptSession, dict[str, Any]]] = {}
         """Sessions and subscriptions by the number of their cursor; those of groups are not among them."""
         self._retained: dict[bytes, Messages] = {}
@@ -86,10 +89,10 @@ class Revival:
         if form_of(record.body) == MIXED_PACKETS:
             if qos == 2:
                 for session, packet_id in decode_mixed_messages(record.body, record.count).identifiers():
-                    if kept_sender := self._kept.get(session):
-                        kept_sender.received.add(packet_id)
+                    if publishing := self._known(session):
+                        publishing.received.add(packet_id)
             return
-        if (publisher := publisher_of(record.body)) and (sender := self._kept.get(publisher)):
+        if (publisher := publisher_of(record.body)) and (sender := self._known(publisher)):
             messages = decode_messages(record.body, record.count)
             sender.received.update(ids_of(messages.data, messages.id_at, len(messages.data) // messages.number))
 
@@ -122,6 +125,7 @@ class Revival:
             if one.kind == facts.SESSION:
                 self._last_number = max(self._last_number, fact["session"])
                 self._kept.pop(fact["session"], None)
+                self._away.pop(fact["session"], None)
             for kind, records, key in (
                 (facts.STREAM, self.streams, "stream"),
                 (facts.QUEUE, self.queues.records, "queue"),
@@ -139,7 +143,7 @@ class Revival:
         if record.kind == facts.MOVES:
             self._last_moves = facts.decode_moves(record.body)
             for move in self._last_moves:
-                if kept := self._kept.get(move.session):
+                if kept := self._known(move.session):
                     apply(kept, move)
         elif record.kind == facts.RETAINED:
             self._retain(decode_messages(record.body, 1))
@@ -151,14 +155,42 @@ class Revival:
             pass
         elif record.kind == facts.SESSION:
             kept = KeptSession(json.loads(record.body), record.position)
-            self._last_number = max(self._last_number, kept.number)
-            self._kept[kept.number] = kept
-            for subscription in kept.subscriptions.values():
-                self._own(kept, subscription)
+            self._take_session(kept)
+            self._pack(kept)
+        elif record.kind == facts.AWAY:
+            for number, one in list(away_facts.split(record.body)):
+                self._last_number = max(self._last_number, number)
+                self._kept.pop(number, None)
+                self._away[number] = one
         else:
             fact = json.loads(record.body)
-            if kept := self._kept.get(fact["session"]):
+            if kept := self._known(fact["session"]):
                 self._change(kept, record.kind, fact)
+
+    def _take_session(self, kept: KeptSession) -> None:
+        self._last_number = max(self._last_number, kept.number)
+        self._away.pop(kept.number, None)
+        self._kept[kept.number] = kept
+        for subscription in kept.subscriptions.values():
+            self._own(kept, subscription)
+
+    def _pack(self, kept: KeptSession) -> None:
+        """The client is away: if there is not much to say of its session, keep that as bytes."""
+        if one := kept.packed():
+            self._away[kept.number] = one
+            del self._kept[kept.number]
+            for subscription in kept.subscriptions.values():
+                self._owners.pop(subscription["cursor"], None)
+
+    def _known(self, number: int) -> KeptSession | None:
+        """A session to which something happens."""
+        if one := self._away.get(number):
+            try:
+                self._take_session(KeptSession(away_facts.decode(one).fact(), 0))
+            except Exception as error:
+                del self._away[number]
+                self.set_aside.add(Record(0, facts.AWAY, one), error)
+        return self._kept.get(number)
 
     def _own(self, kept: KeptSession, subscription: dict[str, Any]) -> None:
         if subscription["cursor"] and split_share(subscription["filter"])[0] is None:
@@ -171,6 +203,7 @@ class Revival:
             kept.presence = fact
             if fact["away"] is not None:
                 kept.issued = without_shared(kept)
+                self._pack(kept)
         elif kind == facts.SUBSCRIBED:
             before = kept.subscriptions.get(fact["filter"])
             if before is not None and before["cursor"] != fact["cursor"]:
@@ -182,40 +215,47 @@ class Revival:
             if gone is not None:
                 kept.retired.append(gone)
 
-    def readers(self) -> Iterator[tuple[str, str, int]]:
-        """Clients, what they are subscribed to, and the numbers of the cursors with their messages."""
-        for kept in self._kept.values():
-            for subscription in kept.subscriptions.values():
-                yield kept.client, subscription["filter"], subscription["cursor"]
-
     # What becomes of it
 
     def revive(self, broker: "Broker", store: "Store") -> int:
         """Give everything to the broker; the highest number that a session has had."""
         self._try_again()
         self._settle_last_moves(store)
-        spools = {number: Spool(store.ledger, cursor, store.spooled) for number, cursor in store.ledger.cursors.items()}
-        for kept in list(self._kept.values()):
-            self._revive_session(broker, store, kept, spools)
-        owned = store.streams.revive(self.streams, self.set_aside.add)
+        spools = Spools(store.ledger, store.spooled)
+        owned = self._revive_away(broker, spools)
+        sessions = [
+            session
+            for kept in list(self._kept.values())
+            if (session := self._revive_session(broker, store, kept, spools))
+        ]
+        owned |= store.streams.revive(self.streams, self.set_aside.add)
         owned |= broker.queues.revive(self.queues, self.set_aside.add)
-        for session in broker.sessions.values():
+        for session in sessions:
             owned.update(s.spool.cursor.number for s in session.subscriptions.values() if s.spool)
-        for session in broker.sessions.values():
+        for session in sessions:
             flights = session.window.sent if session.window else ()
             store.retired.update(f.cursor.number for f in flights if f.cursor and f.cursor.number not in owned)
         owned |= store.retired
-        owned |= self.set_aside.keep_cursors(set(spools), owned)
-        for number in set(spools) - owned:  # of groups whose durable members have all gone, for example
-            store.ledger.drop_cursor(spools[number].cursor)
-        self._make_unsent(broker)
+        there = set(store.ledger.cursors)
+        owned |= self.set_aside.keep_cursors(there, owned)
+        for number in there - owned:  # of groups whose durable members have all gone, for example
+            store.ledger.drop_cursor(store.ledger.cursors[number])
+        for session in sessions:
+            for subscription in session.subscriptions.values():
+                _make_unsent(subscription)
+        for session in sessions:
+            for flight in session.window.sent if session.window else ():
+                if flight.subscription.spool is not None:
+                    flight.subscription.spool.sent_before(flight.offset, flight.offset + flight.count)
         for messages in self._retained.values():
             self._revive_retained(broker, messages)
         return self._last_number
 
     def _try_again(self) -> None:
         """What an earlier start could not open, this one may: in another version, or with another disk."""
-        clients = {kept.client for kept in self._kept.values()}
+        if not len(self.set_aside):
+            return
+        clients = self._clients()
         for one in self.set_aside:
             record = Record(one.position, one.kind, one.body)
             try:
@@ -224,6 +264,16 @@ class Revival:
                     self.set_aside.remove(one)
             except Exception as error:
                 self.set_aside.add(record, error)
+
+    def _clients(self) -> set[str]:
+        """Those that have sessions."""
+        clients = {kept.client for kept in self._kept.values()}
+        for number, one in list(self._away.items()):
+            try:
+                clients.add(away_facts.decode(one).client)
+            except Exception:
+                self._known(number)  # which sets it aside
+        return clients
 
     def _is_free(self, one: SetAside, clients: set[str]) -> bool:
         """Whether nobody else has the name of what is set aside, and it is something that stands for itself."""
@@ -238,7 +288,39 @@ class Revival:
             return fact["stream"] not in self.streams
         return fact["queue"] not in self.queues.records
 
-    def _revive_session(self, broker: "Broker", store: "Store", kept: KeptSession, spools: dict[int, Spool]) -> None:
+    def _revive_away(self, broker: "Broker", spools: "Spools") -> set[int]:
+        """Revive sessions to which nothing has happened; their cursors. What fails is left to `_revive_session`."""
+        owned: set[int] = set()
+        for number in list(self._away):
+            one = self._away.pop(number)  # what is made of it takes the room
+            session = None
+            try:
+                away = away_facts.decode(one)
+                session = broker.new_session(away.client, number)
+                self._fill_away(session, broker, away, spools)
+            except Exception:
+                if session is not None:
+                    _withdraw(broker, session)
+                self._away[number] = one
+                self._known(number)
+                continue
+            broker.sessions[away.client] = session
+            owned.update([subscription.cursor for subscription in away.subscriptions])
+        return owned
+
+    def _fill_away(self, session: Session, broker: "Broker", away: AwaySession, spools: "Spools") -> None:
+        _check_client(away.client)
+        session.expiry = _expiry(away.expiry)
+        for one in away.subscriptions:
+            one.set_options(broker.revive_subscription(session, one.filter, spools.get(one.cursor)))
+        if away.next_id > 1:
+            session.window = Window(broker.limits.inflight, broker.settled)
+            session.window.restore([], [], away.next_id)
+        broker.revive_presence(session, self._clock.from_wall(away.away), None)
+        for subscription in session.subscriptions.values():
+            _make_unsent(subscription)
+
+    def _revive_session(self, broker: "Broker", store: "Store", kept: KeptSession, spools: "Spools") -> Session | None:
         session = broker.new_session(kept.client, kept.number)
         try:
             self._fill(session, broker, kept, spools)
@@ -247,10 +329,11 @@ class Revival:
             _withdraw(broker, session)
             del self._kept[kept.number]
             self.set_aside.add(kept.record(), error)
-            return
+            return None
         broker.sessions[kept.client] = session
         if kept.presence["away"] is None:
             store.note_presence(session)  # or the time that it has been away would start anew with each restart
+        return session
 
     def _revive_retained(self, broker: "Broker", messages: Messages) -> None:
         try:
@@ -267,9 +350,8 @@ class Revival:
             if move.what == facts.RECEIVED and cursor is not None:
                 store.ledger.acknowledge(cursor, move.offset, move.offset + move.number)
 
-    def _fill(self, session: Session, broker: "Broker", kept: KeptSession, spools: dict[int, Spool]) -> None:
-        if mistake := text_mistake(kept.client, STRING_MAX):
-            raise Problem(f"client identifier: {mistake}")
+    def _fill(self, session: Session, broker: "Broker", kept: KeptSession, spools: "Spools") -> None:
+        _check_client(kept.client)
         session.received = kept.received or None
         by_cursor: dict[int, Subscription] = {}
         for fact in kept.retired:
@@ -288,7 +370,7 @@ class Revival:
         broker: "Broker",
         kept: KeptSession,
         session: Session,
-        spools: dict[int, Spool],
+        spools: "Spools",
         by_cursor: dict[int, Subscription],
     ) -> None:
         flights: list[Flight] = []
@@ -307,9 +389,7 @@ class Revival:
 
     def _restore_presence(self, broker: "Broker", kept: KeptSession, session: Session) -> None:
         presence = kept.presence
-        session.expiry = presence["expiry"]
-        if session.expiry not in Range(0, FOR_EVER):
-            raise Problem(f"expected an expiry {Range(0, FOR_EVER)}, found {session.expiry}")
+        session.expiry = _expiry(presence["expiry"])
         session.set_will(facts.will_of(presence["will"]))
         if presence["away"] is None:  # connected when the server stopped being there
             broker.revive_presence(session, broker.now(), None)
@@ -318,25 +398,34 @@ class Revival:
             away = self._clock.from_wall(presence["away"])
             broker.revive_presence(session, away, self._clock.from_wall(due) if due is not None else None)
 
-    def _make_unsent(self, broker: "Broker") -> None:
-        """What is pending and on its way to nobody waits."""
-        spools: dict[Spool, None] = {}
-        for session in broker.sessions.values():
-            for subscription in session.subscriptions.values():
-                if subscription.spool is not None:
-                    spools[subscription.spool] = None
-                    session.note_backlog(subscription)
-        for spool in spools:
-            for lo, hi in spool.cursor.pending_ranges():
-                spool.put(lo, hi)
-        for session in broker.sessions.values():
-            for flight in session.window.sent if session.window else ():
-                if flight.subscription.spool is not None:
-                    flight.subscription.spool.sent_before(flight.offset, flight.offset + flight.count)
-
     def span_of(self, messages: Messages) -> Span:
         """A span as it was before it was stored."""
         return revived_span(messages, self._clock)
+
+
+class Spools:
+    """The spools of cursors, made for those who ask for them."""
+
+    def __init__(self, ledger: Ledger, total: Total) -> None:
+        self._ledger = ledger
+        self._total = total
+        self._made: dict[int, Spool] = {}
+
+    def get(self, number: int) -> Spool | None:
+        """The spool of the cursor of this number, the same one for all; None if there is no such cursor."""
+        spool = self._made.get(number)
+        if spool is None and (cursor := self._ledger.cursors.get(number)):
+            spool = self._made[number] = Spool(self._ledger, cursor, self._total)
+        return spool
+
+
+def _make_unsent(subscription: Subscription) -> None:
+    """What is pending waits, except for what turns out to be on its way."""
+    spool = subscription.spool
+    if spool is not None and spool.cursor.pending:
+        subscription.session.note_backlog(subscription)
+        for lo, hi in spool.cursor.pending_ranges():
+            spool.put(lo, hi)
 
 
 def revived_span(messages: Messages, clock: "Clock") -> Span:
@@ -363,6 +452,20 @@ def _withdraw(broker: "Broker", session: Session) -> None:
     for full, subscription in list(session.subscriptions.items()):
         subscription.spool = None
         broker.unsubscribe(session, full)
+    session.refund()
+
+
+def _check_client(name: str) -> None:
+    if mistake := text_mistake(name, STRING_MAX):
+        raise Problem(f"client identifier: {mistake}")
+
+
+def _expiry(seconds: int) -> int:
+    if seconds == FOR_EVER:
+        return FOR_EVER  # one object for all
+    if seconds not in Range(0, FOR_EVER):
+        raise Problem(f"expected an expiry {Range(0, FOR_EVER)}, found {seconds}")
+    return seconds
 
 
 def _set_options(subscription: Subscription, fact: dict[str, Any]) -> None:

@@ -39,7 +39,6 @@ class Session:
     """
 
     __slots__ = (
-        "_hold",
         "_identifiers",
         "account",
         "away",
@@ -62,7 +61,7 @@ class Session:
         self.client_id = client_id
         self.account = account
         """What it takes of the server's memory."""
-        self._hold = Hold(account, session_cost(client_id, None))
+        account.add(session_cost(client_id, None))
         self._identifiers: Hold | None = None
         self.settled = settled
         self.number = number
@@ -88,8 +87,12 @@ class Session:
     def set_will(self, will: Will | None) -> None:
         """What is to be published if the client goes without a word; None for nothing."""
         if will is not self.will:
+            self.account.add(session_cost(self.client_id, will) - session_cost(self.client_id, self.will))
             self.will = will
-            self._hold.set(session_cost(self.client_id, will))
+
+    def refund(self) -> None:
+        """The session is over: what it took is free again. What is still on its way has charges of its own."""
+        self.account.refund(session_cost(self.client_id, self.will))
 
     def has_room_for(self, received: set[int]) -> bool:
         """Whether there is memory for the QoS 2 identifiers that have been received."""

@@ -30,6 +30,7 @@ OTHERS = {
     facts.RETAINED: "retained message",
     facts.MOVES: "packet identifiers",
     facts.DELIVERIES: "failed deliveries",
+    facts.AWAY: "sessions",
 }
 
 
@@ -95,6 +96,8 @@ class SetAsides:
             fact = json.loads(body) if kind in _NAMES else None
         except (ValueError, RecursionError):
             fact = None
+            self._owners_unknown.append((kind, body))
+        if kind == facts.AWAY:
             self._owners_unknown.append((kind, body))
         known = self._found.get((kind, body))
         cursors = set(_cursors_in(fact)) | set(known.cursors if known else ())

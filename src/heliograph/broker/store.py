@@ -19,7 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heliograph.broker import facts
+from heliograph.broker import away_facts, facts
 from heliograph.broker.defects import Defects
 from heliograph.broker.facts import Move
 from heliograph.broker.memory import Budget
@@ -35,6 +35,7 @@ from heliograph.broker.spool import Spool, Total
 from heliograph.broker.streams import Stream, StreamOptions, Streams
 from heliograph.broker.subscription import Subscription
 from heliograph.broker.window import Settled
+from heliograph.collector import collector_paused
 from heliograph.errors import Problem
 from heliograph.log.commit import NO_ROOM
 from heliograph.log.cursor import Cursor
@@ -101,7 +102,8 @@ class Store:
         self.durability = "disk" if options.force else "memory"
         self.revival = Revival(clock)
         """What was found; the broker takes it over."""
-        self.ledger = Ledger(directory, self.revival.take_fact, self.revival.take_messages, wake, options)
+        with collector_paused():
+            self.ledger = Ledger(directory, self.revival.take_fact, self.revival.take_messages, wake, options)
         self.upkeep = Upkeep(self.ledger, self._all_facts)
         self.streams = Streams(self.ledger)
         self.set_aside = SetAsides()
@@ -511,15 +513,29 @@ class Store:
                 yield facts.STREAM, facts.as_json(stream.fact())
         if self._queues is not None:
             yield from self._queues.all_facts()
-        for session in list(self.sessions.values()):
-            if session.number:
-                yield facts.SESSION, facts.as_json(facts.session_fact(session, self._presence(session)))
+        yield from self._session_facts()
         for one in self.set_aside:
             yield one.fact()
         for span in self.retained.all():
             if not span.topic.startswith(b"$SYS/"):
                 body = encode_messages(self._uniform_messages(span, None), Receivers((), (), ()))
                 yield facts.RETAINED, body + span.data
+
+    def _session_facts(self) -> Iterator[Fact]:
+        sessions = list(self.sessions.values())
+        for at in range(0, len(sessions), away_facts.AT_ONCE):
+            away: list[bytes] = []  # of this very moment: what happens next must come behind it in the log
+            others: list[Session] = []
+            for session in sessions[at : at + away_facts.AT_ONCE]:
+                if session.number and away_facts.is_simple(session):
+                    away.append(away_facts.of_session(session, self.clock.to_wall(session.away or 0.0)).encode())
+                else:
+                    others.append(session)
+            if away:
+                yield facts.AWAY, b"".join(away)
+            for session in others:
+                if session.number:
+                    yield facts.SESSION, facts.as_json(facts.session_fact(session, self._presence(session)))
 
     def close(self) -> None:
         """Write a last checkpoint, so that the next start is quick, and close the log."""

@@ -5,7 +5,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from heliograph.broker.buffer import Buffer, Held
-from heliograph.broker.memory import Account, Hold
+from heliograph.broker.memory import Account
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.retained import Walk
 from heliograph.broker.spool import Spool
@@ -32,7 +32,6 @@ class Subscription:
         "extra",
         "filter",
         "group",
-        "hold",
         "no_local",
         "outlet",
         "qos",
@@ -62,8 +61,6 @@ class Subscription:
         self.retained: Walk | None = None
         """What is retained and yet to be sent, while the client's SUBSCRIBE is being taken."""
         self.sent = 0
-        self.hold: Hold | None = None
-        """What it is charged for."""
 
     def set_options(self, qos: int, no_local: bool, retain_as_published: bool, identifier: int | None) -> None:
         """What SUBSCRIBE asked for; a later SUBSCRIBE to the same filter changes it."""

@@ -1,6 +1,8 @@
 """The subscription tree: which subscriptions match a topic."""
 
 import re
+import sys
+from collections.abc import Iterable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -21,8 +23,49 @@ class _Node(Generic[T]):
     __slots__ = ("children", "here")
 
     def __init__(self) -> None:
-        self.children: dict[str, _Node[T]] = {}
+        self.children: dict[str, _Node[T] | _Leaf[T]] = {}
         self.here: dict[T, None] = {}
+
+
+class _Leaf(Generic[T]):
+    """A branch with one value: that of a device's own topic, mostly. A node for each level would take ten times as much
+    memory."""
+
+    __slots__ = ("rest", "value")
+
+    def __init__(self, rest: str | None, value: T) -> None:
+        # Devices have names of their own, and what is below them is called the same.
+        self.rest = rest and sys.intern(rest)
+        """What the filter has behind this level; None if nothing."""
+        self.value = value
+
+    def fits(self, levels: list[str], at: int) -> bool:
+        """Whether the filter matches a topic that goes on with these levels from `at` on."""
+        if self.rest is None:
+            return at == len(levels)
+        for level in self.rest.split("/"):
+            if level == "#":
+                return True
+            if at == len(levels) or level not in ("+", levels[at]):
+                return False
+            at += 1
+        return at == len(levels)
+
+    def grown(self) -> _Node[T]:
+        """The same as a node."""
+        node: _Node[T] = _Node()
+        if self.rest is None:
+            node.here[self.value] = None
+        else:
+            level, rest = _cut(self.rest)
+            node.children[level] = _Leaf(rest, self.value)
+        return node
+
+
+def _cut(topic_filter: str) -> tuple[str, str | None]:
+    """The first level of a filter, and what is behind it."""
+    level, slash, rest = topic_filter.partition("/")
+    return level, rest if slash else None
 
 
 class TopicTree(Generic[T]):
@@ -34,24 +77,42 @@ class TopicTree(Generic[T]):
     def add(self, topic_filter: str, value: T) -> None:
         """Put a value under a filter; once, however often it is added."""
         node = self._root
-        for level in topic_filter.split("/"):
+        rest: str | None = topic_filter
+        while rest is not None:
+            level, rest = _cut(rest)
             child = node.children.get(level)
             if child is None:
-                child = node.children[level] = _Node()
+                node.children[level] = _Leaf(rest, value)
+                return
+            if isinstance(child, _Leaf):
+                if child.rest == rest and child.value == value:
+                    return
+                child = node.children[level] = child.grown()
             node = child
         node.here[value] = None
 
     def remove(self, topic_filter: str, value: T) -> None:
         """Take a value away from a filter, and the branches that are empty then."""
-        path = [self._root]
-        levels = topic_filter.split("/")
-        for level in levels:
-            path.append(path[-1].children[level])
-        path[-1].here.pop(value, None)
-        for level, parent, node in zip(reversed(levels), reversed(path[:-1]), reversed(path), strict=False):
-            if node.here or node.children:
+        node = self._root
+        path: list[tuple[_Node[T], str]] = []
+        rest: str | None = topic_filter
+        while rest is not None:
+            level, rest = _cut(rest)
+            path.append((node, level))
+            child = node.children[level]
+            if isinstance(child, _Leaf):
+                if child.rest != rest or child.value != value:
+                    return
                 break
+            node = child
+        else:
+            node.here.pop(value, None)
+            if node.here or node.children:
+                return
+        for parent, level in reversed(path):
             del parent.children[level]
+            if parent.here or parent.children:
+                return
 
     def match(self, topic: str) -> list[T]:
         """All values whose filter matches this topic name, in a stable order."""
@@ -65,16 +126,27 @@ class TopicTree(Generic[T]):
             for node in nodes:
                 children = node.children
                 if wild and "#" in children:
-                    found.extend(children["#"].here)
-                if wild and "+" in children:
-                    deeper.append(children["+"])
-                if level in children:
-                    deeper.append(children[level])
+                    found.extend(_values(children["#"]))
+                for key in ("+", level) if wild else (level,):
+                    child = children.get(key)
+                    if child is None:
+                        pass
+                    elif isinstance(child, _Node):
+                        deeper.append(child)
+                    elif child.fits(levels, depth + 1):
+                        found.append(child.value)
             if not deeper:
                 return found
             nodes = deeper
         for node in nodes:
             found.extend(node.here)
             if "#" in node.children:  # `a/#` matches `a` too
-                found.extend(node.children["#"].here)
+                found.extend(_values(node.children["#"]))
         return found
+
+
+def _values(child: _Node[T] | _Leaf[T]) -> Iterable[T]:
+    """What is under a filter that ends with this level."""
+    if isinstance(child, _Node):
+        return child.here
+    return (child.value,) if child.rest is None else ()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from heliograph.broker.revival import Revival, UnknownKind
 from heliograph.broker.set_aside import SetAsides
-from heliograph.cli.log_objects import add_repair_arguments, opened, repair, replay, tell, try_to_open
+from heliograph.cli.log_objects import Reader, add_repair_arguments, opened, repair, replay, tell, try_to_open
 from heliograph.cli.log_records import as_json, kind_name
 from heliograph.errors import Problem
 from heliograph.log.account import Account
@@ -76,13 +76,13 @@ def _info(directory: Path) -> None:
     _tell_torn(found)
     try:
         account, _ = replay(directory, newest.replay, found.end)
-        revival, objects = try_to_open(directory, newest.replay, found.end)
+        revival, readers, objects = try_to_open(directory, newest.replay, found.end)
     except Problem as problem:
         print(f"no server could start with it: {problem}")
         return
     _tell_streams(account, revival)
     _tell_queues(account, revival)
-    _tell_subscriptions(account, revival)
+    _tell_subscriptions(account, readers)
     _tell_objects(objects)
 
 
@@ -116,10 +116,10 @@ def _contents(cursor: Cursor) -> str:
     return f"{cursor.pending} messages, offsets {cursor.first} to {cursor.next - 1}, {cursor.bytes:,} bytes"
 
 
-def _tell_subscriptions(account: Account, revival: Revival) -> None:
+def _tell_subscriptions(account: Account, readers: list[Reader]) -> None:
     waiting = [
         (account.cursors[number], client, topic_filter)
-        for client, topic_filter, number in revival.readers()
+        for client, topic_filter, number in readers
         if number in account.cursors
     ]
     if not waiting:
@@ -151,7 +151,7 @@ def _check(directory: Path) -> int:
     print(f"{directory}: ok, {sum(kinds.values())} records ({by_kind}), {messages} messages")
     _tell_torn(found)
     try:
-        _, objects = try_to_open(directory, found.segments[-1].replay, found.end)
+        objects = try_to_open(directory, found.segments[-1].replay, found.end).failed
     except UnknownKind as problem:
         print(f"not opened: {problem}")
         return 0

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from heliograph.broker.broker import Broker
 from heliograph.broker.limits import Limits
@@ -36,21 +37,38 @@ def replay(directory: Path, start: int, end: int) -> tuple[Account, Revival]:
     return account, revival
 
 
-def try_to_open(directory: Path, start: int, end: int) -> tuple[Revival, SetAsides]:
-    """Open all that a log has as a server would, but beside a log in a folder that is thrown away; what fails, and why.
+Reader = tuple[str, str, int]
+"""A client, what it is subscribed to, and the number of the cursor with its messages."""
 
-    The revival has what does not fail.
-    """
+
+class Tried(NamedTuple):
+    """What a server would make of a log."""
+
+    revival: Revival
+    """Streams and queues that can be opened."""
+    readers: list[Reader]
+    failed: SetAsides
+
+
+def try_to_open(directory: Path, start: int, end: int) -> Tried:
+    """Open all that a log has as a server would, but beside a log in a folder that is thrown away."""
     account, revival = replay(directory, start, end)
     with tempfile.TemporaryDirectory(prefix="heliograph-check-") as scratch:
         store = Store(Path(scratch), _clock(), lambda: None, LogOptions(force=False))
         try:
             store.ledger.cursors, store.ledger.last_number = account.cursors, account.last_number
             store.revival = revival
-            Broker(_LIMITS, time.monotonic, lambda: "", None, store)
+            broker = Broker(_LIMITS, time.monotonic, lambda: "", None, store)
         finally:
             store.ledger.close()
-        return revival, store.set_aside
+        return Tried(revival, list(_readers(broker)), store.set_aside)
+
+
+def _readers(broker: Broker) -> Iterator[Reader]:
+    for session in broker.sessions.values():
+        for subscription in session.subscriptions.values():
+            if subscription.spool is not None:
+                yield session.client_id, subscription.filter, subscription.spool.cursor.number
 
 
 def tell(objects: SetAsides) -> None:

@@ -4,7 +4,7 @@ import base64
 import json
 from typing import Any
 
-from heliograph.broker import facts
+from heliograph.broker import away_facts, facts
 from heliograph.broker.queues.facts import DELIVERIES_ROW
 from heliograph.cli.table import moment
 from heliograph.log import account, kinds
@@ -37,6 +37,7 @@ KINDS = {
     facts.DELIVERIES: "deliveries",
     facts.SET_ASIDE: "set aside",
     facts.STREAM_GONE: "stream gone",
+    facts.AWAY: "sessions away",
 }
 _MOVES = {
     facts.ISSUED: "issued",
@@ -93,6 +94,8 @@ def _body(record: Record) -> dict[str, Any]:
             return {"checkpoint": account.POSITION.unpack(body)[0]}
         case "moves":
             return {"moves": [_move(move) for move in facts.decode_moves(body)]}
+        case "sessions away":
+            return {"facts": [away_facts.decode(one).fact() for _, one in away_facts.split(body)]}
         case "deliveries":
             columns = DELIVERIES_ROW.iter_unpack(body)
             return {"deliveries": [{"cursor": c, "offset": at, "failed": failed} for c, at, failed in columns]}

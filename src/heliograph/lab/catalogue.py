@@ -8,6 +8,7 @@ from heliograph.lab import wire
 from heliograph.lab.backlog import RESIDENT, Backlog
 from heliograph.lab.case import Case
 from heliograph.lab.flow import Flow
+from heliograph.lab.growth import GROWTH
 from heliograph.lab.idle import Idle
 from heliograph.lab.latency import Latency
 from heliograph.lab.queue_catalogue import QUEUES
@@ -187,6 +188,7 @@ CASES: tuple[Case, ...] = (
     ),
     *DURABLE,
     *QUEUES,
+    *GROWTH,
 )
 
 

@@ -53,8 +53,14 @@ def connect(client: str, version: int = V3, *, durable: bool = False) -> bytes:
 
 def subscribe(topic_filter: str, qos: int, version: int = V3) -> bytes:
     """A SUBSCRIBE with packet identifier 1."""
+    return subscribe_all([topic_filter], qos, version)
+
+
+def subscribe_all(filters: Sequence[str], qos: int, version: int = V3) -> bytes:
+    """The same for several filters."""
     properties = b"\x00" if version == V5 else b""
-    return _packet(0x82, b"\x00\x01" + properties + text(topic_filter) + bytes([qos]))
+    asked = b"".join(text(one) + bytes([qos]) for one in filters)
+    return _packet(0x82, b"\x00\x01" + properties + asked)
 
 
 def user_properties(pairs: Sequence[tuple[str, str]]) -> bytes:

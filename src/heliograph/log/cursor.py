@@ -40,6 +40,10 @@ class Chunk:
         """When the newest of them came, in milliseconds since 1970."""
 
 
+_NO_CHUNKS: list[Chunk] = ()  # type: ignore[assignment]  # nobody can change what all share
+"""Most cursors have nothing pending."""
+
+
 class Cursor:
     """The account of one reader. Made, changed and forgotten by the ledger, which logs all of it."""
 
@@ -51,7 +55,7 @@ class Cursor:
         self.next = 0
         self.acknowledged = Ranges()
         """What is done with beyond `first`."""
-        self.chunks: list[Chunk] = []
+        self.chunks = _NO_CHUNKS
         self.bytes = 0
         """Size of the records with its messages, those of a chunk until all of it is acknowledged."""
         self.moves = 0
@@ -92,7 +96,9 @@ class Cursor:
                 last.size += size
                 last.time = time
                 return
-        self.chunks.append(Chunk(first, self.next, start, end, size, time))
+            self.chunks.append(Chunk(first, self.next, start, end, size, time))
+        else:
+            self.chunks = [Chunk(first, self.next, start, end, size, time)]
 
     def acknowledge(self, lo: int, hi: int) -> None:
         """These messages are done with; those that were before stay so."""
@@ -111,7 +117,10 @@ class Cursor:
             while gone < len(chunks) and chunks[gone].next <= self.first:
                 gone += 1
             self.bytes -= sum(chunk.size for chunk in chunks[:gone])
-            del chunks[:gone]
+            if gone < len(chunks):
+                del chunks[:gone]
+            else:
+                self.chunks = _NO_CHUNKS
         if self.acknowledged.count:
             self._drop_acknowledged_chunks(lo, hi)
 
@@ -181,11 +190,13 @@ def decode_cursor(body: bytes) -> Cursor:
     number, ranges, first, next_, chunks = _HEAD.unpack_from(body)
     cursor = Cursor(number)
     cursor.first, cursor.next = first, next_
-    at = _HEAD.size + ranges * _RANGE.size
-    cursor.acknowledged = Ranges(_RANGE.iter_unpack(body[_HEAD.size : at]))
-    for first, count, start, end, size, time in _CHUNK.iter_unpack(body[at : at + chunks * _CHUNK.size]):
-        cursor.chunks.append(Chunk(first, first + count, start, end, size, time))
-        cursor.bytes += size
+    if ranges:
+        cursor.acknowledged = Ranges(_RANGE.iter_unpack(body[_HEAD.size : _HEAD.size + ranges * _RANGE.size]))
+    if chunks:
+        at = _HEAD.size + ranges * _RANGE.size
+        found = _CHUNK.iter_unpack(body[at : at + chunks * _CHUNK.size])
+        cursor.chunks = [Chunk(first, first + count, *places) for first, count, *places in found]
+        cursor.bytes = sum(chunk.size for chunk in cursor.chunks)
     return cursor
 
 

@@ -52,6 +52,7 @@ class Ledger(Account):
         self._awaited = False
         """Somebody is in `wait`."""
         self.log = Log(directory, self._on_safe, self._on_trouble, options, on_record=self.replay)
+        del self._on_fact, self._on_messages  # what they have gathered may go when its owner has made something of it
         self._progress = self.log.committer  # asked several times in each turn
         self._ended = self.end
         """Up to here there is nothing but what `end_turn` has seen, and what is unhurried."""

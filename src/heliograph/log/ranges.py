@@ -3,6 +3,9 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 
+_NONE: list[int] = ()  # type: ignore[assignment]  # nobody can change what all share
+"""Most sets of a server are empty, and there may be millions of them."""
+
 
 class Ranges:
     """Numbers as ranges from `lo` up to, but without, `hi`; apart from each other and in order."""
@@ -10,8 +13,7 @@ class Ranges:
     __slots__ = ("_ends", "_starts", "count")
 
     def __init__(self, ranges: Iterable[tuple[int, int]] = ()) -> None:
-        self._starts: list[int] = []
-        self._ends: list[int] = []
+        self._starts = self._ends = _NONE
         self.count = 0
         """How many numbers there are."""
         for lo, hi in ranges:
@@ -38,7 +40,10 @@ class Ranges:
         if lo >= hi:
             return
         starts, ends = self._starts, self._ends
-        if ends and lo == ends[-1]:  # what comes most often: the next ones
+        if not ends:
+            self._starts, self._ends, self.count = [lo], [hi], hi - lo
+            return
+        if lo == ends[-1]:  # what comes most often: the next ones
             ends[-1] = hi
             self.count += hi - lo
             return
@@ -66,6 +71,8 @@ class Ranges:
         ends[left:right] = [end for _, end in kept]
         gone = before - sum(end - start for start, end in kept)
         self.count -= gone
+        if not starts:
+            self._starts = self._ends = _NONE
         return gone
 
     def take(self, most: int) -> tuple[int, int]:
@@ -74,6 +81,8 @@ class Ranges:
         if hi - lo > most:
             hi = lo + most
             self._starts[0] = hi
+        elif len(self._starts) == 1:
+            self._starts = self._ends = _NONE
         else:
             del self._starts[0], self._ends[0]
         self.count -= hi - lo

@@ -67,6 +67,8 @@ def split_share(topic_filter: str) -> tuple[str | None, str]:
 
     Raises ProtocolError (TOPIC_FILTER_INVALID) when it starts like a shared subscription but does not go on like one.
     """
+    if not topic_filter.startswith("$"):  # nearly always
+        return None, topic_filter
     prefix = next((prefix for prefix in _SHARE_PREFIXES if f"{topic_filter}/".startswith(prefix)), None)
     if prefix is None:
         return None, topic_filter

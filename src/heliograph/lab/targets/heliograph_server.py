@@ -33,6 +33,7 @@ class Heliograph(Target):
         "transactions",
         "selectors",
         "queue-managers",
+        "queues-on-demand",
         "flows",
     }
     durability = "disk"
@@ -48,6 +49,8 @@ class Heliograph(Target):
             f"""
 {"".join(_listener(listener, setup) for listener in setup.listeners)}
 {_queue_tables(setup)}
+[queues]
+create = ["lab.growth.*"]
 [storage]
 directory = "{setup.data}"
 durability = "{self.durability}"
@@ -60,6 +63,9 @@ level = "warning"
 connections = 100000
 connects_per_second = 100000
 inflight = 65535
+sessions = 2000000
+retained_messages = 2000000
+queues = 30000
 {_limits(setup)}
 """
         )
