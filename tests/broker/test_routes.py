@@ -19,6 +19,19 @@ def test_topics_with_the_same_receivers_share_a_route(scene):
     assert routes.find(b"a/b", 9) is not routes.find(b"b", 9)
 
 
+def test_topics_go_on_sharing_a_route_when_somebody_subscribes_to_another_topic(scene):
+    scene.client("c").subscribe("a/#")
+    routes = scene.broker.routes
+    before = routes.find(b"a/b", 9)
+    device = scene.client("device")
+    device.subscribe("a/commands")
+    assert routes.find(b"a/c", 9) is before
+    own = routes.find(b"a/commands", 9)
+    assert len(own.subscriptions) == 2
+    device.unsubscribe("a/commands")
+    assert routes.find(b"a/commands", 9) is before
+
+
 def test_a_change_of_subscriptions_changes_routes(scene):
     client = scene.client("c")
     routes = scene.broker.routes

@@ -10,7 +10,18 @@ from heliograph.broker.streams import StreamOptions
 from heliograph.log import kinds
 from heliograph.log.messages import MIXED_PACKETS, form_of
 from heliograph.log.record import Record
-from heliograph.mqtt import PingReq, PingResp, PubAck, PubComp, Publish, PubRec, PubRel, Unsubscribe
+from heliograph.mqtt import (
+    PingReq,
+    PingResp,
+    PubAck,
+    PubComp,
+    Publish,
+    PubRec,
+    PubRel,
+    Subscribe,
+    Subscription,
+    Unsubscribe,
+)
 from heliograph.mqtt.packets import Will
 from heliograph.mqtt.reasons import Reason
 
@@ -155,6 +166,19 @@ def test_an_end_of_a_subscription_in_the_same_turn_counts(scene) -> None:
         leaving.send(Unsubscribe(9, ("#",)))
     assert len(consumer.messages()) == 5
     assert [type(packet).__name__ for packet in leaving.take()] == ["UnsubAck"]
+    assert [client.take() for client in clients] == [[PubAck(1)]] * 5
+
+
+def test_a_device_that_subscribes_to_its_own_topic_meanwhile_does_not_tear_the_others_apart(scene) -> None:
+    consumer, newcomer = subscriber(scene, topic_filter="d/#"), scene.client("newcomer")
+    clients = devices(scene)
+    with scene.one_turn():
+        for number, client in enumerate(clients):
+            client.send(Publish(f"d/{number}", b"x", 1, packet_id=1))
+        newcomer.send(Subscribe(1, (Subscription("d/3", 1),)))
+    assert [record.count for record in records_of_messages(scene)] == [4, 1]
+    assert sorted(message.topic for message in consumer.messages()) == [f"d/{number}" for number in range(5)]
+    assert [packet.topic for packet in newcomer.take() if isinstance(packet, Publish)] == ["d/3"]
     assert [client.take() for client in clients] == [[PubAck(1)]] * 5
 
 

@@ -199,12 +199,14 @@ class RouteTable:
 
     def forget(self, topic_filter: str) -> None:
         """A subscription to this filter came, went or changed."""
-        self.generation += 1
-        self._shared.clear()
         if "+" in topic_filter or "#" in topic_filter:
-            self._empty()
-        else:
-            self.cache.pop(topic_filter.encode(), None)
+            self.forget_all()
+            return
+        self.generation += 1
+        # Only one topic matches, so nobody else has its route. All others go on sharing theirs, and travel together.
+        route = self.cache.pop(topic_filter.encode(), None)
+        if route is not None:
+            self._shared.pop(route.receivers, None)
 
     def forget_all(self) -> None:
         """Any route may have changed."""

@@ -11,10 +11,11 @@ Theory of operation
    gathers comes behind that: all that has gathered is published first. The only exception are streams with several
    partitions, between which there is no order anyway: there, the order is kept for each topic, as MQTT demands.
 4. Nobody is answered before the turn ends. An answer about something that is stored waits until that is safe.
-5. A subscription that comes or goes while messages gather may change their route: they are routed anew, one by one.
+5. A subscription that comes or goes while messages gather may change their routes: they are looked up anew.
 6. What gathers is bounded: by the number and size of messages, and because every turn ends.
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from heliograph.broker import facts
@@ -25,6 +26,7 @@ from heliograph.broker.published import Published
 from heliograph.broker.routes import Route
 from heliograph.broker.sending import answer_all
 from heliograph.broker.span import Span
+from heliograph.log.mixed_messages import name_start
 from heliograph.mqtt.reasons import Reason
 
 if TYPE_CHECKING:
@@ -54,6 +56,13 @@ class Gathering:
         """Where the topic ends in each packet, and the packet identifier stands."""
         self.heads: list[int] = []
         """Bytes before the payload in each packet."""
+
+    def add(self, publisher: "Connection", packet: bytes, name_end: int, head: int) -> None:
+        """One more message."""
+        self.publishers.append(publisher)
+        self.packets.append(packet)
+        self.name_ends.append(name_end)
+        self.heads.append(head)
 
     def identifier(self, at: int) -> int:
         """The packet identifier that a message came with."""
@@ -85,10 +94,7 @@ class Turn:
             route.gatherings[key] = gathering
             self._gatherings.append(gathering)
         publisher.gathering = gathering
-        gathering.publishers.append(publisher)
-        gathering.packets.append(packet)
-        gathering.name_ends.append(name_end)
-        gathering.heads.append(head)
+        gathering.add(publisher, packet, name_end, head)
 
     def publish(self) -> None:
         """Publish all that has gathered."""
@@ -98,10 +104,30 @@ class Turn:
             for publisher in gathering.publishers:
                 publisher.gathering = None
         for gathering in gatherings:
-            if len(gathering.packets) > 1 and gathering.generation == self._broker.routes.generation:
-                self._publish_together(gathering)
+            if gathering.generation == self._broker.routes.generation:
+                self._publish(gathering)
             else:
-                self._publish_each(gathering)
+                for regrouped in self._regrouped(gathering):
+                    self._publish(regrouped)
+
+    def _regrouped(self, gathering: Gathering) -> Iterable[Gathering]:
+        """The same messages by the routes that they have now. They have had one in common before."""
+        routes, qos, version5 = self._broker.routes, gathering.qos, gathering.version5
+        found: dict[Route, Gathering] = {}
+        columns = zip(gathering.publishers, gathering.packets, gathering.name_ends, gathering.heads, strict=True)
+        for publisher, packet, name_end, head in columns:
+            route = publisher.find_route(packet[name_start(len(packet)) : name_end])
+            into = found.get(route)
+            if into is None:
+                into = found[route] = Gathering(route, routes.generation, qos, version5)
+            into.add(publisher, packet, name_end, head)
+        return found.values()
+
+    def _publish(self, gathering: Gathering) -> None:
+        if len(gathering.packets) > 1 and gathering.route.gathers and (gathering.qos < 2 or not gathering.route.bound):
+            self._publish_together(gathering)
+        else:
+            self._publish_each(gathering)
 
     def _publish_together(self, gathering: Gathering) -> None:
         broker, qos = self._broker, gathering.qos
@@ -145,8 +171,6 @@ class Turn:
         span = single_span(
             gathering.packets[at], gathering.name_ends[at], gathering.heads[at], gathering.qos, gathering.version5
         )
-        if gathering.generation != broker.routes.generation:
-            route = publisher.find_route(span.topic)
         published = self._refused(span, route) or broker.publish(span, publisher.session, route)
         broker.stats.messages_received += 1
         if gathering.qos == 2:
