@@ -83,7 +83,7 @@ class Scene:
     def turn_ends(self):
         """Something has happened: without a store there is nothing to wait for behind that."""
         if not self._in_turn:
-            self.broker.end_turn()
+            self.broker.turn.end()
 
     @contextmanager
     def one_turn(self):
@@ -140,14 +140,14 @@ class DurableScene(Scene):
         if self._in_turn:
             return
         if self._held:
-            self.broker.turn.publish()
+            self.broker.turn.gatherings.publish()
             return
         store = self.store
         while True:
-            self.broker.end_turn()
+            self.broker.turn.end()
             assert store.ledger.wait()
-            self.broker.more_is_safe()
-            if not (store.settled or store._issued or store._moves or store._held or store._holding or store._then):
+            self.broker.turn.more_is_safe()
+            if not (store.settled or store._issued or store._moves or not self.broker.turn.held.is_empty):
                 break
 
     @contextmanager
@@ -287,7 +287,7 @@ class Client:
 
     def _collect(self):
         chunks, self.outlet.chunks = self.outlet.chunks, []
-        dirty = self.broker.dirty
+        dirty = self.broker.turn.dirty
         if chunks:
             assert dirty.count(self.outlet) == 1, "an outlet with chunks is on the list of dirty ones, once"
             dirty.remove(self.outlet)

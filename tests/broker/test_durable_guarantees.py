@@ -97,7 +97,7 @@ class DurableGuarantees(RuleBasedStateMachine):
     def turn_is_written(self):
         """All of it is safe, but the broker has not been told yet."""
         if self.CUTS:
-            self.scene.store.end_turn()
+            self.scene.broker.turn.write_down()
             assert self.scene.store.ledger.wait()
 
     @rule()

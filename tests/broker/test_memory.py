@@ -191,7 +191,7 @@ def everything(scene):
     for client in (publisher, slow, back):
         client.lose()
     scene.pass_time(2 * DAY)
-    scene.broker.dirty.clear()  # nobody writes here
+    scene.broker.turn.dirty.clear()  # nobody writes here
 
 
 @pytest.mark.parametrize("durable", [False, True])

@@ -33,13 +33,13 @@ class ForcedScene(DurableScene):
     def end_turn(self):
         """What the server does at the end of a turn; nothing else happens before the next one."""
         self.now += 0.001
-        self.broker.end_turn()
+        self.broker.turn.end()
 
     def until_safe(self):
         """The log's thread forces all there is, and the broker hears of it; nothing is said to make it do so."""
         with self._news:
             assert self._news.wait_for(lambda: self.store.ledger.safe == self.store.ledger.end, PATIENCE)
-        self.broker.more_is_safe()
+        self.broker.turn.more_is_safe()
 
 
 @pytest.fixture

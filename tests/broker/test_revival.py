@@ -315,7 +315,7 @@ def test_a_durable_session_takes_two_kilobytes_before_and_after_a_restart(tmp_pa
             session, _ = broker.open_session(f"device-{number:07d}", clean_start=False, expiry=DAY)
             broker.subscribe(session, Subscription(f"plant/{number % 10}/device-{number:07d}/command", 1))
             broker.detach(session, publish_will=False)
-            broker.end_turn()
+            broker.turn.end()
         store.ledger.wait()
         return broker, store
 

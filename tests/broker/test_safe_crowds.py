@@ -24,9 +24,9 @@ def crowd(scene):
 
 
 def becomes_safe(scene):
-    scene.broker.end_turn()
+    scene.broker.turn.end()
     assert scene.store.ledger.wait()
-    scene.broker.more_is_safe()
+    scene.broker.turn.more_is_safe()
 
 
 def served(crowd):

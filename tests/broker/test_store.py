@@ -136,10 +136,10 @@ def test_acknowledgements_that_nobody_waits_for_are_written_with_what_comes_next
     with scene.held():
         receiver.acknowledge(*receiver.messages())
         end = ledger.end
-        scene.broker.end_turn()
+        scene.broker.turn.end()
         assert ledger.end == end
         publisher.send(Publish("a", b"second", 1, packet_id=7))
-        scene.broker.end_turn()
+        scene.broker.turn.end()
         assert not ledger.has_unwritten
         assert ledger.wait()
     messages, acks = ledger.log.records(end + MARK)
@@ -152,10 +152,10 @@ def test_acknowledgements_do_not_wait_long_for_something_else(scene) -> None:
     scene.client("p").publish("a", b"first", 1)
     with scene.held():
         receiver.acknowledge(*receiver.messages())
-        scene.broker.end_turn()
+        scene.broker.turn.end()
         end = ledger.end
         scene.now += 2 * ACKS_WAIT_MOST
-        scene.broker.end_turn()
+        scene.broker.turn.end()
         assert ledger.end > end
 
 
@@ -168,7 +168,7 @@ def test_a_message_read_back_does_not_overtake_one_that_is_held(make) -> None:
     scene.stop_the_clock_of_the_log()
     publisher.send(Publish("a", b"2", 1, packet_id=2))  # sent, but held
     publisher.send(Publish("a", b"3", 1, packet_id=3))  # no room: has to be read back
-    scene.broker.end_turn()
+    scene.broker.turn.end()
     assert scene.store.ledger.wait()  # safe, but the broker has not been told yet
     receiver.send(PubAck(first.packet_id))
     scene._held = False

@@ -51,7 +51,7 @@ def test_a_message_that_was_sent_but_not_stored_is_the_last_that_anybody_hears_o
     with pytest.raises(RuntimeError):
         publisher.publish("a", b"bad", qos, packet_id=7)
     assert scene.store.trouble
-    scene.broker.end_turn()
-    scene.broker.more_is_safe()
+    scene.broker.turn.end()
+    scene.broker.turn.more_is_safe()
     assert subscriber.payloads() == [b"fine"]
     assert publisher.take() == []

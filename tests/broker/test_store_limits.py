@@ -149,7 +149,7 @@ def disk(monkeypatch):
             # Somebody tries to write, and finds out.
             scene._held = True
             scene.broker.publish_message("x", b"1", retain=True)
-            scene.broker.end_turn()
+            scene.broker.turn.end()
             assert not scene.store.ledger.wait()
 
         def work(self, scene):
@@ -177,7 +177,7 @@ def test_publishers_are_told_that_nothing_can_be_stored(scene, disk, code, reaso
     disk.fail(scene, code)
     assert publisher.publish("a", b"refused", qos).reason == reason
     old.send(Publish("a", b"late", qos, packet_id=1))
-    scene.broker.end_turn()
+    scene.broker.turn.end()
     assert old.take() == []
     assert receiver.take() == []
     disk.work(scene)
@@ -197,7 +197,7 @@ def test_publishers_to_queues_are_told_the_same(scene, disk, code, reason) -> No
     disk.fail(scene, code)
     assert publisher.publish("a", b"refused", 1).reason == reason
     old.send(Publish("a", b"late", 1, packet_id=1))
-    scene.broker.end_turn()
+    scene.broker.turn.end()
     assert old.take() == []
     disk.work(scene)
     assert kinds(old) == [PubAck]

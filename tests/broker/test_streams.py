@@ -44,13 +44,13 @@ class DurableScene(Scene):
 
     def turn_ends(self):
         """What was sent is published. Nothing is safe before `settle`."""
-        self.broker.turn.publish()
+        self.broker.turn.gatherings.publish()
 
     def settle(self):
         """All that was sent is safe, and readers can see it."""
-        self.broker.end_turn()
+        self.broker.turn.end()
         self.store.ledger.wait()
-        self.broker.more_is_safe()
+        self.broker.turn.more_is_safe()
         for _ in range(2):
             self.store.streams.update_index()
 
@@ -422,7 +422,7 @@ def test_the_index_of_very_many_partitions_is_brought_up_to_date_bit_by_bit(star
     streams = scene.store.streams
     while streams.update_index(lambda: False):  # all is noted, and nothing is safe
         assert not scene.read_all("all")
-    scene.broker.end_turn()
+    scene.broker.turn.end()
     scene.store.ledger.wait()
     found = []
     while streams.update_index(lambda: False):

@@ -1,7 +1,7 @@
 """The broker: sessions, subscriptions and retained messages, and what happens when one of them changes.
 
 It is synchronous and deterministic. Time and new identifiers are handed in, bytes for clients pile up in outlets that
-the server empties. Whoever calls a method that may have produced output looks at `dirty` afterwards.
+the server empties. Whoever calls a method that may have produced output looks at what is dirty in the turn afterwards.
 """
 
 import time
@@ -23,9 +23,8 @@ from heliograph.broker.queues.definition import QueueDefinition
 from heliograph.broker.queues.queues import Queues
 from heliograph.broker.retained import Retained
 from heliograph.broker.routes import Receiver, Route, RouteTable
-from heliograph.broker.sending import write
 from heliograph.broker.session import FOR_EVER, Session
-from heliograph.broker.slices import SLICE, Slices, Steps, one_by_one
+from heliograph.broker.slices import Slices, Steps, one_by_one
 from heliograph.broker.span import Span, carried_properties, message
 from heliograph.broker.spool import Spool
 from heliograph.broker.statistics import Statistics
@@ -36,7 +35,6 @@ from heliograph.broker.timers import Timers
 from heliograph.broker.topics import TopicTree
 from heliograph.broker.turn import Turn
 from heliograph.broker.wide_delivery import WideDelivery, in_parts
-from heliograph.broker.window import Settled
 from heliograph.collector import collector_paused
 from heliograph.mqtt import packets
 from heliograph.mqtt.errors import ProtocolError
@@ -49,8 +47,6 @@ if TYPE_CHECKING:
     from heliograph.broker.queues.management import Pipelines, QueueManagers
 
 
-_SERVED_AT_ONCE = 200
-"""Clients that are written to, and queues that have messages for them, before others have their turn."""
 _FORGOTTEN_ONE_BY_ONE = 20
 """Subscriptions of a client that comes: with more of them it is simpler to forget all routes there are."""
 
@@ -90,24 +86,17 @@ class Broker:
         self.timers = Timers(self.defects)
         self.slices = Slices(now, self.defects)
         self.wide = WideDelivery(self)
-        self.turn = Turn(self)
+        self.turn = Turn(self, store)
         self.delivery = Delivery(self, store)
-        self.dirty: list[Outlet] = []
-        """Outlets that have something to write."""
         self._tree: TopicTree[Receiver] = TopicTree()
         self.routes = RouteTable(self._tree, self.memory)
         self.subscription_count = 0
         self.store = store
-        self.settled: Settled = store.settled if store else []
         self.bindings = Bindings(self, self._tree)
         self.queues = Queues(self, store.clock.wall if store else time.time)
         self.queue_managers: QueueManagers | None = None
         self.pipelines: Pipelines | None = None
         """The server as a process and those beside it; None where a broker is all there is."""
-        self.at_turn_end: list[Callable[[], None]] = []
-        """Called when all has happened that can happen in a turn: those with something to say put it into outlets."""
-        self.restless = False
-        """Something is to be done as soon as what is in outlets has been written: another turn is wanted then."""
         self.stopping = False
         """The server is about to go. Wills of durable sessions are left to the next one, as the standard allows."""
         if store is not None:
@@ -346,7 +335,7 @@ class Broker:
 
     def new_session(self, client_id: str, number: int = 0) -> Session:
         """A session that is not open yet; `number` is what the log calls it."""
-        return Session(client_id, self.settled, self.memory.account("client", client_id), number)
+        return Session(client_id, self.turn.settled, self.memory.account("client", client_id), number)
 
     def attach(self, session: Session, outlet: Outlet, receive_maximum: int) -> None:
         """The client of a session is here: its deliveries go on."""
@@ -441,38 +430,14 @@ class Broker:
         if self.store is not None and session.number:
             self.store.note_presence(session)
 
-    # Turns
-
-    def end_turn(self) -> None:
-        """All that clients have sent has been taken in: what is to be stored goes to the disk now."""
-        self._write_down()
-        if self.store is not None and self.store.ready:
-            self.more_is_safe()  # held behind something else, but nothing of its own had to be written
-        for action in self.at_turn_end:
-            try:
-                action()
-            except Exception:
-                self.defects.note("the end of a turn")
-
-    def _write_down(self) -> None:
-        self.turn.publish()
-        try:
-            self.queues.end_turn()
-            if self.store is None:
-                self.settled.clear()
-            else:
-                self.store.end_turn()
-        except Exception:
-            self.defects.note("a turn could not be written down")
-            if self.store is not None:
-                self.store.halt()
+    # The log
 
     def look_after_log(self, seconds: float) -> None:
         """Spend about this much time on the upkeep of the log; a Problem if the disk does not let us."""
         assert self.store is not None
         # A checkpoint tells what is known now. What happened in this turn must be in the log before it: afterwards it
         # would be taken for something that happened once more.
-        self._write_down()
+        self.turn.write_down()
         if not self.store.ledger.halted and self.queues.loading is None:  # which needs messages to stay where they are
             self.store.upkeep.work(seconds)
 
@@ -480,35 +445,6 @@ class Broker:
         """Let go what streams are not to keep any more: in slices, for there may be very many partitions."""
         if self.store is not None and not self.slices.is_working(self.store.streams):
             self.slices.begin(self.store.streams, self.store.retain_streams(), lambda: None)
-
-    def more_is_safe(self) -> None:
-        """Packets that were held until something is safe may leave, if it is."""
-        store = self.store
-        assert store is not None
-        is_more = store.ready and self._release(store)
-        store.let_go_on()
-        if is_more:
-            self._come_back()
-        elif (log := self.delivery.log) is not None and (log.stalled or log.stalled_groups):
-            log.go_on()
-        if self.queues.awake:
-            self.queues.hand_out()
-
-    def _release(self, store: Store) -> bool:
-        """Let packets leave that are safe, as many as there is time for in one turn; whether there are more."""
-        until = self.now() + SLICE / 2  # what is shown now is handed out right behind
-
-        def is_enough() -> bool:
-            return len(self.dirty) + self.queues.awake > _SERVED_AT_ONCE or self.now() > until
-
-        for outlet, chunk in store.release(is_enough):
-            write(self, outlet, chunk)
-        return store.ready
-
-    def _come_back(self) -> None:
-        """There is more that is safe than could be seen to in this turn: have another one."""
-        if not self.slices.is_working(self):
-            self.slices.later(self, lambda: None)
 
     def _span_of(self, will: Will) -> Span:
         expiry = will.properties.get("message_expiry_interval")

@@ -13,17 +13,17 @@ from heliograph.broker.broker import Broker
 from heliograph.broker.facts import Move
 from heliograph.broker.fitting import Answer, fit
 from heliograph.broker.gate import Gate
+from heliograph.broker.gathering import Gathering
 from heliograph.broker.inbound import forward, note_received, take_span, take_straight
 from heliograph.broker.memory import Hold
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.routes import Route
-from heliograph.broker.sending import answer, write
+from heliograph.broker.sending import answer
 from heliograph.broker.session import Session
 from heliograph.broker.slices import SLICE, Steps
 from heliograph.broker.subscribing import subscribe, unsubscribe
 from heliograph.broker.subscription import Subscription
 from heliograph.broker.timers import Timer
-from heliograph.broker.turn import Gathering
 from heliograph.broker.window import Settled
 from heliograph.mqtt import packets
 from heliograph.mqtt.connect_decoding import maximum_packet_size
@@ -212,7 +212,7 @@ class Connection:
         qos = packet[0] >> 1 & 3
         if not packet_id or (qos == 2 and not note_received(self, packet_id)):
             return False
-        self.broker.turn.gather(self, route, self._usual_key, packet, name_end, head, qos)
+        self.broker.turn.gatherings.gather(self, route, self._usual_key, packet, name_end, head, qos)
         return True
 
     def _with_parts(self, data: bytes) -> bytes | None:
@@ -272,13 +272,13 @@ class Connection:
                 pos = self._take_acks(data, pos)
             elif kind in _MANY:
                 if self.gathering is not None:
-                    self.broker.turn.publish()
+                    self.broker.turn.gatherings.publish()
                 self._note_kind(kind)
                 self._take_many(PacketType(kind), data[pos], data[body:end])
                 pos = end
             else:
                 if self.gathering is not None:
-                    self.broker.turn.publish()
+                    self.broker.turn.gatherings.publish()
                 self._note_kind(kind)
                 self._take_packet(decode(data[pos], data[body:end], self.version))
                 pos = end
@@ -393,7 +393,7 @@ class Connection:
         store = self.broker.store
         if store is not None and (stored or (self.session is not None and self.session.number)):
             # CONNACK says that there is a session which outlives the connection, or that an old one is forgotten.
-            store.when_safe(lambda: self._welcome(connect, user, present))
+            self.broker.turn.held.when_safe(lambda: self._welcome(connect, user, present))
         else:
             self._welcome(connect, user, present)
 
@@ -616,7 +616,7 @@ class Connection:
             self._write(chunk)
 
     def _write(self, chunk: bytes) -> None:
-        write(self.broker, self.outlet, chunk)
+        self.broker.turn.write(self.outlet, chunk)
 
     def pause(self) -> None:
         """The client does not read fast enough: what is for it waits in buffers from now on."""
@@ -649,7 +649,7 @@ class Connection:
     def _leave(self, why: str, *, publish_will: bool) -> None:
         """Give the session up, if there is one."""
         if self.gathering is not None:
-            self.broker.turn.publish()
+            self.broker.turn.gatherings.publish()
         session, self.session = self.session, None
         if session is None:
             return
@@ -667,8 +667,7 @@ class Connection:
         self._parts = self._usual = self._hold = None
         if not self.outlet.finished:
             self.outlet.finished = True
-            if not self.outlet.chunks:
-                self.broker.dirty.append(self.outlet)
+            self.broker.turn.look_at(self.outlet)
 
     # Time-outs
 

@@ -20,7 +20,7 @@ from heliograph.broker.log_delivery import LogDelivery
 from heliograph.broker.memory_delivery import MemoryDelivery
 from heliograph.broker.mixed_span import MixedSpan
 from heliograph.broker.routes import Route
-from heliograph.broker.sending import too_large, write
+from heliograph.broker.sending import too_large
 from heliograph.broker.session import Session
 from heliograph.broker.slices import Steps
 from heliograph.broker.span import Span
@@ -92,7 +92,7 @@ class Delivery:
         if window is None:
             return
         for first, count in window.released:
-            write(self._broker, session.outlet, ack_run(PUBRELS, first, count))
+            self._broker.turn.write(session.outlet, ack_run(PUBRELS, first, count))
         window.hold_all()
         self._send_held(session, window)
 
@@ -130,7 +130,7 @@ class Delivery:
                     dup=True,
                     extra=subscription.extra,
                 )
-                write(self._broker, outlet, chunk)
+                self._broker.turn.write(outlet, chunk)
                 self._broker.stats.messages_sent += flight.count
 
     def share_out_again(self, session: Session) -> None:

@@ -14,13 +14,13 @@ from heliograph.broker import facts
 from heliograph.broker.answers import acknowledge
 from heliograph.broker.broker import Broker
 from heliograph.broker.facts import Move
+from heliograph.broker.gathering import LARGEST
 from heliograph.broker.published import Published
 from heliograph.broker.routes import Route
 from heliograph.broker.slices import Steps
 from heliograph.broker.span import Span, carried_properties
 from heliograph.broker.subscription import Subscription
 from heliograph.broker.topics import is_reserved
-from heliograph.broker.turn import LARGEST
 from heliograph.broker.wide_delivery import in_parts
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
 from heliograph.mqtt.framing import decode_varint
@@ -148,7 +148,7 @@ def take_straight(connection: "Connection", data: bytes, pos: int) -> int:
         return start
     assert receivers is not None
     if connection.gathering is not None:
-        broker.turn.publish()
+        broker.turn.gatherings.publish()
     if count == 1 and start == 0 and pos == size and body == 2 and max_packet > _SHORT_MOST:
         connection.remember(data[2:head_end], receivers)
     forward(broker, receivers, data[start:pos], count)
@@ -163,7 +163,7 @@ def forward(broker: Broker, receivers: tuple[Subscription, ...], chunk: bytes, c
         if outlet.open:
             chunks = outlet.chunks
             if not chunks:
-                broker.dirty.append(outlet)
+                broker.turn.dirty.append(outlet)
             chunks.append(chunk)
             subscription.sent += count
             sent += count
@@ -224,10 +224,10 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
         packet = data[pos:end]
         if stride <= _SHORT_MOST and qos and stride == len(data) and connection.max_packet > _SHORT_MOST:
             connection.remember_gathered(packet, name_end, route, key)
-        connection.broker.turn.gather(connection, route, key, packet, name_end - pos, head_end - pos, qos)
+        connection.broker.turn.gatherings.gather(connection, route, key, packet, name_end - pos, head_end - pos, qos)
         return end
     if connection.gathering is not None:
-        connection.broker.turn.publish()
+        connection.broker.turn.gatherings.publish()
     chunk = data[pos : pos + count * stride]
     ids = ids_of(chunk, id_at, stride) if qos else range(0)
     if qos and 0 in ids:
@@ -360,7 +360,7 @@ def _as_a_whole(connection: "Connection", route: Route) -> AbstractContextManage
     store, session = connection.broker.store, connection.session
     if route.bound is None or store is None or session is None or not session.number:
         return _NOTHING
-    return store.together()
+    return connection.broker.turn.together()
 
 
 def _note_taken(connection: "Connection", ids: Ids, published: Published) -> None:

@@ -13,7 +13,7 @@ from heliograph.broker.memory_delivery import SHARERS_AT_ONCE
 from heliograph.broker.mixed_span import MixedSpan
 from heliograph.broker.revival import revived_span
 from heliograph.broker.routes import Durable, Route
-from heliograph.broker.sending import Rendered, count_sent, packets_for, too_large, write
+from heliograph.broker.sending import Rendered, count_sent, packets_for, too_large
 from heliograph.broker.session import Session
 from heliograph.broker.slices import SLICE
 from heliograph.broker.span import Span
@@ -160,7 +160,7 @@ class LogDelivery:
             return 0  # its turn comes when it is read back
         (offset,) = self._store.ledger.next_offsets([spool.cursor])
         first = session.own_window().issue(receiver, span, 0, span.count, qos, spool.cursor, offset)
-        self._store.hold(
+        self._broker.turn.held.hold(
             receiver.outlet, packets_for(self._broker, receiver, span, 0, span.count, qos, first, rendered)
         )
         count_sent(self._broker, receiver, span.count)
@@ -283,11 +283,11 @@ class LogDelivery:
         # The messages are safe, their identifiers are not: with QoS 2 a client must never see one that is used again.
         # And nothing overtakes what is held already.
         if qos == 2 and session.number:
-            self._store.answer(subscription.outlet, chunk)
+            self._broker.turn.held.answer(subscription.outlet, chunk)
         elif subscription.outlet.unsafe:
-            self._store.hold_behind(subscription.outlet, chunk)
+            self._broker.turn.held.hold_behind(subscription.outlet, chunk)
         else:
-            write(self._broker, subscription.outlet, chunk)
+            self._broker.turn.write(subscription.outlet, chunk)
         count_sent(self._broker, subscription, hi - lo)
 
     def load(self, flight: Flight) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from heliograph.broker.buffer import Buffer, Waiting, cut_packets
 from heliograph.broker.mixed_span import MixedSpan
 from heliograph.broker.routes import WIDE, Route
-from heliograph.broker.sending import Rendered, count_sent, packets_for, too_large, write
+from heliograph.broker.sending import Rendered, count_sent, packets_for, too_large
 from heliograph.broker.session import Session
 from heliograph.broker.span import Span
 from heliograph.broker.subscription import ShareGroup, Subscription
@@ -144,7 +144,7 @@ class MemoryDelivery:
         if qos:
             first_id = subscription.session.own_window().issue(subscription, span, lo, hi - lo, qos)
         chunk = packets_for(self._broker, subscription, span, lo, hi, qos, first_id, rendered)
-        write(self._broker, subscription.outlet, chunk)
+        self._broker.turn.write(subscription.outlet, chunk)
         count_sent(self._broker, subscription, hi - lo)
 
     def pump(self, subscription: Subscription, buffer: Buffer, now: float, most: int = _ALL) -> None:
@@ -172,7 +172,7 @@ class MemoryDelivery:
         if isinstance(what, Span):
             self._send(subscription, what, lo, hi, 0, {})
             return
-        write(self._broker, subscription.outlet, cut_packets(what, lo, hi))
+        self._broker.turn.write(subscription.outlet, cut_packets(what, lo, hi))
         subscription.sent += hi - lo
         self._broker.stats.messages_sent += hi - lo
 

@@ -8,7 +8,7 @@ _ALIAS_COST = 150
 class Outlet:
     """Where bytes for one client go.
 
-    The broker appends to `chunks` and, when it was empty, puts the outlet on the broker's `dirty` list; the server
+    The broker appends to `chunks` and, when it was empty, puts the outlet on the turn's `dirty` list; the server
     joins and writes the chunks once per turn of its loop. The server clears `open` while the client does not read
     fast enough; then everything for it waits in the subscriptions' buffers.
     """

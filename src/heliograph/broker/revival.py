@@ -314,7 +314,7 @@ class Revival:
         for one in away.subscriptions:
             one.set_options(broker.revive_subscription(session, one.filter, spools.get(one.cursor)))
         if away.next_id > 1:
-            session.window = Window(broker.limits.inflight, broker.settled)
+            session.window = Window(broker.limits.inflight, broker.turn.settled)
             session.window.restore([], [], away.next_id)
         broker.revive_presence(session, self._clock.from_wall(away.away), None)
         for subscription in session.subscriptions.values():
@@ -383,7 +383,7 @@ class Revival:
                     Flight(first + lo - offset, hi - lo, qos, subscription, None, lo - offset, spool.cursor, lo)
                 )
         if flights or kept.released.count or kept.next_id > 1:
-            window = session.window = Window(broker.limits.inflight, broker.settled)
+            window = session.window = Window(broker.limits.inflight, broker.turn.settled)
             released = [(lo, hi - lo) for lo, hi in kept.released]
             window.restore(flights, released, kept.next_id)
 

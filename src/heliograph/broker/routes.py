@@ -14,7 +14,7 @@ from heliograph.mqtt.reasons import Reason
 from heliograph.mqtt.strings import check_topic_of_client, decode_utf8
 
 if TYPE_CHECKING:
-    from heliograph.broker.turn import Gathering
+    from heliograph.broker.gathering import Gathering
 
 Durable = Subscription | ShareGroup
 """A receiver with a spool."""

@@ -17,27 +17,20 @@ Rendered = dict[tuple[object, ...], bytes]
 """Packets made for one kind of receiver, kept while one span goes to all of them."""
 
 
-def write(broker: "Broker", outlet: Outlet, chunk: bytes) -> None:
-    """Queue bytes for one client; they leave at the end of this turn."""
-    if not outlet.chunks:
-        broker.dirty.append(outlet)
-    outlet.chunks.append(chunk)
-
-
 def answer(broker: "Broker", outlet: Outlet, chunk: bytes, *, stored: bool) -> None:
     """Queue an acknowledgement: of something that is being stored, for when it is safe; and none before another."""
     if broker.store is not None and stored:
-        broker.store.answer(outlet, chunk)
+        broker.turn.held.answer(outlet, chunk)
     elif broker.store is not None and outlet.unsafe:
-        broker.store.hold_behind(outlet, chunk)
+        broker.turn.held.hold_behind(outlet, chunk)
     else:
-        write(broker, outlet, chunk)
+        broker.turn.write(outlet, chunk)
 
 
 def answer_all(broker: "Broker", outlets: Sequence[Outlet], chunks: Sequence[bytes], *, stored: bool) -> None:
     """Queue an acknowledgement for each of these clients; see `answer`."""
     if broker.store is not None and stored:
-        broker.store.answer_all(outlets, chunks)
+        broker.turn.held.answer_all(outlets, chunks)
         return
     for outlet, chunk in zip(outlets, chunks, strict=True):
         answer(broker, outlet, chunk, stored=False)

@@ -1,21 +1,23 @@
-"""The store: what the broker puts into the log, and what waits until it is safe there.
+"""The store: everything durable of one broker, in the log.
 
-A *turn* is one round of the server: whatever clients sent is taken in, then everything is written out. What a turn
-changes goes into the log as it happens; packets that acknowledge any of it are held, and leave when all of the turn is
-safe.
-
-How soon that is depends on who waits:
-- A client that sends again right after it has been answered is *in conversation*: it waits for the disk with each
-  message. A turn with something that such a client waits for is forced at once.
-- Other clients, and nobody at all, can wait for the pace of commits: see `LogOptions.interval`.
-- What only says how far receivers are (acknowledgements, identifiers of QoS 1 messages that were read back) is forced
-  with whatever is forced next. A crash before that has messages sent again, as the clients' protocol allows.
+Theory of operation
+1. The store knows what is to be written and in which order; when it is written is up to the turn (`turn`), when it is
+   forced to the disk to the log (`log/commit.py`). What has been told to a client was safe before.
+2. Sessions, subscriptions, streams and retained messages are *facts*. Each is written when it changes, and once more in
+   each checkpoint. A fact about something that is not known is ignored by those who read the log.
+3. Messages are stored once for all receivers, each of which has a cursor. A record says with which packet identifiers
+   they went out, if they did at once. Those of messages that were read back are written before the next message that
+   goes out with an identifier: in the log, identifiers have the order in which they were sent.
+4. Other *moves* of identifiers wait for the end of the turn, where acknowledgements are right behind them. A crash may
+   cut the log between the two; who reads it (`revival`) then takes the one for the other.
+5. What only says how far receivers are (acknowledgements, identifiers of QoS 1 messages that were read back) is forced
+   with whatever is forced next. A crash before that has messages sent again, as the clients' protocol allows.
+6. While the disk is in trouble, what has been appended stays in memory, nothing is acknowledged, and publishers are not
+   read from. When it is not known what has been stored, the store halts: nothing more is written until the next start.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,22 +61,11 @@ _NEVER_TOO_MUCH = 1 << 20
 """So many bytes are neither counted nor waited for."""
 
 
-_RELEASED_AT_ONCE = 100
-_DONE_AT_ONCE = 16
-"""Packets that leave, and actions that are done, before it is seen whether that is enough for one turn."""
-
 ACKS_WAIT_MOST = 0.01
 """Seconds that acknowledgements may wait for something else that has to be written, before they are by themselves.
 
 That keeps a server that is killed from sending again what its clients have had for long. They are not forced.
 """
-_CONVERSATION = 10
-"""Intervals between two commits: a client that sends something within this time of its last answer is in conversation.
-So the pace of commits makes no client slower than by a tenth."""
-
-
-Action = tuple[Callable[[], None], Outlet | None]
-"""What is done when a turn is safe, and the client on whose account."""
 
 
 class Clock:
@@ -124,13 +115,8 @@ class Store:
         """Other moves. They wait for the end of the turn, where acknowledgements are right behind them."""
         self.retired: set[int] = set()
         """Cursors that get no more messages, and go when what is on its way has arrived."""
-        self._holding: list[tuple[Outlet, bytes]] = []
-        self._then: list[Action] = []
-        self._at_once = False
-        """Somebody in conversation waits for this turn."""
-        self._conversation = _CONVERSATION * options.interval
+        self.commit_interval = options.interval
         self._acks_since = 0.0
-        self._held: deque[tuple[int, deque[tuple[Outlet, bytes]], deque[Action]]] = deque()
         self._paused: dict[Outlet, None] = {}
         self._unwritten = Budget().account("log", "")
 
@@ -297,79 +283,7 @@ class Store:
             self._issued.clear()
             self._moves.clear()
 
-    @contextmanager
-    def together(self) -> Iterator[None]:
-        """All that is stored within, for queues and sessions, is there after a crash, or nothing of it."""
-        turn = self._queues.turn if self._queues is not None else None
-        assert turn is not None
-        turn.flush_puts()  # what came before stays before
-        # Receipts and the acknowledgements that belong to them stay next to each other: revival counts on that.
-        self._acknowledge_settled()
-        self._write_moves()
-        self.ledger.write_acks()
-        before = len(self._then)
-        group: Group | None = None
-        try:
-            with self.ledger.group() as group:
-                yield
-                turn.flush_puts(whole=True)
-                self._write_moves()
-        except Exception:
-            turn.forget_puts()
-            del self._then[before:]
-            self._moves.clear()
-            # The rest is up to whoever wanted all this. But clients of MQTT may have been sent messages with offsets
-            # that others will get, and it is too late to take these back.
-            if self._issued or any(map(self._is_for_session, group.receivers if group else ())):
-                self.halt()
-            raise
-
-    def _is_for_session(self, cursor: Cursor) -> bool:
-        queues = self._queues.all() if self._queues is not None else []
-        others = [queue.shelf.cursor for queue in queues if queue.shelf is not None]
-        return not any(one is cursor for one in chain(others, *[s.cursors for s in self.streams.by_name.values()]))
-
     # Turns
-
-    def hold(self, outlet: Outlet, chunk: bytes) -> None:
-        """Write these packets when this turn is safe."""
-        outlet.unsafe += 1
-        self._holding.append((outlet, chunk))
-
-    def hold_behind(self, outlet: Outlet, chunk: bytes) -> None:
-        """Write these packets after those that are held for this outlet. They need not wait for this turn."""
-        if self._holding or not self._held or not self._held[-1][1]:
-            self.hold(outlet, chunk)
-        else:
-            outlet.unsafe += 1
-            self._held[-1][1].append((outlet, chunk))
-
-    def answer(self, outlet: Outlet, chunk: bytes) -> None:
-        """Like `hold`, for packets that this client may be waiting for before it sends more."""
-        outlet.unsafe += 1
-        self._holding.append((outlet, chunk))
-        if not self._at_once:
-            self._at_once = self._is_in_conversation(outlet)
-
-    def answer_all(self, outlets: Sequence[Outlet], chunks: Sequence[bytes]) -> None:
-        """The same for many clients, each of which has a chunk."""
-        for outlet in outlets:
-            outlet.unsafe += 1
-        self._holding += zip(outlets, chunks, strict=True)
-        if not self._at_once:
-            self._at_once = any(map(self._is_in_conversation, outlets))
-
-    def when_safe(self, action: Callable[[], None]) -> None:
-        """Do this when this turn is safe, on account of the client that is being served."""
-        client = self.defects.serving
-        self._then.append((action, client))
-        if client is not None and not self._at_once:
-            self._at_once = self._is_in_conversation(client)
-
-    def _is_in_conversation(self, outlet: Outlet) -> bool:
-        """Whether a client sends again right after it was answered. One that has just come is taken for such a one."""
-        answered = outlet.answered
-        return not answered or self.clock.now() - answered < self._conversation
 
     @property
     def is_behind(self) -> bool:
@@ -383,19 +297,12 @@ class Store:
             outlet.stop_reading()
             self._paused[outlet] = None
 
-    def end_turn(self) -> None:
-        """All that has happened since the last call belongs together."""
-        if self.ledger.halted:
-            self._forget_turn()
-            return
-        if self.settled:
-            self._acknowledge_settled()
-        self._write_moves()
-        if self._holding or self._then:
-            self.ledger.end_turn(at_once=self._at_once)
-            self._held.append((self.ledger.end, deque(self._holding), deque(self._then)))
-            self._holding, self._then = [], []
-            self._at_once, self._acks_since = False, 0.0
+    def end_turn(self, *, awaited: bool, at_once: bool) -> None:
+        """All that has happened since the last call belongs together; whether somebody waits for it, and in haste."""
+        self.write_receipts()
+        if awaited:
+            self.ledger.end_turn(at_once=at_once)
+            self._acks_since = 0.0
             self._note_unwritten()
         elif self.ledger.is_hurried:
             self._acks_since = 0.0
@@ -415,13 +322,35 @@ class Store:
         All that has been acknowledged is in the log, where the next start finds it.
         """
         self.ledger.halt("internal error; nothing is acknowledged or stored any more until the server is restarted")
-        self._forget_turn()
+        self.forget_turn()
 
-    def _forget_turn(self) -> None:
-        """What happens while nothing is stored leaves no trace, and nobody is told that it has happened."""
-        self._at_once = False
-        for gathered in (self.settled, self._issued, self._moves, self._holding, self._then, self._held):
+    def forget_turn(self) -> None:
+        """What happens while nothing is stored leaves no trace."""
+        for gathered in (self.settled, self._issued, self._moves):
             gathered.clear()
+
+    def write_receipts(self) -> None:
+        """Write down how far receivers are."""
+        if self.settled:
+            self._acknowledge_settled()
+        self._write_moves()
+
+    @contextmanager
+    def group(self) -> Iterator[Group]:
+        """All that is stored within is there after a crash, or nothing of it."""
+        # Receipts and the acknowledgements that belong to them stay next to each other: revival counts on that.
+        self.write_receipts()
+        self.ledger.write_acks()
+        try:
+            with self.ledger.group() as group:
+                yield group
+                self._write_moves()
+        except Exception:
+            self._moves.clear()
+            # Clients of MQTT may have been sent messages with identifiers that others will get.
+            if self._issued:
+                self.halt()
+            raise
 
     def _have_waited(self) -> bool:
         """Whether acknowledgements have waited long enough for something else that has to be written."""
@@ -440,44 +369,6 @@ class Store:
                 if cursor.number in self.retired and not cursor.pending:
                     self._drop(cursor)
         self.settled.clear()
-
-    @property
-    def ready(self) -> bool:
-        """Whether something that was held may leave."""
-        return bool(self._held) and self._held[0][0] <= self.ledger.safe and not self.ledger.halted
-
-    def release(self, is_enough: Callable[[], bool]) -> Iterator[tuple[Outlet, bytes]]:
-        """What may leave now that more is safe; the caller writes it.
-
-        Where there is so much that it `is_enough`, the rest is left for another call: `ready` says so.
-        """
-        now = self.clock.now()
-        while self.ready:
-            _, chunks, then = self._held[0]
-            while chunks:
-                for _ in range(min(len(chunks), _RELEASED_AT_ONCE)):
-                    outlet, chunk = chunks.popleft()
-                    outlet.unsafe -= 1
-                    outlet.answered = now
-                    if not outlet.finished:
-                        yield outlet, chunk
-                if chunks and is_enough():
-                    return
-            for number in range(1, len(then) + 1):
-                action, client = then.popleft()
-                if client is not None:
-                    client.answered = now
-                try:
-                    action()
-                except Exception:
-                    # All of the turn is in the log. At worst it takes a restart until everybody can see it.
-                    self.defects.note("what was to be done when something is safe", client)
-                if then and not number % _DONE_AT_ONCE and is_enough():
-                    return
-            if self._held:  # unless an action has halted all
-                self._held.popleft()
-            if is_enough():
-                break
 
     def let_go_on(self) -> None:
         """Less waits for the disk: publishers may be read from again, if it is not too much."""
@@ -540,7 +431,7 @@ class Store:
     def close(self) -> None:
         """Write a last checkpoint, so that the next start is quick, and close the log."""
         if not self.ledger.halted:
-            self.end_turn()
+            self.end_turn(awaited=True, at_once=True)
             with suppress(Problem):  # then the next start takes longer, that is all
                 self.upkeep.checkpoint()
             self.streams.close_index()

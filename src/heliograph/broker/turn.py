@@ -1,218 +1,178 @@
-"""What clients publish in one turn of the server, gathered into runs for the same receivers.
+"""A turn: one round of the server, from the first read to the last byte that is written.
 
 Theory of operation
-1. A client that sends one message at a time brings no runs of its own. So QoS 1 and 2 messages that come alone are not
-   published at once: those of all clients for the same receivers gather, and are published as one span (`mixed_span`)
-   when the turn ends. It is one record of the log, one range of packet identifiers for each receiver, and one entry in
-   its window, however many clients and topics there are.
-2. Messages for the same receivers have the same `Route`. They gather only with others of their QoS, their protocol
+1. In a turn, what clients have sent is taken in, then all that follows from it is written out: to the log, and to
+   clients. Everything that is left for the end of the turn is known here.
+2. Bytes for a client go into its outlet (`write`). Outlets with bytes are *dirty*; the server writes each once.
+3. Messages that come alone gather until the turn ends (`gathering`): QoS 1 and 2, and QoS 0 if they are stored. Those
+   of all clients for the same receivers are published as one span (`mixed_span`). However many clients and topics there
+   are, it is one record of the log, one range of packet identifiers for each receiver, and one entry in its window.
+4. Messages for the same receivers have the same `Route`. They gather only with others of their QoS, their protocol
    version and their partition of each stream.
-3. The order of each publisher is kept. What else a client does in a turn in which it has published something that still
+5. The order of each publisher is kept. What else a client does in a turn in which it has published something that still
    gathers comes behind that: all that has gathered is published first. The only exception are streams with several
    partitions, between which there is no order anyway: there, the order is kept for each topic, as MQTT demands.
-4. Nobody is answered before the turn ends. An answer about something that is stored waits until that is safe.
-5. A subscription that comes or goes while messages gather may change their routes: they are looked up anew.
-6. What gathers is bounded: by the number and size of messages, and because every turn ends.
+6. A subscription that comes or goes while messages gather may change their routes: they are looked up anew.
+7. What gathers is bounded: by the number and size of messages, and because every turn ends.
+8. The end of a turn (`end`) has an order. What has gathered is published. Queues put into the log what was put into
+   them. Then receivers' acknowledgements are written down, and the log is told to make all of it safe.
+9. What tells of something that is stored is held back until the whole turn is safe (`held_back`). Nobody is told of
+   anything that a crash could take back. When the log is safe up to the end of a turn, what was held leaves, and
+   clients that have waited for messages to be safe get them (`more_is_safe`).
+10. Where it is not known what has been stored, nothing more is: the store halts, and what was held is forgotten.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from heliograph.broker import facts
-from heliograph.broker.answers import acknowledge
-from heliograph.broker.facts import Move
-from heliograph.broker.mixed_span import MixedSpan, single_span
-from heliograph.broker.published import Published
-from heliograph.broker.routes import Route
-from heliograph.broker.sending import answer_all
-from heliograph.broker.span import Span
-from heliograph.log.mixed_messages import name_start
-from heliograph.mqtt.reasons import Reason
+from heliograph.broker.gathering import Gatherings
+from heliograph.broker.held_back import HeldBack
+from heliograph.broker.outlet import Outlet
+from heliograph.broker.slices import SLICE
+from heliograph.broker.window import Settled
+from heliograph.log.group import Group
 
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
-    from heliograph.broker.connection import Connection
+    from heliograph.broker.store import Store
 
-LARGEST = 4096
-"""Bytes of the largest packet that gathers. What is done for each message is little beside copying larger ones."""
-_MOST = 1000
-"""Messages that gather for the same receivers: others are to have their turn."""
-
-
-class Gathering:
-    """Messages for the same receivers, column by column."""
-
-    __slots__ = ("generation", "heads", "name_ends", "packets", "publishers", "qos", "route", "version5")
-
-    def __init__(self, route: Route, generation: int, qos: int, version5: bool) -> None:
-        self.route = route
-        self.generation = generation
-        """Of the routes when the first message came."""
-        self.qos = qos
-        self.version5 = version5
-        self.publishers: list[Connection] = []
-        self.packets: list[bytes] = []
-        self.name_ends: list[int] = []
-        """Where the topic ends in each packet, and the packet identifier stands."""
-        self.heads: list[int] = []
-        """Bytes before the payload in each packet."""
-
-    def add(self, publisher: "Connection", packet: bytes, name_end: int, head: int) -> None:
-        """One more message."""
-        self.publishers.append(publisher)
-        self.packets.append(packet)
-        self.name_ends.append(name_end)
-        self.heads.append(head)
-
-    def identifier(self, at: int) -> int:
-        """The packet identifier that a message came with."""
-        packet, name_end = self.packets[at], self.name_ends[at]
-        return packet[name_end] << 8 | packet[name_end + 1]
+_SERVED_AT_ONCE = 200
+"""Clients that are written to, and queues that have messages for them, before others have their turn."""
 
 
 class Turn:
     """`broker.turn`."""
 
-    def __init__(self, broker: "Broker") -> None:
+    def __init__(self, broker: "Broker", store: "Store | None") -> None:
         self._broker = broker
-        self._gatherings: list[Gathering] = []
+        self._store = store
+        self.gatherings = Gatherings(broker)
+        self.dirty: list[Outlet] = []
+        """Outlets that have something to write."""
+        self.settled: Settled = store.settled if store is not None else []
+        """What windows are done with."""
+        self.at_end: list[Callable[[], None]] = []
+        """Called when all has happened that can happen: those with something to say put it into outlets."""
+        self.restless = False
+        """Something is to be done as soon as what is in outlets has been written: another turn is wanted then."""
+        self._held = None
+        if store is not None:
+            self._held = HeldBack(store.ledger, store.commit_interval, store.clock.now, broker.defects)
 
-    def gather(
-        self, publisher: "Connection", route: Route, key: int, packet: bytes, name_end: int, head: int, qos: int
-    ) -> None:
-        """A client has published a message. `key` is what the route has for it (`Route.gathering_key`)."""
-        gathering = route.gatherings.get(key)
-        before = publisher.gathering
-        if before is not gathering and before is not None and (before.route is not route or not route.partitions):
-            self.publish()  # what this client has published before goes first
-            gathering = None
-        elif gathering is not None and len(gathering.packets) >= min(_MOST, route.most):
-            self.publish()
-            gathering = None
-        if gathering is None:
-            gathering = Gathering(route, self._broker.routes.generation, qos, publisher.version5)
-            route.gatherings[key] = gathering
-            self._gatherings.append(gathering)
-        publisher.gathering = gathering
-        gathering.add(publisher, packet, name_end, head)
+    @property
+    def held(self) -> HeldBack:
+        """What waits until it is safe. Only where there is a log."""
+        assert self._held is not None
+        return self._held
 
-    def publish(self) -> None:
-        """Publish all that has gathered."""
-        gatherings, self._gatherings = self._gatherings, []
-        for gathering in gatherings:
-            gathering.route.gatherings.clear()
-            for publisher in gathering.publishers:
-                publisher.gathering = None
-        for gathering in gatherings:
-            if gathering.generation == self._broker.routes.generation:
-                self._publish(gathering)
-            else:
-                for regrouped in self._regrouped(gathering):
-                    self._publish(regrouped)
+    # Bytes for clients
 
-    def _regrouped(self, gathering: Gathering) -> Iterable[Gathering]:
-        """The same messages by the routes that they have now. They have had one in common before."""
-        routes, qos, version5 = self._broker.routes, gathering.qos, gathering.version5
-        found: dict[Route, Gathering] = {}
-        columns = zip(gathering.publishers, gathering.packets, gathering.name_ends, gathering.heads, strict=True)
-        for publisher, packet, name_end, head in columns:
-            route = publisher.find_route(packet[name_start(len(packet)) : name_end])
-            into = found.get(route)
-            if into is None:
-                into = found[route] = Gathering(route, routes.generation, qos, version5)
-            into.add(publisher, packet, name_end, head)
-        return found.values()
+    def write(self, outlet: Outlet, chunk: bytes) -> None:
+        """Queue bytes for one client; they leave at the end of this turn."""
+        if not outlet.chunks:
+            self.dirty.append(outlet)
+        outlet.chunks.append(chunk)
 
-    def _publish(self, gathering: Gathering) -> None:
-        if len(gathering.packets) > 1 and gathering.route.gathers and (gathering.qos < 2 or not gathering.route.bound):
-            self._publish_together(gathering)
-        else:
-            self._publish_each(gathering)
+    def look_at(self, outlet: Outlet) -> None:
+        """See to an outlet at the end of the turn, even if there are no bytes for it."""
+        if not outlet.chunks:
+            self.dirty.append(outlet)
 
-    def _publish_together(self, gathering: Gathering) -> None:
-        broker, qos = self._broker, gathering.qos
-        sessions = [one.session.number if one.session else 0 for one in gathering.publishers] if qos == 2 else ()
-        span = MixedSpan(
-            gathering.packets,
-            gathering.name_ends,
-            gathering.heads,
-            qos=qos,
-            version5=gathering.version5,
-            publishers=sessions,
-        )
+    # The log
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """All that is stored within, for queues and sessions, is there after a crash, or nothing of it."""
+        store, writes = self._store, self._broker.queues.writes
+        assert store is not None
+        assert writes is not None
+        writes.flush_puts()  # what came before stays before
+        mark = self.held.mark()
+        group: Group | None = None
         try:
-            published = self._refused(span, gathering.route) or broker.publish(span, None, gathering.route)
+            with store.group() as group:
+                yield
+                writes.flush_puts(whole=True)
         except Exception:
-            if broker.store is not None and broker.store.ledger.halted:
-                broker.defects.note("messages of several clients could not be published")
-                return
-            # One of them is at fault, and nobody knows which. What some receivers have got already comes again.
-            self._publish_each(gathering)
-            return
-        broker.stats.messages_received += span.count
-        self._answer(gathering, published)
+            writes.forget_puts()
+            self.held.forget_actions(mark)
+            # The rest is up to whoever wanted all this. But clients of MQTT may have been sent messages with offsets
+            # that others will get, and it is too late to take these back.
+            if group is not None and self._is_for_sessions(store, group):
+                store.halt()
+            raise
 
-    def _publish_each(self, gathering: Gathering) -> None:
-        """Publish message by message. Whoever sent one with which something goes wrong is cut off."""
-        defects = self._broker.defects
-        before = defects.serving
-        for at, publisher in enumerate(gathering.publishers):
-            defects.serving = publisher.outlet
+    def _is_for_sessions(self, store: "Store", group: Group) -> bool:
+        others = [queue.shelf.cursor for queue in self._broker.queues.all() if queue.shelf is not None]
+        known = {id(one) for one in chain(others, *[stream.cursors for stream in store.streams.by_name.values()])}
+        return any(id(cursor) not in known for cursor in group.receivers)
+
+    def write_down(self) -> None:
+        """Put all that has happened into the log."""
+        self.gatherings.publish()
+        try:
+            self._broker.queues.end_turn()
+            if self._store is None:
+                self.settled.clear()
+            elif self._store.ledger.halted:
+                self._store.forget_turn()
+                self.held.forget()
+            else:
+                self._end_in_log(self._store, self.held)
+        except Exception:
+            self._broker.defects.note("a turn could not be written down")
+            if self._store is not None:
+                self._store.halt()
+                self.held.forget()
+
+    def _end_in_log(self, store: "Store", held: HeldBack) -> None:
+        awaited = held.is_awaited
+        store.end_turn(awaited=awaited, at_once=held.at_once)
+        if awaited:
+            held.end_turn()
+
+    def end(self) -> None:
+        """All that clients have sent has been taken in: what is to be stored goes to the disk now."""
+        self.write_down()
+        if self._held is not None and self._held.ready:
+            self.more_is_safe()  # held behind something else, but nothing of its own had to be written
+        for action in self.at_end:
             try:
-                self._publish_one(gathering, at)
+                action()
             except Exception:
-                if gathering.qos == 2 and publisher.session is not None:
-                    publisher.session.forget_received(gathering.identifier(at))
-                defects.note("a message that a client published", publisher.outlet)
-        defects.serving = before
+                self._broker.defects.note("the end of a turn")
 
-    def _publish_one(self, gathering: Gathering, at: int) -> None:
-        broker, publisher, route = self._broker, gathering.publishers[at], gathering.route
-        span = single_span(
-            gathering.packets[at], gathering.name_ends[at], gathering.heads[at], gathering.qos, gathering.version5
-        )
-        published = self._refused(span, route) or broker.publish(span, publisher.session, route)
-        broker.stats.messages_received += 1
-        if gathering.qos == 2:
-            self._note_taken(publisher, gathering.identifier(at), published, 0)
-        if gathering.qos:
-            acknowledge(publisher, gathering.qos, [gathering.identifier(at)], published)
-        elif broker.store is not None:
-            broker.store.pause_if_behind(publisher.outlet)
+    # What is safe
 
-    def _refused(self, span: Span, route: Route) -> Published | None:
-        """What MQTT 5 clients are told while nothing can be stored. Older ones have no such answer: theirs waits."""
-        store = self._broker.store
-        if store is not None and store.trouble and span.version5 and self._broker.needs_disk(span, route):
-            return Published(store.refusal, span.count)
-        return None
+    def more_is_safe(self) -> None:
+        """The log is safe further than before: what was held until then may leave."""
+        broker, store, held = self._broker, self._store, self.held
+        assert store is not None
+        is_more = held.ready and self._release(held)
+        store.let_go_on()
+        if is_more:
+            self._come_back()
+        elif (log := broker.delivery.log) is not None and (log.stalled or log.stalled_groups):
+            log.go_on()
+        if broker.queues.awake:
+            broker.queues.hand_out()
 
-    def _answer(self, gathering: Gathering, published: Published) -> None:
-        """Tell all publishers what became of their messages."""
-        broker, qos = self._broker, gathering.qos
-        if qos == 2:
-            for at, publisher in enumerate(gathering.publishers):
-                self._note_taken(publisher, gathering.identifier(at), published, at)
-        if qos == 2 or (qos and gathering.version5 and (published.reason or published.taken < len(gathering.packets))):
-            for at, publisher in enumerate(gathering.publishers):
-                one = published._replace(taken=int(at < published.taken))
-                acknowledge(publisher, qos, [gathering.identifier(at)], one)
-            return
-        outlets = [publisher.outlet for publisher in gathering.publishers]
-        stored = published.stored > 0 or published.put
-        if qos:
-            columns = zip(gathering.packets, gathering.name_ends, strict=True)
-            answers = [b"\x40\x02" + packet[name_end : name_end + 2] for packet, name_end in columns]
-            answer_all(broker, outlets, answers, stored=stored)
-        if broker.store is not None and stored and broker.store.is_behind:
-            for outlet in outlets:
-                broker.store.pause_if_behind(outlet)
+    def _release(self, held: HeldBack) -> bool:
+        """Let packets leave that are safe, as many as there is time for in one turn; whether there are more."""
+        queues, now = self._broker.queues, self._broker.now
+        until = now() + SLICE / 2  # what is shown now is handed out right behind
 
-    def _note_taken(self, publisher: "Connection", packet_id: int, published: Published, at: int) -> None:
-        """Remember the identifier of a QoS 2 message if it was taken. In the log it may be with its message."""
-        session, store = publisher.session, self._broker.store
-        assert session is not None
-        if published.reason >= Reason.UNSPECIFIED_ERROR or at >= published.taken:
-            session.forget_received(packet_id)
-        elif store is not None and session.number and at >= published.stored:
-            store.note_move(Move(facts.TAKEN, 2, packet_id, 1, session.number))
+        def is_enough() -> bool:
+            return len(self.dirty) + queues.awake > _SERVED_AT_ONCE or now() > until
+
+        for outlet, chunk in held.release(is_enough):
+            self.write(outlet, chunk)
+        return held.ready
+
+    def _come_back(self) -> None:
+        """There is more that is safe than could be seen to in this turn: have another one."""
+        slices = self._broker.slices
+        if not slices.is_working(self):
+            slices.later(self, lambda: None)

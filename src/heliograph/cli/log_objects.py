@@ -92,7 +92,7 @@ def opened(directory: Path) -> Iterator[Store]:
                 continue
     try:
         broker = Broker(_LIMITS, time.monotonic, lambda: "", None, store, streams)
-        broker.end_turn()
+        broker.turn.end()
         yield store
     finally:
         store.close()

@@ -147,7 +147,7 @@ class Server:
                 log.warning("messages can be stored again")
             self._trouble = trouble
         self.watchdog.mark(lambda: {"what": "answers and messages that are safe now"})
-        self._attempt("sending what is safe now", self.broker.more_is_safe)
+        self._attempt("sending what is safe now", self.broker.turn.more_is_safe)
         store = self._store
         # Rare, or only where there are streams: not before clients have been written to.
         if store.upkeep.busy or (store.streams.by_name and time.monotonic() >= self._index_due):

@@ -131,7 +131,7 @@ class StreamMaking:
                 if not done.done():
                     done.set_result(None)
 
-        self._store().when_safe(act)
+        self._broker.turn.held.when_safe(act)
         self._soon()
         async with asyncio.timeout(_PATIENCE):
             await done

@@ -135,7 +135,7 @@ class Writer:
             # The client is gone all the same, and nobody shall take it for connected.
             outlet.connected = outlet.open = False
             self.broker.defects.note("the end of a connection")
-        self.broker.restless = True  # there may be a will, or messages for somebody else
+        self.broker.turn.restless = True  # there may be a will, or messages for somebody else
         del outlet.connection  # or the two would keep each other alive until the garbage collector comes by
         self.outlets.discard(outlet)
         if not self.outlets:
@@ -181,7 +181,7 @@ class Writer:
     def soon(self) -> None:
         """Something may have been put into outlets: write it before the loop waits again."""
         broker = self.broker
-        if broker.dirty or broker.store is not None or broker.queues.awake:
+        if broker.turn.dirty or broker.store is not None or broker.queues.awake:
             self._again()
 
     def _again(self) -> None:
@@ -221,13 +221,13 @@ class Writer:
         broker = self.broker
         sent = 0
         until = monotonic() + SLICE
-        broker.end_turn()
+        broker.turn.end()
         # Writing can end connections, whose wills are then messages for others, and makes room for more messages: go on
         # until nothing is left, or until it is the turn of others. A client may read as fast as it is written to.
-        while broker.dirty or broker.defects.culprits:
+        while broker.turn.dirty or broker.defects.culprits:
             if broker.defects.culprits:
                 self._cut_off_culprits()
-            dirty, broker.dirty = broker.dirty, []
+            dirty, broker.turn.dirty = broker.turn.dirty, []
             for outlet in dirty:
                 assert isinstance(outlet, NetworkOutlet)
                 try:
@@ -235,10 +235,10 @@ class Writer:
                 except Exception:
                     # A defect met while writing to one client must not end the service for all others.
                     broker.defects.note("writing to a client", outlet)
-            if broker.restless:
+            if broker.turn.restless:
                 if monotonic() >= until:
                     self._again()
                     break
-                broker.restless = False
-                broker.end_turn()
+                broker.turn.restless = False
+                broker.turn.end()
         broker.stats.bytes_sent += sent

@@ -105,8 +105,8 @@ class AmqpClient:
         if not self.reads:
             return bool(sent)
         got, self.outlet.chunks = b"".join(self.outlet.chunks), []
-        if self.outlet in self.scene.broker.dirty:
-            self.scene.broker.dirty.remove(self.outlet)
+        if self.outlet in self.scene.broker.turn.dirty:
+            self.scene.broker.turn.dirty.remove(self.outlet)
         if got:
             self.events += self.engine.receive(got, self.scene.now)
         self.scene.turn_ends()

@@ -77,7 +77,7 @@ def test_a_damaged_conversation_does_no_harm(conversation, data):
                 client.connection.receive(bytes(damaged[at : at + cut]))
                 scene.turn_ends()
                 client.outlet.chunks = []
-                scene.broker.dirty.clear()
+                scene.broker.turn.dirty.clear()
             client.connection.lost()
             scene.turn_ends()
             assert (queue.in_flight, len(queue.consumers)) == (0, 0)

@@ -120,7 +120,7 @@ def test_all_of_it_comes_back(scene, how):
         client.lose()
         scene.broker.queues.delete("q")
         scene.turn_ends()
-        scene.broker.dirty.clear()  # nobody writes here
+        scene.broker.turn.dirty.clear()  # nobody writes here
         scene.broker.routes.forget_all()
         del client
         assert memory.used == before - 5_002  # the queue is no more

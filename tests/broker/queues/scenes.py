@@ -127,12 +127,12 @@ class Scene:
 
     def turn(self):
         """The end of a turn, and everything becomes safe."""
-        self.broker.end_turn()
+        self.broker.turn.end()
         while self.store is not None:
             assert self.store.ledger.wait()
-            self.broker.more_is_safe()
-            self.broker.end_turn()
-            if not (self.store._held or self.queues.awake) and self.store.ledger.wait():
+            self.broker.turn.more_is_safe()
+            self.broker.turn.end()
+            if not (not self.broker.turn.held.is_empty or self.queues.awake) and self.store.ledger.wait():
                 break
 
     def finish(self):

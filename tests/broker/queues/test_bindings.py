@@ -33,7 +33,7 @@ def queue(scene, name="Q", **attributes):
 
 def got(scene, queue):
     """Get all messages of a queue for good."""
-    scene.broker.end_turn()
+    scene.broker.turn.end()
     scene.turn_ends()
     consumer = Consumer()
     queue.add_consumer(consumer)

@@ -82,7 +82,7 @@ def test_queues_get_what_their_bindings_say(steps):
                     for colour, durable, body in messages
                 ]
                 assert not publish_amqp(scene.broker, topic, encoded, container).refused
-    scene.broker.end_turn()
+    scene.broker.turn.end()
     for name in QUEUES:
         assert contents(queues[name]) == expected[name]
 

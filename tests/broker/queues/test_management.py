@@ -210,10 +210,10 @@ def test_redrive_sends_dead_letters_back(scene: Scene) -> None:
     queue, consumer = scene.broker.queues.find("a"), Consumer()
     queue.add_consumer(consumer)
     queue.put([message("x"), message("y")])
-    scene.broker.end_turn()
+    scene.broker.turn.end()
     queue.settle(consumer.forget(), rejected("no use"), consumer=consumer)
     queue.remove_consumer(consumer)
-    scene.broker.end_turn()
+    scene.broker.turn.end()
     assert done(scene, "queue-show", name=DEAD_LETTER_QUEUE)["depth"] == 2
     assert done(scene, "queue-redrive", name=DEAD_LETTER_QUEUE, most=1) == {
         "name": DEAD_LETTER_QUEUE,

@@ -87,12 +87,12 @@ def test_messages_are_handed_out_in_several_turns_if_that_takes_long(scene, monk
     for consumer in consumers:
         consumer.deliver = lambda entries, consumer=consumer: deliver(consumer, entries)
     scene.broker.queues.put(queues, [message("a")])
-    scene.broker.end_turn()
+    scene.broker.turn.end()
     assert [len(consumer.entries) for consumer in consumers] == [1] * 5 + [0] * 15
     assert scene.broker.slices.busy  # so there will be another turn
     scene.broker.queues.put(queues[:1], [message("b")])
     scene.broker.slices.run()
-    scene.broker.end_turn()
+    scene.broker.turn.end()
     assert [len(consumer.entries) for consumer in consumers] == [1] * 10 + [0] * 10
     scene.finish()
     assert [len(consumer.entries) for consumer in consumers] == [2] + [1] * 19

@@ -38,7 +38,7 @@ def queue(scene, name="Q", **attributes):
 
 def payloads(scene, queue):
     """What is in a queue, byte for byte; it is gone then."""
-    scene.broker.end_turn()
+    scene.broker.turn.end()
     scene.turn_ends()
     consumer = Consumer()
     queue.add_consumer(consumer)
@@ -201,7 +201,7 @@ class TestUnitsOfWork:
     def commit(self, scene, work):
         answers = []
         work.commit(answers.append)
-        scene.broker.end_turn()
+        scene.broker.turn.end()
         scene.turn_ends()
         assert answers == [None]
 

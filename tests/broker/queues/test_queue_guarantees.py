@@ -242,8 +242,7 @@ class QueueGuarantees(RuleBasedStateMachine):
     @rule()
     def turn_ends(self):
         """But nothing becomes safe yet."""
-        self.scene.queues.end_turn()
-        self.scene.store.end_turn()
+        self.scene.broker.turn.write_down()
 
     @rule()
     def all_is_safe(self):
@@ -276,8 +275,7 @@ class QueueGuarantees(RuleBasedStateMachine):
     @rule(share=st.floats(0, 1))
     def crash_with_part_of_what_was_not_safe(self, share):
         """Any part of what was written may be there: whole records of it count."""
-        self.scene.queues.end_turn()
-        self.scene.store.end_turn()
+        self.scene.broker.turn.write_down()
         end = self.scene.store.ledger.end
         cut = self.safe_position + int((end - self.safe_position) * share)
         new = [known for known in self.waits_for_safety if known.persistent]

@@ -135,9 +135,9 @@ def _open(log: Path) -> None:
     store = Store(log, clock, lambda: None, LogOptions(force=False, retry=0.01))
     try:
         broker = Broker(Limits(), lambda: 1000.0, lambda: "new", store=store, streams=[StreamOptions("all", "#")])
-        broker.end_turn()
+        broker.turn.end()
         assert store.ledger.wait()
-        broker.more_is_safe()
+        broker.turn.more_is_safe()
     finally:
         store.ledger.close()
 

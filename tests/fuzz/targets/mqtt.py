@@ -209,8 +209,8 @@ def take(
         scene.run_slices()
         scene.turn_ends()
         outlet.chunks = []
-        if outlet in scene.broker.dirty:
-            scene.broker.dirty.remove(outlet)
+        if outlet in scene.broker.turn.dirty:
+            scene.broker.turn.dirty.remove(outlet)
 
 
 def _serves(scene: Scene) -> None:

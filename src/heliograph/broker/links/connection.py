@@ -316,7 +316,7 @@ class AmqpConnection:
     def _detached(self, link: Link, *, closed: bool) -> None:
         changed = self._link_gone(link, Departure.CLOSED if closed else Departure.DETACHED)
         if changed and self.broker.store is not None:
-            self.broker.store.when_safe(partial(self._answer_detach, link, closed=closed))
+            self.broker.turn.held.when_safe(partial(self._answer_detach, link, closed=closed))
         else:
             link.detach(closed=closed)
 
@@ -352,16 +352,14 @@ class AmqpConnection:
         engine, outlet = self.engine, self.outlet
         engine.flush()
         if engine.output:
-            if not outlet.chunks:
-                self.broker.dirty.append(outlet)
+            self.broker.turn.look_at(outlet)
             outlet.chunks += engine.output
             engine.output = []
         if self.ended:
             engine.abandon()
             if not outlet.finished:
                 outlet.finished = True
-                if not outlet.chunks:
-                    self.broker.dirty.append(outlet)
+                self.broker.turn.look_at(outlet)
 
     def answer_when_safe(self, link: Link, first: int, last: int, state: Any) -> None:
         """Settle these deliveries when this turn is safe."""
@@ -371,7 +369,7 @@ class AmqpConnection:
             return
         if self._answers is None:
             self._answers = []
-            store.when_safe(partial(self._answer, self._answers))
+            self.broker.turn.held.when_safe(partial(self._answer, self._answers))
         self._answers.append((link, first, last, state))
 
     def _answer(self, answers: _Answers) -> None:

@@ -48,7 +48,7 @@ class Host:
         self.is_managed = False
         """Whether the node `$management` takes requests."""
         self._talking: list[AmqpConnection] = []
-        broker.at_turn_end.append(self._end_turn)
+        broker.turn.at_end.append(self._end_turn)
         self._full: list[AmqpConnection] = []
 
     def wall_ms(self) -> int:
@@ -98,7 +98,7 @@ class Host:
     def note_full(self, connection: "AmqpConnection") -> None:
         """A connection has sent all that there was room for: it wants to know when that has been written."""
         self._full.append(connection)
-        self.broker.restless = True
+        self.broker.turn.restless = True
 
     def _end_turn(self) -> None:
         """All that can happen in this turn has happened: let the connections say what they have to."""

@@ -63,7 +63,7 @@ class ManagementNode:
     def _answer(self, request: Message, replies: Queue) -> Steps:
         answer = yield from _encoded((yield from carry_out(self._broker, request)))
         if self._broker.store is not None and is_change(request):
-            self._broker.store.when_safe(lambda: _reply(replies, answer))
+            self._broker.turn.held.when_safe(lambda: _reply(replies, answer))
         else:
             _reply(replies, answer)
 

@@ -49,7 +49,7 @@ def subscribe(connection: "AmqpConnection", link: Sender, topic_filter: str, sou
     outgoing = Outgoing(connection, link, _find_or_make(broker, name, wanted), subscription=Subscription(broker, name))
     if name.durable and broker.store is not None:
         # The client is told when the subscription would survive: from then on it gets all that is published.
-        broker.store.when_safe(partial(_answer, connection, link, outgoing, source))
+        broker.turn.held.when_safe(partial(_answer, connection, link, outgoing, source))
     else:
         consume(connection, link, outgoing, source)
 

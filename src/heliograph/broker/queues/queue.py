@@ -52,7 +52,7 @@ class Queue:
         self.definition = definition
         self.creator = creator
         """Of a temporary queue: who made it, and takes it along."""
-        self.keeps = queues.turn is not None and not definition.temporary
+        self.keeps = queues.writes is not None and not definition.temporary
         """Whether persistent messages go to the log."""
         self.shelf: Shelf | None = shelf
         """Its persistent messages in the log; None until the first one comes."""

@@ -16,10 +16,10 @@ from heliograph.broker.queues.entry import NOT_STORED, Entry, cost_of
 from heliograph.broker.queues.facts import DELIVERIES_ROW, QueueFacts, gone_fact, queue_fact
 from heliograph.broker.queues.loading import Loading
 from heliograph.broker.queues.queue import Queue
+from heliograph.broker.queues.queue_writes import QueueWrites, Runs
 from heliograph.broker.queues.refusal import STORED, TAKEN, NoSuchQueue, Put, Refusal, Refused
 from heliograph.broker.queues.shelf import Memory, Shelf
 from heliograph.broker.queues.statistics import WorkCounters
-from heliograph.broker.queues.turn import Runs, Turn
 from heliograph.broker.queues.work import LIMIT, Work
 from heliograph.broker.slices import SLICE, Steps
 from heliograph.errors import Problem
@@ -74,7 +74,7 @@ class Queues:
         """Takes the dead letters of queues that name no other place for them."""
         self.created_on_demand: Sequence[str] = ()
         """Patterns for the names of queues that are made when a client first uses them."""
-        self.turn = Turn(broker.store) if broker.store is not None else None
+        self.writes = QueueWrites(broker.store, broker.turn.held) if broker.store is not None else None
         """Where persistent messages go; None for a broker that keeps everything in memory."""
 
     # What there is
@@ -145,13 +145,13 @@ class Queues:
     def open_shelf(self, queue: Queue) -> None:
         """A queue gets persistent messages: give it a place for them in the log, unless it has one."""
         if queue.shelf is None:
-            assert self.turn is not None
-            queue.shelf = Shelf(self.turn, self.turn.ledger.new_cursor(), self.memory)
+            assert self.writes is not None
+            queue.shelf = Shelf(self.writes, self.writes.ledger.new_cursor(), self.memory)
             self._note(queue.definition)
 
     def _note(self, definition: QueueDefinition) -> None:
-        if self.turn is not None and (fact := self._fact(definition)):
-            self.turn.ledger.note(*fact)
+        if self.writes is not None and (fact := self._fact(definition)):
+            self.writes.ledger.note(*fact)
 
     def _fact(self, definition: QueueDefinition) -> "Fact | None":
         if definition.temporary and definition.kind is Kind.LOCAL:
@@ -203,8 +203,8 @@ class Queues:
         if depth and not purge:
             raise Refused(refusal.PRECONDITION, f"queue {name} has {depth} messages")
         del self._definitions[name]
-        if self.turn is not None and not (definition.temporary and definition.kind is Kind.LOCAL):
-            self.turn.ledger.note(*gone_fact(name))
+        if self.writes is not None and not (definition.temporary and definition.kind is Kind.LOCAL):
+            self.writes.ledger.note(*gone_fact(name))
         if queue is not None:
             self._end(queue)  # its cursor goes last: there must never be a queue without the one it says it has
         return depth
@@ -218,8 +218,8 @@ class Queues:
             if not made:
                 del self._by_creator[queue.creator]
         queue.end()
-        if self.turn is not None and queue.shelf is not None:
-            self.turn.ledger.drop_cursor(queue.shelf.cursor)
+        if self.writes is not None and queue.shelf is not None:
+            self.writes.ledger.drop_cursor(queue.shelf.cursor)
 
     def check_room(self) -> None:
         """Refused if there are so many queues that clients get no more."""
@@ -294,12 +294,12 @@ class Queues:
                     queue.show(others)
         if not number:
             return False
-        assert self.turn is not None
+        assert self.writes is not None
         if number < len(first):
             runs = {
                 queue: [entry for entry in entries if entry.offset == NOT_STORED] for queue, entries in runs.items()
             }
-        self.turn.put(runs)
+        self.writes.put(runs)
         return True
 
     def begin(self, *, limit: int = LIMIT, moves: bool = False, account: Account | None = None) -> Work:
@@ -311,13 +311,13 @@ class Queues:
 
         Others are served meanwhile. Consumers of the queue are called when it is known.
         """
-        assert self.turn is not None
+        assert self.writes is not None
         assert queue.shelf is not None
         if self.loading is not None:
             self.loading.wanted[queue] = None
             return False
         unknown = [one for one in self._queues.values() if one.shelf is not None and not one.shelf.loaded]
-        loading = self.loading = Loading(self.turn.ledger, self.memory, unknown)
+        loading = self.loading = Loading(self.writes.ledger, self.memory, unknown)
         loading.wanted[queue] = None
         self._broker.slices.begin(loading, self._load(loading), partial(self._look_further, loading))
         return queue.shelf.loaded
@@ -418,21 +418,21 @@ class Queues:
         self._look_until = 0.0
         self.hand_out()
         self._look_until = 0.0
-        if self.turn is not None:
-            if self.turn.ledger.halted:
-                self.turn.forget_puts()
+        if self.writes is not None:
+            if self.writes.ledger.halted:
+                self.writes.forget_puts()
             else:
-                self.turn.flush()
+                self.writes.flush()
 
     def when_safe(self, action: Callable[[], None]) -> None:
         """Do this when the turn is safe."""
         assert self._broker.store is not None
-        self._broker.store.when_safe(action)
+        self._broker.turn.held.when_safe(action)
 
     def together(self) -> AbstractContextManager[None]:
         """All that is stored within is there after a crash, or nothing of it."""
         assert self._broker.store is not None
-        return self._broker.store.together()
+        return self._broker.turn.together()
 
     @property
     def trouble(self) -> Refusal | None:
@@ -472,17 +472,17 @@ class Queues:
         return owned
 
     def _revive(self, name: str, found: QueueFacts) -> set[int]:
-        assert self.turn is not None
+        assert self.writes is not None
         definition, number = found.definition(name)
         self._definitions[name] = definition
         if definition.kind is not Kind.LOCAL:
             return set()
         shelf = None
         if number:
-            cursor = self.turn.ledger.cursors.get(number)
+            cursor = self.writes.ledger.cursors.get(number)
             if cursor is None:
                 raise Problem(f"expected cursor {number} with its messages, found none")
-            shelf = Shelf(self.turn, cursor, self.memory, found.failed(cursor))
+            shelf = Shelf(self.writes, cursor, self.memory, found.failed(cursor))
         queue = self._queues[name] = Queue(self, definition, shelf)
         self._broker.bindings.revive(queue, found.bindings(name))
         return {number} if number else set()

@@ -42,7 +42,7 @@ class Put(NamedTuple):
     refused: dict[int, Refusal]
     """Those that were not taken, by their place in the run; nearly always empty."""
     stored: bool
-    """Whether some are persistent: tell the sender only when the turn is safe (`store.hold`, `store.when_safe`)."""
+    """Whether some are persistent: tell the sender only when the turn is safe (`turn.held`)."""
 
 
 TAKEN = Put({}, stored=False)

@@ -16,7 +16,7 @@ from heliograph.log.cursor_reading import CursorReading
 from heliograph.log.queue_messages import QueueMessages, decode_queue_messages
 
 if TYPE_CHECKING:
-    from heliograph.broker.queues.turn import Turn
+    from heliograph.broker.queues.queue_writes import QueueWrites
 
 BUDGET = 64 << 20
 """Bytes of persistent messages that are in memory, over all queues; past it they are only in the log."""
@@ -49,9 +49,11 @@ class Memory:
 class Shelf:
     """The cursor of one queue, and what its messages cost."""
 
-    __slots__ = ("_memory", "_reading", "_record", "_turn", "cursor", "failed", "late", "loaded", "shown")
+    __slots__ = ("_memory", "_reading", "_record", "_writes", "cursor", "failed", "late", "loaded", "shown")
 
-    def __init__(self, turn: "Turn", cursor: Cursor, memory: Memory, failed: dict[int, int] | None = None) -> None:
+    def __init__(
+        self, writes: "QueueWrites", cursor: Cursor, memory: Memory, failed: dict[int, int] | None = None
+    ) -> None:
         """`failed` is how often deliveries have failed, by offset."""
         self.cursor = cursor
         self.failed: dict[int, int] = failed or {}
@@ -61,7 +63,7 @@ class Shelf:
         """What was put while the queue gets to know them."""
         self.shown = cursor.next
         """Offsets before this one are safe, and anybody may have them."""
-        self._turn = turn
+        self._writes = writes
         self._memory = memory
         self._reading: CursorReading | None = None
         self._record: tuple[int, QueueMessages] | None = None
@@ -103,14 +105,14 @@ class Shelf:
             for offset in offsets:
                 self.failed.pop(offset, None)
         if not logged:
-            self._turn.done(self.cursor, offsets)
+            self._writes.done(self.cursor, offsets)
 
     def note_failed(self, entries: Iterable[Entry]) -> None:
         """Deliveries of these have failed: the log has to know how often."""
         for entry in entries:
             if entry.offset >= 0:
                 self.failed[entry.offset] = entry.deliveries
-                self._turn.failed(self.cursor, entry.offset, entry.deliveries)
+                self._writes.failed(self.cursor, entry.offset, entry.deliveries)
 
     def forget(self, entries: Iterable[Entry]) -> None:
         """The queue has gone, and these with it."""
@@ -121,7 +123,7 @@ class Shelf:
     def fetch(self, entries: Sequence[Entry]) -> None:
         """Read the payloads of messages that are safe, and not in memory; a Problem if the log does not have them."""
         if self._reading is None:
-            self._reading = self._turn.ledger.reading(self.cursor)
+            self._reading = self._writes.ledger.reading(self.cursor)
         for entry in sorted(entries, key=_offset_of) if len(entries) > 1 else entries:
             entry.payload = self._read(self._reading, entry.offset)
             self._memory.add(entry.size)

@@ -8,8 +8,8 @@ from heliograph.broker.queues import refusal
 from heliograph.broker.queues.consumer import Consumer
 from heliograph.broker.queues.entry import IN_WORK, NOT_STORED, TAKEN, Entry
 from heliograph.broker.queues.outcome import FAILED, Outcome
+from heliograph.broker.queues.queue_writes import QueueWrites
 from heliograph.broker.queues.refusal import Refusal, Refused
-from heliograph.broker.queues.turn import Turn
 
 if TYPE_CHECKING:
     from heliograph.broker.queues.queue import Queue
@@ -106,8 +106,8 @@ class Work:
             self.roll_back()
             done(obstacle)
             return
-        turn = self._queues.turn
-        if turn is None or not (self._is_stored or self._publications):
+        writes = self._queues.writes
+        if writes is None or not (self._is_stored or self._publications):
             self._end(committed=True)
             for action in self._publications:
                 action()
@@ -118,7 +118,7 @@ class Work:
             with self._queues.together():
                 self._queues.committing = True
                 try:
-                    self._write(turn)
+                    self._write(writes)
                 finally:
                     self._queues.committing = False
         except Exception:
@@ -158,13 +158,13 @@ class Work:
             entry.offset >= 0 for entries in self._gets.values() for entry in entries
         )
 
-    def _write(self, turn: Turn) -> None:
+    def _write(self, writes: QueueWrites) -> None:
         for queue, entries in self._puts.items():
             if stored := [entry for entry in entries if entry.offset == NOT_STORED]:
-                turn.store({queue: stored})
+                writes.store({queue: stored})
         for queue, entries in self._gets.items():
             if queue.shelf is not None and (offsets := [entry.offset for entry in entries if entry.offset >= 0]):
-                turn.acknowledge(queue.shelf.cursor, offsets)
+                writes.acknowledge(queue.shelf.cursor, offsets)
         for action in self._publications:
             action()
 

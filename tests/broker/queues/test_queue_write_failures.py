@@ -73,16 +73,16 @@ def test_if_nobody_can_be_blamed_nothing_is_stored_or_acknowledged_any_more(scen
     scene.put(queue, "safe", durable=True)
     put_as(scene, None, queue, persistent("bad"))
     told = []
-    scene.store.when_safe(lambda: told.append("something"))
-    scene.broker.end_turn()
-    scene.broker.more_is_safe()
+    scene.broker.turn.held.when_safe(lambda: told.append("something"))
+    scene.broker.turn.end()
+    scene.broker.turn.more_is_safe()
     assert "nothing is acknowledged or stored any more" in scene.store.trouble
     refused = queue.put([persistent("later")]).refused
     assert refused[0].condition == "amqp:internal-error"
-    scene.store.when_safe(lambda: told.append("something else"))
-    scene.broker.end_turn()
+    scene.broker.turn.held.when_safe(lambda: told.append("something else"))
+    scene.broker.turn.end()
     scene.broker.look_after_log(0.1)
-    assert not scene.store.ready
+    assert not scene.broker.turn.held.ready
     assert told == []
     scene.store.close()
     scene._start()
@@ -166,9 +166,9 @@ def test_a_queue_that_cannot_hand_out_keeps_no_other_from_it(scene, failures, mo
 def test_what_is_done_when_a_turn_is_safe_fails_for_one_and_is_done_for_others(scene, failures):
     client, done = Outlet(), []
     scene.broker.defects.serving = client
-    scene.store.when_safe(lambda: 1 / 0)
+    scene.broker.turn.held.when_safe(lambda: 1 / 0)
     scene.broker.defects.serving = None
-    scene.store.when_safe(lambda: done.append(1))
+    scene.broker.turn.held.when_safe(lambda: done.append(1))
     scene.turn()
     assert done == [1]
     assert scene.broker.defects.culprits == [client]

@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from heliograph.broker import facts
+from heliograph.broker.held_back import HeldBack
 from heliograph.broker.outlet import Outlet
 from heliograph.broker.queues.entry import Entry
 from heliograph.broker.queues.facts import DELIVERIES_ROW
@@ -26,11 +27,12 @@ Runs = dict["Queue", list[Entry]]
 """The same messages in one or several queues."""
 
 
-class Turn:
+class QueueWrites:
     """Gathers until `flush`."""
 
-    def __init__(self, store: "Store") -> None:
+    def __init__(self, store: "Store", held: HeldBack) -> None:
         self._store = store
+        self._held = held
         self.ledger = store.ledger
         self._gathered: list[Runs] = []
         self._by_client: list[tuple[Outlet | None, Runs]] = []
@@ -85,7 +87,7 @@ class Turn:
                     _forget(kept)
                     raise
                 self._store_each(runs, by_client)
-        self._store.when_safe(lambda: self._show(kept))
+        self._held.when_safe(lambda: self._show(kept))
 
     def _store_each(self, runs: Runs, by_client: "list[tuple[Outlet | None, Runs]]") -> None:
         """Some of these messages cannot be stored: find out which, and leave them out."""

@@ -1,0 +1,203 @@
+"""What clients publish in a turn, gathered into runs for the same receivers: see rules 3 to 7 of `turn`."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from heliograph.broker import facts
+from heliograph.broker.answers import acknowledge
+from heliograph.broker.facts import Move
+from heliograph.broker.mixed_span import MixedSpan, single_span
+from heliograph.broker.published import Published
+from heliograph.broker.routes import Route
+from heliograph.broker.sending import answer_all
+from heliograph.broker.span import Span
+from heliograph.log.mixed_messages import name_start
+from heliograph.mqtt.reasons import Reason
+
+if TYPE_CHECKING:
+    from heliograph.broker.broker import Broker
+    from heliograph.broker.connection import Connection
+
+LARGEST = 4096
+"""Bytes of the largest packet that gathers. What is done for each message is little beside copying larger ones."""
+_MOST = 1000
+"""Messages that gather for the same receivers: others are to have their turn."""
+
+
+class Gathering:
+    """Messages for the same receivers, column by column."""
+
+    __slots__ = ("generation", "heads", "name_ends", "packets", "publishers", "qos", "route", "version5")
+
+    def __init__(self, route: Route, generation: int, qos: int, version5: bool) -> None:
+        self.route = route
+        self.generation = generation
+        """Of the routes when the first message came."""
+        self.qos = qos
+        self.version5 = version5
+        self.publishers: list[Connection] = []
+        self.packets: list[bytes] = []
+        self.name_ends: list[int] = []
+        """Where the topic ends in each packet, and the packet identifier stands."""
+        self.heads: list[int] = []
+        """Bytes before the payload in each packet."""
+
+    def add(self, publisher: "Connection", packet: bytes, name_end: int, head: int) -> None:
+        """One more message."""
+        self.publishers.append(publisher)
+        self.packets.append(packet)
+        self.name_ends.append(name_end)
+        self.heads.append(head)
+
+    def identifier(self, at: int) -> int:
+        """The packet identifier that a message came with."""
+        packet, name_end = self.packets[at], self.name_ends[at]
+        return packet[name_end] << 8 | packet[name_end + 1]
+
+
+class Gatherings:
+    """`broker.turn.gatherings`."""
+
+    def __init__(self, broker: "Broker") -> None:
+        self._broker = broker
+        self._open: list[Gathering] = []
+
+    def gather(
+        self, publisher: "Connection", route: Route, key: int, packet: bytes, name_end: int, head: int, qos: int
+    ) -> None:
+        """A client has published a message. `key` is what the route has for it (`Route.gathering_key`)."""
+        gathering = route.gatherings.get(key)
+        before = publisher.gathering
+        if before is not gathering and before is not None and (before.route is not route or not route.partitions):
+            self.publish()  # what this client has published before goes first
+            gathering = None
+        elif gathering is not None and len(gathering.packets) >= min(_MOST, route.most):
+            self.publish()
+            gathering = None
+        if gathering is None:
+            gathering = Gathering(route, self._broker.routes.generation, qos, publisher.version5)
+            route.gatherings[key] = gathering
+            self._open.append(gathering)
+        publisher.gathering = gathering
+        gathering.add(publisher, packet, name_end, head)
+
+    def publish(self) -> None:
+        """Publish all that has gathered."""
+        gatherings, self._open = self._open, []
+        for gathering in gatherings:
+            gathering.route.gatherings.clear()
+            for publisher in gathering.publishers:
+                publisher.gathering = None
+        for gathering in gatherings:
+            if gathering.generation == self._broker.routes.generation:
+                self._publish(gathering)
+            else:
+                for regrouped in self._regrouped(gathering):
+                    self._publish(regrouped)
+
+    def _regrouped(self, gathering: Gathering) -> Iterable[Gathering]:
+        """The same messages by the routes that they have now. They have had one in common before."""
+        routes, qos, version5 = self._broker.routes, gathering.qos, gathering.version5
+        found: dict[Route, Gathering] = {}
+        columns = zip(gathering.publishers, gathering.packets, gathering.name_ends, gathering.heads, strict=True)
+        for publisher, packet, name_end, head in columns:
+            route = publisher.find_route(packet[name_start(len(packet)) : name_end])
+            into = found.get(route)
+            if into is None:
+                into = found[route] = Gathering(route, routes.generation, qos, version5)
+            into.add(publisher, packet, name_end, head)
+        return found.values()
+
+    def _publish(self, gathering: Gathering) -> None:
+        if len(gathering.packets) > 1 and gathering.route.gathers and (gathering.qos < 2 or not gathering.route.bound):
+            self._publish_together(gathering)
+        else:
+            self._publish_each(gathering)
+
+    def _publish_together(self, gathering: Gathering) -> None:
+        broker, qos = self._broker, gathering.qos
+        sessions = [one.session.number if one.session else 0 for one in gathering.publishers] if qos == 2 else ()
+        span = MixedSpan(
+            gathering.packets,
+            gathering.name_ends,
+            gathering.heads,
+            qos=qos,
+            version5=gathering.version5,
+            publishers=sessions,
+        )
+        try:
+            published = self._refused(span, gathering.route) or broker.publish(span, None, gathering.route)
+        except Exception:
+            if broker.store is not None and broker.store.ledger.halted:
+                broker.defects.note("messages of several clients could not be published")
+                return
+            # One of them is at fault, and nobody knows which. What some receivers have got already comes again.
+            self._publish_each(gathering)
+            return
+        broker.stats.messages_received += span.count
+        self._answer(gathering, published)
+
+    def _publish_each(self, gathering: Gathering) -> None:
+        """Publish message by message. Whoever sent one with which something goes wrong is cut off."""
+        defects = self._broker.defects
+        before = defects.serving
+        for at, publisher in enumerate(gathering.publishers):
+            defects.serving = publisher.outlet
+            try:
+                self._publish_one(gathering, at)
+            except Exception:
+                if gathering.qos == 2 and publisher.session is not None:
+                    publisher.session.forget_received(gathering.identifier(at))
+                defects.note("a message that a client published", publisher.outlet)
+        defects.serving = before
+
+    def _publish_one(self, gathering: Gathering, at: int) -> None:
+        broker, publisher, route = self._broker, gathering.publishers[at], gathering.route
+        span = single_span(
+            gathering.packets[at], gathering.name_ends[at], gathering.heads[at], gathering.qos, gathering.version5
+        )
+        published = self._refused(span, route) or broker.publish(span, publisher.session, route)
+        broker.stats.messages_received += 1
+        if gathering.qos == 2:
+            self._note_taken(publisher, gathering.identifier(at), published, 0)
+        if gathering.qos:
+            acknowledge(publisher, gathering.qos, [gathering.identifier(at)], published)
+        elif broker.store is not None:
+            broker.store.pause_if_behind(publisher.outlet)
+
+    def _refused(self, span: Span, route: Route) -> Published | None:
+        """What MQTT 5 clients are told while nothing can be stored. Older ones have no such answer: theirs waits."""
+        store = self._broker.store
+        if store is not None and store.trouble and span.version5 and self._broker.needs_disk(span, route):
+            return Published(store.refusal, span.count)
+        return None
+
+    def _answer(self, gathering: Gathering, published: Published) -> None:
+        """Tell all publishers what became of their messages."""
+        broker, qos = self._broker, gathering.qos
+        if qos == 2:
+            for at, publisher in enumerate(gathering.publishers):
+                self._note_taken(publisher, gathering.identifier(at), published, at)
+        if qos == 2 or (qos and gathering.version5 and (published.reason or published.taken < len(gathering.packets))):
+            for at, publisher in enumerate(gathering.publishers):
+                one = published._replace(taken=int(at < published.taken))
+                acknowledge(publisher, qos, [gathering.identifier(at)], one)
+            return
+        outlets = [publisher.outlet for publisher in gathering.publishers]
+        stored = published.stored > 0 or published.put
+        if qos:
+            columns = zip(gathering.packets, gathering.name_ends, strict=True)
+            answers = [b"\x40\x02" + packet[name_end : name_end + 2] for packet, name_end in columns]
+            answer_all(broker, outlets, answers, stored=stored)
+        if broker.store is not None and stored and broker.store.is_behind:
+            for outlet in outlets:
+                broker.store.pause_if_behind(outlet)
+
+    def _note_taken(self, publisher: "Connection", packet_id: int, published: Published, at: int) -> None:
+        """Remember the identifier of a QoS 2 message if it was taken. In the log it may be with its message."""
+        session, store = publisher.session, self._broker.store
+        assert session is not None
+        if published.reason >= Reason.UNSPECIFIED_ERROR or at >= published.taken:
+            session.forget_received(packet_id)
+        elif store is not None and session.number and at >= published.stored:
+            store.note_move(Move(facts.TAKEN, 2, packet_id, 1, session.number))

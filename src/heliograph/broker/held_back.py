@@ -1,0 +1,150 @@
+"""What clients are told only when it is safe: packets and actions that wait for the log.
+
+How soon a turn is safe depends on who waits for it. A client that sends again right after it has been answered is *in
+conversation*: it waits for the disk with each message, so a turn that it waits for is forced at once. All others can
+wait for the pace of commits (`LogOptions.interval`).
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+
+from heliograph.broker.defects import Defects
+from heliograph.broker.outlet import Outlet
+from heliograph.log.ledger import Ledger
+
+_RELEASED_AT_ONCE = 100
+_DONE_AT_ONCE = 16
+"""Packets that leave, and actions that are done, before it is seen whether that is enough for one turn."""
+_CONVERSATION = 10
+"""Intervals between two commits: a client that sends something within this time of its last answer is in conversation.
+So the pace of commits makes no client slower than by a tenth."""
+
+Action = tuple[Callable[[], None], Outlet | None]
+"""What is done when a turn is safe, and the client on whose account."""
+
+
+class HeldBack:
+    """`broker.turn.held`, if there is a log."""
+
+    def __init__(self, ledger: Ledger, interval: float, now: Callable[[], float], defects: Defects) -> None:
+        """`interval` is that between two commits."""
+        self._ledger = ledger
+        self._now = now
+        self._defects = defects
+        self._conversation = _CONVERSATION * interval
+        self._packets: list[tuple[Outlet, bytes]] = []
+        self._actions: list[Action] = []
+        self.at_once = False
+        """Somebody in conversation waits for this turn."""
+        self._turns: deque[tuple[int, deque[tuple[Outlet, bytes]], deque[Action]]] = deque()
+        """Turns that are over: they may go when the log is safe up to a position."""
+
+    # This turn
+
+    def hold(self, outlet: Outlet, chunk: bytes) -> None:
+        """Write these packets when this turn is safe."""
+        outlet.unsafe += 1
+        self._packets.append((outlet, chunk))
+
+    def hold_behind(self, outlet: Outlet, chunk: bytes) -> None:
+        """Write these packets after those that are held for this outlet. They need not wait for this turn."""
+        if self._packets or not self._turns or not self._turns[-1][1]:
+            self.hold(outlet, chunk)
+        else:
+            outlet.unsafe += 1
+            self._turns[-1][1].append((outlet, chunk))
+
+    def answer(self, outlet: Outlet, chunk: bytes) -> None:
+        """Like `hold`, for packets that this client may be waiting for before it sends more."""
+        outlet.unsafe += 1
+        self._packets.append((outlet, chunk))
+        if not self.at_once:
+            self.at_once = self._is_in_conversation(outlet)
+
+    def answer_all(self, outlets: Sequence[Outlet], chunks: Sequence[bytes]) -> None:
+        """The same for many clients, each of which has a chunk."""
+        for outlet in outlets:
+            outlet.unsafe += 1
+        self._packets += zip(outlets, chunks, strict=True)
+        if not self.at_once:
+            self.at_once = any(map(self._is_in_conversation, outlets))
+
+    def when_safe(self, action: Callable[[], None]) -> None:
+        """Do this when this turn is safe, on account of the client that is being served."""
+        client = self._defects.serving
+        self._actions.append((action, client))
+        if client is not None and not self.at_once:
+            self.at_once = self._is_in_conversation(client)
+
+    def _is_in_conversation(self, outlet: Outlet) -> bool:
+        """Whether a client sends again right after it was answered. One that has just come is taken for such a one."""
+        answered = outlet.answered
+        return not answered or self._now() - answered < self._conversation
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether somebody waits for this turn."""
+        return bool(self._packets or self._actions)
+
+    def mark(self) -> int:
+        """A place for `forget_actions`."""
+        return len(self._actions)
+
+    def forget_actions(self, mark: int) -> None:
+        """What was to be done since that place was marked is not to be done."""
+        del self._actions[mark:]
+
+    def end_turn(self) -> None:
+        """This turn is over: what is held may go when the log is safe up to where it ends now."""
+        self._turns.append((self._ledger.end, deque(self._packets), deque(self._actions)))
+        self._packets, self._actions, self.at_once = [], [], False
+
+    def forget(self) -> None:
+        """Nobody is told anything: it is not known what has happened."""
+        self._packets, self._actions, self.at_once = [], [], False
+        self._turns.clear()
+
+    # Turns that are over
+
+    @property
+    def ready(self) -> bool:
+        """Whether something that was held may leave."""
+        return bool(self._turns) and self._turns[0][0] <= self._ledger.safe and not self._ledger.halted
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is held."""
+        return not (self._turns or self._packets or self._actions)
+
+    def release(self, is_enough: Callable[[], bool]) -> Iterator[tuple[Outlet, bytes]]:
+        """What may leave now that more is safe; the caller writes it.
+
+        Where there is so much that it `is_enough`, the rest is left for another call: `ready` says so.
+        """
+        now = self._now()
+        while self.ready:
+            _, packets, actions = self._turns[0]
+            while packets:
+                for _ in range(min(len(packets), _RELEASED_AT_ONCE)):
+                    outlet, chunk = packets.popleft()
+                    outlet.unsafe -= 1
+                    outlet.answered = now
+                    if not outlet.finished:
+                        yield outlet, chunk
+                if packets and is_enough():
+                    return
+            for number in range(1, len(actions) + 1):
+                action, client = actions.popleft()
+                if client is not None:
+                    client.answered = now
+                try:
+                    action()
+                except Exception:
+                    # All of the turn is in the log. At worst it takes a restart until everybody can see it.
+                    self._defects.note("what was to be done when something is safe", client)
+                if actions and not number % _DONE_AT_ONCE and is_enough():
+                    return
+            if self._turns:  # unless an action has halted all
+                self._turns.popleft()
+            if is_enough():
+                break
