@@ -50,9 +50,9 @@ def test_mqtt_3_1_is_not_told_of_an_old_session(scene):
 
 
 def test_a_client_without_an_identifier_gets_one(scene):
-    assert scene.client("").connack.properties["assigned_client_identifier"] == "assigned-1"
+    assert scene.client("").connack.properties["assigned_client_identifier"] == "auto-assigned-1"
     assert scene.client("", 4).connack == ConnAck()
-    assert list(scene.broker.sessions) == ["assigned-1", "assigned-2"]
+    assert list(scene.broker.sessions) == ["auto-assigned-1", "auto-assigned-2"]
     assert "assigned_client_identifier" not in scene.client("own").connack.properties
 
 

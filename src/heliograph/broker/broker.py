@@ -58,20 +58,23 @@ class Broker:
         self,
         limits: Limits,
         now: Callable[[], float],
-        new_client_id: Callable[[], str],
+        new_identifier: Callable[[], str],
         journal: Journal | None = None,
         store: Store | None = None,
         streams: Sequence[StreamOptions] = (),
         queues: Sequence[QueueDefinition] = (),
+        wall: Callable[[], float] = time.time,
     ) -> None:
         """With a store, the broker takes up where the last one left off; without, it forgets all when it goes.
 
-        Streams are kept in the store. Queues are made or changed to be as they are given here.
+        Streams are kept in the store. Queues are made or changed to be as they are given here. Without a store, which
+        has a clock, `wall` is the time in seconds since 1970.
         """
         self.limits = limits
         self.journal: Journal = journal or NoJournal()
         self.now = now
-        self.new_client_id = new_client_id
+        self.new_identifier = new_identifier
+        """Makes names that nobody has: of clients that bring none, and of queues and topics made for one client."""
         self.stats = Statistics()
         self.defects = Defects(self.stats, self.journal)
         self.pace = Pace()
@@ -93,7 +96,7 @@ class Broker:
         self.subscription_count = 0
         self.store = store
         self.bindings = Bindings(self, self._tree)
-        self.queues = Queues(self, store.clock.wall if store else time.time)
+        self.queues = Queues(self, store.clock.wall if store else wall)
         self.queue_managers: QueueManagers | None = None
         self.pipelines: Pipelines | None = None
         """The server as a process and those beside it; None where a broker is all there is."""

@@ -52,7 +52,7 @@ def cost(connect: Connect) -> int:
 def open_session(connection: "Connection", connect: Connect) -> bool:
     """Give an admitted client its session; whether there was one."""
     broker = connection.broker
-    client_id = connect.client_id or broker.new_client_id()
+    client_id = connect.client_id or f"auto-{broker.new_identifier()}"
     old = broker.connections.get(client_id)
     if old is not None:
         old.end(Reason.SESSION_TAKEN_OVER, "another connection uses this client identifier", publish_will=True)

@@ -18,6 +18,7 @@ Theory of operation
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from heliograph.broker.facts import Move
 from heliograph.broker.memory import Budget
 from heliograph.broker.mixed_span import MixedSpan
 from heliograph.broker.outlet import Outlet
+from heliograph.broker.random_names import random_name
 from heliograph.broker.retained import Retained
 from heliograph.broker.revival import Revival
 from heliograph.broker.session import Session
@@ -87,8 +89,19 @@ class Clock:
 class Store:
     """Everything durable of one broker."""
 
-    def __init__(self, directory: Path, clock: Clock, wake: Callable[[], None], options: LogOptions) -> None:
-        """Open the log. `wake` is called in another thread when `release` has something to do."""
+    def __init__(
+        self,
+        directory: Path,
+        clock: Clock,
+        wake: Callable[[], None],
+        options: LogOptions,
+        new_identity: Callable[[], str] = random_name,
+    ) -> None:
+        """Open the log. `wake` is called in another thread when something that was held may leave.
+
+        `new_identity` tells streams from others of their name.
+        """
+        options = replace(options, wall=clock.wall)
         self.clock = clock
         self.durability = "disk" if options.force else "memory"
         self.revival = Revival(clock)
@@ -96,7 +109,7 @@ class Store:
         with collector_paused():
             self.ledger = Ledger(directory, self.revival.take_fact, self.revival.take_messages, wake, options)
         self.upkeep = Upkeep(self.ledger, self._all_facts)
-        self.streams = Streams(self.ledger)
+        self.streams = Streams(self.ledger, new_identity)
         self.set_aside = SetAsides()
         """What could not be opened."""
         self.defects: Defects

@@ -6,7 +6,6 @@ order there. Readers find them by the index, which is brought up to date here.
 """
 
 import json
-import secrets
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -151,10 +150,6 @@ class Stream:
                 yield cursor, end, size
 
 
-def _new_identity() -> str:
-    return secrets.token_hex(8)
-
-
 def options_of(fact: dict[str, Any]) -> StreamOptions:
     """What was wanted of the stream that a fact tells of."""
     return StreamOptions(
@@ -165,8 +160,9 @@ def options_of(fact: dict[str, Any]) -> StreamOptions:
 class Streams:
     """All streams of one log."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, new_identity: Callable[[], str]) -> None:
         self._ledger = ledger
+        self._new_identity = new_identity
         self.by_name: dict[str, Stream] = {}
         self._to_look_at: deque[PartitionWriter] = deque()
         """Partitions that have not been looked at since the index was brought up to date last."""
@@ -207,7 +203,7 @@ class Streams:
         changed = self._identified()
         for options in wanted:
             stream = self.by_name.setdefault(
-                options.name, Stream(options, [], configured=True, identity=_new_identity())
+                options.name, Stream(options, [], configured=True, identity=self._new_identity())
             )
             stream.configured = True
             if stream.made:
@@ -240,7 +236,7 @@ class Streams:
                 f"expected at most {MOST_MADE - made}, found partitions = {options.partitions}"
             )
         if stream is None:
-            stream = self.by_name[options.name] = Stream(options, [], identity=_new_identity())
+            stream = self.by_name[options.name] = Stream(options, [], identity=self._new_identity())
             self._add_partitions(stream)
         stream.made = True
         return stream, True
@@ -268,7 +264,7 @@ class Streams:
         """Give an identity to streams of logs that were written when there was none; which these are."""
         old = [stream for stream in self.by_name.values() if not stream.identity]
         for stream in old:
-            stream.identity = _new_identity()
+            stream.identity = self._new_identity()
         return old
 
     def _add_partitions(self, stream: Stream) -> None:

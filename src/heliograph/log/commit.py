@@ -82,6 +82,7 @@ class Committer:
         segment_size: int,
         force: bool,
         interval: float,
+        wall: Callable[[], float],
         retry: float,
         on_safe: Callable[[int], None],
         on_trouble: Callable[[OSError | None], None],
@@ -98,6 +99,7 @@ class Committer:
         self.replay = segment.replay
         """The replay position that the newest segment has, on the disk."""
         self._segment_size = segment_size
+        self._wall = wall
         self._force = force
         self._interval = interval if force else 0.0
         self._retry = retry
@@ -134,7 +136,7 @@ class Committer:
 
         Its time is `when`, in milliseconds since 1970, or now.
         """
-        pieces, room = frame(kind, body, offset, count, when or time.time_ns() // 1_000_000, self._epoch, flags)
+        pieces, room = frame(kind, body, offset, count, when or int(self._wall() * 1000), self._epoch, flags)
         with self._lock:
             batch = self._gathering
             if batch is None or batch.end + room - batch.start > BATCH_SIZE:

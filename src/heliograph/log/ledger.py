@@ -1,7 +1,6 @@
 """The ledger: the log as an account of messages and of cursors that read them, to be written to."""
 
 import threading
-import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -44,6 +43,7 @@ class Ledger(Account):
         self._acks: list[bytes] = []
         self._group: Group | None = None
         self._wake = wake
+        self._wall = options.wall
         self._news = threading.Condition()
         self.trouble: OSError | None = None
         """Why nothing can be written at present."""
@@ -140,7 +140,7 @@ class Ledger(Account):
         if group is not None:
             group.add_messages(cursors, (body, messages.data), count)
             return offsets
-        now = time.time_ns() // 1_000_000
+        now = int(self._wall() * 1000)
         start = self.log.append(kinds.MESSAGES, body, messages.data, count=count, when=now)
         end = self._progress.end
         for cursor in cursors:
@@ -184,7 +184,7 @@ class Ledger(Account):
         Cursors learn of all that at the end, and never if there is an exception. Offsets are those that `store` tells.
         """
         self._check_no_group()
-        group = self._group = Group(time.time_ns() // 1_000_000, self.log.epoch)
+        group = self._group = Group(int(self._wall() * 1000), self.log.epoch)
         try:
             yield group
         finally:

@@ -1,6 +1,7 @@
 """The log: append, learn how far it is safe, read back, let old segments go."""
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ class LogOptions:
     """Force every batch to the disk before it counts as safe; otherwise it is safe when the kernel has it."""
     interval: float = 0.0
     """Least seconds from one time that the disk is forced to the next, as far as only such wait as can."""
+    wall: Callable[[], float] = time.time
+    """The time of records, in seconds since 1970."""
     retry: float = 1.0
     """Seconds between two attempts to write when the disk is in trouble."""
 
@@ -104,6 +107,7 @@ class Log:
             segment_size=options.segment_size,
             force=options.force,
             interval=options.interval,
+            wall=options.wall,
             retry=options.retry,
             on_safe=on_safe,
             on_trouble=on_trouble,

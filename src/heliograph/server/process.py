@@ -5,7 +5,6 @@ import contextlib
 import gc
 import logging
 import os
-import secrets
 import time
 from collections.abc import Callable, Container
 from functools import partial
@@ -19,6 +18,7 @@ from heliograph.broker.links.host import Host
 from heliograph.broker.queues.definition import Kind
 from heliograph.broker.queues.queues import SYSTEM
 from heliograph.broker.queues.refusal import Refused
+from heliograph.broker.random_names import random_name
 from heliograph.broker.slices import SLICE
 from heliograph.broker.store import Clock, Store
 from heliograph.broker.sys_topics import SysTopics
@@ -196,7 +196,7 @@ class Server:
         self.broker = Broker(
             self.config.limits,
             time.monotonic,
-            lambda: f"auto-{secrets.token_hex(8)}",
+            random_name,
             LogJournal(),
             self._store,
             self.config.streams,

@@ -77,7 +77,7 @@ def _attach_incoming(connection: "AmqpConnection", link: Receiver) -> None:
 def _target(connection: "AmqpConnection", link: Receiver, target: Target) -> tuple[Place, Target]:
     if target.dynamic:
         if not TOPIC_CAPABILITIES.isdisjoint(target.capabilities):
-            name = new_temporary_topic()
+            name = new_temporary_topic(connection.broker)
             return Topic(connection.broker, name, connection.container_id), replace(target, address=name)
         queue = new_temporary_queue(connection, link)
         return queue, replace(target, address=queue.definition.name)
@@ -129,5 +129,5 @@ def _attach_outgoing(connection: "AmqpConnection", link: Sender) -> None:
 
 def _dynamic_source(connection: "AmqpConnection", link: Sender, source: Source) -> Source:
     if not TOPIC_CAPABILITIES.isdisjoint(source.capabilities):
-        return replace(source, address=new_temporary_topic())
+        return replace(source, address=new_temporary_topic(connection.broker))
     return replace(source, address=new_temporary_queue(connection, link).definition.name)

@@ -4,7 +4,6 @@ configuration says that they stay.
 
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from heliograph.amqp.link import Link
 from heliograph.broker.links.addresses import TEMPORARY_TOPICS
@@ -50,6 +49,6 @@ def new_queue_on_demand(broker: "Broker", name: str) -> Queue:
     return queue
 
 
-def new_temporary_topic() -> str:
+def new_temporary_topic(broker: "Broker") -> str:
     """The name of a topic that nobody else knows. Nothing is kept of a topic, so nothing has to be forgotten."""
-    return f"{TEMPORARY_TOPICS}{uuid4()}"
+    return f"{TEMPORARY_TOPICS}{broker.new_identifier()}"

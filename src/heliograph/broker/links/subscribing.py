@@ -6,7 +6,6 @@ find it. A volatile one goes with its last link; a durable one when a client clo
 
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
-from uuid import uuid4
 
 from heliograph.amqp import conditions
 from heliograph.amqp.performatives import DistributionMode, Durability, ExpiryPolicy, Source
@@ -43,7 +42,7 @@ def subscribe(connection: "AmqpConnection", link: Sender, topic_filter: str, sou
     name = subscription_name(link.name, connection.container_id, source.capabilities, durable=durable)
     wanted = Wanted(topic_filter, filters.selector, connection.container_id if filters.no_local else "")
     if name is None:
-        queue = _make(broker, f"$subscription/link/{uuid4()}", wanted, creator=link)
+        queue = _make(broker, f"$subscription/link/{broker.new_identifier()}", wanted, creator=link)
         consume(connection, link, Outgoing(connection, link, queue), source)
         return
     outgoing = Outgoing(connection, link, _find_or_make(broker, name, wanted), subscription=Subscription(broker, name))

@@ -1,7 +1,6 @@
 """All queues of a broker: their names, what they are, and what happens to all of them."""
 
 import gc
-import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
@@ -234,7 +233,7 @@ class Queues:
             raise Refused(refusal.NOT_ALLOWED, f"queue {model} is no model")
         self.check_room()
         prefix = (name or "DYNAMIC")[:30]
-        while (full := f"{prefix}.{secrets.token_hex(8).upper()}") in self._definitions:
+        while (full := f"{prefix}.{self._broker.new_identifier().upper()}") in self._definitions:
             pass
         queue = self.define(after.replace(name=full, kind=Kind.LOCAL), creator=creator)
         assert queue is not None
