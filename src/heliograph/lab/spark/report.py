@@ -27,8 +27,8 @@ alone" are sent from files (under "server") and received (under "Spark"), and no
 and the load share {CORES} cores. Figures of sources are medians of some rounds in which all take turns, those of
 sinks the best of some rounds; the flow and the alerts are one run each, and the flow's CPU time has the start of its
 query in it, its rate has not. Messages are acknowledged when they are on the disk; all counts are checked. "In turn":
-no two messages in a row have the same topic, so that each is a record of its own in the log; else the log has runs of
-them."""
+no two messages in a row have the same topic; else the log has runs of them. "In a record": they come in turn, too, and
+were written into the log beforehand, with so many messages in each record; servers of the first release wrote one."""
 
 
 def header() -> str:

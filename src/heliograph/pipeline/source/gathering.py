@@ -24,6 +24,8 @@ READ_SIZE = 1 << 20
 """Bytes of the log that are read at a time: about what the processor's cache has room for."""
 BATCH_SIZE = 4 << 20
 """About as much of the log is in a batch: each takes Spark and Arrow some time whatever its size."""
+ROOM_SIZE = 2 * BATCH_SIZE + READ_SIZE
+"""Room for the blocks of a batch: between its records there may be those of other partitions."""
 LARGE_RECORD = 16 << 10
 """From this size on, a few steps in Python for a record are nothing to what it takes to copy it."""
 MOST_AT_ONCE = 2**31 - 1
@@ -60,14 +62,14 @@ def gathered(blocks: Iterator[Block], first: int, end: int, room: Room, *, copyi
     Payloads of large records are copied only if all of them are wanted: `copying`.
     """
     small: list[Block] = []
-    size = 0
+    size = wanted = 0
     large = LargeRecords()
     for block in blocks:
         extent = block.used - block.starts[0]
         if copying and LARGE_RECORD * len(block) <= extent <= MOST_AT_ONCE and not _has_mixed(block):
             if small:
                 yield _joined(small)
-                small, size = [], 0
+                small, size, wanted = [], 0, 0
             if large and large.size + extent > BATCH_SIZE:
                 yield large.records()
                 large = LargeRecords()
@@ -79,15 +81,22 @@ def gathered(blocks: Iterator[Block], first: int, end: int, room: Room, *, copyi
                 large = LargeRecords()
             small.append(block)
             size += len(block.data)
-            if size > BATCH_SIZE - READ_SIZE:
+            wanted += _extent(block)
+            if wanted > BATCH_SIZE - READ_SIZE or size > ROOM_SIZE - 2 * READ_SIZE:
                 yield _joined(small)
-                small, size = [], 0
+                small, size, wanted = [], 0, 0
                 room.clear()
         first = block.next
     if large:
         yield large.records()
     if small:
         yield _joined(small)
+
+
+def _extent(block: Block) -> int:
+    """Bytes of its records, without those of others between them."""
+    lengths = np.frombuffer(block.data, np.uint32, len(block.data) // 4)[1:]
+    return int(lengths[np.frombuffer(block.starts, np.int64) // 4].sum(dtype=np.int64))
 
 
 def _has_mixed(block: Block) -> bool:

@@ -14,7 +14,7 @@ from heliograph.pipeline.source.access import PATIENCE, open_for_task, patiently
 from heliograph.pipeline.source.columns import Columns
 from heliograph.pipeline.source.data_loss import ahead, gone, replaced
 from heliograph.pipeline.source.filters import Wanted
-from heliograph.pipeline.source.gathering import BATCH_SIZE, READ_SIZE, gathered
+from heliograph.pipeline.source.gathering import READ_SIZE, ROOM_SIZE, gathered
 from heliograph.pipeline.source.offsets import Piece, is_another
 from heliograph.pipeline.source.options import SourceOptions
 
@@ -28,7 +28,7 @@ def read_pieces(
 
     `identity` is that of the stream that the pieces were cut from, if it is known. There are none of another one.
     """
-    room = Room(BATCH_SIZE + READ_SIZE, lambda size: np.empty(size, np.uint8))
+    room = Room(ROOM_SIZE, lambda size: np.empty(size, np.uint8))
     with closing(patiently(lambda: open_for_task(options))) as reader:
         if is_another(identity, reader.identity):
             if options.fail_on_data_loss:
