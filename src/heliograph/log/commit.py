@@ -213,19 +213,22 @@ class Committer:
                 early = self._unwritten() if self._idle else None
             if early is not None:
                 self._write_early(*early)
-            elif pause is None and self._closing.is_set():
-                return None
-            else:
+            elif pause is not None:
                 with suppress(Empty):
                     self._wake.get(timeout=pause)
+            elif self._closing.is_set():
+                return None
+            else:
+                self._wake.get()
 
     def _pause(self) -> float | None:
         """Seconds until a batch is to be forced; None if nobody has asked for that yet."""
         if not self._waiting:
             return None
+        if self._at_once > self.safe:  # in most cases
+            return 0.0
         batch = self._waiting[0]
-        is_large = batch is not self._gathering or batch.end - batch.start > LARGE
-        if is_large or self._at_once > self.safe or self._closing.is_set():
+        if batch is not self._gathering or batch.end - batch.start > LARGE or self._closing.is_set():
             return 0.0
         if self._soon > self.safe:
             return max(0.0, self._forced + self._interval - time.monotonic()) if self._interval else 0.0
