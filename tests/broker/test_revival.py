@@ -224,6 +224,19 @@ def test_a_publisher_in_a_checkpoint_still_owes_its_pubrel(scene) -> None:
     assert durable(scene, "s").payloads() == [b"once"]
 
 
+@pytest.mark.parametrize("crash", [True, False], ids=["crash", "stop"])
+def test_a_sharer_that_was_there_before_the_log_kept_anything_gets_what_waits(scene, crash) -> None:
+    first = durable(scene, "first")
+    first.subscribe("$share/g/a", 0)
+    first.lose()
+    second = durable(scene, "second")
+    second.subscribe("$share/g/a", 1)
+    second.lose()
+    scene.client("p").publish("a", b"waits", 1)
+    scene.restart(crash=crash)
+    assert durable(scene, "first").payloads() == [b"waits"]
+
+
 def reopened(directory):
     store = Store(directory, Clock(lambda: START, lambda: WALL), lambda: None, LogOptions(force=False))
     return Broker(Limits(), lambda: START, lambda: "", store=store), store

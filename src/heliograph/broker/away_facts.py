@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from heliograph.broker.session import Session
 from heliograph.broker.subscription import Subscription
 
-AT_ONCE = 50
-"""Sessions in one record."""
+AT_ONCE = 100
+"""Sessions and subscriptions in one record, about; they are put down in one go."""
 _SESSION = struct.Struct("<IIIqHHI")
 """Length of all of it, number, expiry, since when it is away, next identifier, length of the client's name, number of
 subscriptions."""

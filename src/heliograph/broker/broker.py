@@ -397,9 +397,9 @@ class Broker:
                 self.store.ledger.acknowledge(flight.cursor, flight.offset, flight.offset + flight.count)
         self._do_all([self._remove(session, one) for one in list(session.subscriptions.values())])
         session.window = None  # what was on its way leads back to the session, and would keep it in memory
-        session.refund()
         if self.sessions.get(session.client_id) is session:
             del self.sessions[session.client_id]
+            session.refund()
 
     def _cancel_timers(self, session: Session) -> None:
         self.timers.cancel(session.will_timer)

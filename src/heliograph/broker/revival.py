@@ -230,6 +230,7 @@ class Revival:
         ]
         owned |= store.streams.revive(self.streams, self.set_aside.add)
         owned |= broker.queues.revive(self.queues, self.set_aside.add)
+        owned.update(group.spool.cursor.number for group in broker.groups.values() if group.spool)
         for session in sessions:
             owned.update(s.spool.cursor.number for s in session.subscriptions.values() if s.spool)
         for session in sessions:
@@ -243,6 +244,9 @@ class Revival:
         for session in sessions:
             for subscription in session.subscriptions.values():
                 _make_unsent(subscription)
+        for group in broker.groups.values():  # a member may have been there before the group had a spool
+            for member in group.members:
+                _make_unsent(member)
         for session in sessions:
             for flight in session.window.sent if session.window else ():
                 if flight.subscription.spool is not None:
@@ -305,7 +309,7 @@ class Revival:
                 self._known(number)
                 continue
             broker.sessions[away.client] = session
-            owned.update([subscription.cursor for subscription in away.subscriptions])
+            owned.update([s.spool.cursor.number for s in session.subscriptions.values() if s.spool and s.group is None])
         return owned
 
     def _fill_away(self, session: Session, broker: "Broker", away: AwaySession, spools: "Spools") -> None:
@@ -318,7 +322,8 @@ class Revival:
             session.window.restore([], [], away.next_id)
         broker.revive_presence(session, self._clock.from_wall(away.away), None)
         for subscription in session.subscriptions.values():
-            _make_unsent(subscription)
+            if subscription.group is None:
+                _make_unsent(subscription)
 
     def _revive_session(self, broker: "Broker", store: "Store", kept: KeptSession, spools: "Spools") -> Session | None:
         session = broker.new_session(kept.client, kept.number)

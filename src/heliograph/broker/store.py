@@ -426,20 +426,28 @@ class Store:
                 yield facts.RETAINED, body + span.data
 
     def _session_facts(self) -> Iterator[Fact]:
-        sessions = list(self.sessions.values())
-        for at in range(0, len(sessions), away_facts.AT_ONCE):
-            away: list[bytes] = []  # of this very moment: what happens next must come behind it in the log
-            others: list[Session] = []
-            for session in sessions[at : at + away_facts.AT_ONCE]:
-                if session.number and away_facts.is_simple(session):
-                    away.append(away_facts.of_session(session, self.clock.to_wall(session.away or 0.0)).encode())
-                else:
-                    others.append(session)
-            if away:
-                yield facts.AWAY, b"".join(away)
-            for session in others:
-                if session.number:
-                    yield facts.SESSION, facts.as_json(facts.session_fact(session, self._presence(session)))
+        some: list[Session] = []
+        weight = 0
+        for session in list(self.sessions.values()):
+            if session.number:
+                some.append(session)
+                weight += 1 + len(session.subscriptions)
+            if weight >= away_facts.AT_ONCE:
+                yield from self._facts_of(some)
+                some, weight = [], 0
+        yield from self._facts_of(some)
+
+    def _facts_of(self, sessions: list[Session]) -> Iterator[Fact]:
+        """Those of clients that are away, of this very moment: what happens next must come behind them in the log."""
+        away = [session for session in sessions if away_facts.is_simple(session)]
+        others = [session for session in sessions if not away_facts.is_simple(session)]
+        if away:
+            to_wall = self.clock.to_wall
+            packed = [away_facts.of_session(session, to_wall(session.away or 0.0)).encode() for session in away]
+            yield facts.AWAY, b"".join(packed)
+        for session in others:
+            if session.number:  # it may have ended meanwhile
+                yield facts.SESSION, facts.as_json(facts.session_fact(session, self._presence(session)))
 
     def close(self) -> None:
         """Write a last checkpoint, so that the next start is quick, and close the log."""

@@ -41,9 +41,12 @@ class _Leaf(Generic[T]):
 
     def fits(self, levels: list[str], at: int) -> bool:
         """Whether the filter matches a topic that goes on with these levels from `at` on."""
-        if self.rest is None:
-            return at == len(levels)
-        for level in self.rest.split("/"):
+        rest, left = self.rest, len(levels) - at
+        if rest is None:
+            return not left
+        if left == 1 and rest == levels[at]:  # nearly always
+            return True
+        for level in rest.split("/"):
             if level == "#":
                 return True
             if at == len(levels) or level not in ("+", levels[at]):
@@ -127,14 +130,10 @@ class TopicTree(Generic[T]):
                 children = node.children
                 if wild and "#" in children:
                     found.extend(_values(children["#"]))
-                for key in ("+", level) if wild else (level,):
-                    child = children.get(key)
-                    if child is None:
-                        pass
-                    elif isinstance(child, _Node):
-                        deeper.append(child)
-                    elif child.fits(levels, depth + 1):
-                        found.append(child.value)
+                if wild and "+" in children:
+                    _go_on(children["+"], levels, depth + 1, found, deeper)
+                if level in children:
+                    _go_on(children[level], levels, depth + 1, found, deeper)
             if not deeper:
                 return found
             nodes = deeper
@@ -143,6 +142,14 @@ class TopicTree(Generic[T]):
             if "#" in node.children:  # `a/#` matches `a` too
                 found.extend(_values(node.children["#"]))
         return found
+
+
+def _go_on(child: _Node[T] | _Leaf[T], levels: list[str], at: int, found: list[T], deeper: list[_Node[T]]) -> None:
+    """Look into a branch, now or with the next level."""
+    if isinstance(child, _Node):
+        deeper.append(child)
+    elif child.fits(levels, at):
+        found.append(child.value)
 
 
 def _values(child: _Node[T] | _Leaf[T]) -> Iterable[T]:

@@ -38,7 +38,7 @@ def growth_chart(rows: list[dict[str, Any]]) -> Chart:
         if name in figures
     ]
     said = "; ".join(f"{one.name}: " + ", ".join(f"{y:.3g} at {x:,.0f}" for x, y in one.points) for one in series)
-    across, up = Axis("how many", "rate", logarithmic=True), Axis("µs")
+    across, up = Axis("µs of CPU per message, by how many there are", "rate", logarithmic=True), Axis("µs")
     return Chart("growth", _TITLE, _TITLE, f"µs per message. {said}", across, up, tuple(series))
 
 

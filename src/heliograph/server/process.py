@@ -22,6 +22,7 @@ from heliograph.broker.random_names import random_name
 from heliograph.broker.slices import SLICE
 from heliograph.broker.store import Clock, Store
 from heliograph.broker.sys_topics import SysTopics
+from heliograph.collector import collector_paused
 from heliograph.errors import Problem
 from heliograph.log.log import LogOptions
 from heliograph.mqtt.reasons import Reason
@@ -97,13 +98,15 @@ class Server:
         loop = asyncio.get_running_loop()
         self._loop = loop
         self.queue_managers.start()  # they open their logs while this process opens its own
+        gc.collect()
         try:
-            self._store = self._open_store()
-            try:
-                await self._start(loop)
-            except BaseException:
-                self._store.close()
-                raise
+            with collector_paused():
+                self._store = self._open_store()
+                try:
+                    await self._start(loop)
+                except BaseException:
+                    self._store.close()
+                    raise
         except BaseException:
             await self.queue_managers.stop()
             raise
@@ -257,8 +260,8 @@ class Server:
         self._reporting = asyncio.ensure_future(self._report())
         self.pipelines.start()
         # What lives now lives for ever, and what clients leave behind has no cycles to speak of: the collector need not
-        # look at everything again each time a few hundred of them have come.
-        gc.collect()
+        # look at everything again each time a few hundred of them have come. Of what the log has brought, it has not
+        # looked at anything yet.
         gc.freeze()
         gc.set_threshold(*_COLLECT)
         if isinstance(loop, ClientLoop):
