@@ -114,6 +114,8 @@ class Store:
         self._holding: list[tuple[Outlet, bytes]] = []
         self._then: list[Action] = []
         self._acks_since = 0.0
+        self._ended = -1
+        """Where the log ended when the last turn was written."""
         self._held: deque[tuple[int, deque[tuple[Outlet, bytes]], deque[Action]]] = deque()
         self.stalled: dict[Session, None] = {}
         """Clients that could take messages which are not safe yet."""
@@ -339,15 +341,19 @@ class Store:
             return
         if self.settled:
             self._acknowledge_settled()
-        self._write_moves()
+        if self._issued or self._moves:
+            self._write_moves()
         if self._holding or self._then:
-            self.ledger.end_turn()
-            self._held.append((self.ledger.end, deque(self._holding), deque(self._then)))
+            self._commit()
+            self._held.append((self._ended, deque(self._holding), deque(self._then)))
             self._holding, self._then = [], []
-            self._note_unwritten()
         elif not self._may_wait():
-            self.ledger.end_turn()
-            self._note_unwritten()
+            self._commit()
+
+    def _commit(self) -> None:
+        self.ledger.end_turn()
+        self._ended = self.ledger.end
+        self._note_unwritten()
 
     def _note_unwritten(self) -> None:
         waiting = self.ledger.waiting
@@ -368,10 +374,10 @@ class Store:
             gathered.clear()
 
     def _may_wait(self) -> bool:
-        """Whether this turn can be written together with the next ones: it has only acknowledgements."""
+        """Whether this turn can be written together with the next ones: it has only acknowledgements, or nothing."""
         if not self.ledger.only_acks:
             self._acks_since = 0.0
-            return False
+            return self.ledger.end == self._ended
         now = self.clock.now()
         self._acks_since = self._acks_since or now
         if now - self._acks_since < ACKS_WAIT_MOST:
