@@ -72,7 +72,7 @@ class Connection:
         self._channels: dict[int, Session] = {}
         self._remote_channels: dict[int, Session] = {}
         self._shapes = Shapes()
-        self._rest = Pieces()  # of a frame
+        self.rest = Pieces()  # of a frame of which more is to come
         self._needed = 0  # bytes without which there is nothing to do
         self._heard: float | None = None
         self._beat = -inf
@@ -84,14 +84,14 @@ class Connection:
         if self._over:
             return events
         at = 0
-        if self._rest.size:
+        if self.rest.size:
             at = len(data)
-            if self._rest.size + at < self._needed:
-                self._rest.add(data)
+            if self.rest.size + at < self._needed:
+                self.rest.add(data)
                 return events
             if self._needed >= _LARGE:  # so that what came behind it is not copied along
-                at = self._needed - self._rest.size
-            self._rest.add(memoryview(data)[:at])
+                at = self._needed - self.rest.size
+            self.rest.add(memoryview(data)[:at])
             self._read(self._take_rest(), 0, events)
             if at == len(data) or self._over:
                 return events
@@ -113,14 +113,14 @@ class Connection:
                 self._fail(error, events)
             else:
                 self._finish(Closed(error), events)
-        elif self._rest.size:
+        elif self.rest.size:
             self._read(self._take_rest(), 0, events)
         return events
 
     @property
     def waiting(self) -> int:
         """Bytes that have come of frames and messages of which more is to come."""
-        return self.unfinished + self._rest.size
+        return self.unfinished + self.rest.size
 
     def open(
         self, *, properties: dict[str, Any] | None = None, offered_capabilities: tuple[str, ...] | None = None
@@ -169,7 +169,7 @@ class Connection:
         """The network connection is gone: what came only in part, or waits to go out, need not be kept."""
         self._over = True
         self.gone = True
-        self._rest = Pieces()
+        self.rest = Pieces()
         self._held.clear()
         self.output.clear()
         self._leave_sessions()
@@ -252,7 +252,7 @@ class Connection:
     def _finish(self, closed: Closed, events: list[Event]) -> None:
         self._over = True
         self.gone = True
-        self._rest = Pieces()
+        self.rest = Pieces()
         self._leave_sessions()
         events.append(closed)
 
@@ -285,10 +285,10 @@ class Connection:
             text = f"more than {_MOST_HELD} bytes came before the client was let in"
             self._fail(Error(conditions.RESOURCE_LIMIT_EXCEEDED, text), events)
             return
-        self._rest.add(_part(data, at, len(data)))
+        self.rest.add(_part(data, at, len(data)))
 
     def _take_rest(self) -> bytes:
-        rest, self._rest = self._rest, Pieces()
+        rest, self.rest = self.rest, Pieces()
         return rest.join()
 
     def _read_frames(self, data: bytes, at: int, events: list[Event]) -> int:

@@ -78,9 +78,10 @@ def glances(payloads: Sequence[bytes]) -> Iterator[Glance]:
     Messages of one sender mostly differ in their identifiers, times and bodies only. Where everything else has the
     bytes of one before, it is not looked at again.
     """
-    if len(payloads) < _RUN:
-        yield from map(glance, payloads)
-        return
+    return map(glance, payloads) if len(payloads) < _RUN else _glances_of_run(payloads)
+
+
+def _glances_of_run(payloads: Sequence[bytes]) -> Iterator[Glance]:
     opening, fields, plain, attempts = b"", b"", _plain[b""], _ATTEMPTS
     for payload in payloads:
         if opening and payload.startswith(opening):

@@ -206,7 +206,7 @@ class Reactor:
         received = 0
         if self._next >= 0:
             events = self._from_next(events)
-        until = monotonic() + SLICE
+        until = monotonic() + SLICE if len(events) >= _LOOK_AT_CLOCK_AFTER else 0.0
         for number, (fd, event) in enumerate(events):
             if number % _LOOK_AT_CLOCK_AFTER == _LOOK_AT_CLOCK_AFTER - 1 and monotonic() > until:
                 self._next = fd  # it is told of again, as are those behind it
@@ -222,7 +222,7 @@ class Reactor:
                 asked = outlet.read_size
                 data = os.read(fd, asked)
                 size = len(data)
-                if size == asked or size < asked >> 2:
+                if size == asked or (asked > SMALLEST_READ and size < asked >> 2):
                     outlet.adapt(size)
                 received += size
                 if size:
@@ -238,8 +238,8 @@ class Reactor:
                 defects.note("what a client sent", outlet)
         defects.serving = None
         self.writer.broker.stats.bytes_received += received
-        self._read_until = monotonic()
-        self.writer.flush()
+        self._read_until = now = monotonic()
+        self.writer.flush(now)
 
     def _from_next(self, events: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """Events in such an order that everybody has his turn."""

@@ -215,12 +215,12 @@ class Writer:
         who = outlet.describe() if isinstance(outlet, NetworkOutlet) and outlet in self.outlets else {}
         return {**who, "what": "work in slices"}
 
-    def flush(self) -> None:
-        """Write now."""
+    def flush(self, began: float = 0.0) -> None:
+        """Write now. `began` is the present time, from whoever knows it."""
         self._due = False
         broker = self.broker
         sent = 0
-        until = monotonic() + SLICE
+        began = began or monotonic()
         broker.turn.end()
         # Writing can end connections, whose wills are then messages for others, and makes room for more messages: go on
         # until nothing is left, or until it is the turn of others. A client may read as fast as it is written to.
@@ -236,7 +236,7 @@ class Writer:
                     # A defect met while writing to one client must not end the service for all others.
                     broker.defects.note("writing to a client", outlet)
             if broker.turn.restless:
-                if monotonic() >= until:
+                if monotonic() >= began + SLICE:
                     self._again()
                     break
                 broker.turn.restless = False

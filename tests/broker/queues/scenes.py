@@ -8,6 +8,7 @@ from heliograph.broker.broker import Broker
 from heliograph.broker.limits import Limits
 from heliograph.broker.queues.definition import QueueDefinition
 from heliograph.broker.queues.outcome import ACCEPTED
+from heliograph.broker.random_names import random_name
 from heliograph.broker.store import Clock, Store
 from heliograph.log.log import LogOptions
 from heliograph.log.segment import read_segment, segment_files
@@ -81,7 +82,7 @@ class Scene:
             options = LogOptions(force=False, retry=0.01)
             self.log = self.directory / str(self.lives)
             self.store = Store(self.log, clock, lambda: None, options)
-        self.broker = Broker(Limits(), lambda: self.clock, lambda: "x", store=self.store)
+        self.broker = Broker(Limits(), lambda: self.clock, random_name, store=self.store)
         self.queues = self.broker.queues
         if self.store is None:
             self.queues._wall = lambda: self.clock + WALL

@@ -143,7 +143,7 @@ class AmqpConnection:
         """Take what there is time for; whether more is wanted."""
         engine = self.engine
         self._handle(engine.receive(data, self.heard))
-        if engine.waiting >= _WORTH_CHARGING or self._parts is not None:
+        if engine.unfinished or engine.rest.size or self._parts is not None:
             self._charge_parts(engine.waiting)
         return not self.ended
 

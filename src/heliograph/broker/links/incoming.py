@@ -76,7 +76,7 @@ class Incoming:
         if not run[0].settled:
             first = run[0].number
             begin = 0
-            for index in sorted(put.refused):
+            for index in sorted(put.refused) if put.refused else ():
                 self._accept(first + begin, first + index - 1, put, txn_id)
                 self.link.settle(first + index, first + index, rejection(put.refused[index]))
                 begin = index + 1

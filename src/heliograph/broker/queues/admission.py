@@ -60,7 +60,7 @@ def admit(
     ProtocolError if one of them is no message.
     """
     definition = queue.definition
-    entries = _entries(queue, messages, queues)
+    entries, to_store = _entries(queue, messages, queues)
     refused: dict[int, Refusal] = {}
     longest = max(map(len, messages), default=0)
     if (
@@ -75,7 +75,7 @@ def admit(
         refused = dict.fromkeys(range(len(messages)), why)
     if longest > SURELY_FEW_ENTRIES:
         refused |= unfit_for_all(messages) if unfit is None else unfit
-    if not patient and (trouble := queues.trouble) is not None:
+    if to_store and not patient and (trouble := queues.trouble) is not None:
         for place, entry in enumerate(entries):
             if entry.offset == NOT_STORED:
                 refused.setdefault(place, trouble)
@@ -94,9 +94,11 @@ def unfit_for_all(messages: Sequence[bytes]) -> dict[int, Refusal]:
     }
 
 
-def _entries(queue: "Queue", messages: Sequence[bytes], queues: "Queues") -> list[Entry]:
+def _entries(queue: "Queue", messages: Sequence[bytes], queues: "Queues") -> tuple[list[Entry], bool]:
+    """Entries of messages, and whether some of these have to be stored."""
     definition, keeps, now = queue.definition, queue.keeps, queues.now()
     entries = []
+    to_store = False
     last: Glance | None = None
     for payload, seen in zip(messages, glances(messages), strict=True):
         if seen is not last:  # those of one sender are mostly alike
@@ -104,13 +106,13 @@ def _entries(queue: "Queue", messages: Sequence[bytes], queues: "Queues") -> lis
             durable, priority, expires, deliver_at, is_told = _circumstances(seen, definition, now)
             offset = NOT_PERSISTENT
             if durable and keeps:
-                offset = NOT_STORED
+                offset, to_store = NOT_STORED, True
                 if queue.shelf is None:
                     queues.open_shelf(queue)
         if is_told:
             payload = with_manner(payload, durable, priority)
         entries.append(Entry(queue, payload, len(payload), priority, expires, deliver_at, now, offset))
-    return entries
+    return entries, to_store
 
 
 def _circumstances(seen: Glance, definition: QueueDefinition, now: int) -> tuple[bool, int, int, int, bool]:

@@ -181,7 +181,8 @@ class Consumers:
         else:
             self._line_up(seat)
             self._give(seat, consumer.credit)
-        self._forget_parsed()
+        if self._parsed:
+            self._forget_parsed()
 
     def share_out(self) -> None:
         """Give everybody what there is, in equal parts as far as they take it."""
@@ -207,9 +208,11 @@ class Consumers:
                 in_vain = 0
             else:
                 in_vain += 1
-        for seat in list(self._browsers):
-            self._show(seat)
-        self._forget_parsed()
+        if self._browsers:
+            for seat in list(self._browsers):
+                self._show(seat)
+        if self._parsed:
+            self._forget_parsed()
 
     def _give(self, seat: Seat, most: int) -> bool:
         """Give a consumer at most so many messages; whether there was one for it."""
@@ -227,8 +230,11 @@ class Consumers:
             if entries:
                 given = True
                 most -= len(entries)
-                self._deliver(seat, entries)
-                if seat.consumer not in self._seats:
+                try:
+                    seat.consumer.deliver(entries)
+                except Exception:
+                    queue.could_not_deliver(seat.consumer, entries)
+                if most <= 0 or seat.consumer not in self._seats:
                     break
                 most = min(most, seat.consumer.credit)
         return given
@@ -339,8 +345,6 @@ class Consumers:
 
         Whoever had no more time is going to look at some of them soon.
         """
-        if not self._parsed:
-            return
         if self._parsed_size < _PARSED_MOST and any(seat.behind for seat in self._seats.values()):
             return
         for entry in self._parsed:

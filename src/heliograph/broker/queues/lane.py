@@ -148,7 +148,8 @@ class Lane:
 
     def _leave_behind(self) -> None:
         """Keep only the entries, if there are any: all that come from now on have places behind them."""
-        self._stragglers += [entry for entry in self._slots[self._head :] if entry is not None]
+        if self.count > len(self._stragglers):
+            self._stragglers += [entry for entry in self._slots[self._head :] if entry is not None]
         self._base += len(self._slots)
         self._slots.clear()
         self._head = 0

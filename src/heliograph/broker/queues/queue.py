@@ -79,7 +79,8 @@ class Queue:
     @property
     def waiting(self) -> int:
         """Messages that are there for whoever wants them."""
-        return sum([lane.count for lane in self.lanes])
+        lanes = self.lanes
+        return lanes[0].count if len(lanes) == 1 else sum([lane.count for lane in lanes])
 
     # Putting
 
@@ -123,8 +124,10 @@ class Queue:
 
     def take_up(self, entries: list[Entry]) -> None:
         """These are known, and what came before them: they wait for whoever wants them, unless they are delayed."""
-        if [entry for entry in entries if entry.expires or entry.deliver_at]:
-            entries = self._note_times(entries)
+        for entry in entries:
+            if entry.expires or entry.deliver_at:
+                entries = self._note_times(entries)
+                break
         self._line_up(entries)
 
     def _note_times(self, entries: list[Entry]) -> list[Entry]:
@@ -276,7 +279,8 @@ class Queue:
 
     def hand_out(self) -> None:
         """Give what there is to those who want it."""
-        if len(self.consumers) and self.definition.get_enabled and not self.deleted and self.load():
+        may_get = self.consumers and self.definition.get_enabled and not self.deleted
+        if may_get and (self.shelf is None or self.shelf.loaded or self.load()):
             self.consumers.share_out()
 
     def is_behind(self, consumer: Consumer) -> bool:
@@ -380,17 +384,14 @@ class Queue:
         for entry in entries:
             entry.state = GONE
         number = len(entries)
-        self._refund(entries)
+        if not self.deleted:  # or all has been refunded
+            self.account.add(-cost_of(entries))
         self.depth -= number
         self.in_flight -= number
         if got:
             self.counters.got += number
         if self.index is not None:
             self.index.forget(entries)
-
-    def _refund(self, entries: Sequence[Entry]) -> None:
-        if not self.deleted:  # or all has been refunded
-            self.account.refund(cost_of(entries))
 
     def back(self, entries: list[Entry], outcome: Outcome, consumer: Consumer | None = None) -> None:
         """Messages that somebody had have not been accepted: they go back to their places, or become dead letters."""
@@ -459,7 +460,8 @@ class Queue:
 
     def forget_puts(self, entries: list[Entry]) -> None:
         """The unit of work that was to put these is rolled back."""
-        self._refund(entries)
+        if not self.deleted:
+            self.account.refund(cost_of(entries))
         self.depth -= len(entries)
         self.counters.put -= len(entries)
 

@@ -283,7 +283,10 @@ class Queues:
         The same ones have to be stored for all queues.
         """
         first = next(iter(runs.values()))
-        number = sum([entry.offset == NOT_STORED for entry in first])
+        if len(first) == 1:  # as with each message that comes on its own
+            number = 1 if first[0].offset == NOT_STORED else 0
+        else:
+            number = sum([entry.offset == NOT_STORED for entry in first])
         if number < len(first):
             for queue, entries in runs.items():
                 others = [entry for entry in entries if entry.offset != NOT_STORED] if number else entries
@@ -367,9 +370,11 @@ class Queues:
 
     def hand_out(self) -> None:
         """Give what there is in queues to those who want it; where there are very many, not in one turn."""
-        until = self._broker.now() + SLICE if self._awake else 0.0
+        until = 0.0
         while self._awake:
             awake, self._awake = list(self._awake), {}
+            if not until and len(awake) >= _HANDED_OUT_AT_ONCE:
+                until = self._broker.now() + SLICE
             given = self._hand_out_of(awake, until)
             if given < len(awake):
                 self._awake = dict.fromkeys(awake[given:]) | self._awake
