@@ -11,7 +11,7 @@ from certificates import Authority, Pair
 from heliograph.mqtt import Connect, Reason, encode
 from paho_client import PahoClient
 from plain_client import PlainClient
-from running import PATIENCE, Serve
+from running import PATIENCE, SOURCE, Serve
 
 TLS = '[[listener]]\nkind = "tls"\nport = 0\ncert = "{0.cert}"\nkey = "{0.key}"\n'
 NO_PAGES = "[http]\nenabled = false\n"
@@ -44,6 +44,18 @@ def test_a_client_is_served_by_every_kind(serve: Serve, every_listener: str, aut
         client.connect(server.port_of(scheme), "localhost" if context else "127.0.0.1")
     with client:
         assert echo(client, bytes(90_000)) == bytes(90_000)
+
+
+@pytest.mark.parametrize("scheme", ["mqtt", "mqtts", "wss"])
+def test_clients_are_served_where_there_is_no_epoll(
+    serve: Serve, every_listener: str, authority: Authority, tmp_path: Path, scheme: str
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import select\ndel select.epoll\n")
+    server = serve(every_listener, PYTHONPATH=f"{tmp_path}:{SOURCE}")
+    context = trusting(authority) if scheme != "mqtt" else None
+    client = PahoClient(transport="websockets" if scheme == "wss" else "tcp", context=context)
+    with client.connect(server.port_of(scheme), "localhost" if context else "127.0.0.1"):
+        assert echo(client, bytes(4_000_000)) == bytes(4_000_000)
 
 
 def test_every_interface_is_both_families_on_one_port(serve: Serve) -> None:

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 _RECORD = 16 << 10
 # Bytes of the smallest records that do not take long: some 700 records.
 _SMALL = 16 << 10
+# Whoever has sent large records may go on with the smallest ones, and these must not take long either. Besides,
+# OpenSSL's buffers keep the size that they had to have once.
+_LARGE = 64 << 10
 
 
 class Tls:
-    """The server's end of one TLS connection, on buffers in memory.
-
-    OpenSSL's buffers keep the size that they had to have once, so they are given a record's worth at a time.
-    """
+    """The server's end of one TLS connection, on buffers in memory."""
 
     __slots__ = ("_incoming", "_outgoing", "_portions", "_session", "above", "outlet")
 
@@ -31,7 +31,7 @@ class Tls:
         self.outlet = outlet
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._session = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
-        self._portions = Portions(outlet.broker, _SMALL)
+        self._portions = Portions(outlet.broker, _SMALL, _LARGE)
 
     # The handshake
 
@@ -63,12 +63,8 @@ class Tls:
     def take_portion(self, data: bytes) -> bool:
         """Decrypt, and hand on what there is; whether more is wanted."""
         pieces: list[bytes] = []
-        goes_on = True
-        for at in range(0, len(data) or 1, _RECORD):
-            self._incoming.write(data[at : at + _RECORD])
-            if not self._decrypt(pieces, len(data)):
-                goes_on = False
-                break
+        self._incoming.write(data)
+        goes_on = self._decrypt(pieces, len(data))
         if pieces:
             self.above(pieces[0] if len(pieces) == 1 else b"".join(pieces))
         if self._outgoing.pending:  # new keys are answered with new keys
@@ -106,8 +102,9 @@ class Tls:
             sent = write(data) if data else 0
             while sent < len(data):
                 sent += write(memoryview(data)[sent:])
-        except ssl.SSLError:  # the connection has failed, and its client is being told
-            pass
+        except ssl.SSLError:  # the connection has failed, and its client is told
+            if not self.outlet.finished:
+                self.outlet.finish()
         return self._outgoing.read()
 
     def farewell(self) -> bytes:
