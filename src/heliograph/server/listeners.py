@@ -17,7 +17,7 @@ from heliograph.server.gate import CertificateGate, Credentials, ListenerGate
 from heliograph.server.layered import LayeredOutlet
 from heliograph.server.logs import RepeatedWarnings
 from heliograph.server.newcomers import Newcomer
-from heliograph.server.sockets import Reactor
+from heliograph.server.sockets import Reactor, Receiver
 from heliograph.server.web_names import is_listed, is_own_host, is_own_origin
 from heliograph.server.websocket import WebSocket
 from heliograph.server.writing import Writer
@@ -68,8 +68,7 @@ class Listener:
             if self._context is None:
                 self._begin(outlet, self._gate)
             else:
-                outlet.connection = Newcomer(outlet, self._context, self._begin, self._refused)
-                outlet.receive = outlet.connection.receive
+                outlet.connection = outlet.above = Newcomer(outlet, self._context, self._begin, self._refused)
                 self._writer.outlets.add(outlet)
             self._reactor.register(outlet)
 
@@ -77,14 +76,13 @@ class Listener:
         """The conversation begins; without a gate, the client's certificate tells which it is."""
         config = self.config
         self._writer.opened(outlet, gate or self._gate_for(outlet), config.protocol)
-        receive = outlet.connection.receive
+        top: Receiver = outlet.connection
         if config.kind in {ListenerKind.WS, ListenerKind.WSS}:
-            outlet.websocket = WebSocket(outlet, config.protocol, config.path, self._may_open)
-            receive = outlet.websocket.receive
+            top = outlet.websocket = WebSocket(outlet, config.protocol, config.path, self._may_open)
         if outlet.tls is not None:
-            outlet.tls.above = receive
-            receive = outlet.tls.receive
-        outlet.receive = receive
+            outlet.tls.above = top
+            top = outlet.tls
+        outlet.above = top
 
     def _refused(self, outlet: LayeredOutlet, why: Exception) -> None:
         """There will be no conversation: because of TLS, of the network, or for want of time."""

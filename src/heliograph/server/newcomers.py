@@ -52,7 +52,7 @@ class Newcomer:
         if outlet.tls is None:
             if data[0] != _TLS_HANDSHAKE:
                 self._let_in(EncryptedOnlyGate())
-                outlet.receive(data)
+                outlet.above.receive(data)
                 return
             outlet.tls = Tls(self._context, outlet)
         outlet.tls.feed(data)

@@ -10,9 +10,10 @@ What is here serves plain TCP and Unix sockets. TLS and WebSocket are layers on 
 import os
 import socket
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from time import monotonic
+from typing import Protocol
 
 from heliograph.broker.gate import Gate
 from heliograph.broker.slices import SLICE
@@ -28,13 +29,20 @@ _LOOK_AT_CLOCK_AFTER = 16
 MOST_PIECES = 256  # that are sent with one call; the kernel takes 1024
 
 
+class Receiver(Protocol):
+    """Takes what comes from below."""
+
+    def receive(self, data: bytes) -> None:
+        """Bytes have come."""
+
+
 class SocketOutlet(NetworkOutlet):
     """One client on one non-blocking socket: reads for its connection, writes for the broker."""
 
-    __slots__ = ("_reading", "_unsent", "_unsent_bytes", "_watched", "fd", "reactor", "read_size", "receive", "socket")
+    __slots__ = ("_reading", "_unsent", "_unsent_bytes", "_watched", "above", "fd", "reactor", "read_size", "socket")
 
-    receive: Callable[[bytes], None]
-    """Takes what has been read from the socket."""
+    above: Receiver
+    """Takes what has been read from the socket: the conversation, unless there are layers between."""
 
     def __init__(self, reactor: "Reactor", sock: socket.socket) -> None:
         super().__init__()
@@ -175,7 +183,7 @@ class SocketOutlet(NetworkOutlet):
         self._unsent = None
         self.note_unsent(0)
         self.reactor.writer.closed(self)
-        del self.receive  # as with the connection
+        del self.above  # as with the connection
 
     def abort(self) -> None:
         forget_unsent(self.socket)
@@ -201,7 +209,7 @@ class Reactor:
         """Serve a client that speaks its protocol on this accepted socket, which does not block, without any layer."""
         outlet = SocketOutlet(self, sock)
         self.writer.opened(outlet, gate, protocol)
-        outlet.receive = outlet.connection.receive
+        outlet.above = outlet.connection
         self.register(outlet)
         return outlet
 
@@ -242,8 +250,7 @@ class Reactor:
                     outlet.adapt(size)
                 received += size
                 if size:
-                    receive = outlet.receive  # to call it as if it were a method takes longer
-                    receive(data)
+                    outlet.above.receive(data)
                 else:
                     outlet.gone()
             except (BlockingIOError, InterruptedError):

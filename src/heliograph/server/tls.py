@@ -1,7 +1,7 @@
 """TLS for one client as a layer between its socket and what it says: bytes in, bytes out, no sockets."""
 
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,7 @@ from heliograph.broker.portions import Portions
 
 if TYPE_CHECKING:
     from heliograph.server.layered import LayeredOutlet
+    from heliograph.server.sockets import Receiver
 
 # What a record carries at most. OpenSSL gives no more than that at once, and takes no more.
 _RECORD = 16 << 10
@@ -24,7 +25,7 @@ class Tls:
 
     __slots__ = ("_incoming", "_outgoing", "_portions", "_session", "above", "outlet")
 
-    above: Callable[[bytes], None]
+    above: "Receiver"
     """Takes what the client has said, once it has shaken hands."""
 
     def __init__(self, context: ssl.SSLContext, outlet: "LayeredOutlet") -> None:
@@ -66,7 +67,7 @@ class Tls:
         self._incoming.write(data)
         goes_on = self._decrypt(pieces, len(data))
         if pieces:
-            self.above(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+            self.above.receive(pieces[0] if len(pieces) == 1 else b"".join(pieces))
         if self._outgoing.pending:  # new keys are answered with new keys
             self.outlet.speak()
         if not goes_on:
