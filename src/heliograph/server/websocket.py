@@ -119,6 +119,7 @@ class WebSocket:
         """The client has gone."""
         self._portions.drop()
         self._hold = None
+        self._websocket.parser.close()  # the two keep each other alive
 
     def _shake_hands(self, request: Request) -> None:
         origins = request.headers.get_all("Origin")
