@@ -87,8 +87,10 @@ class LayeredOutlet(SocketOutlet):
             return pieces
         if self._unsent or self._waiting or sum(map(len, pieces)) > _ENCRYPTED_AT_ONCE:
             self._wait(pieces)
-            return [self._encrypt_waiting()] if not self._unsent else []
-        data = self.tls.encrypt(b"".join(pieces)) + self._farewell()
+            # New keys and alerts count as unsent, too, and come before what waits.
+            data = self.tls.encrypt(b"") if self._unsent else self._encrypt_waiting()
+        else:
+            data = self.tls.encrypt(b"".join(pieces)) + self._farewell()
         return [data] if data else []
 
     def flush(self) -> int:

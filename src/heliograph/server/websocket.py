@@ -66,7 +66,11 @@ class WebSocket:
         """Bytes have come from below."""
         if self._websocket.state is State.CONNECTING:
             data = data[self._take_request(data) :]
-        self._portions.take(data, self)
+        if len(data) <= _SMALL and self._portions.waiting is None:
+            self._receive(data)
+            self.have_taken()
+        else:
+            self._portions.take(data, self)
 
     def _take_request(self, data: bytes) -> int:
         """Take what belongs to the request that opens the WebSocket; where that ends.
