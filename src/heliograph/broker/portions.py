@@ -32,11 +32,10 @@ class Portions:
     A portion grows while it takes little time: the larger it is, the longer are the runs of messages in it.
     """
 
-    __slots__ = ("_broker", "_largest", "_size", "_smallest", "waiting")
+    __slots__ = ("_broker", "_size", "_smallest", "waiting")
 
-    def __init__(self, broker: "Broker", smallest: int, largest: int = _LARGEST) -> None:
+    def __init__(self, broker: "Broker", smallest: int) -> None:
         self._broker = broker
-        self._largest = largest
         self._smallest = self._size = smallest
         """Bytes that certainly do not take long."""
         self.waiting: list[bytes] | None = None
@@ -70,7 +69,7 @@ class Portions:
         if took > SLICE:
             self._size = max(self._size // 2, self._smallest)
         elif took < SLICE / 2 and whole:
-            self._size = min(2 * self._size, self._largest)
+            self._size = min(2 * self._size, _LARGEST)
 
     def _kept(self, data: bytes) -> bool:
         """Let these wait too, if something waits; whether it does."""

@@ -5,25 +5,22 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from heliograph.broker.portions import Portions
-
 if TYPE_CHECKING:
     from heliograph.server.layered import LayeredOutlet
     from heliograph.server.sockets import Receiver
 
 # What a record carries at most. OpenSSL gives no more than that at once, and takes no more.
 _RECORD = 16 << 10
-# Bytes of the smallest records that do not take long: some 700 records.
-_SMALL = 16 << 10
-# Whoever has sent large records may go on with the smallest ones, and these must not take long either. Besides,
-# OpenSSL's buffers keep the size that they had to have once.
-_LARGE = 64 << 10
+# Bytes that OpenSSL gets at once: its buffers keep the size that they had to have once.
+_FED = 64 << 10
+# So many records are enough for a turn. What is fed at once may hold 3000, which take 3 ms.
+_MANY = 1000
 
 
 class Tls:
     """The server's end of one TLS connection, on buffers in memory."""
 
-    __slots__ = ("_incoming", "_outgoing", "_portions", "_session", "above", "outlet")
+    __slots__ = ("_incoming", "_outgoing", "_session", "_untaken", "above", "outlet")
 
     above: "Receiver"
     """Takes what the client has said, once it has shaken hands."""
@@ -32,7 +29,8 @@ class Tls:
         self.outlet = outlet
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._session = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
-        self._portions = Portions(outlet.broker, _SMALL, _LARGE)
+        self._untaken: list[bytes | memoryview] | None = None
+        """What has come and has to wait until it is the client's turn again."""
 
     # The handshake
 
@@ -55,24 +53,43 @@ class Tls:
     # Bytes in
 
     def receive(self, data: bytes) -> None:
-        """Bytes have come from the socket."""
-        if len(data) <= _SMALL and self._portions.waiting is None:
-            self.take_portion(data)
-        else:
-            self._portions.take(data, self)
-
-    def take_portion(self, data: bytes) -> bool:
-        """Decrypt, and hand on what there is; whether more is wanted."""
+        """Bytes have come from the socket: decrypt them, and hand on what there is."""
+        if self._untaken is not None:
+            self._untaken.append(data)
+            self.outlet.stop_reading()  # whoever let it be read from did not know
+            return
         pieces: list[bytes] = []
-        self._incoming.write(data)
-        goes_on = self._decrypt(pieces, len(data))
+        goes_on = True
+        if len(data) <= _FED:
+            self._incoming.write(data)
+            goes_on = self._decrypt(pieces, len(data))
+        else:
+            goes_on = self._decrypt_much(pieces, memoryview(data))
         if pieces:
             self.above.receive(pieces[0] if len(pieces) == 1 else b"".join(pieces))
         if self._outgoing.pending:  # new keys are answered with new keys
             self.outlet.speak()
         if not goes_on:
             self.outlet.end_when_taken()
-        return goes_on
+
+    def _decrypt_much(self, pieces: list[bytes], data: memoryview) -> bool:
+        """Decrypt what there is time for, however small its records are; whether there can be more."""
+        for at in range(0, len(data), _FED):
+            if len(pieces) > _MANY:
+                self._untaken = [data[at:]]
+                self.outlet.stop_reading()
+                self.outlet.broker.slices.later(self, self._go_on)
+                return True
+            self._incoming.write(data[at : at + _FED])
+            if not self._decrypt(pieces, _RECORD):
+                return False
+        return True
+
+    def _go_on(self) -> None:
+        """It is the client's turn again."""
+        untaken, self._untaken = self._untaken or [], None
+        self.outlet.go_on_reading()
+        self.receive(b"".join(untaken))
 
     def _decrypt(self, pieces: list[bytes], size: int) -> bool:
         """Add what is whole to the pieces; whether there can be more. No record holds more than `size`, as a rule."""
@@ -90,9 +107,6 @@ class Tls:
             return False
         self.outlet.left = True
         return False
-
-    def have_taken(self) -> None:
-        """So much for this turn."""
 
     # Bytes out
 
@@ -116,4 +130,5 @@ class Tls:
 
     def drop(self) -> None:
         """The client has gone."""
-        self._portions.drop()
+        self._untaken = None
+        self.outlet.broker.slices.drop(self)
