@@ -107,16 +107,21 @@ class LayeredOutlet(SocketOutlet):
         self._waiting += map(memoryview, pieces)
         self._unsent_bytes += sum(map(len, pieces))
 
-    def _queue_more(self) -> bool:
-        if self.tls is None:
-            return False
-        data = self._encrypt_waiting()
+    def _write_what_waits(self) -> bool:
+        data = self._encrypt_waiting() if self.tls is not None else b""
         if not data:
-            self._waiting = None
             return False
-        self._unsent = deque([memoryview(data)])
-        self._unsent_bytes += len(data)
-        return True
+        try:
+            sent = self.socket.send(data)
+        except (BlockingIOError, InterruptedError):
+            sent = 0
+        except OSError:
+            self.gone()
+            return True
+        if sent < len(data):
+            self._unsent = deque([memoryview(data)[sent:]])
+            self._unsent_bytes += len(data) - sent
+        return bool(self._unsent or self._waiting)
 
     def _encrypt_waiting(self) -> bytes:
         """The next records."""

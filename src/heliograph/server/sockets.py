@@ -128,7 +128,7 @@ class SocketOutlet(NetworkOutlet):
                 unsent[0] = unsent[0][sent:]
                 break
         self.note_unsent(self._unsent_bytes)
-        if unsent or self._queue_more():
+        if unsent or self._write_what_waits():
             return
         self._unsent = None
         if self.finished:
@@ -137,8 +137,8 @@ class SocketOutlet(NetworkOutlet):
         self._watch(self._reading)
         self.connection.resume()
 
-    def _queue_more(self) -> bool:
-        """What was queued has been sent: queue what had to wait for that; whether there was something."""
+    def _write_what_waits(self) -> bool:
+        """All that was unsent has been sent: write what had to wait for that. Whether there is more to come."""
         return False
 
     def stop_reading(self) -> None:
