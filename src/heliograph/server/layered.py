@@ -90,7 +90,9 @@ class LayeredOutlet(SocketOutlet):
             # New keys and alerts count as unsent, too, and come before what waits.
             data = self.tls.encrypt(b"") if self._unsent else self._encrypt_waiting()
         else:
-            data = self.tls.encrypt(b"".join(pieces)) + self._farewell()
+            data = self.tls.encrypt(b"".join(pieces))
+            if self.finished:
+                data += self._farewell()
         return [data] if data else []
 
     def flush(self) -> int:
