@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from certificates import Authority, Pair
+from frames import BINARY, frame, open_websocket, read_frame
 from heliograph.mqtt import Connect, Reason, encode
 from paho_client import PahoClient
 from plain_client import PlainClient
-from running import PATIENCE, Serve
+from running import PATIENCE, SOURCE, Serve
 
 TLS = '[[listener]]\nkind = "tls"\nport = 0\ncert = "{0.cert}"\nkey = "{0.key}"\n'
 NO_PAGES = "[http]\nenabled = false\n"
@@ -44,6 +45,40 @@ def test_a_client_is_served_by_every_kind(serve: Serve, every_listener: str, aut
         client.connect(server.port_of(scheme), "localhost" if context else "127.0.0.1")
     with client:
         assert echo(client, bytes(90_000)) == bytes(90_000)
+
+
+@pytest.mark.parametrize("scheme", ["mqtt", "mqtts", "wss"])
+def test_clients_are_served_where_there_is_no_epoll(
+    serve: Serve, every_listener: str, authority: Authority, tmp_path: Path, scheme: str
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import select\ndel select.epoll\n")
+    server = serve(every_listener, PYTHONPATH=f"{tmp_path}:{SOURCE}")
+    context = trusting(authority) if scheme != "mqtt" else None
+    client = PahoClient(transport="websockets" if scheme == "wss" else "tcp", context=context)
+    with client.connect(server.port_of(scheme), "localhost" if context else "127.0.0.1"):
+        assert echo(client, bytes(4_000_000)) == bytes(4_000_000)
+
+
+@pytest.mark.parametrize("scheme", ["mqtt", "mqtts", "ws", "wss"])
+def test_connections_that_have_ended_leave_no_memory_behind(
+    serve: Serve, every_listener: str, authority: Authority, scheme: str
+) -> None:
+    server = serve(every_listener)
+    context = trusting(authority) if scheme in {"mqtts", "wss"} else None
+
+    def come_and_go(times: int) -> int:
+        for _ in range(times):
+            with PlainClient(server.port_of(scheme), tls=context) as client:
+                if scheme in {"ws", "wss"}:
+                    open_websocket(server.port_of(scheme), client.socket)
+                    client.socket.sendall(frame(encode(Connect(), 4)))
+                    assert read_frame(client.socket) == (BINARY, b"\x20\x02\0\0")
+                else:
+                    client.connected()
+        return server.memory()
+
+    before = come_and_go(400)
+    assert come_and_go(400) - before < 1 << 20
 
 
 def test_every_interface_is_both_families_on_one_port(serve: Serve) -> None:

@@ -153,11 +153,6 @@ class EncryptedOnlyGate:
     """It may say nothing about itself: whatever it says, others on the way can read."""
     proven_user: str | None = None
 
-    @classmethod
-    def for_transport(cls, _transport: asyncio.BaseTransport) -> "EncryptedOnlyGate":
-        """The gate for every such client."""
-        return cls()
-
     def check(self, _outlet: Outlet, _user: str | None, _password: bytes | None, verdict: Verdict) -> None:
         """Refuse."""
         verdict(Reason.NOT_AUTHORIZED, "this listener wants TLS, and this connection is not encrypted", None)

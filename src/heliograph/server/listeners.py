@@ -1,27 +1,26 @@
 """Listeners: where clients connect."""
 
-import asyncio
 import logging
 import os
 import socket
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
+from heliograph.broker.gate import Gate
 from heliograph.network_errors import sentence
 from heliograph.server import certificates
 from heliograph.server.accepting import Acceptor, cannot_listen, tcp_sockets, unix_socket
 from heliograph.server.addresses import address_text
 from heliograph.server.config_tables import ListenerConfig, ListenerKind, ListenerProtocol
 from heliograph.server.descriptors import most_clients
-from heliograph.server.first_byte import begins_with_tls
-from heliograph.server.gate import CertificateGate, Credentials, EncryptedOnlyGate, ListenerGate
+from heliograph.server.gate import CertificateGate, Credentials, ListenerGate
+from heliograph.server.layered import LayeredOutlet
 from heliograph.server.logs import RepeatedWarnings
-from heliograph.server.sockets import Reactor
-from heliograph.server.transports import GateFor, TransportClient
+from heliograph.server.newcomers import Newcomer
+from heliograph.server.sockets import Reactor, Receiver
 from heliograph.server.web_names import is_listed, is_own_host, is_own_origin
-from heliograph.server.websocket import WebSocketClient
-from heliograph.server.writing import Writer, peer_text
+from heliograph.server.websocket import WebSocket
+from heliograph.server.writing import Writer
 
 log = logging.getLogger(__name__)
 warnings = RepeatedWarnings(log)
@@ -39,16 +38,13 @@ _REFUSED_AT_ONCE = 256
 class Listener:
     """One configured listener: its sockets, its rules, its certificate."""
 
-    def __init__(
-        self, config: ListenerConfig, writer: Writer, credentials: Credentials, reactor: Reactor | None
-    ) -> None:
+    def __init__(self, config: ListenerConfig, writer: Writer, credentials: Credentials, reactor: Reactor) -> None:
         self.config = config
         self._writer = writer
         self._reactor = reactor
         self._gate = ListenerGate(config, credentials)
         self._context = certificates.tls_context(config) if config.encrypted else None
         self._acceptors: list[Acceptor] = []
-        self._handshakes: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         """Listen; a Problem tells what is in the way."""
@@ -62,46 +58,38 @@ class Listener:
             raise cannot_listen(f'listener "{config.name}"', "its [[listener]]", config.address, error) from None
         self._acceptors = [Acceptor(sock, config.name, self._take) for sock in sockets]
 
-    @property
-    def _direct(self) -> bool:
-        return self._reactor is not None and self.config.kind in {ListenerKind.TCP, ListenerKind.UNIX}
-
     def _take(self, sock: socket.socket) -> None:
         if self._overrun():
             sock.close()
-        elif self._direct:
-            assert self._reactor is not None
+        elif self.config.kind in {ListenerKind.TCP, ListenerKind.UNIX}:
             self._reactor.add(sock, self._gate, self.config.protocol)
         else:
-            handshake = asyncio.ensure_future(self._hand_over(sock))
-            self._handshakes.add(handshake)
-            handshake.add_done_callback(self._handshakes.discard)
+            outlet = LayeredOutlet(self._reactor, sock)
+            if self._context is None:
+                self._begin(outlet, self._gate)
+            else:
+                outlet.connection = outlet.above = Newcomer(outlet, self._context, self._begin, self._refused)
+                self._writer.outlets.add(outlet)
+            self._reactor.register(outlet)
 
-    async def _hand_over(self, sock: socket.socket) -> None:
-        """Let asyncio serve this client, once it has shaken hands where that is wanted."""
-        patience = self._writer.broker.limits.connect_timeout
-        gate_for: GateFor = self._gate_for
-        tls: dict[str, Any] = {}
-        try:
-            if self._context is not None and await begins_with_tls(sock, patience):
-                tls = {"ssl": self._context, "ssl_handshake_timeout": patience}
-            elif self._context is not None:
-                gate_for = EncryptedOnlyGate.for_transport
-            peer = peer_text(sock.getpeername())
-        except (OSError, EOFError):  # it has gone without a word, as those who look whether a port is open do
-            sock.close()
-            return
-        try:
-            await asyncio.get_running_loop().connect_accepted_socket(partial(self._new_client, gate_for), sock, **tls)
-        except OSError as error:  # of TLS, of the network, or for want of time
-            why = sentence(error, peer)
-            warnings.warning("handshake", "client refused", listener=self.config.name, peer=peer, detail=why)
-
-    def _new_client(self, gate_for: GateFor) -> asyncio.Protocol:
+    def _begin(self, outlet: LayeredOutlet, gate: Gate | None) -> None:
+        """The conversation begins; without a gate, the client's certificate tells which it is."""
         config = self.config
+        self._writer.opened(outlet, gate or self._gate_for(outlet), config.protocol)
+        top: Receiver = outlet.connection
         if config.kind in {ListenerKind.WS, ListenerKind.WSS}:
-            return WebSocketClient(self._writer, gate_for, config.protocol, config.path, self._may_open)
-        return TransportClient(self._writer, gate_for, config.protocol)
+            top = outlet.websocket = WebSocket(outlet, config.protocol, config.path, self._may_open)
+        if outlet.tls is not None:
+            outlet.tls.above = top
+            top = outlet.tls
+        outlet.above = top
+
+    def _refused(self, outlet: LayeredOutlet, why: Exception) -> None:
+        """There will be no conversation: because of TLS, of the network, or for want of time."""
+        peer = outlet.peer()
+        warnings.warning(
+            "handshake", "client refused", listener=self.config.name, peer=peer, detail=sentence(why, peer)
+        )
 
     def _may_open(self, origin: str, host: str) -> bool:
         """Whether a web page of this origin may use this listener: one that is listed, or of the listener's address.
@@ -115,10 +103,9 @@ class Listener:
         warnings.warning("origin", "a web page may not use this listener", listener=config.name, origin=origin)
         return False
 
-    def _gate_for(self, transport: asyncio.BaseTransport) -> ListenerGate | CertificateGate:
-        certificate = transport.get_extra_info("peercert")
-        if certificate and self._gate.listener.certificate_user:
-            user = certificates.common_name(certificate)
+    def _gate_for(self, outlet: LayeredOutlet) -> Gate:
+        if outlet.tls is not None and self._gate.listener.certificate_user:
+            user = certificates.common_name(outlet.tls.certificate())
             if user is not None:
                 return CertificateGate(user)
         return self._gate
@@ -127,7 +114,7 @@ class Listener:
         """Whether there are so many connections that a new one is not even told so."""
         most = most_clients()
         limit = min(self._writer.broker.limits.connections, most)
-        number = len(self._writer.outlets) + len(self._handshakes)
+        number = len(self._writer.outlets)
         if number + self._writer.pages() < limit + _REFUSED_AT_ONCE and number < most:
             return False
         warnings.warning("connections", "too many connections; closed at once", limit=limit)
@@ -182,11 +169,9 @@ class Listener:
         return int(self._acceptors[0].socket.getsockname()[1])
 
     def close(self) -> None:
-        """Accept no more, and give up on those who have not shaken hands."""
+        """Accept no more."""
         for acceptor in self._acceptors:
             acceptor.close()
-        for handshake in self._handshakes:
-            handshake.cancel()
         if self.config.kind is ListenerKind.UNIX:
             with suppress(OSError):
                 os.unlink(self.config.path)

@@ -13,12 +13,48 @@ import select
 import selectors
 from collections.abc import Callable
 from time import monotonic, thread_time
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 AVAILABLE = hasattr(select, "epoll")
-"""Elsewhere than on Linux, plain sockets go through asyncio's transports as TLS does."""
+"""Elsewhere than on Linux, clients' sockets are watched by asyncio (`AsyncioFiles`)."""
+
+if AVAILABLE or TYPE_CHECKING:
+    from selectors import EpollSelector
+else:
+    EpollSelector = object
+
+READABLE, WRITABLE = select.POLLIN, select.POLLOUT
+"""As epoll says it too."""
 
 Events = list[tuple[int, int]]
+
+
+class Watched(Protocol):
+    """A set of files of which one wants to know whether they can be read and written: `select.epoll` is one."""
+
+    def register(self, fd: int, eventmask: int) -> None:
+        """Watch this file for these events, too."""
+
+    def modify(self, fd: int, eventmask: int) -> None:
+        """Watch it for others."""
+
+    def unregister(self, fd: int) -> None:
+        """Watch it no more."""
+
+
+class ClientFiles(Protocol):
+    """Where the files of clients are watched."""
+
+    @property
+    def epoll(self) -> Watched:
+        """The set in which clients' sockets are registered."""
+
+    def on_events(self, handle: Callable[[Events], None]) -> None:
+        """Call `handle` with all events of each turn. Events of files it does not know are none of its business."""
+
+    def closing(self, fd: int) -> None:
+        """The file is about to be closed."""
+
 
 _EVENTS_PER_TURN = 1024
 
@@ -28,7 +64,7 @@ _CPU_TIME_IS_FRESH = 0.001
 """Asking for the processor time is slow. What was asked this many seconds before a turn will do for its beginning."""
 
 
-class _ClientSelector(selectors.EpollSelector):
+class _ClientSelector(EpollSelector):
     """Asyncio's selector, with a second epoll set in front of it."""
 
     def __init__(self) -> None:
@@ -114,6 +150,9 @@ class ClientLoop(asyncio.SelectorEventLoop):
         """Call `handle` with all events of each turn. Events of files it does not know are none of its business."""
         self._clients.handle = handle
 
+    def closing(self, _fd: int) -> None:
+        """Nothing is to be done: it leaves the set by itself."""
+
     def ring(self) -> None:
         """From any thread: have `answer` called between two turns of the clients. Before the loop is closed."""
         os.eventfd_write(self._clients.bell, 1)
@@ -136,3 +175,38 @@ class ClientLoop(asyncio.SelectorEventLoop):
     def call_at(self, *args: Any, **options: Any) -> asyncio.TimerHandle:  # type: ignore[override]
         self._clients.wanted = True
         return super().call_at(*args, **options)
+
+
+class AsyncioFiles:
+    """Clients' files watched by asyncio, one callback for each event: for systems without epoll."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self.epoll = self
+        self._handle: Callable[[Events], None] = lambda _events: None
+
+    def on_events(self, handle: Callable[[Events], None]) -> None:
+        """As `ClientLoop` does, but with one event at a time."""
+        self._handle = handle
+
+    def register(self, fd: int, eventmask: int) -> None:
+        """Watch this file for these events, too."""
+        self.modify(fd, eventmask)
+
+    def modify(self, fd: int, eventmask: int) -> None:
+        """Watch it for others."""
+        self.unregister(fd)
+        if eventmask & READABLE:
+            self._loop.add_reader(fd, self._happened, fd, READABLE)
+        if eventmask & WRITABLE:
+            self._loop.add_writer(fd, self._happened, fd, WRITABLE)
+
+    def unregister(self, fd: int) -> None:
+        """Watch it no more."""
+        self._loop.remove_reader(fd)
+        self._loop.remove_writer(fd)
+
+    closing = unregister
+
+    def _happened(self, fd: int, event: int) -> None:
+        self._handle([(fd, event)])

@@ -38,7 +38,7 @@ from heliograph.server.gate import Credentials
 from heliograph.server.http import HttpServer
 from heliograph.server.journal import LogJournal
 from heliograph.server.listeners import Listener
-from heliograph.server.loop import ClientLoop
+from heliograph.server.loop import AsyncioFiles, ClientLoop
 from heliograph.server.pages import pages
 from heliograph.server.pipelines import Pipelines
 from heliograph.server.queue_manager import serving
@@ -239,7 +239,7 @@ class Server:
             },
             self.watchdog,
         )
-        self._reactor = Reactor(loop, self._writer) if isinstance(loop, ClientLoop) else None
+        self._reactor = Reactor(loop if isinstance(loop, ClientLoop) else AsyncioFiles(loop), self._writer)
         if isinstance(loop, ClientLoop):
             loop.on_ring(self._release)  # not before there is a broker; what was rung until now waits in the loop
         loop.set_exception_handler(self._on_loop_error)

@@ -1,22 +1,24 @@
-"""Plain TCP and Unix sockets without a transport per client.
+"""Clients' sockets without a transport per client.
 
 A transport and a trip through asyncio's queue of callbacks cost more per read than everything else that happens to a
 single small packet. Here, all clients that have sent something are read in one turn, and then all that have something
-to receive are written to. Timers, signals, TLS and everything rare stay with asyncio.
+to receive are written to. Timers, signals and everything rare stay with asyncio.
+
+What is here serves plain TCP and Unix sockets. TLS and WebSocket are layers on top of it (`layered.py`).
 """
 
 import os
-import select
 import socket
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 from time import monotonic
+from typing import Protocol
 
 from heliograph.broker.gate import Gate
 from heliograph.broker.slices import SLICE
 from heliograph.server.config_tables import ListenerProtocol
-from heliograph.server.loop import ClientLoop
+from heliograph.server.loop import READABLE, WRITABLE, ClientFiles
 from heliograph.server.watchdog import Mark
 from heliograph.server.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Writer, forget_unsent, peer_text
 
@@ -27,10 +29,20 @@ _LOOK_AT_CLOCK_AFTER = 16
 MOST_PIECES = 256  # that are sent with one call; the kernel takes 1024
 
 
+class Receiver(Protocol):
+    """Takes what comes from below."""
+
+    def receive(self, data: bytes) -> None:
+        """Bytes have come."""
+
+
 class SocketOutlet(NetworkOutlet):
     """One client on one non-blocking socket: reads for its connection, writes for the broker."""
 
-    __slots__ = ("_reading", "_unsent", "_unsent_bytes", "_watched", "fd", "reactor", "read_size", "socket")
+    __slots__ = ("_reading", "_unsent", "_unsent_bytes", "_watched", "above", "fd", "reactor", "read_size", "socket")
+
+    above: Receiver
+    """Takes what has been read from the socket: the conversation, unless there are layers between."""
 
     def __init__(self, reactor: "Reactor", sock: socket.socket) -> None:
         super().__init__()
@@ -41,8 +53,8 @@ class SocketOutlet(NetworkOutlet):
         self.read_size = SMALLEST_READ
         self._unsent: deque[memoryview] | None = None
         self._unsent_bytes = 0
-        self._watched = select.EPOLLIN
-        self._reading = select.EPOLLIN
+        self._watched = READABLE
+        self._reading = READABLE
 
     def adapt(self, size: int) -> None:
         """A read brought `size` bytes: all that was asked for, or much less than that."""
@@ -85,7 +97,7 @@ class SocketOutlet(NetworkOutlet):
                 sent = 0
             else:
                 sent -= len(piece)
-        events = select.EPOLLOUT
+        events = WRITABLE
         has_memory = self.note_unsent(self._unsent_bytes)
         if self._unsent_bytes > HIGH_WATER or not has_memory:
             self.connection.pause()
@@ -95,9 +107,9 @@ class SocketOutlet(NetworkOutlet):
 
     def writable(self, event: int) -> bool:
         """Something other than just data to read has happened; whether there may be something to read as well."""
-        if event & select.EPOLLOUT:
+        if event & WRITABLE:
             self._write_more()
-        return self.fd >= 0 and event & ~select.EPOLLOUT != 0
+        return self.fd >= 0 and event & ~WRITABLE != 0
 
     def _write_more(self) -> None:
         unsent = self._unsent
@@ -116,7 +128,7 @@ class SocketOutlet(NetworkOutlet):
                 unsent[0] = unsent[0][sent:]
                 break
         self.note_unsent(self._unsent_bytes)
-        if unsent:
+        if unsent or self._write_what_waits():
             return
         self._unsent = None
         if self.finished:
@@ -125,15 +137,19 @@ class SocketOutlet(NetworkOutlet):
         self._watch(self._reading)
         self.connection.resume()
 
+    def _write_what_waits(self) -> bool:
+        """All that was unsent has been sent: write what had to wait for that. Whether there is more to come."""
+        return False
+
     def stop_reading(self) -> None:
         self._reading = 0
         if self.fd >= 0:
-            self._watch(self._watched & ~select.EPOLLIN)
+            self._watch(self._watched & ~READABLE)
 
     def go_on_reading(self) -> None:
-        self._reading = select.EPOLLIN
+        self._reading = READABLE
         if self.fd >= 0 and self._unsent_bytes <= HARD_LIMIT and not self.finished:
-            self._watch(self._watched | select.EPOLLIN)
+            self._watch(self._watched | READABLE)
 
     def _watch(self, events: int) -> None:
         if events != self._watched:
@@ -167,6 +183,7 @@ class SocketOutlet(NetworkOutlet):
         self._unsent = None
         self.note_unsent(0)
         self.reactor.writer.closed(self)
+        del self.above  # as with the connection
 
     def abort(self) -> None:
         forget_unsent(self.socket)
@@ -174,30 +191,37 @@ class SocketOutlet(NetworkOutlet):
 
 
 class Reactor:
-    """All clients on plain sockets."""
+    """The sockets of all clients."""
 
-    def __init__(self, loop: ClientLoop, writer: Writer) -> None:
+    def __init__(self, files: ClientFiles, writer: Writer) -> None:
         self.writer = writer
         self._clients: dict[int, SocketOutlet] = {}
-        self.epoll = loop.epoll
+        self.epoll = files.epoll
+        self._closing = files.closing
         self._events: list[tuple[int, int]] = []
         self._read_until = 0.0
         self._next = -1
         """Whose turn it is first, if there was no time for all in the last one."""
-        loop.on_events(self._turn)
+        files.on_events(self._turn)
         writer.watchdog.readings = self._readings
 
     def add(self, sock: socket.socket, gate: Gate, protocol: ListenerProtocol) -> SocketOutlet:
-        """Serve a client on this accepted socket, which does not block."""
+        """Serve a client that speaks its protocol on this accepted socket, which does not block, without any layer."""
         outlet = SocketOutlet(self, sock)
         self.writer.opened(outlet, gate, protocol)
-        self._clients[outlet.fd] = outlet
-        self.epoll.register(outlet.fd, select.EPOLLIN)
+        outlet.above = outlet.connection
+        self.register(outlet)
         return outlet
+
+    def register(self, outlet: SocketOutlet) -> None:
+        """Read from this client from now on."""
+        self._clients[outlet.fd] = outlet
+        self.epoll.register(outlet.fd, READABLE)
 
     def forget(self, outlet: SocketOutlet) -> None:
         """The client's socket is about to be closed, which takes it out of the epoll set, or has been taken out."""
         del self._clients[outlet.fd]
+        self._closing(outlet.fd)
 
     def _turn(self, events: list[tuple[int, int]]) -> None:
         clients = self._clients
@@ -216,7 +240,7 @@ class Reactor:
                 continue
             defects.serving = outlet
             try:
-                if event != select.EPOLLIN and not outlet.writable(event):
+                if event != READABLE and not outlet.writable(event):
                     continue
                 # Reading is spelled out here: this is the price of every single packet.
                 asked = outlet.read_size
@@ -226,7 +250,7 @@ class Reactor:
                     outlet.adapt(size)
                 received += size
                 if size:
-                    outlet.connection.receive(data)
+                    outlet.above.receive(data)
                 else:
                     outlet.gone()
             except (BlockingIOError, InterruptedError):

@@ -1,6 +1,5 @@
 """MQTT or AMQP in WebSocket frames, for browsers. The frames and the handshake are the `websockets` library's."""
 
-import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -15,8 +14,7 @@ from heliograph.broker.conversation import Conversation
 from heliograph.broker.memory import Hold
 from heliograph.broker.portions import Portions
 from heliograph.server.config_tables import ListenerProtocol
-from heliograph.server.transports import GateFor, TransportClient, TransportOutlet
-from heliograph.server.writing import Writer
+from heliograph.server.layered import LayeredOutlet
 
 _SUBPROTOCOLS = {
     # `mqttv3.1` is what clients of MQTT 3.1 ask for.
@@ -38,63 +36,41 @@ MayOpen = Callable[[str, str], bool]
 """Whether a page of this origin may open a WebSocket; gets the headers Origin and Host."""
 
 
-class WebSocketOutlet(TransportOutlet):
-    """An outlet that puts what it writes into binary frames."""
+class WebSocket:
+    """The layer of one client that speaks its protocol inside WebSocket frames."""
 
-    __slots__ = ("websocket",)
+    __slots__ = ("_hold", "_may_open", "_path", "_portions", "_protocol", "_websocket", "outlet")
 
-    def __init__(self, transport: asyncio.Transport, writer: Writer, websocket: ServerProtocol) -> None:
-        super().__init__(transport, writer)
-        self.websocket = websocket
-
-    def write(self, data: bytes) -> None:
-        try:
-            self.websocket.send_binary(data)
-        except InvalidState:  # the closing handshake is under way
-            return
-        self.send_frames()
-
-    def send_frames(self) -> None:
-        """Write what the WebSocket protocol wants to say."""
-        pieces = self.websocket.data_to_send()
-        if written := b"".join(pieces):
-            self.transport.write(written)
-        if b"" in pieces and self.transport.can_write_eof():  # that is how it asks for the end
-            with suppress(OSError):  # the client has gone already
-                self.transport.write_eof()
-
-    def close(self) -> None:
-        if self.websocket.state is State.OPEN:
-            self.websocket.send_close(_NORMAL_CLOSURE)  # the client's own protocol has told why
-            self.send_frames()
-        super().close()
-
-
-class WebSocketClient(TransportClient):
-    """One client that speaks its protocol inside WebSocket frames."""
-
-    __slots__ = ("_at_end", "_hold", "_may_open", "_path", "_portions", "_websocket")
-
-    def __init__(
-        self, writer: Writer, gate_for: GateFor, protocol: ListenerProtocol, path: str, may_open: MayOpen
-    ) -> None:
-        super().__init__(writer, gate_for, protocol)
+    def __init__(self, outlet: LayeredOutlet, protocol: ListenerProtocol, path: str, may_open: MayOpen) -> None:
+        self.outlet = outlet
+        self._protocol = protocol
         self._path = path
-        self._hold: Hold | None = None
-        self._portions = Portions(writer.broker, _SMALL)
-        self._at_end = False
-        """Whether nothing more will come after what waits for its turn."""
         self._may_open = may_open
-        limit = writer.broker.limits.packet_size + _FRAME_SLACK
+        self._hold: Hold | None = None
+        self._portions = Portions(outlet.broker, _SMALL)
+        limit = outlet.broker.limits.packet_size + _FRAME_SLACK
         self._websocket = ServerProtocol(subprotocols=_SUBPROTOCOLS[protocol], max_size=limit)
 
-    def new_outlet(self, transport: asyncio.Transport) -> TransportOutlet:
-        return WebSocketOutlet(transport, self._writer, self._websocket)
+    def in_frames(self, pieces: list[bytes | memoryview]) -> list[bytes | memoryview]:
+        """All of this in one binary frame, behind what the WebSocket itself has to say."""
+        websocket = self._websocket
+        if pieces:
+            with suppress(InvalidState):  # the closing handshake is under way
+                websocket.send_binary(b"".join(pieces))
+        if self.outlet.finished and websocket.state is State.OPEN:
+            websocket.send_close(_NORMAL_CLOSURE)  # the client's own protocol has told why
+        written = b"".join(websocket.data_to_send())
+        return [written] if written else []
 
-    def take(self, data: bytes) -> None:
+    def receive(self, data: bytes) -> None:
+        """Bytes have come from below."""
         if self._websocket.state is State.CONNECTING:
             data = data[self._take_request(data) :]
-        self._portions.take(data, self)
+        if len(data) <= _SMALL and self._portions.waiting is None:
+            self._receive(data)
+            self.have_taken()
+        else:
+            self._portions.take(data, self)
 
     def _take_request(self, data: bytes) -> int:
         """Take what belongs to the request that opens the WebSocket; where that ends.
@@ -116,14 +92,12 @@ class WebSocketClient(TransportClient):
 
     def have_taken(self) -> None:
         """So much for this turn."""
-        untaken = self._portions.waiting
-        self._charge(len(self._websocket.reader.buffer) + sum(map(len, untaken or ())))
-        self._send()
-        self.outlet.check_unsent()  # pongs may be all that is written
-        if self._websocket.close_expected():
-            self.outlet.close()
-        if self._at_end and untaken is None and not self.eof_received():
-            self.outlet.close()
+        websocket = self._websocket
+        self._charge(len(websocket.reader.buffer) + sum(map(len, self._portions.waiting or ())))
+        if websocket.writes:  # a pong, or the answer to the request
+            self.outlet.speak()
+        if websocket.close_expected():
+            self.outlet.finish()
 
     def _receive(self, data: bytes) -> None:
         self._websocket.receive_data(data)
@@ -145,20 +119,11 @@ class WebSocketClient(TransportClient):
             self._websocket.reader.buffer.clear()
             self._websocket.fail(_TRY_AGAIN_LATER, "there is no memory for a frame that comes in parts")
 
-    def eof_received(self) -> bool:
-        self._at_end = self._portions.waiting is not None
-        if not self._at_end:
-            self._websocket.receive_eof()
-            self._send()
-        return self._at_end  # whether the transport is to stay open
-
-    def connection_lost(self, exc: Exception | None) -> None:
+    def drop(self) -> None:
+        """The client has gone."""
         self._portions.drop()
-        super().connection_lost(exc)
-
-    def _send(self) -> None:
-        assert isinstance(self.outlet, WebSocketOutlet)
-        self.outlet.send_frames()
+        self._hold = None
+        self._websocket.parser.close()  # the two keep each other alive
 
     def _shake_hands(self, request: Request) -> None:
         origins = request.headers.get_all("Origin")

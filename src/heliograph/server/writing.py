@@ -1,7 +1,6 @@
 """Writing to clients: once per turn of the event loop and client, however many messages that is."""
 
 import asyncio
-import asyncio.trsock
 import socket
 import struct
 from abc import abstractmethod
@@ -27,7 +26,6 @@ HIGH_WATER = 1 << 20
 HARD_LIMIT = 4 * HIGH_WATER
 # Chunks that are larger than this on average are written as they are.
 _WORTH_PIECES = 4096
-LOOK_AGAIN = 0.2
 # When the server stops, clients that have read their last bytes have this many seconds to close.
 _TIME_TO_CLOSE = 0.5
 
@@ -79,7 +77,7 @@ class NetworkOutlet(Outlet):
         """The client's address, for people."""
 
 
-def forget_unsent(sock: socket.socket | asyncio.trsock.TransportSocket) -> None:
+def forget_unsent(sock: socket.socket) -> None:
     """Let the kernel, too, drop what it still has for the client as soon as this socket is closed."""
     with suppress(OSError):  # closed already
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -144,10 +142,6 @@ class Writer:
     def linger(self, outlet: NetworkOutlet) -> None:
         """A connection has ended with bytes still to be read by the client: it is cut off if that takes too long."""
         self._loop.call_later(LINGER, self._cut_off, outlet)
-
-    def look_again(self, action: Callable[[], None]) -> None:
-        """Do this in a while: a connection waits for something that nobody will tell it of."""
-        self._loop.call_later(LOOK_AGAIN, action)
 
     def _cut_off_culprits(self) -> None:
         """End the connections of clients that a defect is blamed on. They get nothing more, least of all an answer."""
