@@ -331,9 +331,11 @@ class Broker:
         present = session is not None
         if session is None:
             session = self.sessions[client_id] = self.new_session(client_id)
-        self._cancel_timers(session)
+        else:
+            self._cancel_timers(session)
         session.expiry, session.away = expiry, None
-        session.set_will(will)
+        if will is not session.will:
+            session.set_will(will)
         if self.store is not None:
             if session.number:
                 self.store.note_presence(session)

@@ -334,12 +334,15 @@ class Connection:
             return True
         self.state = State.WAITING
         packet.properties.pop("user_property", None)  # there may be a hundred thousand, and nobody reads them
-        hold = Hold(self.broker.memory.strangers, handshake.cost(packet))
-        self.gate.check(self.outlet, packet.username, packet.password, partial(self._admit, packet, hold))
-        return self.state is not State.WAITING
+        holds: list[Hold] = []
+        self.gate.check(self.outlet, packet.username, packet.password, partial(self._admit, packet, holds))
+        if self.state is not State.WAITING:
+            return True
+        holds.append(Hold(self.broker.memory.strangers, handshake.cost(packet)))
+        return False
 
-    def _admit(self, connect: packets.Connect, hold: Hold, reason: Reason, text: str, user: str | None) -> None:
-        """The credentials have been looked at; `hold` is what the CONNECT was charged for meanwhile."""
+    def _admit(self, connect: packets.Connect, holds: list[Hold], reason: Reason, text: str, user: str | None) -> None:
+        """The credentials have been looked at; `holds` is for what the CONNECT is charged for meanwhile."""
         if self.state is not State.WAITING:  # the client has gone meanwhile
             return
         if reason is not Reason.SUCCESS:
@@ -629,7 +632,8 @@ class Connection:
     # Time-outs
 
     def _check_at(self, when: float) -> None:
-        self.broker.timers.cancel(self._timer)
+        if self._timer is not None:
+            self.broker.timers.cancel(self._timer)
         self._timer = self.broker.timers.at(when, self._check, self.outlet)
 
     def _check(self, now: float) -> None:

@@ -31,7 +31,7 @@ def reason_to_refuse(broker: "Broker", connect: Connect) -> tuple[Reason, str] |
         return Reason.QUOTA_EXCEEDED, f"{limits.connections} clients are connected, no more are taken"
     if not broker.pace.allows(limits.connects_per_second, broker.now()):
         return Reason.CONNECTION_RATE_EXCEEDED, f"more than {limits.connects_per_second} connects a second"
-    if broker.store is not None and broker.store.trouble and _session_expiry(broker, connect):
+    if broker.store is not None and broker.store.ledger.trouble is not None and _session_expiry(broker, connect):
         return Reason.SERVER_UNAVAILABLE, f"sessions cannot be stored at present: {broker.store.trouble}"
     if len(broker.sessions) >= limits.sessions and connect.client_id not in broker.sessions:
         return Reason.QUOTA_EXCEEDED, f"{limits.sessions} sessions are kept, no more are taken"
@@ -116,9 +116,10 @@ def _set_up_outlet(connection: "Connection", connect: Connect) -> None:
     assert connection.session is not None
     outlet.account = connection.session.account
     outlet.version5 = connection.version5
-    outlet.alias_maximum = min(connect.properties.get("topic_alias_maximum", 0), limits.topic_alias_maximum)
     outlet.connected = outlet.open = True
-    connection.explain = connect.properties.get("request_problem_information", 1) == 1
+    if connect.properties:
+        outlet.alias_maximum = min(connect.properties.get("topic_alias_maximum", 0), limits.topic_alias_maximum)
+        connection.explain = connect.properties.get("request_problem_information", 1) == 1
     connection.max_packet = limits.packet_size
     connection.receive_maximum = limits.receive_maximum if connection.version5 else _NO_LIMIT
 

@@ -1,5 +1,7 @@
 """CONNECT from bytes. It has a module to itself because half of the standard's rules are about it."""
 
+from struct import Struct
+
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
 from heliograph.mqtt.packet_types import PacketType
 from heliograph.mqtt.packets import Connect, Will
@@ -17,6 +19,11 @@ _PROTOCOLS = {
     ("MQTT", 0x84): (4, True),
     ("MQTT", 5): (5, False),
 }
+# What nearly all packets begin with, and what comes behind the name: level, flags, keep-alive.
+_NAME = b"\x00\x04MQTT"
+_USUAL = (_NAME + b"\x04", _NAME + b"\x05")
+_USUAL_FIELDS = Struct(">BBH")
+_USUAL_SIZE = len(_NAME) + _USUAL_FIELDS.size
 
 _RESERVED = 0x01
 _CLEAN_START = 0x02
@@ -28,12 +35,16 @@ _USERNAME = 0x80
 
 def decode_connect(body: bytes) -> Connect:
     """CONNECT from what follows its fixed header; the packet itself says which version it speaks."""
-    reader = Reader(body, 0, len(body))
-    version, bridge = _version(reader)
-    flags = reader.byte()
-    _check_flags(flags, version)
+    if body.startswith(_USUAL) and len(body) >= _USUAL_SIZE:
+        version, flags, keep_alive = _USUAL_FIELDS.unpack_from(body, len(_NAME))
+        reader, bridge = Reader(body, _USUAL_SIZE, len(body)), False
+    else:
+        reader = Reader(body, 0, len(body))
+        version, bridge = _version(reader)
+        flags, keep_alive = reader.byte(), reader.u16()
+    if flags & ~_CLEAN_START:
+        _check_flags(flags, version)
     clean_start = bool(flags & _CLEAN_START)
-    keep_alive = reader.u16()
     properties = read_properties(reader, PacketType.CONNECT) if version == 5 else Properties()
     client_id = reader.string()
     _check_client_id(client_id, version, clean_start)
@@ -90,8 +101,10 @@ def _will_qos(flags: int) -> int:
 
 
 def _check_client_id(client_id: str, version: int, clean_start: bool) -> None:
-    check_characters(client_id, "client identifier")
-    if client_id or version == 5:
+    if client_id:
+        check_characters(client_id, "client identifier")
+        return
+    if version == 5:
         return
     if version == 3 or not clean_start:
         raise ProtocolError(Reason.CLIENT_IDENTIFIER_NOT_VALID, "an empty client identifier needs a clean session")

@@ -57,7 +57,7 @@ def decode(first: int, body: bytes, version: int) -> Packet:
 
 def _connect(flags: int, body: bytes) -> Packet:
     packet = decode_connect(body)
-    if packet.version > 3:  # before that, clients could set these bits as they liked
+    if flags and packet.version > 3:  # before that, clients could set these bits as they liked
         check_flags(PacketType.CONNECT, flags, packet.version)
     return packet
 

@@ -45,9 +45,14 @@ class Reader:
 
     def binary(self) -> bytes:
         """Bytes with a two-byte length before them."""
-        length = self.u16()
-        start = self._advance(length)
-        return self._buf[start : start + length]
+        buf, start, end = self._buf, self.pos + 2, self._end
+        if start <= end:
+            stop = start + (buf[start - 2] << 8 | buf[start - 1])
+            if stop <= end:
+                self.pos = stop
+                return buf[start:stop]
+        self._advance(self.u16())  # which tells what is missing
+        raise AssertionError
 
     def string(self) -> str:
         return decode_utf8(self.binary())

@@ -125,9 +125,10 @@ class Listener:
 
     def _overrun(self) -> bool:
         """Whether there are so many connections that a new one is not even told so."""
-        limit = min(self._writer.broker.limits.connections, most_clients())
+        most = most_clients()
+        limit = min(self._writer.broker.limits.connections, most)
         number = len(self._writer.outlets) + len(self._handshakes)
-        if number + self._writer.pages() < limit + _REFUSED_AT_ONCE and number < most_clients():
+        if number + self._writer.pages() < limit + _REFUSED_AT_ONCE and number < most:
             return False
         warnings.warning("connections", "too many connections; closed at once", limit=limit)
         return True

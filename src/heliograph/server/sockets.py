@@ -222,7 +222,7 @@ class Reactor:
                 asked = outlet.read_size
                 data = os.read(fd, asked)
                 size = len(data)
-                if size == asked or size < asked >> 2:
+                if size == asked or (asked > SMALLEST_READ and size < asked >> 2):
                     outlet.adapt(size)
                 received += size
                 if size:
