@@ -39,6 +39,7 @@ class Heliograph:
 port = {port}
 [http]
 port = {http_port}
+hosts = ["127.1"]
 [storage]
 directory = "data"
 durability = "{durability}"
