@@ -23,6 +23,9 @@ LARGEST = 4096
 _MOST = 1000
 """Messages that gather for the same receivers: others are to have their turn."""
 
+_PUBACK, _PUBREC = b"\x40\x02", b"\x50\x02"
+"""What an acknowledgement begins with; its packet identifier follows."""
+
 
 class Gathering:
     """Messages for the same receivers, column by column."""
@@ -174,20 +177,29 @@ class Gatherings:
 
     def _answer(self, gathering: Gathering, published: Published) -> None:
         """Tell all publishers what became of their messages."""
-        broker, qos = self._broker, gathering.qos
-        if qos == 2:
+        qos, number = gathering.qos, len(gathering.packets)
+        in_log = published.stored == number and published.taken == number
+        if qos == 2 and not in_log:
             for at, publisher in enumerate(gathering.publishers):
                 self._note_taken(publisher, gathering.identifier(at), published, at)
-        if qos == 2 or (qos and gathering.version5 and (published.reason or published.taken < len(gathering.packets))):
-            for at, publisher in enumerate(gathering.publishers):
-                one = published._replace(taken=int(at < published.taken))
-                acknowledge(publisher, qos, [gathering.identifier(at)], one)
-            return
+        if (qos == 2 and not in_log) or (qos and gathering.version5 and (published.reason or published.taken < number)):
+            self._answer_each(gathering, published)
+        else:
+            self._answer_all(gathering, stored=published.stored > 0 or published.put)
+
+    def _answer_each(self, gathering: Gathering, published: Published) -> None:
+        for at, publisher in enumerate(gathering.publishers):
+            one = published._replace(taken=int(at < published.taken))
+            acknowledge(publisher, gathering.qos, [gathering.identifier(at)], one)
+
+    def _answer_all(self, gathering: Gathering, *, stored: bool) -> None:
+        """The same for all: plain success."""
+        broker = self._broker
         outlets = [publisher.outlet for publisher in gathering.publishers]
-        stored = published.stored > 0 or published.put
-        if qos:
+        if gathering.qos:
+            head = _PUBACK if gathering.qos == 1 else _PUBREC
             columns = zip(gathering.packets, gathering.name_ends, strict=True)
-            answers = [b"\x40\x02" + packet[name_end : name_end + 2] for packet, name_end in columns]
+            answers = [head + packet[name_end : name_end + 2] for packet, name_end in columns]
             answer_all(broker, outlets, answers, stored=stored)
         if broker.store is not None and stored and broker.store.is_behind:
             for outlet in outlets:
