@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 # What a record carries at most. OpenSSL gives no more than that at once, and takes no more.
 _RECORD = 16 << 10
 # Bytes that OpenSSL gets at once: its buffers keep the size that they had to have once.
-_FED = 64 << 10
-# So many records are enough for a turn. What is fed at once may hold 3000, which take 3 ms.
-_MANY = 1000
+_FED = 32 << 10
+# So many records are enough for a turn. What is fed at once may hold 1400, which take 2 ms, and then they are handled.
+_MANY = 500
 
 
 class Tls:
