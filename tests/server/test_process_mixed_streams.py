@@ -13,7 +13,7 @@ from cli.queue_server import helio
 from heliograph.broker.streams import StreamOptions
 from heliograph.log.remote_stream_reader import RemoteStreamReader
 from heliograph.log.stream_reader import StreamReader
-from heliograph.log.stream_span import MixedSpan, StreamMessage, UniformSpan
+from heliograph.log.stream_span import MixedStreamSpan, StreamMessage, UniformStreamSpan
 from heliograph.mqtt import Publish, encode_properties
 from log.test_mixed_messages import mixed
 from running import PATIENCE, PLANT, RunningServer, servers
@@ -89,7 +89,7 @@ def test_files_and_pages_tell_what_was_stored(filled) -> None:
             assert [told(message) for message in found] == messages
             assert [message.offset for message in found] == list(range(len(messages)))
             assert list(pages.messages(partition, 0)) == found
-            assert {type(span) for span in files.read(partition, 0)} == {MixedSpan, UniformSpan}
+            assert {type(span) for span in files.read(partition, 0)} == {MixedStreamSpan, UniformStreamSpan}
             for offset, limit in ((1, 1), (7, 300), (len(found) - 3, 50)):
                 part = found[offset : offset + limit]
                 assert list(files.messages(partition, offset, limit)) == part

@@ -124,7 +124,7 @@ class StreamSpan(ABC):
         return values[0]
 
 
-class UniformSpan(StreamSpan):
+class UniformStreamSpan(StreamSpan):
     """Messages of one topic, one set of properties and one length."""
 
     __slots__ = ("_messages",)
@@ -158,13 +158,13 @@ class UniformSpan(StreamSpan):
         """Those properties so many times."""
         return [self.properties] * self.count
 
-    def _part(self, lo: int, hi: int) -> "UniformSpan":
+    def _part(self, lo: int, hi: int) -> "UniformStreamSpan":
         stride = len(self.data) // self.count
         data = self.data[(lo - self.offset) * stride : (hi - self.offset) * stride]
-        return UniformSpan(lo, self.time, self._messages._replace(data=data, number=hi - lo))
+        return UniformStreamSpan(lo, self.time, self._messages._replace(data=data, number=hi - lo))
 
 
-class MixedSpan(StreamSpan):
+class MixedStreamSpan(StreamSpan):
     """Messages of any topics, properties and lengths. None of them was published with the retain flag."""
 
     __slots__ = ("_messages",)
@@ -188,16 +188,16 @@ class MixedSpan(StreamSpan):
         """The MQTT 5 properties of each of them."""
         return self._messages.properties
 
-    def _part(self, lo: int, hi: int) -> "MixedSpan":
-        return MixedSpan(lo, self.time, self._messages.part(lo - self.offset, hi - self.offset))
+    def _part(self, lo: int, hi: int) -> "MixedStreamSpan":
+        return MixedStreamSpan(lo, self.time, self._messages.part(lo - self.offset, hi - self.offset))
 
 
 def span_at(block: Block, place: Place) -> StreamSpan:
     """The messages of a record."""
     body = bytes(block.data[place.start : place.end])
     if form_of(body) == MIXED_PACKETS:
-        return MixedSpan(place.first, place.time, decode_mixed_messages(body, place.number))
-    return UniformSpan(place.first, place.time, decode_messages(body, place.number))
+        return MixedStreamSpan(place.first, place.time, decode_mixed_messages(body, place.number))
+    return UniformStreamSpan(place.first, place.time, decode_messages(body, place.number))
 
 
 class StreamState(NamedTuple):
