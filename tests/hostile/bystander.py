@@ -2,6 +2,8 @@
 
 import threading
 import time
+from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -9,18 +11,23 @@ from heliograph.mqtt import Publish
 from plain_client import PlainClient
 
 PATIENT = 1.0
-"""Seconds that a bystander may have to wait on a machine that runs other tests besides. Attacks held everybody up for
-much longer than that before they were seen to."""
+"""Seconds that a bystander may have to wait. Attacks held everybody up for much longer than that before they were seen
+to."""
 
 _PAUSE = 0.005
 """Seconds between two messages."""
 
 
 class Bystander:
-    """Publishes to itself all the time. `worst` is the longest that one of its messages took, in seconds."""
+    """Publishes to itself all the time. `worst` is the longest that one of its messages took, in seconds.
 
-    def __init__(self, port: int, client_id: str = "bystander") -> None:
+    That is without the time that the server's process, if it is named, and the bystander itself wanted to run and could
+    not, because the machine was busy with something else.
+    """
+
+    def __init__(self, port: int, client_id: str = "bystander", *, pid: int = 0) -> None:
         self.worst = 0.0
+        self._pid = pid
         self.count = 0
         self.failure: Exception | None = None
         self._topic = f"{client_id}/echo"
@@ -48,10 +55,23 @@ class Bystander:
             last = False
             while not last:  # one more when it is stopped: the server must be there until the end
                 last = self._stopped.wait(_PAUSE)
-                start = time.monotonic()
+                start, delayed = time.monotonic(), self._delayed()
                 self._client.send(Publish(self._topic, b"still there?"))
                 self._client.receive()
-                self.worst = max(self.worst, time.monotonic() - start)
+                took = time.monotonic() - start
+                if took > self.worst:
+                    self.worst = max(self.worst, took - (self._delayed() - delayed))
                 self.count += 1
         except Exception as failure:
             self.failure = failure
+
+    def _delayed(self) -> float:
+        """Seconds that both have had to wait for a processor until now."""
+        own = f"/proc/self/task/{threading.get_native_id()}/schedstat"
+        return _waited(own) + (_waited(f"/proc/{self._pid}/task/{self._pid}/schedstat") if self._pid else 0.0)
+
+
+def _waited(path: str) -> float:
+    with suppress(OSError):  # the kernel does not tell, or the process has gone
+        return int(Path(path).read_text().split()[1]) / 1e9
+    return 0.0

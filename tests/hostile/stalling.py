@@ -30,7 +30,7 @@ LONG = 4 * PATIENCE
 @contextmanager
 def bystander(server: RunningServer) -> Iterator[None]:
     """Somebody else is served meanwhile, and no turn takes long."""
-    with Bystander(server.port) as other:
+    with Bystander(server.port, pid=server.process.pid) as other:
         yield
         other.count = 0
         server.wait_until(lambda _: other.count > 2)

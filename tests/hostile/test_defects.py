@@ -88,7 +88,7 @@ def in_queue(server: RunningServer, queue: str) -> list[Any]:
 def test_whoever_sends_what_cannot_be_stored_is_cut_off_and_others_are_answered(server: RunningServer) -> None:
     port = server.port_of("amqp")
     with (
-        Bystander(server.port) as bystander,
+        Bystander(server.port, pid=server.process.pid) as bystander,
         AmqpPeer(port).opened(sender_to("q")) as bad,
         AmqpPeer(port).opened(sender_to("q")) as good,
     ):
@@ -165,7 +165,7 @@ def test_a_message_that_cannot_be_sent_becomes_a_dead_letter_and_its_receiver_ge
 
 
 def test_a_connection_whose_frames_cannot_be_written_is_cut_off(server: RunningServer) -> None:
-    with Bystander(server.port) as bystander, AmqpPeer(server.port_of("amqp")) as peer:
+    with Bystander(server.port, pid=server.process.pid) as bystander, AmqpPeer(server.port_of("amqp")) as peer:
         peer.send_bytes(GREETING)
         peer.send(Open("unflushable"), begin())
         assert peer.is_closed()

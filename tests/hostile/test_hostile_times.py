@@ -62,7 +62,7 @@ def received(server: RunningServer, queue: str) -> list[Any]:
 @pytest.mark.parametrize("durable", [True, False])
 def test_an_expiry_time_can_be_anything(server: RunningServer, expiry: int, durable: bool) -> None:
     message = Message(Value("when?"), durable=durable, absolute_expiry_time=expiry)
-    with Bystander(server.port) as bystander:
+    with Bystander(server.port, pid=server.process.pid) as bystander:
         assert isinstance(sent(server, "q", message), Accepted)
         assert received(server, "q") == (["when?"] if expiry == LATEST else [])
         bystander.count = 0

@@ -43,7 +43,7 @@ def too_large() -> bytes:
 
 def test_the_reason_is_read_after_megabytes_were_sent(serve: Serve) -> None:
     server = serve()
-    with Bystander(server.port) as bystander, PlainClient(server.port).connected() as client:
+    with Bystander(server.port, pid=server.process.pid) as bystander, PlainClient(server.port).connected() as client:
         client.send_bytes(too_large())
         send_much(client.socket)
         assert client.goodbye().reason == Reason.PACKET_TOO_LARGE
@@ -176,7 +176,7 @@ def test_clients_that_never_close_are_closed(serve: Serve) -> None:
 def test_a_client_that_never_stops_sending_is_cut_off(serve: Serve) -> None:
     server = serve()
     started = time.monotonic()
-    with Bystander(server.port) as bystander, PlainClient(server.port).connected() as client:
+    with Bystander(server.port, pid=server.process.pid) as bystander, PlainClient(server.port).connected() as client:
         client.send_bytes(too_large())
         with pytest.raises(ConnectionError):
             while time.monotonic() < started + PATIENCE:

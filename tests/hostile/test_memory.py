@@ -49,7 +49,7 @@ def peak(server: RunningServer) -> int:
 def attack(server: RunningServer, attacks: tuple[Attack, ...]) -> None:
     """Carry out attacks side by side; all attackers stay until the end."""
     under_way = {one: one(server) for one in attacks}
-    with ExitStack() as stack, Bystander(server.port) as bystander:
+    with ExitStack() as stack, Bystander(server.port, pid=server.process.pid) as bystander:
         while under_way:
             for one, attackers in list(under_way.items()):
                 attacker = next(attackers, None)

@@ -64,7 +64,7 @@ BAD_STREAMS = {
 
 def test_streams_that_could_not_be_opened_again_are_refused(serve: Serve, tmp_path: Path) -> None:
     server = serve(CONFIG)
-    with Bystander(server.port):
+    with Bystander(server.port, pid=server.process.pid):
         for why, (name, body) in BAD_STREAMS.items():
             status, told = put(server, name, body)
             assert status in {400, 413}, (why, told)
@@ -104,7 +104,11 @@ BAD_SUBSCRIPTIONS: dict[str, tuple[str, str, str | None]] = {
 
 def test_queues_that_could_not_be_opened_again_are_refused(serve: Serve) -> None:
     server = serve(CONFIG)
-    with Bystander(server.port), connect(server.url("amqp")) as connection, connection.session() as session:
+    with (
+        Bystander(server.port, pid=server.process.pid),
+        connect(server.url("amqp")) as connection,
+        connection.session() as session,
+    ):
         for why, arguments in BAD_QUEUES.items():
             for operation in ("queue-define", "queue-alter"):
                 if operation == "queue-alter" and isinstance(arguments["name"], str):
@@ -119,7 +123,7 @@ def test_queues_that_could_not_be_opened_again_are_refused(serve: Serve) -> None
 
 def test_subscriptions_that_could_not_be_opened_again_are_refused(serve: Serve) -> None:
     server = serve(CONFIG)
-    with Bystander(server.port):
+    with Bystander(server.port, pid=server.process.pid):
         for why, (name, address, selector) in BAD_SUBSCRIPTIONS.items():
             filters = {Symbol("s"): Described(SELECTOR_CODE, selector)} if selector else None
             source = Source(address, Durability.UNSETTLED_STATE, ExpiryPolicy.NEVER, filter=filters)
@@ -133,7 +137,7 @@ def test_sessions_and_retained_messages_at_their_limits_can_be_opened_again(serv
     server = serve(CONFIG)
     longest = "x" * 65_535
     levels = "/".join("a" * 1000)
-    with Bystander(server.port):
+    with Bystander(server.port, pid=server.process.pid):
         with (
             PlainClient(server.port).connected(
                 longest, clean_start=False, properties={"session_expiry_interval": 2**32 - 1}
@@ -344,7 +348,7 @@ def test_a_server_starts_with_all_of_it(serve: Serve, tmp_path: Path, capsys: py
     assert f"heliograph_objects_set_aside {number}" in server.page("/metrics")
     told = server.log.wait_for("an object in the log cannot be opened")
     assert f"helio log repair {log}" in told
-    with Bystander(server.port):
+    with Bystander(server.port, pid=server.process.pid):
         # Whoever had the names can have them again.
         assert put(server, "s", '{"filter": "a/#"}')[0] == 201
         with PlainClient(server.port).connected(

@@ -30,7 +30,7 @@ def test_a_long_property_and_a_long_pattern_hold_nobody_up(server: RunningServer
         connect(server.url("amqp")) as connection,
         connection.session() as session,
         session.consumer("q", selector=f"p LIKE '{pattern}'") as selecting,
-        Bystander(server.port) as bystander,
+        Bystander(server.port, pid=server.process.pid) as bystander,
     ):
         session.producer("q").send(Message("long", properties={"p": LONG}))
         assert selecting.receive(timeout=0.5) is None

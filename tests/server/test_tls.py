@@ -164,7 +164,10 @@ def test_a_reader_that_is_slow_gets_everything_in_order_and_holds_nobody_back(
     client.send(SUBSCRIBE)
     assert client.exactly(5) == SUBACK
     packets = [encode(Publish("a", bytes([number]) * (3 * MEGABYTE)), 4) for number in range(6)]
-    with Bystander(server.port) as bystander, PlainClient(server.port, 4).connected("speaker") as speaker:
+    with (
+        Bystander(server.port, pid=server.process.pid) as bystander,
+        PlainClient(server.port, 4).connected("speaker") as speaker,
+    ):
         speaker.send_bytes(b"".join(packets))
         written = bystander.count
         server.wait_until(
