@@ -42,6 +42,12 @@ class ForcedScene(DurableScene):
         self.broker.turn.more_is_safe()
 
 
+class UnpacedScene(ForcedScene):
+    """What is to be forced is forced at once."""
+
+    options = LogOptions(force=True, retry=0.01)
+
+
 @pytest.fixture
 def forced(monkeypatch):
     """Descriptors that were forced."""
@@ -85,6 +91,24 @@ def test_acknowledgements_are_never_forced_by_themselves(scene, forced) -> None:
     scene.end_turn()
     scene.until_safe()
     assert len(forced) == 1
+
+
+def test_the_end_of_a_qos_2_delivery_is_not_forced_by_itself(tmp_path, forced) -> None:
+    scene = UnpacedScene(tmp_path)
+    receiver, publisher = subscriber(scene, qos=2), scene.client("p")
+    publisher.publish("a", b"x", 2)
+    (message,) = receiver.messages()
+    receiver.send(PubRec(message.packet_id))
+    assert receiver.take() == [PubRel(message.packet_id)]
+    scene.stop_the_clock_of_the_log()
+    forced.clear()
+    receiver.send(PubComp(message.packet_id))
+    scene.end_turn()
+    publish(publisher)
+    scene.end_turn()
+    scene.until_safe()
+    assert len(forced) == 1
+    scene.close()
 
 
 def test_acknowledgements_that_were_only_written_outlive_a_server_that_is_killed(scene) -> None:

@@ -291,8 +291,8 @@ class Store:
 
     def _write_moves(self) -> None:
         if self._issued or self._moves:
-            # Nobody waits for identifiers of QoS 1. Packets of QoS 2 are held, and so is their turn in a hurry.
-            self.ledger.note(facts.MOVES, *self._issued, *self._moves, unhurried=not self._moves)
+            # Where somebody waits for one, packets are held back, and the turn is in a hurry for these.
+            self.ledger.note(facts.MOVES, *self._issued, *self._moves, unhurried=True)
             self._issued.clear()
             self._moves.clear()
 
