@@ -42,12 +42,6 @@ class ForcedScene(DurableScene):
         self.broker.turn.more_is_safe()
 
 
-class UnpacedScene(ForcedScene):
-    """What is to be forced is forced at once."""
-
-    options = LogOptions(force=True, retry=0.01)
-
-
 @pytest.fixture
 def forced(monkeypatch):
     """Descriptors that were forced."""
@@ -93,22 +87,18 @@ def test_acknowledgements_are_never_forced_by_themselves(scene, forced) -> None:
     assert len(forced) == 1
 
 
-def test_the_end_of_a_qos_2_delivery_is_not_forced_by_itself(tmp_path, forced) -> None:
-    scene = UnpacedScene(tmp_path)
+def test_the_end_of_a_qos_2_delivery_is_not_forced_by_itself(scene) -> None:
     receiver, publisher = subscriber(scene, qos=2), scene.client("p")
     publisher.publish("a", b"x", 2)
     (message,) = receiver.messages()
     receiver.send(PubRec(message.packet_id))
     assert receiver.take() == [PubRel(message.packet_id)]
     scene.stop_the_clock_of_the_log()
-    forced.clear()
+    end = scene.store.ledger.end
     receiver.send(PubComp(message.packet_id))
     scene.end_turn()
-    publish(publisher)
-    scene.end_turn()
-    scene.until_safe()
-    assert len(forced) == 1
-    scene.close()
+    assert scene.store.ledger.end > end
+    assert scene.store.ledger.log.committer._soon == end
 
 
 def test_acknowledgements_that_were_only_written_outlive_a_server_that_is_killed(scene) -> None:
