@@ -68,6 +68,12 @@ def test_the_server_caps_how_long_a_session_lasts():
     assert scene.broker.stats.sessions_expired == 2
 
 
+def test_a_client_that_comes_when_its_time_is_over_finds_no_session(scene):
+    scene.client("c", session_expiry_interval=60).lose()
+    scene.now += 60  # and nobody has looked yet what is due
+    assert not scene.client("c", clean=False, session_expiry_interval=60).connack.session_present
+
+
 def test_connack_does_not_repeat_an_expiry_interval_that_was_granted(scene):
     assert "session_expiry_interval" not in scene.client("c", session_expiry_interval=1000).connack.properties
 

@@ -32,6 +32,8 @@ from heliograph.server.schema import settings as keys_of
 from heliograph.server.toml_writing import document, value_text
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
+descriptions = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+"""What other people are to read has no null characters."""
 
 
 def values(setting: Setting) -> st.SearchStrategy[Any]:
@@ -86,8 +88,9 @@ queues = st.one_of(
         dead_letter_queue=st.sampled_from(["", DEAD_LETTER_QUEUE]),
         target=st.just(""),
         temporary=st.just(False),
+        description=descriptions,
     ),
-    st.builds(QueueConfig, name=names, kind=st.just(Kind.MODEL), temporary=st.booleans(), description=texts),
+    st.builds(QueueConfig, name=names, kind=st.just(Kind.MODEL), temporary=st.booleans(), description=descriptions),
     st.builds(QueueConfig, name=names, kind=st.just(Kind.ALIAS), target=st.just(DEAD_LETTER_QUEUE)),
 )
 many_queues = st.lists(queues, max_size=2, unique_by=lambda queue: queue.name).map(tuple)

@@ -320,7 +320,7 @@ class Broker:
     ) -> tuple[Session, bool]:
         """The session of a client that connects, and whether there was one. An old connection has been ended before."""
         session = self.sessions.get(client_id)
-        if session is not None and clean_start:
+        if session is not None and (clean_start or self._has_expired(session)):
             self.end_session(session)
             session = None
         present = session is not None
@@ -337,6 +337,10 @@ class Broker:
             elif expiry:
                 self.store.begin_session(session)
         return session, present
+
+    def _has_expired(self, session: Session) -> bool:
+        """Whether its time is over, though nobody has seen to that yet."""
+        return session.away is not None and session.expiry != FOR_EVER and session.away + session.expiry <= self.now()
 
     def new_session(self, client_id: str, number: int = 0) -> Session:
         """A session that is not open yet; `number` is what the log calls it."""
