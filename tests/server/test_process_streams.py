@@ -102,7 +102,8 @@ def test_a_reader_that_follows_gets_every_message_once_and_in_order(serve: Serve
             for partition in range(3):
                 for span in reader.read(partition, offsets[partition], limit_bytes=50_000):
                     assert span.offset == offsets[partition]
-                    found[span.topic] += map(int, span.payloads)
+                    for message in span:
+                        found[message.topic].append(int(message.payload))
                     offsets[partition] = span.next
                     seen += span.count
     for thread in threads:
