@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from broker.clients import DurableScene
 from broker.durable_clients import durable, subscriber
+from heliograph.broker.queues.definition import QueueDefinition
 from heliograph.broker.streams import StreamOptions
 from heliograph.log import kinds
 from heliograph.log.messages import MIXED_PACKETS, form_of
@@ -182,7 +183,39 @@ def test_a_device_that_subscribes_to_its_own_topic_meanwhile_does_not_tear_the_o
     assert [client.take() for client in clients] == [[PubAck(1)]] * 5
 
 
+def test_a_stream_that_is_made_meanwhile_has_each_message_in_its_partition(scene) -> None:
+    clients = devices(scene, 12)
+    with scene.one_turn():
+        for number, client in enumerate(clients):
+            client.send(Publish(f"d/{number}", b"x", 1, packet_id=1))
+        stream, _ = scene.store.make_stream(StreamOptions("s", "d/#", 3))
+        scene.broker.feed(stream)
+    parts = [stream.partition_for(b"d/%d" % number) for number in range(12)]
+    assert [cursor.next for cursor in stream.cursors] == [parts.count(number) for number in range(3)]
+    assert [client.take() for client in clients] == [[PubAck(1)]] * 12
+
+
+def test_many_receivers_make_shorter_runs(scene) -> None:
+    for number in range(100):
+        scene.client(f"c{number}").subscribe("d/#", 1)
+    assert scene.broker.routes.find(b"d/1", 9).most_gathered == 500
+
+
 class TestQos2:
+    @pytest.mark.parametrize("crash", [True, False])
+    def test_a_queue_that_is_bound_meanwhile_has_the_message_once(self, scene, crash) -> None:
+        client = durable(scene, "p", 4)
+        queue = scene.broker.queues.define(QueueDefinition("q", default_persistence=True))
+        with scene.one_turn():
+            client.send(Publish("a", b"x", 2, packet_id=7))
+            scene.broker.bindings.bind("a", queue)
+        assert queue.depth == 1
+        if crash:
+            scene.restart()
+            client = durable(scene, "p", 4)
+        client.send(Publish("a", b"x", 2, dup=True, packet_id=7))
+        assert scene.broker.queues.find("q").depth == 1
+
     def test_a_message_that_comes_twice_in_a_turn_is_taken_once(self, scene) -> None:
         consumer = subscriber(scene, topic_filter="#", qos=2)
         first, second = durable(scene, "first", 4), durable(scene, "second", 4)

@@ -1,6 +1,7 @@
 """What clients publish in a turn, gathered into runs for the same receivers: see rules 3 to 7 of `turn`."""
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from heliograph.broker import facts
@@ -12,6 +13,7 @@ from heliograph.broker.routes import Route
 from heliograph.broker.sending import answer_all
 from heliograph.broker.span import Span
 from heliograph.log.mixed_messages import name_start
+from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.reasons import Reason
 
 if TYPE_CHECKING:
@@ -20,9 +22,6 @@ if TYPE_CHECKING:
 
 LARGEST = 4096
 """Bytes of the largest packet that gathers. What is done for each message is little beside copying larger ones."""
-_MOST = 1000
-"""Messages that gather for the same receivers: others are to have their turn."""
-
 _PUBACK, _PUBREC = b"\x40\x02", b"\x50\x02"
 """What an acknowledgement begins with; its packet identifier follows."""
 
@@ -74,7 +73,7 @@ class Gatherings:
         if before is not gathering and before is not None and (before.route is not route or not route.partitions):
             self.publish()  # what this client has published before goes first
             gathering = None
-        elif gathering is not None and len(gathering.packets) >= min(_MOST, route.most):
+        elif gathering is not None and len(gathering.packets) >= route.most_gathered:
             self.publish()
             gathering = None
         if gathering is None:
@@ -92,22 +91,33 @@ class Gatherings:
             for publisher in gathering.publishers:
                 publisher.gathering = None
         for gathering in gatherings:
-            if gathering.generation == self._broker.routes.generation:
-                self._publish(gathering)
-            else:
-                for regrouped in self._regrouped(gathering):
-                    self._publish(regrouped)
+            try:
+                if gathering.generation == self._broker.routes.generation:
+                    self._publish(gathering)
+                else:
+                    for regrouped in self._regrouped(gathering):
+                        self._publish(regrouped)
+            except Exception:
+                # Some have no answer, and nobody knows who. All of them can try again.
+                self._broker.defects.note("messages of several clients")
+                self._broker.defects.culprits += [publisher.outlet for publisher in gathering.publishers]
 
     def _regrouped(self, gathering: Gathering) -> Iterable[Gathering]:
         """The same messages by the routes that they have now. They have had one in common before."""
         routes, qos, version5 = self._broker.routes, gathering.qos, gathering.version5
-        found: dict[Route, Gathering] = {}
+        found: dict[tuple[Route, int], Gathering] = {}
         columns = zip(gathering.publishers, gathering.packets, gathering.name_ends, gathering.heads, strict=True)
         for publisher, packet, name_end, head in columns:
-            route = publisher.find_route(packet[name_start(len(packet)) : name_end])
-            into = found.get(route)
+            topic = packet[name_start(len(packet)) : name_end]
+            try:
+                route = publisher.find_route(topic)
+            except ProtocolError as error:  # what a topic may be has changed
+                publisher.end(error.reason, str(error), publish_will=True)
+                continue
+            key = route, route.gathering_key(topic, qos, version5)
+            into = found.get(key)
             if into is None:
-                into = found[route] = Gathering(route, routes.generation, qos, version5)
+                into = found[key] = Gathering(route, routes.generation, qos, version5)
             into.add(publisher, packet, name_end, head)
         return found.values()
 
@@ -159,14 +169,22 @@ class Gatherings:
         span = single_span(
             gathering.packets[at], gathering.name_ends[at], gathering.heads[at], gathering.qos, gathering.version5
         )
-        published = self._refused(span, route) or broker.publish(span, publisher.session, route)
+        with self._as_a_whole(publisher, gathering):
+            published = self._refused(span, route) or broker.publish(span, publisher.session, route)
+            if gathering.qos == 2:
+                self._note_taken(publisher, gathering.identifier(at), published, 0)
         broker.stats.messages_received += 1
-        if gathering.qos == 2:
-            self._note_taken(publisher, gathering.identifier(at), published, 0)
         if gathering.qos:
             acknowledge(publisher, gathering.qos, [gathering.identifier(at)], published)
         elif broker.store is not None:
             broker.store.pause_if_behind(publisher.outlet)
+
+    def _as_a_whole(self, publisher: "Connection", gathering: Gathering) -> AbstractContextManager[None]:
+        """A queue that is bound since the message came stores it apart from its identifier: both, or none of them."""
+        is_kept = gathering.qos == 2 and publisher.session is not None and publisher.session.number > 0
+        if is_kept and gathering.route.bound and self._broker.store is not None:
+            return self._broker.turn.together()
+        return nullcontext()
 
     def _refused(self, span: Span, route: Route) -> Published | None:
         """What MQTT 5 clients are told while nothing can be stored. Older ones have no such answer: theirs waits."""

@@ -30,6 +30,9 @@ _QUEUES_AT_ONCE = 50
 _CHOOSY = 5
 _PUTS_AT_ONCE = 4000
 """Messages times queues that are put in one turn."""
+_GATHERED_AT_ONCE = 1000
+_COPIES_AT_ONCE = 50_000
+"""Messages that several clients have sent, and these times their receivers: each is looked at for each receiver."""
 _ALL = 1 << 32
 
 
@@ -46,6 +49,7 @@ class Route:
         "gathers",
         "groups",
         "most",
+        "most_gathered",
         "partitions",
         "receivers",
         "straight3",
@@ -95,6 +99,8 @@ class Route:
             or any(one.outlet.one_by_one for group in groups for one in group.members)
         )
         """Whether messages of several clients can be published together: nobody has to look at each of them."""
+        self.most_gathered = max(1, min(_GATHERED_AT_ONCE, _COPIES_AT_ONCE // max(1, len(receivers)), self.most))
+        """How many messages of several clients can be published together."""
         self.partitions = [stream for stream in self.streams if len(stream.cursors) > 1]
         """Streams that put the messages of each topic into one of several partitions."""
         self.gatherings: dict[int, Gathering] = {}
