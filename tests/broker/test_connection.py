@@ -1,6 +1,10 @@
 """A connection's life: keep-alive, errors and their reasons, limits on what a client sends."""
 
+from itertools import pairwise
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from broker.clients import Scene
 from heliograph.mqtt import (
@@ -320,3 +324,25 @@ def test_the_journal_is_told_of_comings_and_goings():
     scene.client("d")
     client.lose()
     assert notes.lines == [("admitted", "c"), ("refused", "QUOTA_EXCEEDED"), ("ended", "c", "connection lost")]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    sizes=st.lists(st.sampled_from([0, 10, 3000, 16_370, 16_384, 40_000, 100_000]), min_size=1, max_size=6),
+    cuts=st.lists(st.integers(0, 400_000), max_size=8),
+    qos=st.integers(0, 2),
+)
+def test_it_does_not_matter_how_large_packets_are_cut(sizes, cuts, qos):
+    scene = Scene(max_messages=100_000, inflight=1000)
+    receiver, publisher = scene.client("r"), scene.client("p")
+    receiver.subscribe("a", qos)
+    sent = [
+        Publish("a", bytes([number]) * size, qos, packet_id=number + 1 if qos else 0)
+        for number, size in enumerate(sizes)
+    ]
+    stream = b"".join(encode(packet, 5) for packet in sent)
+    edges = sorted({0, len(stream), *[cut for cut in cuts if cut < len(stream)]})
+    for start, end in pairwise(edges):
+        publisher.send_bytes(stream[start:end])
+    assert receiver.payloads() == [packet.payload for packet in sent]
+    assert len(publisher.take()) == (len(sent) if qos else 0)

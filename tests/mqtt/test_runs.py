@@ -12,6 +12,7 @@ from heliograph.mqtt.runs import (
     PUBRELS,
     ack_run,
     acks_for,
+    first_ids_of,
     ids_of,
     read_ack_run,
     run_length,
@@ -129,6 +130,18 @@ def test_calling_again_finds_the_rest_of_a_run(case):
     while found < length:
         found += run_length(data, pos + found * stride, stride, head, id_at)
     assert found >= length
+
+
+@given(st.integers(1, 65_535), st.integers(1, 200), st.lists(st.integers(1, 65_535), max_size=40))
+def test_first_ids_are_the_consecutive_ones_if_these_are_many(first, count, others) -> None:
+    consecutive = list(range(first, min(first + count, 65_536)))
+    ids = consecutive + others
+    found = first_ids_of(b"".join(i.to_bytes(2, "big") for i in ids), 0, 2)
+    assert list(found) == ids[: len(found)]
+    assert len(found) == len(ids) or (isinstance(found, range) and len(found) >= 16)
+    if len(consecutive) >= 16:
+        assert isinstance(found, range)
+        assert len(found) >= len(consecutive)
 
 
 @given(id_lists, st.integers(0, 5), st.integers(0, 5))

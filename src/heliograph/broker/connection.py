@@ -41,6 +41,8 @@ from heliograph.pieces import Pieces
 _CONNECT_SIZE = 512 * 1024
 # What has come of a packet is charged from so many bytes on; less is part of what a connection takes.
 _WORTH_CHARGING = 4096
+_LARGE = 16384
+"""A packet that comes in parts is large from so many bytes on."""
 _PINGRESP = b"\xd0\x00"
 _TOLD_TO_OLD_CLIENTS = (Reason.UNSUPPORTED_PROTOCOL_VERSION, Reason.CLIENT_IDENTIFIER_NOT_VALID)
 # Reason strings quote what the client sent, which may be longer than a string on the wire can be.
@@ -165,10 +167,13 @@ class Connection:
         try:
             pos = 0
             if self.state is not State.OPEN or self._parts is not None:
-                whole = self._with_parts(data)
-                if whole is None:
-                    return
-                data = whole
+                if self._completes_large(data):
+                    pos = self._take_large(data)
+                else:
+                    whole = self._with_parts(data)
+                    if whole is None:
+                        return
+                    data = whole
             elif data[0] == _QOS0:
                 # What most devices send all the time, tried before anything else is looked at.
                 pos = take_straight(self, data, 0)
@@ -214,6 +219,32 @@ class Connection:
             return False
         self.broker.turn.gatherings.gather(self, route, self._usual_key, packet, name_end, head, qos)
         return True
+
+    def _completes_large(self, data: bytes) -> bool:
+        """Whether these bytes have the rest of a large packet, behind which there may be as much again."""
+        parts = self._parts
+        return (
+            parts is not None
+            and self._need >= _LARGE
+            and parts.size + len(data) >= self._need
+            and self.state is State.OPEN
+            and not self._is_working
+        )
+
+    def _take_large(self, data: bytes) -> int:
+        """Take that packet, without a copy of what comes behind it; where that begins."""
+        parts = self._parts
+        assert parts is not None
+        end = self._need - parts.size
+        parts.add(memoryview(data)[:end])
+        self._parts = self._hold = None
+        self._take(parts.join(), 0)
+        if self.state is State.ENDED:
+            return len(data)
+        if self._is_working and end < len(data):
+            self._keep(data, end, 0)
+            return len(data)
+        return end
 
     def _with_parts(self, data: bytes) -> bytes | None:
         """New bytes behind the ones that wait; None if it is no use looking at them yet."""
@@ -335,7 +366,8 @@ class Connection:
     def _keep(self, data: bytes, pos: int, need: int) -> None:
         self._usual = None
         self._parts = Pieces()
-        self._parts.add(data[pos:])
+        # Most of a large read need not be copied; of a small part, the rest of the read should not stay in memory.
+        self._parts.add(memoryview(data)[pos:] if 2 * pos < len(data) and len(data) > _WORTH_CHARGING else data[pos:])
         self._need = need
         if not self._is_working:
             self._charge(len(data) - pos)

@@ -27,7 +27,7 @@ from heliograph.mqtt.framing import decode_varint
 from heliograph.mqtt.packets import PacketType
 from heliograph.mqtt.properties import decode_properties
 from heliograph.mqtt.reasons import Reason
-from heliograph.mqtt.runs import Ids, ids_of, run_length
+from heliograph.mqtt.runs import Ids, first_ids_of, run_length
 
 if TYPE_CHECKING:
     from heliograph.broker.connection import Connection
@@ -229,10 +229,14 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
     if connection.gathering is not None:
         connection.broker.turn.gatherings.publish()
     chunk = data[pos : pos + count * stride]
-    ids = ids_of(chunk, id_at, stride) if qos else range(0)
-    if qos and 0 in ids:
-        count = ids.index(0)  # not the first one, that has been looked at: the rest is the next span's error
-        chunk, ids = chunk[: count * stride], ids[:count]
+    ids: Ids = range(0)
+    if qos:
+        ids = first_ids_of(chunk, id_at, stride)
+        if 0 in ids:
+            ids = ids[: ids.index(0)]  # not the first one, that has been looked at: the rest is the next span's error
+        if len(ids) < count:
+            count = len(ids)
+            chunk = chunk[: count * stride]
     expires = 0.0 if carried.expiry is None else connection.broker.now() + carried.expiry
     span = Span(
         topic,

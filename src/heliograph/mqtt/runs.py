@@ -19,6 +19,8 @@ ID_BYTES = b"".join(i.to_bytes(2, "big") for i in range(LAST_ID + 1))
 
 # How many packets are compared at first; if they are all alike, that many times as many, and so on.
 _LEAP = 128
+_WORTH_CUTTING = 16
+"""So many packets with consecutive identifiers make a run of their own."""
 
 
 def _ack_table(first_byte: int) -> bytes:
@@ -113,6 +115,34 @@ def ids_of(packets: bytes, id_at: int, stride: int) -> Ids:
     if high == ID_HIGH[first : first + count] and low == ID_LOW[first : first + count]:
         return range(first, first + count)
     return [h << 8 | low_byte for h, low_byte in zip(high, low, strict=True)]
+
+
+def first_ids_of(packets: bytes, id_at: int, stride: int) -> Ids:
+    """The same, but only the consecutive ones if these are many. A sender begins anew somewhere."""
+    high, low = packets[id_at::stride], packets[id_at + 1 :: stride]
+    first, count = high[0] << 8 | low[0], len(high)
+    good = _consecutive(high, low, first, min(count, LAST_ID + 1 - first))
+    if good == count or good >= _WORTH_CUTTING:
+        return range(first, first + good)
+    return [h << 8 | low_byte for h, low_byte in zip(high, low, strict=True)]
+
+
+def _consecutive(high: bytes, low: bytes, first: int, most: int) -> int:
+    """How many identifiers from the first one on are consecutive."""
+
+    def are(lo: int, hi: int) -> bool:
+        return high[lo:hi] == ID_HIGH[first + lo : first + hi] and low[lo:hi] == ID_LOW[first + lo : first + hi]
+
+    if are(0, most):
+        return most
+    good, bad = 1, most
+    while bad - good > 1:
+        middle = (good + bad) >> 1
+        if are(good, middle):
+            good = middle
+        else:
+            bad = middle
+    return good
 
 
 def acks_for(table: bytes, ids: Ids, reason: int = 0) -> bytes:

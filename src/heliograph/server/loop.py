@@ -60,7 +60,7 @@ _EVENTS_PER_TURN = 1024
 
 WORTH_A_LOOK = 0.002
 """Seconds from which on a turn is looked at."""
-_CPU_TIME_IS_FRESH = 0.001
+_CPU_TIME_IS_FRESH = 0.005
 """Asking for the processor time is slow. What was asked this many seconds before a turn will do for its beginning."""
 
 
