@@ -130,7 +130,7 @@ def picture(scene):
             "ends": due(session.end_timer),
             "will": session.will,
             "will due": due(session.will_timer),
-            "received": session.received or set(),
+            "received": session.received.numbers() if session.received else [],
             "window": picture_of_window(session.window),
             "subscriptions": {full: picture_of_subscription(one) for full, one in session.subscriptions.items()},
             "backlog": {one.filter for one in session.backlog or () if one.spool and one.spool.count},
@@ -285,7 +285,7 @@ def test_sessions_as_servers_wrote_them_before_they_packed_them(tmp_path) -> Non
     assert (plain_one.number, plain_one.expiry, plain_one.away) == (4, FOR_EVER, START - 1000)
     (subscription,) = plain_one.subscriptions.values()
     assert picture_of_subscription(subscription) == (1, False, True, b"\x0b\x05", (1, [], []))
-    assert full_one.received == {3, 4}
+    assert full_one.received.numbers() == [3, 4]
     assert picture_of_window(full_one.window) == (9, set(), {5, 6})
     assert (full_one.will.topic, due(full_one.will_timer), due(full_one.end_timer)) == ("gone", START + 50, START + 90)
     assert set(full_one.subscriptions) == {"$share/g/c"}

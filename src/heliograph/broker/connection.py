@@ -14,6 +14,7 @@ from heliograph.broker.facts import Move
 from heliograph.broker.fitting import Answer, fit
 from heliograph.broker.gate import Gate
 from heliograph.broker.gathering import Gathering
+from heliograph.broker.identifier_set import IdentifierSet
 from heliograph.broker.inbound import forward, note_received, take_span, take_straight
 from heliograph.broker.memory import Hold
 from heliograph.broker.outlet import Outlet
@@ -548,16 +549,16 @@ class Connection:
     def _released(self, session: Session, first: int, count: int) -> None:
         """PUBREL: the identifiers are free again; answer PUBCOMP."""
         ids = range(first, first + count)
-        received = session.received or set()
+        received = session.received or IdentifierSet()
         stored = session.number > 0
         self._note_move(session, facts.RELEASED, first, count)
-        if not self.version5 or received.issuperset(ids):
-            received.difference_update(ids)
+        if not self.version5 or received.known(ids) == count:
+            received.discard_all(ids)
             self.answer(ack_run(PUBCOMPS, first, count), stored=stored)
             return
         for packet_id in ids:
             known = packet_id in received
-            received.discard(packet_id)
+            received.remove(packet_id, packet_id + 1)
             reason = Reason.SUCCESS if known else Reason.PACKET_IDENTIFIER_NOT_FOUND
             self.answer(encode(packets.PubComp(packet_id, reason), self.version), stored=stored)
 

@@ -67,7 +67,7 @@ def session_fact(session: Session, presence: dict[str, Any]) -> dict[str, Any]:
     return {
         **presence,
         "client": session.client_id,
-        "received": sorted(session.received or ()),
+        "received": session.received.numbers() if session.received else [],
         "next_id": window.next_id if window else 1,
         "sent": [[f.first, f.count, f.qos, f.cursor.number, f.offset] for f in flights if f.cursor],
         "released": [list(pair) for pair in window.released] if window else [],

@@ -15,6 +15,7 @@ from heliograph.broker.answers import acknowledge
 from heliograph.broker.broker import Broker
 from heliograph.broker.facts import Move
 from heliograph.broker.gathering import LARGEST
+from heliograph.broker.identifier_set import IdentifierSet
 from heliograph.broker.published import Published
 from heliograph.broker.routes import Route
 from heliograph.broker.slices import Steps
@@ -313,11 +314,11 @@ def note_received(connection: "Connection", packet_id: int) -> bool:
     session = connection.session
     assert session is not None
     if session.received is None:
-        session.received = set()
+        session.received = IdentifierSet()
     received = session.received
-    if packet_id in received or len(received) >= connection.receive_maximum or not session.has_room_for(received):
+    if packet_id in received or received.count >= connection.receive_maximum or not session.has_room_for(received):
         return False
-    received.add(packet_id)
+    received.add(packet_id, packet_id + 1)
     return True
 
 
@@ -326,21 +327,23 @@ def _take_qos2(connection: "Connection", span: Span, route: Route, ids: Ids) -> 
     session = connection.session
     assert session is not None
     if session.received is None:
-        session.received = set()
+        session.received = IdentifierSet()
     received = session.received
-    if len(received) + len(ids) > connection.receive_maximum and len(received.union(ids)) > connection.receive_maximum:
+    known = received.known(ids)
+    distinct = len(ids) if isinstance(ids, range) else len(set(ids))
+    if received.count + distinct - known > connection.receive_maximum:
         raise ProtocolError(Reason.RECEIVE_MAXIMUM_EXCEEDED, "more unreleased QoS 2 messages than receive maximum")
     if not session.has_room_for(received):
         raise ProtocolError(Reason.QUOTA_EXCEEDED, "there is no memory for more unreleased QoS 2 messages")
-    if received.isdisjoint(ids) and (isinstance(ids, range) or len(set(ids)) == len(ids)):
+    if not known and distinct == len(ids):
         try:
             with _as_a_whole(connection, route):
                 published = _publish(connection, span, route)
                 if published.reason < Reason.UNSPECIFIED_ERROR:
-                    received.update(ids[: published.taken])
+                    received.add_all(ids[: published.taken])
                     _note_taken(connection, ids, published)
         except Exception:
-            received.difference_update(ids)  # nothing has been taken: the client has to send it again
+            received.discard_all(ids)  # nothing has been taken: the client has to send it again
             raise
         acknowledge(connection, 2, ids, published)
         return
@@ -351,10 +354,10 @@ def _take_qos2(connection: "Connection", span: Span, route: Route, ids: Ids) -> 
                 with _as_a_whole(connection, route):
                     published = _publish(connection, span.part(index, index + 1), route)
                     if published.taken and published.reason < Reason.UNSPECIFIED_ERROR:
-                        received.add(packet_id)
+                        received.add(packet_id, packet_id + 1)
                         _note_taken(connection, [packet_id], published)
             except Exception:
-                received.discard(packet_id)
+                received.remove(packet_id, packet_id + 1)
                 raise
         acknowledge(connection, 2, [packet_id], published)
 

@@ -15,6 +15,7 @@ from heliograph.bounds import Range
 from heliograph.broker import away_facts, facts
 from heliograph.broker.attributes import text_mistake
 from heliograph.broker.away_facts import AwaySession
+from heliograph.broker.identifier_set import IdentifierSet
 from heliograph.broker.kept_session import KeptSession, apply, without_shared
 from heliograph.broker.queues.facts import QueueFacts
 from heliograph.broker.session import FOR_EVER, Session
@@ -357,7 +358,8 @@ class Revival:
 
     def _fill(self, session: Session, broker: "Broker", kept: KeptSession, spools: "Spools") -> None:
         _check_client(kept.client)
-        session.received = kept.received or None
+        if kept.received:
+            session.received = IdentifierSet((number, number + 1) for number in sorted(kept.received))
         by_cursor: dict[int, Subscription] = {}
         for fact in kept.retired:
             retired = by_cursor[fact["cursor"]] = Subscription(session, fact["filter"])

@@ -1,5 +1,6 @@
 """A session: what the server remembers of one client, connected or not."""
 
+from heliograph.broker.identifier_set import IdentifierSet
 from heliograph.broker.limits import Limits
 from heliograph.broker.memory import Account, Hold
 from heliograph.broker.outlet import NOWHERE, Outlet
@@ -76,7 +77,7 @@ class Session:
         self.subscriptions: dict[str, Subscription] = {}
         self.window: Window | None = None
         self.inflight_limit = 0
-        self.received: set[int] | None = None
+        self.received: IdentifierSet | None = None
         """QoS 2 identifiers received from the client and not yet released."""
         self.backlog: dict[Subscription, None] | None = None
         """Subscriptions with messages waiting in their buffer."""
@@ -94,18 +95,18 @@ class Session:
         """The session is over: what it took is free again. What is still on its way has charges of its own."""
         self.account.refund(session_cost(self.client_id, self.will))
 
-    def has_room_for(self, received: set[int]) -> bool:
+    def has_room_for(self, received: IdentifierSet) -> bool:
         """Whether there is memory for the QoS 2 identifiers that have been received."""
-        if len(received) < _WORTH_CHARGING:
+        if received.count < _WORTH_CHARGING:
             return True
         if self._identifiers is None:
             self._identifiers = Hold(self.account)
-        return self._identifiers.set(_IDENTIFIER_COST * len(received))
+        return self._identifiers.set(_IDENTIFIER_COST * received.count)
 
     def forget_received(self, packet_id: int) -> None:
         """A QoS 2 message has not been taken: it is new when it comes again."""
         if self.received is not None:
-            self.received.discard(packet_id)
+            self.received.remove(packet_id, packet_id + 1)
 
     def room(self) -> int:
         """How many QoS 1 and 2 messages can be sent now."""

@@ -57,15 +57,10 @@ class Turn:
         """Called when all has happened that can happen: those with something to say put it into outlets."""
         self.restless = False
         """Something is to be done as soon as what is in outlets has been written: another turn is wanted then."""
-        self._held = None
+        self.held: HeldBack
+        """What waits until it is safe. It is only there where there is a log."""
         if store is not None:
-            self._held = HeldBack(store.ledger, store.commit_interval, store.clock.now, broker.defects)
-
-    @property
-    def held(self) -> HeldBack:
-        """What waits until it is safe. Only where there is a log."""
-        assert self._held is not None
-        return self._held
+            self.held = HeldBack(store.ledger, store.commit_interval, store.clock.now, broker.defects)
 
     # Bytes for clients
 
@@ -136,7 +131,7 @@ class Turn:
     def end(self) -> None:
         """All that clients have sent has been taken in: what is to be stored goes to the disk now."""
         self.write_down()
-        if self._held is not None and self._held.ready:
+        if self._store is not None and self.held.ready:
             self.more_is_safe()  # held behind something else, but nothing of its own had to be written
         for action in self.at_end:
             try:

@@ -19,8 +19,8 @@ ID_BYTES = b"".join(i.to_bytes(2, "big") for i in range(LAST_ID + 1))
 
 # How many packets are compared at first; if they are all alike, that many times as many, and so on.
 _LEAP = 128
-_WORTH_CUTTING = 16
-"""So many packets with consecutive identifiers make a run of their own."""
+_WORTH_CUTTING = 256
+"""So many packets with consecutive identifiers make a run of their own: a second run costs less than a list of them."""
 
 
 def _ack_table(first_byte: int) -> bytes:
