@@ -121,24 +121,22 @@ def first_ids_of(packets: bytes, id_at: int, stride: int) -> Ids:
     """The same, but only the consecutive ones if these are many. A sender begins anew somewhere."""
     high, low = packets[id_at::stride], packets[id_at + 1 :: stride]
     first, count = high[0] << 8 | low[0], len(high)
-    good = _consecutive(high, low, first, min(count, LAST_ID + 1 - first))
-    if good == count or good >= _WORTH_CUTTING:
-        return range(first, first + good)
+    if high == ID_HIGH[first : first + count] and low == ID_LOW[first : first + count]:
+        return range(first, first + count)
+    if count >= _WORTH_CUTTING:
+        good = _consecutive(high, low, first, min(count, LAST_ID + 1 - first))
+        if good >= _WORTH_CUTTING:
+            return range(first, first + good)
     return [h << 8 | low_byte for h, low_byte in zip(high, low, strict=True)]
 
 
 def _consecutive(high: bytes, low: bytes, first: int, most: int) -> int:
     """How many identifiers from the first one on are consecutive."""
-
-    def are(lo: int, hi: int) -> bool:
-        return high[lo:hi] == ID_HIGH[first + lo : first + hi] and low[lo:hi] == ID_LOW[first + lo : first + hi]
-
-    if are(0, most):
-        return most
-    good, bad = 1, most
+    good, bad = 1, most + 1
     while bad - good > 1:
         middle = (good + bad) >> 1
-        if are(good, middle):
+        here = slice(first + good, first + middle)
+        if high[good:middle] == ID_HIGH[here] and low[good:middle] == ID_LOW[here]:
             good = middle
         else:
             bad = middle
