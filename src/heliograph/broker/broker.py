@@ -147,8 +147,10 @@ class Broker:
         kept = not span.retain or span.retold or self.retained.keep(span, span.count - 1, self.limits)
         if self.store is not None and not kept:
             span.retain = False  # or the next start would find it in the log, and retain it
-        keep = self.store is not None and self.is_stored(span, route)
-        taken, stored = self.delivery.deliver(span, route, publisher, keep=keep)
+        if self.store is not None and self.is_stored(span, route):
+            taken, stored = self.delivery.deliver(span, route, publisher)
+        else:
+            taken, stored = self.delivery.memory.deliver(span, route, publisher), 0
         if not (route.subscriptions or route.groups or route.streams):
             return Published(Reason.NO_MATCHING_SUBSCRIBERS if kept else Reason.QUOTA_EXCEEDED, span.count, stored)
         # A message that was delivered but could not be retained is no failure: sent again, it would come twice.

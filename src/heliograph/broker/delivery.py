@@ -44,14 +44,13 @@ class Delivery:
         self.memory = MemoryDelivery(broker, self.share_out_later)
         self.log = LogDelivery(broker, store, self.pump, self.share_out_later) if store is not None else None
 
-    def deliver(self, span: Span, route: Route, publisher: Session | None, *, keep: bool) -> tuple[int, int]:
-        """Give a span to all receivers of a route; `keep` it in the log for those who want that.
+    def deliver(self, span: Span, route: Route, publisher: Session | None) -> tuple[int, int]:
+        """Give a span to all receivers of a route, for some of whom it is kept in the log.
 
         How many of its messages, from the front, somebody took, and how many are in the log with their identifiers.
         """
-        taken = stored = 0
-        if keep and self.log is not None:
-            taken, stored = self.log.deliver(span, route, publisher)
+        assert self.log is not None
+        taken, stored = self.log.deliver(span, route, publisher)
         if route.subscriptions or route.groups:
             taken = max(taken, self.memory.deliver(span, route, publisher))
         return taken, stored

@@ -133,19 +133,20 @@ class MemoryDelivery:
 
     def _send(self, subscription: Subscription, span: Span, lo: int, hi: int, qos: int, rendered: Rendered) -> None:
         """Send messages `lo` to `hi` at this QoS to a client that has room for them."""
-        if isinstance(span, MixedSpan) and subscription.outlet.one_by_one:
-            for at in range(lo, hi):
-                self._send(subscription, span.single(at), 0, 1, qos, {})
-            return
-        if too_large(self._broker, subscription, span, qos):
-            self._broker.stats.too_large += hi - lo
-            return
+        broker, outlet = self._broker, subscription.outlet
+        if outlet.max_packet or outlet.alias_maximum:
+            if isinstance(span, MixedSpan):
+                for at in range(lo, hi):
+                    self._send(subscription, span.single(at), 0, 1, qos, {})
+                return
+            if too_large(broker, subscription, span, qos):
+                broker.stats.too_large += hi - lo
+                return
         first_id = 0
         if qos:
             first_id = subscription.session.own_window().issue(subscription, span, lo, hi - lo, qos)
-        chunk = packets_for(self._broker, subscription, span, lo, hi, qos, first_id, rendered)
-        self._broker.turn.write(subscription.outlet, chunk)
-        count_sent(self._broker, subscription, hi - lo)
+        broker.turn.write(outlet, packets_for(broker, subscription, span, lo, hi, qos, first_id, rendered))
+        count_sent(broker, subscription, hi - lo)
 
     def pump(self, subscription: Subscription, buffer: Buffer, now: float, most: int = _ALL) -> None:
         """Send what waits in a buffer, at most about so many messages."""

@@ -116,6 +116,9 @@ class Session:
         """Whether a span may be sent that is kept until it is acknowledged; one at a time always may."""
         if span.hold is not None or self.window is None or not self.window.in_flight:
             return True
+        budget = self.account.budget
+        if budget.used < budget.limit >> 2 and len(span.data) < budget.limit >> 3:
+            return True  # there is room for more than that, whoever has what is taken
         return self.account.has_room(span.cost)
 
     def own_window(self) -> Window:
