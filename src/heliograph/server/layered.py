@@ -96,7 +96,7 @@ class LayeredOutlet(SocketOutlet):
         return [data] if data else []
 
     def flush(self) -> int:
-        size = super().flush()
+        size = self._flush_all()
         if self._waiting and self.fd >= 0:
             self._queue([], 0)
             if self.finished:

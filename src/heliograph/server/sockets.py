@@ -64,6 +64,24 @@ class SocketOutlet(NetworkOutlet):
             self.read_size >>= 1
 
     def flush(self) -> int:
+        chunks = self.chunks
+        if len(chunks) == 1 and not self._unsent and not self.finished and self.fd >= 0:
+            # What most devices get, an acknowledgement or a message, needs no look at anything else.
+            self.chunks = []
+            size = len(chunks[0])
+            try:
+                sent = self.socket.send(chunks[0])
+            except (BlockingIOError, InterruptedError):
+                sent = 0
+            except OSError:
+                self.gone()
+                return 0
+            if sent < size:
+                self._queue(chunks, sent)
+            return size
+        return self._flush_all()
+
+    def _flush_all(self) -> int:
         if self.fd < 0:
             self.chunks = []
             return 0
