@@ -136,10 +136,10 @@ def test_calling_again_finds_the_rest_of_a_run(case):
 def test_first_ids_are_the_consecutive_ones_if_these_are_many(first, count, others) -> None:
     consecutive = list(range(first, min(first + count, 65_536)))
     ids = consecutive + others
-    found = first_ids_of(b"".join(i.to_bytes(2, "big") for i in ids), 0, 2)
+    found = first_ids_of(b"".join(i.to_bytes(2, "big") for i in ids), 0, 2, 64)
     assert list(found) == ids[: len(found)]
-    assert len(found) == len(ids) or (isinstance(found, range) and len(found) >= 256)
-    if len(consecutive) >= 256:
+    assert len(found) == len(ids) or (isinstance(found, range) and len(found) >= 64)
+    if len(consecutive) >= 64:
         assert isinstance(found, range)
         assert len(found) >= len(consecutive)
 

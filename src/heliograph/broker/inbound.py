@@ -39,6 +39,8 @@ _RETAIN = 0x01
 _DOLLAR = ord("$")
 _NOTHING = nullcontext()
 _TAKEN_BEFORE = Published(Reason.SUCCESS, 1)
+_WORTH_A_RUN = {1: 256, 2: 64}
+"""So many messages with consecutive identifiers are quicker as a run than one by one with others, by QoS."""
 _SHORT_MOST = 2 + 0x7F
 """The longest packet whose length takes one byte."""
 
@@ -232,7 +234,7 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
     chunk = data[pos : pos + count * stride]
     ids: Ids = range(0)
     if qos:
-        ids = first_ids_of(chunk, id_at, stride)
+        ids = first_ids_of(chunk, id_at, stride, _WORTH_A_RUN[qos])
         if 0 in ids:
             ids = ids[: ids.index(0)]  # not the first one, that has been looked at: the rest is the next span's error
         if len(ids) < count:

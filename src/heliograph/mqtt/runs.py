@@ -19,8 +19,6 @@ ID_BYTES = b"".join(i.to_bytes(2, "big") for i in range(LAST_ID + 1))
 
 # How many packets are compared at first; if they are all alike, that many times as many, and so on.
 _LEAP = 128
-_WORTH_CUTTING = 256
-"""So many packets with consecutive identifiers make a run of their own: a second run costs less than a list of them."""
 
 
 def _ack_table(first_byte: int) -> bytes:
@@ -117,15 +115,18 @@ def ids_of(packets: bytes, id_at: int, stride: int) -> Ids:
     return [h << 8 | low_byte for h, low_byte in zip(high, low, strict=True)]
 
 
-def first_ids_of(packets: bytes, id_at: int, stride: int) -> Ids:
-    """The same, but only the consecutive ones if these are many. A sender begins anew somewhere."""
+def first_ids_of(packets: bytes, id_at: int, stride: int, worth: int) -> Ids:
+    """The same, but only the consecutive ones if there are so many that these are worth a run of their own.
+
+    A sender begins anew somewhere.
+    """
     high, low = packets[id_at::stride], packets[id_at + 1 :: stride]
     first, count = high[0] << 8 | low[0], len(high)
     if high == ID_HIGH[first : first + count] and low == ID_LOW[first : first + count]:
         return range(first, first + count)
-    if count >= _WORTH_CUTTING:
+    if count >= worth:
         good = _consecutive(high, low, first, min(count, LAST_ID + 1 - first))
-        if good >= _WORTH_CUTTING:
+        if good >= worth:
             return range(first, first + good)
     return [h << 8 | low_byte for h, low_byte in zip(high, low, strict=True)]
 
