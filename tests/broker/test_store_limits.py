@@ -10,6 +10,7 @@ import pytest
 from broker.durable_clients import BOTH, durable, kinds, subscriber
 from heliograph.broker.limits import WhenFull
 from heliograph.broker.queues.definition import QueueDefinition
+from heliograph.broker.streams import StreamOptions
 from heliograph.mqtt import (
     PubAck,
     Publish,
@@ -241,3 +242,16 @@ def test_what_is_not_stored_goes_on_while_nothing_can_be_stored(scene, disk, cod
     assert publisher.publish("b", b"1", 1).reason == Reason.SUCCESS
     assert passing.payloads() == [b"1"]
     disk.work(scene)
+
+
+def test_what_is_not_answered_is_taken_for_a_stream_while_nothing_can_be_stored(scene, disk) -> None:
+    """A publisher of QoS 0 cannot be told, so its message is stored when the disk works again."""
+    stream, _ = scene.store.make_stream(StreamOptions("s", "a/#"))
+    scene.broker.feed(stream)
+    publisher = scene.client("p")
+    disk.fail(scene, errno.ENOSPC)
+    try:
+        publisher.send(Publish("a/1", b"x"), Publish("a/2", b"yy"))
+    finally:
+        disk.work(scene)
+    assert stream.cursors[0].next == 2

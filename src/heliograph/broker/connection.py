@@ -4,17 +4,14 @@ States: a connection is *new* until its CONNECT has come, *waiting* while somebo
 it has a session, and *ended* after that. Only an open one takes packets other than CONNECT.
 """
 
-from collections.abc import Sequence
 from enum import Enum
 from functools import partial
 
-from heliograph.broker import facts, handshake
+from heliograph.broker import handshake, receipts
 from heliograph.broker.broker import Broker
-from heliograph.broker.facts import Move
 from heliograph.broker.fitting import Answer, fit
 from heliograph.broker.gate import Gate
 from heliograph.broker.gathering import Gathering
-from heliograph.broker.identifier_set import IdentifierSet
 from heliograph.broker.inbound import forward, note_received, take_span, take_straight
 from heliograph.broker.memory import Hold
 from heliograph.broker.outlet import Outlet
@@ -25,17 +22,14 @@ from heliograph.broker.slices import SLICE, Steps
 from heliograph.broker.subscribing import subscribe, unsubscribe
 from heliograph.broker.subscription import Subscription
 from heliograph.broker.timers import Timer
-from heliograph.broker.window import Settled
 from heliograph.mqtt import packets
 from heliograph.mqtt.connect_decoding import maximum_packet_size
 from heliograph.mqtt.decoding import check_flags, decode
-from heliograph.mqtt.encoding import encode
-from heliograph.mqtt.errors import MalformedPacket, ProtocolError
+from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.framing import packet_bounds
 from heliograph.mqtt.packet_types import PacketType
 from heliograph.mqtt.properties import Properties
 from heliograph.mqtt.reasons import Reason, connack_code_v3
-from heliograph.mqtt.runs import PUBACKS, PUBCOMPS, PUBRECS, PUBRELS, ack_run, read_ack_run
 from heliograph.pieces import Pieces
 
 # The largest CONNECT has five strings of 64 KB and properties; nobody needs near that before being admitted.
@@ -301,7 +295,7 @@ class Connection:
                     self.took_long = False
                     left = 0
             elif _FIRST_ACK <= kind <= _LAST_ACK and data[pos + 1] == 2:
-                pos = self._take_acks(data, pos)
+                pos = receipts.take_acks(self, data, pos)
             elif kind in _MANY:
                 if self.gathering is not None:
                     self.broker.turn.gatherings.publish()
@@ -471,101 +465,6 @@ class Connection:
 
     # Packets of an open connection
 
-    def _take_acks(self, data: bytes, pos: int) -> int:
-        """A run of four-byte acknowledgements of one kind; where it ends."""
-        session = self.session
-        assert session is not None
-        first = data[pos]
-        if first == 0x40:
-            first_id, count = read_ack_run(PUBACKS, data, pos)
-        elif first == 0x62 or (first == 0x6A and self.version == 3):
-            first_id, count = read_ack_run(PUBRELS, data, pos)
-        elif first == 0x50:
-            first_id, count = read_ack_run(PUBRECS, data, pos)
-        elif first == 0x70:
-            first_id, count = read_ack_run(PUBCOMPS, data, pos)
-        else:
-            raise MalformedPacket(f"wrong flags in an acknowledgement: 0x{first:02X}")
-        if not first_id:
-            raise ProtocolError(Reason.PROTOCOL_ERROR, "an acknowledgement with packet identifier 0")
-        if first >> 4 == packets.PacketType.PUBREL:
-            self._released(session, first_id, count)
-        elif session.window is not None:
-            if first == 0x40:
-                session.window.acknowledge(first_id, count)
-            elif first == 0x50:
-                self._received(session, first_id, count)
-            else:
-                self._completed(session, first_id, count)
-        elif first == 0x50:
-            self._unknown_receipts(list(range(first_id, first_id + count)))
-        return pos + 4 * count
-
-    def _received(self, session: Session, first: int, count: int) -> None:
-        """PUBREC: answer PUBREL."""
-        assert session.window is not None
-        done = len(session.settled)
-        unknown = session.window.receive(first, count)
-        # Before PUBREL leaves, it must be certain that the message is never sent again: the client forgets it then.
-        stored = session.number > 0
-        if stored:
-            ids = range(first, first + count)
-            known = [i for i in ids if i not in unknown] if unknown else ids
-            self._note_received(session, known, session.settled[done:])
-        if not unknown:
-            self.answer(ack_run(PUBRELS, first, count), stored=stored)
-            return
-        strangers = {i for i in unknown if not session.window.awaits_completion(i)}
-        for packet_id in range(first, first + count):
-            if packet_id in strangers:
-                session.window.check_not_qos1(packet_id)
-                self._unknown_receipts([packet_id])
-            else:
-                self.answer(ack_run(PUBRELS, packet_id, 1), stored=stored)
-
-    def _note_received(self, session: Session, ids: Sequence[int], done: Settled) -> None:
-        """PUBREC for these identifiers, whose messages are `done` in this order; both in one record, or in none."""
-        store = self.broker.store
-        assert store is not None
-        if sum(count for _, _, count in done) < len(ids):  # some are not from the log
-            for packet_id in ids:
-                store.note_move(Move(facts.RECEIVED, 2, packet_id, 1, session.number))
-        at = 0
-        for cursor, offset, count in done:
-            store.note_move(Move(facts.RECEIVED, 2, ids[at], count, session.number, cursor.number, offset))
-            at += count
-
-    def _unknown_receipts(self, ids: list[int]) -> None:
-        for packet_id in ids:
-            reason = Reason.PACKET_IDENTIFIER_NOT_FOUND if self.version5 else Reason.SUCCESS
-            self.send(packets.PubRel(packet_id, reason))
-
-    def _completed(self, session: Session, first: int, count: int) -> None:
-        """PUBCOMP: nothing more to do for these."""
-        assert session.window is not None
-        session.window.complete(first, count)
-        self._note_move(session, facts.COMPLETED, first, count)
-
-    def _released(self, session: Session, first: int, count: int) -> None:
-        """PUBREL: the identifiers are free again; answer PUBCOMP."""
-        ids = range(first, first + count)
-        received = session.received or IdentifierSet()
-        stored = session.number > 0
-        self._note_move(session, facts.RELEASED, first, count)
-        if not self.version5 or received.known(ids) == count:
-            received.discard_all(ids)
-            self.answer(ack_run(PUBCOMPS, first, count), stored=stored)
-            return
-        for packet_id in ids:
-            known = packet_id in received
-            received.remove(packet_id, packet_id + 1)
-            reason = Reason.SUCCESS if known else Reason.PACKET_IDENTIFIER_NOT_FOUND
-            self.answer(encode(packets.PubComp(packet_id, reason), self.version), stored=stored)
-
-    def _note_move(self, session: Session, what: int, first: int, count: int) -> None:
-        if session.number and self.broker.store is not None:
-            self.broker.store.note_move(Move(what, 0, first, count, session.number))
-
     def answer(self, chunk: bytes, *, stored: bool) -> None:
         """Send an acknowledgement; of something that is stored, when it is safe."""
         answer(self.broker, self.outlet, chunk, stored=stored)
@@ -581,14 +480,14 @@ class Connection:
                     session.window.acknowledge(packet.packet_id, 1)
             case packets.PubRec():
                 if packet.reason < Reason.UNSPECIFIED_ERROR:
-                    self._received_one(session, packet.packet_id)
+                    receipts.received_one(self, session, packet.packet_id)
                 elif session.window is not None:
                     session.window.refuse(packet.packet_id)
             case packets.PubRel():
-                self._released(session, packet.packet_id, 1)
+                receipts.released(self, session, packet.packet_id, 1)
             case packets.PubComp():
                 if session.window is not None:
-                    self._completed(session, packet.packet_id, 1)
+                    receipts.completed(self, session, packet.packet_id, 1)
             case packets.Disconnect():
                 self._disconnect(session, packet)
             case _:
@@ -600,12 +499,6 @@ class Connection:
         if most and not fit(answer, self.version, most):
             text = f"{type(answer).__name__} would have more than the client's maximum packet size of {most} bytes"
             raise ProtocolError(Reason.PACKET_TOO_LARGE, text)
-
-    def _received_one(self, session: Session, packet_id: int) -> None:
-        if session.window is None:
-            self._unknown_receipts([packet_id])
-        else:
-            self._received(session, packet_id, 1)
 
     def _disconnect(self, session: Session, packet: packets.Disconnect) -> None:
         expiry = packet.properties.get("session_expiry_interval")

@@ -1,17 +1,15 @@
 """What clients publish in a turn, gathered into runs for the same receivers: see rules 3 to 7 of `turn`."""
 
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from heliograph.broker import facts
 from heliograph.broker.answers import acknowledge
-from heliograph.broker.facts import Move
 from heliograph.broker.mixed_span import MixedSpan, single_span
+from heliograph.broker.mqtt_publishing import as_a_whole, not_at_present, note_taken
 from heliograph.broker.published import Published
 from heliograph.broker.routes import Route
 from heliograph.broker.sending import answer_all
-from heliograph.broker.span import Span
 from heliograph.log.mixed_messages import name_start
 from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.reasons import Reason
@@ -24,6 +22,8 @@ LARGEST = 4096
 """Bytes of the largest packet that gathers. What is done for each message is little beside copying larger ones."""
 _PUBACK, _PUBREC = b"\x40\x02", b"\x50\x02"
 """What an acknowledgement begins with; its packet identifier follows."""
+
+_NOT_STORED = Published(Reason.SUCCESS, 1)
 
 
 class Gathering:
@@ -139,7 +139,7 @@ class Gatherings:
             publishers=sessions,
         )
         try:
-            published = self._refused(span, gathering.route) or broker.publish(span, None, gathering.route)
+            published = not_at_present(broker, span, gathering.route) or broker.publish(span, None, gathering.route)
         except Exception:
             if broker.store is not None and broker.store.ledger.halted:
                 broker.defects.note("messages of several clients could not be published")
@@ -169,8 +169,8 @@ class Gatherings:
         span = single_span(
             gathering.packets[at], gathering.name_ends[at], gathering.heads[at], gathering.qos, gathering.version5
         )
-        with self._as_a_whole(publisher, gathering):
-            published = self._refused(span, route) or broker.publish(span, publisher.session, route)
+        with as_a_whole(broker, publisher.session, route) if gathering.qos == 2 else nullcontext():
+            published = not_at_present(broker, span, route) or broker.publish(span, publisher.session, route)
             if gathering.qos == 2:
                 self._note_taken(publisher, gathering.identifier(at), published, 0)
         broker.stats.messages_received += 1
@@ -178,20 +178,6 @@ class Gatherings:
             acknowledge(publisher, gathering.qos, [gathering.identifier(at)], published)
         elif broker.store is not None:
             broker.store.pause_if_behind(publisher.outlet)
-
-    def _as_a_whole(self, publisher: "Connection", gathering: Gathering) -> AbstractContextManager[None]:
-        """A queue that is bound since the message came stores it apart from its identifier: both, or none of them."""
-        is_kept = gathering.qos == 2 and publisher.session is not None and publisher.session.number > 0
-        if is_kept and gathering.route.bound and self._broker.store is not None:
-            return self._broker.turn.together()
-        return nullcontext()
-
-    def _refused(self, span: Span, route: Route) -> Published | None:
-        """What MQTT 5 clients are told while nothing can be stored. Older ones have no such answer: theirs waits."""
-        store = self._broker.store
-        if store is not None and store.trouble and span.version5 and self._broker.needs_disk(span, route):
-            return Published(store.refusal, span.count)
-        return None
 
     def _answer(self, gathering: Gathering, published: Published) -> None:
         """Tell all publishers what became of their messages."""
@@ -224,10 +210,10 @@ class Gatherings:
                 broker.store.pause_if_behind(outlet)
 
     def _note_taken(self, publisher: "Connection", packet_id: int, published: Published, at: int) -> None:
-        """Remember the identifier of a QoS 2 message if it was taken. In the log it may be with its message."""
-        session, store = publisher.session, self._broker.store
+        """Remember the identifier of the QoS 2 message with this index if it was taken."""
+        session = publisher.session
         assert session is not None
         if published.reason >= Reason.UNSPECIFIED_ERROR or at >= published.taken:
             session.forget_received(packet_id)
-        elif store is not None and session.number and at >= published.stored:
-            store.note_move(Move(facts.TAKEN, 2, packet_id, 1, session.number))
+        elif at >= published.stored:
+            note_taken(self._broker, session, [packet_id], _NOT_STORED)

@@ -7,15 +7,13 @@ piece:
 The price of a message is then a share of the price of its run.
 """
 
-from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
-from heliograph.broker import facts
 from heliograph.broker.answers import acknowledge
 from heliograph.broker.broker import Broker
-from heliograph.broker.facts import Move
 from heliograph.broker.gathering import LARGEST
 from heliograph.broker.identifier_set import IdentifierSet
+from heliograph.broker.mqtt_publishing import as_a_whole, not_at_present, note_taken
 from heliograph.broker.published import Published
 from heliograph.broker.routes import Route
 from heliograph.broker.slices import Steps
@@ -37,7 +35,6 @@ _QOS0 = 0x30
 _DUP = 0x08
 _RETAIN = 0x01
 _DOLLAR = ord("$")
-_NOTHING = nullcontext()
 _TAKEN_BEFORE = Published(Reason.SUCCESS, 1)
 _WORTH_A_RUN = {1: 256, 2: 64}
 """So many messages with consecutive identifiers are quicker as a run than one by one with others, by QoS."""
@@ -280,11 +277,7 @@ def _refused(connection: "Connection", span: Span, route: Route) -> Published | 
     if span.topic.startswith(b"$") and is_reserved(span.topic):
         broker.stats.publishes_refused += span.count
         return Published(Reason.NOT_AUTHORIZED, span.count)
-    store = broker.store
-    if store is not None and store.trouble and connection.version5 and span.qos and broker.needs_disk(span, route):
-        # Older clients know no such answer: theirs comes when there is room again.
-        return Published(store.refusal, span.count)
-    return None
+    return not_at_present(broker, span, route)
 
 
 def _publish_in_parts(connection: "Connection", span: Span, route: Route, ids: Ids) -> None:
@@ -339,11 +332,11 @@ def _take_qos2(connection: "Connection", span: Span, route: Route, ids: Ids) -> 
         raise ProtocolError(Reason.QUOTA_EXCEEDED, "there is no memory for more unreleased QoS 2 messages")
     if not known and distinct == len(ids):
         try:
-            with _as_a_whole(connection, route):
+            with as_a_whole(connection.broker, session, route):
                 published = _publish(connection, span, route)
                 if published.reason < Reason.UNSPECIFIED_ERROR:
                     received.add_all(ids[: published.taken])
-                    _note_taken(connection, ids, published)
+                    note_taken(connection.broker, session, ids, published)
         except Exception:
             received.discard_all(ids)  # nothing has been taken: the client has to send it again
             raise
@@ -353,29 +346,12 @@ def _take_qos2(connection: "Connection", span: Span, route: Route, ids: Ids) -> 
         published = _TAKEN_BEFORE
         if packet_id not in received:
             try:
-                with _as_a_whole(connection, route):
+                with as_a_whole(connection.broker, session, route):
                     published = _publish(connection, span.part(index, index + 1), route)
                     if published.taken and published.reason < Reason.UNSPECIFIED_ERROR:
                         received.add(packet_id, packet_id + 1)
-                        _note_taken(connection, [packet_id], published)
+                        note_taken(connection.broker, session, [packet_id], published)
             except Exception:
                 received.remove(packet_id, packet_id + 1)
                 raise
         acknowledge(connection, 2, [packet_id], published)
-
-
-def _as_a_whole(connection: "Connection", route: Route) -> AbstractContextManager[None]:
-    """Queues store messages apart from their identifiers, but a crash must not leave the one without the other."""
-    store, session = connection.broker.store, connection.session
-    if route.bound is None or store is None or session is None or not session.number:
-        return _NOTHING
-    return connection.broker.turn.together()
-
-
-def _note_taken(connection: "Connection", ids: Ids, published: Published) -> None:
-    """Identifiers of QoS 2 messages are remembered with the messages; those of messages that nobody stores, here."""
-    session, store = connection.session, connection.broker.store
-    if store is None or session is None or not session.number:
-        return
-    for packet_id in ids[published.stored : published.taken]:
-        store.note_move(Move(facts.TAKEN, 2, packet_id, 1, session.number))

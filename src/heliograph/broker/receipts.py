@@ -1,0 +1,128 @@
+"""Acknowledgements that clients send: PUBACK, PUBREC and PUBCOMP for what they got, PUBREL for what they sent."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from heliograph.broker import facts
+from heliograph.broker.facts import Move
+from heliograph.broker.identifier_set import IdentifierSet
+from heliograph.broker.session import Session
+from heliograph.broker.window import Settled
+from heliograph.mqtt.encoding import encode
+from heliograph.mqtt.errors import MalformedPacket, ProtocolError
+from heliograph.mqtt.packet_types import PacketType
+from heliograph.mqtt.packets import PubComp, PubRel
+from heliograph.mqtt.reasons import Reason
+from heliograph.mqtt.runs import PUBACKS, PUBCOMPS, PUBRECS, PUBRELS, ack_run, read_ack_run
+
+if TYPE_CHECKING:
+    from heliograph.broker.connection import Connection
+
+
+def take_acks(connection: "Connection", data: bytes, pos: int) -> int:
+    """A run of four-byte acknowledgements of one kind; where it ends."""
+    session = connection.session
+    assert session is not None
+    first = data[pos]
+    if first == 0x40:
+        first_id, count = read_ack_run(PUBACKS, data, pos)
+    elif first == 0x62 or (first == 0x6A and connection.version == 3):
+        first_id, count = read_ack_run(PUBRELS, data, pos)
+    elif first == 0x50:
+        first_id, count = read_ack_run(PUBRECS, data, pos)
+    elif first == 0x70:
+        first_id, count = read_ack_run(PUBCOMPS, data, pos)
+    else:
+        raise MalformedPacket(f"wrong flags in an acknowledgement: 0x{first:02X}")
+    if not first_id:
+        raise ProtocolError(Reason.PROTOCOL_ERROR, "an acknowledgement with packet identifier 0")
+    if first >> 4 == PacketType.PUBREL:
+        released(connection, session, first_id, count)
+    elif session.window is not None:
+        if first == 0x40:
+            session.window.acknowledge(first_id, count)
+        elif first == 0x50:
+            received(connection, session, first_id, count)
+        else:
+            completed(connection, session, first_id, count)
+    elif first == 0x50:
+        _answer_unknown(connection, list(range(first_id, first_id + count)))
+    return pos + 4 * count
+
+
+def received(connection: "Connection", session: Session, first: int, count: int) -> None:
+    """PUBREC: answer PUBREL."""
+    assert session.window is not None
+    done = len(session.settled)
+    unknown = session.window.receive(first, count)
+    # Before PUBREL leaves, it must be certain that the message is never sent again: the client forgets it then.
+    stored = session.number > 0
+    if stored:
+        ids = range(first, first + count)
+        known = [i for i in ids if i not in unknown] if unknown else ids
+        _note_received(connection, session, known, session.settled[done:])
+    if not unknown:
+        connection.answer(ack_run(PUBRELS, first, count), stored=stored)
+        return
+    strangers = {i for i in unknown if not session.window.awaits_completion(i)}
+    for packet_id in range(first, first + count):
+        if packet_id in strangers:
+            session.window.check_not_qos1(packet_id)
+            _answer_unknown(connection, [packet_id])
+        else:
+            connection.answer(ack_run(PUBRELS, packet_id, 1), stored=stored)
+
+
+def _note_received(connection: "Connection", session: Session, ids: Sequence[int], done: Settled) -> None:
+    """PUBREC for these identifiers, whose messages are `done` in this order; both in one record, or in none."""
+    store = connection.broker.store
+    assert store is not None
+    if sum(count for _, _, count in done) < len(ids):  # some are not from the log
+        for packet_id in ids:
+            store.note_move(Move(facts.RECEIVED, 2, packet_id, 1, session.number))
+    at = 0
+    for cursor, offset, count in done:
+        store.note_move(Move(facts.RECEIVED, 2, ids[at], count, session.number, cursor.number, offset))
+        at += count
+
+
+def _answer_unknown(connection: "Connection", ids: list[int]) -> None:
+    for packet_id in ids:
+        reason = Reason.PACKET_IDENTIFIER_NOT_FOUND if connection.version5 else Reason.SUCCESS
+        connection.send(PubRel(packet_id, reason))
+
+
+def completed(connection: "Connection", session: Session, first: int, count: int) -> None:
+    """PUBCOMP: nothing more to do for these."""
+    assert session.window is not None
+    session.window.complete(first, count)
+    _note_move(connection, session, facts.COMPLETED, first, count)
+
+
+def released(connection: "Connection", session: Session, first: int, count: int) -> None:
+    """PUBREL: the identifiers are free again; answer PUBCOMP."""
+    ids = range(first, first + count)
+    received = session.received or IdentifierSet()
+    stored = session.number > 0
+    _note_move(connection, session, facts.RELEASED, first, count)
+    if not connection.version5 or received.known(ids) == count:
+        received.discard_all(ids)
+        connection.answer(ack_run(PUBCOMPS, first, count), stored=stored)
+        return
+    for packet_id in ids:
+        known = packet_id in received
+        received.remove(packet_id, packet_id + 1)
+        reason = Reason.SUCCESS if known else Reason.PACKET_IDENTIFIER_NOT_FOUND
+        connection.answer(encode(PubComp(packet_id, reason), connection.version), stored=stored)
+
+
+def _note_move(connection: "Connection", session: Session, what: int, first: int, count: int) -> None:
+    if session.number and connection.broker.store is not None:
+        connection.broker.store.note_move(Move(what, 0, first, count, session.number))
+
+
+def received_one(connection: "Connection", session: Session, packet_id: int) -> None:
+    if session.window is None:
+        _answer_unknown(connection, [packet_id])
+    else:
+        received(connection, session, packet_id, 1)
