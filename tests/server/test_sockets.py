@@ -1,5 +1,6 @@
 """What a client gets is what was put into its outlet, however little its socket takes at a time."""
 
+import os
 import random
 import select
 import socket
@@ -7,7 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from heliograph.server.sockets import MOST_PIECES, SocketOutlet
+from heliograph.server.accepting import Acceptor
+from heliograph.server.sockets import MOST_PIECES, Reactor, SocketOutlet
 
 
 class Reader:
@@ -21,7 +23,7 @@ class Reader:
         self.calls = []
         self.watched = select.EPOLLIN
         self.reactor = SimpleNamespace(epoll=SimpleNamespace(modify=self._watch))
-        self.outlet = SocketOutlet(self.reactor, ours)
+        self.outlet = SocketOutlet(self.reactor, ours.detach(), self.socket.getsockname())
         self.outlet.connection = SimpleNamespace(
             pause=lambda: self.calls.append("pause"), resume=lambda: self.calls.append("resume")
         )
@@ -38,7 +40,7 @@ class Reader:
         return bytes(got)
 
     def close(self):
-        self.outlet.socket.close()
+        os.close(self.outlet.fd)
         self.socket.close()
 
 
@@ -83,3 +85,96 @@ def test_a_client_that_does_not_read_pauses_its_messages_until_it_does(reader):
     assert reader.calls == ["pause"]
     reader.read(1_600_000)
     assert reader.calls == ["pause", "resume"]
+
+
+class Taken:
+    """A client that a listening socket has brought, and what it has sent."""
+
+    def __init__(self):
+        self.received = []
+        self.heard = 0.0
+
+    def receive(self, data):
+        self.received.append(data)
+
+
+class Door:
+    """A reactor with one listening socket, whose clients are `Taken`."""
+
+    def __init__(self):
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.listening.setblocking(False)
+        self.epoll = select.epoll()
+        self.noted, self.taken, self.outlets = [], [], set()
+        defects = SimpleNamespace(serving=None, note=lambda what, *_: self.noted.append(what))
+        broker = SimpleNamespace(defects=defects, stats=SimpleNamespace(bytes_received=0))
+        self.writer = SimpleNamespace(
+            broker=broker, watchdog=SimpleNamespace(), outlets=self.outlets, flush=lambda _now: None
+        )
+        files = SimpleNamespace(epoll=self.epoll, closing=lambda _fd: None, on_events=self._note_turn)
+        self.reactor = Reactor(files, self.writer)
+        self.acceptor = Acceptor(self.listening, "test", self.take, self.reactor)
+
+    def _note_turn(self, turn):
+        self.turn = turn
+
+    def take(self, fd, address):
+        outlet = SocketOutlet(self.reactor, fd, address)
+        outlet.connection = outlet.above = Taken()
+        self.outlets.add(outlet)
+        self.reactor.register(outlet)
+        self.taken.append(outlet)
+
+    def connect(self, data):
+        client = socket.create_connection(self.listening.getsockname())
+        client.sendall(data)
+        return client
+
+    def close(self):
+        for outlet in self.outlets:
+            os.close(outlet.fd)
+        self.acceptor.close()
+        self.epoll.close()
+
+
+@pytest.fixture
+def door():
+    made = Door()
+    yield made
+    made.close()
+
+
+def test_clients_that_come_are_read_from_in_the_same_turn(door):
+    with door.connect(b"one") as first, door.connect(b"two") as second:
+        door.turn(door.epoll.poll(5))
+        assert [outlet.above.received for outlet in door.taken] == [[b"one"], [b"two"]]
+        assert [outlet.peer() for outlet in door.taken] == [
+            f"127.0.0.1:{client.getsockname()[1]}" for client in (first, second)
+        ]
+
+
+def test_a_client_that_says_nothing_yet_holds_nobody_up(door):
+    with door.connect(b"") as silent:
+        door.turn(door.epoll.poll(5))
+        assert door.taken[0].above.received == []
+        silent.sendall(b"at last")
+        door.turn(door.epoll.poll(5))
+        assert door.taken[0].above.received == [b"at last"]
+
+
+def test_a_client_that_cannot_be_taken_in_is_closed_and_the_next_one_served(door):
+    def fail(fd, address):
+        door.acceptor._take = door.take
+        door.take(fd, address)
+        door.reactor.drop(fd)
+        raise ValueError("a defect")
+
+    door.acceptor._take = fail
+    with door.connect(b"") as unlucky:
+        door.turn(door.epoll.poll(5))
+        assert unlucky.recv(1) == b""
+        assert door.noted == ["taking in clients"]
+        assert not door.outlets
+    with door.connect(b"two"):
+        door.turn(door.epoll.poll(5))
+        assert door.taken[1].above.received == [b"two"]

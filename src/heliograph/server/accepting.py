@@ -1,7 +1,7 @@
-"""Listening sockets, and taking in those who knock.
+"""Listening sockets, and accepting connections on them.
 
 Asyncio's own servers would do, but for what happens when there are no file descriptors left: then they log a traceback
-for every connection that they could not accept.
+for every connection that they could not accept. They also make a transport for each connection.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ import socket
 import stat
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any, Protocol
 
 from heliograph.errors import Problem
 from heliograph.network_errors import sentence
@@ -28,45 +29,62 @@ _ACCEPTED_AT_ONCE = 64
 _PAUSE_WHEN_OUT_OF_FILES = 0.5
 
 
+Take = Callable[[int, Any], None]
+"""Takes over an accepted connection: its file descriptor, which does not block, and the address of the other end."""
+
+
+class Readers(Protocol):
+    """Calls back when a file can be read: an event loop, or the reactor of clients."""
+
+    def add_reader(self, fd: int, callback: Callable[[], None], /) -> None:
+        """Call this whenever the file can be read."""
+
+    def remove_reader(self, fd: int, /) -> object:
+        """Do so no more."""
+
+
 class Acceptor:
     """Accepts connections on one listening socket, which it owns, and hands them to `take`."""
 
     def __init__(
-        self, listening: socket.socket, name: str, take: Callable[[socket.socket], None], most: int = _ACCEPTED_AT_ONCE
+        self, listening: socket.socket, name: str, take: Take, readers: Readers, most: int = _ACCEPTED_AT_ONCE
     ) -> None:
         """Start right away; `name` is for the log, `most` are accepted before others have their turn."""
         self._most = most
         self.socket = listening
         self._name = name
         self._take = take
-        self._loop = asyncio.get_running_loop()
-        self._loop.add_reader(listening, self._accept)
+        self._readers = readers
+        # What `socket.accept` is made of. It gives a file descriptor, where `accept` makes an object around that, which
+        # costs half as much again as the system call and asks the kernel for an address that nobody wants.
+        self._accept_one: Callable[[], tuple[int, Any]] = listening._accept  # type: ignore[attr-defined]
+        readers.add_reader(listening.fileno(), self._accept)
 
     def _accept(self) -> None:
         for _ in range(self._most):
             try:
-                sock, _ = self.socket.accept()
+                fd, address = self._accept_one()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
                 self._pause(error)
                 return
-            sock.setblocking(False)
-            self._take(sock)
+            os.set_blocking(fd, False)
+            self._take(fd, address)
 
     def _pause(self, error: OSError) -> None:
         warnings.warning("accept", "cannot accept connections", listener=self._name, error=error.strerror)
-        self._loop.remove_reader(self.socket)
+        self._readers.remove_reader(self.socket.fileno())
 
         def again() -> None:
             if self.socket.fileno() >= 0:
-                self._loop.add_reader(self.socket, self._accept)
+                self._readers.add_reader(self.socket.fileno(), self._accept)
 
-        self._loop.call_later(_PAUSE_WHEN_OUT_OF_FILES, again)
+        asyncio.get_running_loop().call_later(_PAUSE_WHEN_OUT_OF_FILES, again)
 
     def close(self) -> None:
         """Accept no more."""
-        self._loop.remove_reader(self.socket)
+        self._readers.remove_reader(self.socket.fileno())
         self.socket.close()
 
 

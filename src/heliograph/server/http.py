@@ -118,12 +118,14 @@ class HttpServer:
 
     async def start(self, host: str, port: int) -> None:
         """Listen; hosts are as in the configuration file, port 0 is any free one. OSError if it cannot be had."""
+        loop = asyncio.get_running_loop()
         self._acceptors = [
-            Acceptor(sock, "http", self._take, _ACCEPTED_AT_ONCE) for sock in await tcp_sockets(host, port)
+            Acceptor(sock, "http", self._take, loop, _ACCEPTED_AT_ONCE) for sock in await tcp_sockets(host, port)
         ]
 
-    def _take(self, sock: socket.socket) -> None:
+    def _take(self, fd: int, _address: object) -> None:
         """Serve a client. When there are too many, the one gives way that has been silent longest."""
+        sock = socket.socket(fileno=fd)
         if len(self._connections) >= self._most():
             silent = next(iter(self._idle), None)
             if silent is None:

@@ -9,7 +9,7 @@ until the client is written to, at the end of the turn, like all that is for cli
 
 from __future__ import annotations
 
-import socket
+import os
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -28,8 +28,8 @@ class LayeredOutlet(SocketOutlet):
 
     __slots__ = ("_at_end", "_said_farewell", "_waiting", "broker", "tls", "websocket")
 
-    def __init__(self, reactor: Reactor, sock: socket.socket) -> None:
-        super().__init__(reactor, sock)
+    def __init__(self, reactor: Reactor, fd: int, address: object) -> None:
+        super().__init__(reactor, fd, address)
         self.broker = reactor.writer.broker
         self.tls: Tls | None = None
         self.websocket: WebSocket | None = None
@@ -114,7 +114,7 @@ class LayeredOutlet(SocketOutlet):
         if not data:
             return False
         try:
-            sent = self.socket.send(data)
+            sent = os.write(self.fd, data)
         except (BlockingIOError, InterruptedError):
             sent = 0
         except OSError:

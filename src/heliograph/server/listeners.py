@@ -2,7 +2,6 @@
 
 import logging
 import os
-import socket
 from contextlib import suppress
 from typing import Any
 
@@ -44,6 +43,8 @@ class Listener:
         self._reactor = reactor
         self._gate = ListenerGate(config, credentials)
         self._context = certificates.tls_context(config) if config.encrypted else None
+        self._is_plain = config.kind in {ListenerKind.TCP, ListenerKind.UNIX}
+        self._most_clients = most_clients()
         self._acceptors: list[Acceptor] = []
 
     async def start(self) -> None:
@@ -56,21 +57,28 @@ class Listener:
                 sockets = await tcp_sockets(config.host, config.port)
         except OSError as error:
             raise cannot_listen(f'listener "{config.name}"', "its [[listener]]", config.address, error) from None
-        self._acceptors = [Acceptor(sock, config.name, self._take) for sock in sockets]
+        self._acceptors = [Acceptor(sock, config.name, self._take, self._reactor) for sock in sockets]
 
-    def _take(self, sock: socket.socket) -> None:
+    def _take(self, fd: int, address: object) -> None:
         if self._overrun():
-            sock.close()
-        elif self.config.kind in {ListenerKind.TCP, ListenerKind.UNIX}:
-            self._reactor.add(sock, self._gate, self.config.protocol)
-        else:
-            outlet = LayeredOutlet(self._reactor, sock)
-            if self._context is None:
-                self._begin(outlet, self._gate)
+            os.close(fd)
+            return
+        try:
+            if self._is_plain:
+                self._reactor.add(fd, address, self._gate, self.config.protocol)
             else:
-                outlet.connection = outlet.above = Newcomer(outlet, self._context, self._begin, self._refused)
-                self._writer.outlets.add(outlet)
-            self._reactor.register(outlet)
+                self._take_layered(LayeredOutlet(self._reactor, fd, address))
+        except BaseException:
+            self._reactor.drop(fd)
+            raise
+
+    def _take_layered(self, outlet: LayeredOutlet) -> None:
+        if self._context is None:
+            self._begin(outlet, self._gate)
+        else:
+            outlet.connection = outlet.above = Newcomer(outlet, self._context, self._begin, self._refused)
+            self._writer.outlets.add(outlet)
+        self._reactor.register(outlet)
 
     def _begin(self, outlet: LayeredOutlet, gate: Gate | None) -> None:
         """The conversation begins; without a gate, the client's certificate tells which it is."""
@@ -112,10 +120,12 @@ class Listener:
 
     def _overrun(self) -> bool:
         """Whether there are so many connections that a new one is not even told so."""
-        most = most_clients()
-        limit = min(self._writer.broker.limits.connections, most)
         number = len(self._writer.outlets)
-        if number + self._writer.pages() < limit + _REFUSED_AT_ONCE and number < most:
+        if number >= self._most_clients - _REFUSED_AT_ONCE:  # seldom, and then what is true now counts
+            self._most_clients = most_clients()
+        most = self._most_clients
+        limit = min(self._writer.broker.limits.connections, most)
+        if number < most and number + self._writer.pages() < limit + _REFUSED_AT_ONCE:
             return False
         warnings.warning("connections", "too many connections; closed at once", limit=limit)
         return True

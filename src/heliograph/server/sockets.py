@@ -4,13 +4,19 @@ A transport and a trip through asyncio's queue of callbacks cost more per read t
 single small packet. Here, all clients that have sent something are read in one turn, and then all that have something
 to receive are written to. Timers, signals and everything rare stay with asyncio.
 
+Accepting belongs to that: listening sockets are in the same set, and whoever has just come is read from in the same
+turn, for most clients send their first packet together with the last one of TCP's handshake. Sockets are plain file
+descriptors: an object around each would take longer to make and to close than what it does for us.
+
 What is here serves plain TCP and Unix sockets. TLS and WebSocket are layers on top of it (`layered.py`).
 """
 
 import os
 import socket
+import struct
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import islice
 from time import monotonic
 from typing import Protocol
@@ -20,7 +26,7 @@ from heliograph.broker.slices import SLICE
 from heliograph.server.config_tables import ListenerProtocol
 from heliograph.server.loop import READABLE, WRITABLE, ClientFiles
 from heliograph.server.watchdog import Mark
-from heliograph.server.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Writer, forget_unsent, peer_text
+from heliograph.server.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Writer
 
 SMALLEST_READ = 4 << 10
 LARGEST_READ = 256 << 10
@@ -39,16 +45,16 @@ class Receiver(Protocol):
 class SocketOutlet(NetworkOutlet):
     """One client on one non-blocking socket: reads for its connection, writes for the broker."""
 
-    __slots__ = ("_reading", "_unsent", "_unsent_bytes", "_watched", "above", "fd", "reactor", "read_size", "socket")
+    __slots__ = ("_reading", "_unsent", "_unsent_bytes", "_watched", "above", "fd", "reactor", "read_size")
 
     above: Receiver
     """Takes what has been read from the socket: the conversation, unless there are layers between."""
 
-    def __init__(self, reactor: "Reactor", sock: socket.socket) -> None:
-        super().__init__()
+    def __init__(self, reactor: "Reactor", fd: int, address: object) -> None:
+        """`fd` is that of a socket that does not block; this outlet owns it, and closes it."""
+        super().__init__(address)
         self.reactor = reactor
-        self.socket = sock
-        self.fd = sock.fileno()
+        self.fd = fd
         # Grows for clients that send a lot and shrinks again: idle ones must not cost large buffers.
         self.read_size = SMALLEST_READ
         self._unsent: deque[memoryview] | None = None
@@ -70,7 +76,7 @@ class SocketOutlet(NetworkOutlet):
             self.chunks = []
             size = len(chunks[0])
             try:
-                sent = self.socket.send(chunks[0])
+                sent = os.write(self.fd, chunks[0])
             except (BlockingIOError, InterruptedError):
                 sent = 0
             except OSError:
@@ -79,6 +85,9 @@ class SocketOutlet(NetworkOutlet):
             if sent < size:
                 self._queue(chunks, sent)
             return size
+        if self.left and not chunks and not self._unsent and self.finished:
+            self.gone()  # there is nothing to tell a client that has said goodbye
+            return 0
         return self._flush_all()
 
     def _flush_all(self) -> int:
@@ -90,7 +99,7 @@ class SocketOutlet(NetworkOutlet):
         sent = 0
         if size and not self._unsent:
             try:
-                sent = self.socket.send(pieces[0]) if len(pieces) == 1 else self.socket.sendmsg(pieces[:MOST_PIECES])
+                sent = os.write(self.fd, pieces[0]) if len(pieces) == 1 else os.writev(self.fd, pieces[:MOST_PIECES])
             except (BlockingIOError, InterruptedError):
                 pass
             except OSError:
@@ -133,7 +142,7 @@ class SocketOutlet(NetworkOutlet):
         unsent = self._unsent
         while unsent:
             try:
-                sent = self.socket.sendmsg(list(islice(unsent, MOST_PIECES)))
+                sent = os.writev(self.fd, list(islice(unsent, MOST_PIECES)))
             except (BlockingIOError, InterruptedError):
                 break
             except OSError:
@@ -174,46 +183,54 @@ class SocketOutlet(NetworkOutlet):
             self._watched = events
             self.reactor.epoll.modify(self.fd, events)
 
-    def peer(self) -> str:
-        try:
-            return peer_text(self.socket.getpeername())
-        except OSError:
-            return "gone"
-
     def _part(self) -> None:
         """Everything has been written, and nothing more will come."""
         if self.left:
             self.gone()
             return
         self.reactor.epoll.unregister(self.fd)
+        sock = socket.socket(fileno=self.fd)
         self._let_go()
-        self.reactor.writer.lingering.add(self.socket)
+        self.reactor.writer.lingering.add(sock)
 
     def gone(self) -> None:
         """The connection is over, from either side."""
-        if self.fd >= 0:
+        fd = self.fd
+        if fd >= 0:
             self._let_go()
-            self.socket.close()
+            try:  # noqa: SIM105 (`suppress` would take as long as all else here)
+                os.close(fd)
+            except ConnectionResetError:  # some systems say so at this point
+                pass
 
     def _let_go(self) -> None:
         self.reactor.forget(self)
         self.fd = -1
-        self._unsent = None
-        self.note_unsent(0)
+        self._unsent = self._unsent_hold = None
         self.reactor.writer.closed(self)
         del self.above  # as with the connection
 
     def abort(self) -> None:
-        forget_unsent(self.socket)
-        self.gone()
+        if self.fd >= 0:
+            _forget_unsent(self.fd)
+            self.gone()
+
+
+def _forget_unsent(fd: int) -> None:
+    """Let the kernel, too, drop what it still has for the client as soon as this socket is closed."""
+    sock = socket.socket(fileno=fd)
+    with suppress(OSError):
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sock.detach()
 
 
 class Reactor:
-    """The sockets of all clients."""
+    """The sockets of all clients, and those on which they come."""
 
     def __init__(self, files: ClientFiles, writer: Writer) -> None:
         self.writer = writer
         self._clients: dict[int, SocketOutlet] = {}
+        self._listening: dict[int, Callable[[], None]] = {}
         self.epoll = files.epoll
         self._closing = files.closing
         self._events: list[tuple[int, int]] = []
@@ -223,31 +240,51 @@ class Reactor:
         files.on_events(self._turn)
         writer.watchdog.readings = self._readings
 
-    def add(self, sock: socket.socket, gate: Gate, protocol: ListenerProtocol) -> SocketOutlet:
+    def add_reader(self, fd: int, callback: Callable[[], None], /) -> None:
+        """Call this whenever the file, that of a listening socket, can be read: it adds clients."""
+        self.epoll.register(fd, READABLE)
+        self._listening[fd] = callback
+
+    def remove_reader(self, fd: int, /) -> None:
+        """Do so no more."""
+        if self._listening.pop(fd, None) is not None:
+            self.epoll.unregister(fd)
+
+    def add(self, fd: int, address: object, gate: Gate, protocol: ListenerProtocol) -> None:
         """Serve a client that speaks its protocol on this accepted socket, which does not block, without any layer."""
-        outlet = SocketOutlet(self, sock)
+        outlet = SocketOutlet(self, fd, address)
         self.writer.opened(outlet, gate, protocol)
         outlet.above = outlet.connection
         self.register(outlet)
-        return outlet
 
     def register(self, outlet: SocketOutlet) -> None:
-        """Read from this client from now on."""
-        self._clients[outlet.fd] = outlet
-        self.epoll.register(outlet.fd, READABLE)
+        """Read from this client from now on, and in this turn for the first time."""
+        fd = outlet.fd
+        self._clients[fd] = outlet
+        self.epoll.register(fd, READABLE)
+        self._events.append((fd, READABLE))
+
+    def drop(self, fd: int) -> None:
+        """Something went wrong while a client was taken in: there is none."""
+        for outlet in [one for one in self.writer.outlets if isinstance(one, SocketOutlet) and one.fd == fd]:
+            outlet.fd = -1  # which will soon be another client's
+            self.writer.outlets.discard(outlet)
+        self._clients.pop(fd, None)
+        os.close(fd)
 
     def forget(self, outlet: SocketOutlet) -> None:
         """The client's socket is about to be closed, which takes it out of the epoll set, or has been taken out."""
-        del self._clients[outlet.fd]
-        self._closing(outlet.fd)
+        fd = outlet.fd
+        del self._clients[fd]
+        self._closing(fd)
 
     def _turn(self, events: list[tuple[int, int]]) -> None:
         clients = self._clients
-        self._events = events
         defects = self.writer.broker.defects
         received = 0
         if self._next >= 0:
             events = self._from_next(events)
+        self._events = events  # those who come in this turn are put behind the others
         until = monotonic() + SLICE if len(events) >= _LOOK_AT_CLOCK_AFTER else 0.0
         for number, (fd, event) in enumerate(events):
             if number % _LOOK_AT_CLOCK_AFTER == _LOOK_AT_CLOCK_AFTER - 1 and monotonic() > until:
@@ -255,6 +292,9 @@ class Reactor:
                 break
             outlet = clients.get(fd)
             if outlet is None:  # ended by another client's packet in this very turn, or not a client
+                if fd in self._listening:
+                    self._accept(fd)
+                    until = until or monotonic() + SLICE  # there are more to read from now
                 continue
             defects.serving = outlet
             try:
@@ -282,6 +322,14 @@ class Reactor:
         self.writer.broker.stats.bytes_received += received
         self._read_until = now = monotonic()
         self.writer.flush(now)
+
+    def _accept(self, fd: int) -> None:
+        """Take in those who have come on this listening socket."""
+        self.writer.broker.defects.serving = None
+        try:
+            self._listening[fd]()
+        except Exception:
+            self.writer.broker.defects.note("taking in clients")
 
     def _from_next(self, events: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """Events in such an order that everybody has his turn."""

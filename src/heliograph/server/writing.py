@@ -1,8 +1,6 @@
 """Writing to clients: once per turn of the event loop and client, however many messages that is."""
 
 import asyncio
-import socket
-import struct
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -33,10 +31,12 @@ _TIME_TO_CLOSE = 0.5
 class NetworkOutlet(Outlet):
     """An outlet that leads to a network connection."""
 
-    __slots__ = ("_unsent_hold", "connection")
+    __slots__ = ("_unsent_hold", "address", "connection")
 
-    def __init__(self) -> None:
+    def __init__(self, address: object) -> None:
         super().__init__()
+        self.address = address
+        """Of the client, as the kernel told it."""
         self._unsent_hold: Hold | None = None
         self.connection: Conversation
         """The other half of the conversation, set right after this one is made."""
@@ -64,6 +64,10 @@ class NetworkOutlet(Outlet):
         """Who the client is and what it has sent last, for people."""
         return {**self.connection.describe(), "address": self.peer()}
 
+    def peer(self) -> str:
+        """The client's address, for people."""
+        return peer_text(self.address)
+
     @abstractmethod
     def flush(self) -> int:
         """Write all chunks, and close the connection behind them if the outlet is finished; how many bytes went."""
@@ -71,16 +75,6 @@ class NetworkOutlet(Outlet):
     @abstractmethod
     def abort(self) -> None:
         """Close the connection at once, whatever is still unwritten."""
-
-    @abstractmethod
-    def peer(self) -> str:
-        """The client's address, for people."""
-
-
-def forget_unsent(sock: socket.socket) -> None:
-    """Let the kernel, too, drop what it still has for the client as soon as this socket is closed."""
-    with suppress(OSError):  # closed already
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 def peer_text(peer: object) -> str:
@@ -125,10 +119,11 @@ class Writer:
 
     def closed(self, outlet: NetworkOutlet) -> None:
         """A connection is gone."""
-        facts = {**outlet.describe(), "sent": "the end of the connection"}
-        self.watchdog.mark(lambda: facts)
+        connection, address = outlet.connection, outlet.address
+        who = connection.describe()  # as long as it knows
+        self.watchdog.mark(lambda: {**who, "address": peer_text(address), "sent": "the end of the connection"})
         try:
-            outlet.connection.lost()
+            connection.lost()
         except Exception:
             # The client is gone all the same, and nobody shall take it for connected.
             outlet.connected = outlet.open = False
