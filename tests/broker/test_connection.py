@@ -54,6 +54,15 @@ def test_a_client_is_given_one_and_a_half_times_its_keep_alive(scene, version):
         assert reason_of_goodbye(client) == Reason.KEEP_ALIVE_TIMEOUT
 
 
+@pytest.mark.parametrize("keep_alive", [2, 6, 7, 100], ids=lambda seconds: f"{seconds} s")
+def test_time_for_connect_does_not_count_towards_the_keep_alive(scene, keep_alive):
+    client = scene.client("c", keep_alive=keep_alive)
+    scene.pass_time(1.5 * keep_alive - 0.1)
+    assert not client.ended
+    scene.pass_time(0.1)
+    assert client.ended
+
+
 def test_everything_that_a_client_sends_keeps_it_alive(scene):
     client = scene.client("c", 4, keep_alive=10)
     for _ in range(4):

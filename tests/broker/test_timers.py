@@ -56,6 +56,15 @@ def test_cancelling_nothing_or_what_is_done_changes_nothing():
     assert len(timers) == 0
 
 
+def test_whether_a_timer_rings_in_time_is_known():
+    timers = quiet_timers()
+    timer = timers.at(5, lambda now: None)
+    assert timers.rings_by(5, timer)
+    assert not timers.rings_by(4, timer)
+    timers.run(5)
+    assert not timers.rings_by(6, timer)
+
+
 def test_a_timer_that_fails_keeps_no_other_from_being_done(failures):
     defects, client, done = Defects(Statistics(), failures), Outlet(), []
     timers = Timers(defects)

@@ -265,7 +265,9 @@ class Broker:
 
     def _do_all(self, work: list[Steps | None]) -> None:
         """Do what the end of subscriptions leaves to do: a client can have millions of messages in their buffers."""
-        self.slices.begin(object(), one_by_one([steps for steps in work if steps is not None]), lambda: None)
+        there = [steps for steps in work if steps is not None]
+        if there:
+            self.slices.begin(object(), one_by_one(there), lambda: None)
 
     def _remove(self, session: Session, subscription: Subscription) -> Steps | None:
         """Remove a subscription; how what waits for it is forgotten."""
@@ -360,23 +362,28 @@ class Broker:
     def detach(self, session: Session, *, publish_will: bool) -> None:
         """The client of a session has gone. The session ends now, later or never; its will may be due now or later."""
         self._do_all(session.detach())
-        self.delivery.share_out_again(session)
+        if session.window is not None:
+            self.delivery.share_out_again(session)
         session.away = now = self.now()
-        delay = session.will.properties.get("will_delay_interval", 0) if session.will else 0
-        delay = min(delay, session.expiry)
-        deferred = self.stopping and session.number > 0
-        if not publish_will and not deferred:
-            session.set_will(None)
-        elif session.will is not None and not delay and not deferred:
-            self._publish_will(session)
-        elif session.will is not None:
-            session.will_timer = self.timers.at(now + delay, lambda _: self._publish_will(session))
+        if session.will is not None:
+            self._will_is_due(session, session.will, now, publish=publish_will)
         if not session.expiry:
             self.end_session(session)
             return
         self._end_in_time(session, now)
         if self.store is not None and session.number:
             self.store.note_presence(session)
+
+    def _will_is_due(self, session: Session, will: Will, now: float, *, publish: bool) -> None:
+        """The client has gone, and its will is published now, or later, or never."""
+        delay = min(will.properties.get("will_delay_interval", 0), session.expiry)
+        deferred = self.stopping and session.number > 0
+        if not publish and not deferred:
+            session.set_will(None)
+        elif not delay and not deferred:
+            self._publish_will(session)
+        else:
+            session.will_timer = self.timers.at(now + delay, lambda _: self._publish_will(session))
 
     def _end_in_time(self, session: Session, away: float) -> None:
         if session.expiry != FOR_EVER:
@@ -400,19 +407,22 @@ class Broker:
         self._cancel_timers(session)
         if self.store is not None and session.number:
             self.store.end_session(session)
-        for flight in session.window.sent if session.window else ():
-            if self.store is not None and flight.cursor is not None:
-                self.store.ledger.acknowledge(flight.cursor, flight.offset, flight.offset + flight.count)
-        self._do_all([self._remove(session, one) for one in list(session.subscriptions.values())])
+        if session.window is not None:
+            for flight in session.window.sent:
+                if self.store is not None and flight.cursor is not None:
+                    self.store.ledger.acknowledge(flight.cursor, flight.offset, flight.offset + flight.count)
+        if session.subscriptions:
+            self._do_all([self._remove(session, one) for one in list(session.subscriptions.values())])
         session.window = None  # what was on its way leads back to the session, and would keep it in memory
         if self.sessions.get(session.client_id) is session:
             del self.sessions[session.client_id]
             session.refund()
 
     def _cancel_timers(self, session: Session) -> None:
-        self.timers.cancel(session.will_timer)
-        self.timers.cancel(session.end_timer)
-        session.will_timer = session.end_timer = None
+        if session.will_timer is not None or session.end_timer is not None:
+            self.timers.cancel(session.will_timer)
+            self.timers.cancel(session.end_timer)
+            session.will_timer = session.end_timer = None
 
     def _publish_will(self, session: Session) -> None:
         self.timers.cancel(session.will_timer)

@@ -43,8 +43,10 @@ _TOLD_TO_OLD_CLIENTS = (Reason.UNSUPPORTED_PROTOCOL_VERSION, Reason.CLIENT_IDENT
 # Reason strings quote what the client sent, which may be longer than a string on the wire can be.
 _REASON_STRING_MOST = 200
 _VERSIONS = {3: "3.1", 4: "3.1.1", 5: "5"}
+_PROTOCOLS = {number: f"MQTT {name}" for number, name in _VERSIONS.items()}
+_KINDS = {int(kind): kind.name for kind in PacketType}
 _QOS0 = 0x30
-_PUBLISH, _FIRST_ACK, _LAST_ACK = 3, 4, 7
+_CONNECT, _PUBLISH, _FIRST_ACK, _LAST_ACK = 1, 3, 4, 7
 _MANY = {PacketType.SUBSCRIBE: subscribe, PacketType.UNSUBSCRIBE: unsubscribe}
 """Packets that may name many things."""
 _LOOK_AT_CLOCK_AFTER = 16
@@ -56,6 +58,11 @@ class State(Enum):
     WAITING = 2
     OPEN = 3
     ENDED = 4
+
+
+# Looking a member up in its enumeration takes as long as calling a function, and this is done for each read.
+_NEW, _WAITING, _OPEN, _ENDED = State
+_SUCCESS, _NORMAL_DISCONNECTION = Reason.SUCCESS, Reason.NORMAL_DISCONNECTION
 
 
 class Connection:
@@ -97,13 +104,14 @@ class Connection:
         self.broker = broker
         self.outlet = outlet
         self.gate = gate
-        self.state = State.NEW
+        self.state = _NEW
         self.session: Session | None = None
         self.version = 4
         self.version5 = False
         self.bridge = False
         """The client is another server, which wants no messages back that it sent, and retain flags as they were."""
-        self.max_packet = min(_CONNECT_SIZE, broker.limits.packet_size)
+        limits = broker.limits
+        self.max_packet = min(_CONNECT_SIZE, limits.packet_size)
         self.receive_maximum = 0
         self.keep_alive = 0
         self.explain = True
@@ -114,30 +122,32 @@ class Connection:
         """Others may have waited for what was taken last: it is time to look at the clock."""
         self.heard = broker.now()
         self._aliases: dict[int, bytes] | None = None
+        # What the last packet was like; the rest of these are there from `remember` on. Of what is made for each client
+        # that comes, half would be for nothing.
         self._usual: bytes | None = None
-        self._usual_receivers: tuple[Subscription, ...] = ()
-        self._usual_generation = 0
-        self._usual_first = self._usual_key = 0
-        self._usual_route: Route | None = None
+        self._usual_receivers: tuple[Subscription, ...]
+        self._usual_generation: int
+        self._usual_first: int
+        self._usual_key: int
+        self._usual_route: Route | None
         self.gathering: Gathering | None = None
         """What it has published in this turn waits there."""
         # An incomplete packet waits here: its pieces, and the length at which looking again makes sense.
         self._parts: Pieces | None = None
-        self._need = 0
+        self._need: int
         self._hold: Hold | None = None
         outlet.account = broker.memory.strangers
-        self._timer: Timer | None = None
-        self._kind: int = PacketType.CONNECT
+        self._kind = _CONNECT
         """The last packet that was none of those that come in runs, and when it came."""
         self._kind_at = 0.0
-        self._check_at(self.heard + broker.limits.connect_timeout)
+        self._timer: Timer = broker.timers.at(self.heard + limits.connect_timeout, self._check, outlet)
 
     def describe(self) -> dict[str, str]:
         """Who the client is and what it has sent last, for people."""
         return {
             "client": self.session.client_id if self.session is not None else "",
-            "protocol": f"MQTT {_VERSIONS[self.version]}",
-            "sent": PacketType(self._kind).name if self._kind_at == self.heard else "PUBLISH or acknowledgements",
+            "protocol": _PROTOCOLS[self.version],
+            "sent": _KINDS[self._kind] if self._kind_at == self.heard else "PUBLISH or acknowledgements",
         }
 
     # Bytes in
@@ -161,19 +171,22 @@ class Connection:
                 return
         try:
             pos = 0
-            if self.state is not State.OPEN or self._parts is not None:
+            if self._parts is not None:
                 if self._completes_large(data):
                     pos = self._take_large(data)
                 else:
-                    whole = self._with_parts(data)
+                    whole = self._with_parts(self._parts, data)
                     if whole is None:
                         return
                     data = whole
-            elif data[0] == _QOS0:
-                # What most devices send all the time, tried before anything else is looked at.
-                pos = take_straight(self, data, 0)
-                if pos == len(data):
-                    return
+            elif self.state is _OPEN:
+                if data[0] == _QOS0:
+                    # What most devices send all the time, tried before anything else is looked at.
+                    pos = take_straight(self, data, 0)
+                    if pos == len(data):
+                        return
+            elif self.state is _ENDED:
+                return
             self._take(data, pos)
         except ProtocolError as error:
             self._broke_rules(error)
@@ -222,7 +235,7 @@ class Connection:
             parts is not None
             and self._need >= _LARGE
             and parts.size + len(data) >= self._need
-            and self.state is State.OPEN
+            and self.state is _OPEN
             and not self._is_working
         )
 
@@ -234,25 +247,20 @@ class Connection:
         parts.add(memoryview(data)[:end])
         self._parts = self._hold = None
         self._take(parts.join(), 0)
-        if self.state is State.ENDED:
+        if self.state is _ENDED:
             return len(data)
         if self._is_working and end < len(data):
             self._keep(data, end, 0)
             return len(data)
         return end
 
-    def _with_parts(self, data: bytes) -> bytes | None:
+    def _with_parts(self, parts: Pieces, data: bytes) -> bytes | None:
         """New bytes behind the ones that wait; None if it is no use looking at them yet."""
-        if self.state is State.ENDED:
-            return None
-        if self._parts is None:
-            return data
-        parts = self._parts
         parts.add(data)
         if self._is_working:
             self.outlet.stop_reading()  # whoever let it be read from did not know
             return None
-        if self.state is State.WAITING:
+        if self.state is _WAITING:
             if parts.size > _CONNECT_SIZE:
                 raise ProtocolError(Reason.QUOTA_EXCEEDED, "too much sent before CONNACK")
             self._charge(parts.size)
@@ -282,7 +290,7 @@ class Connection:
                 self._keep(data, pos, end - pos)
                 return
             kind = data[pos] >> 4
-            if self.state is not State.OPEN:
+            if self.state is not _OPEN:
                 self._note_kind(kind)
                 if not self._take_first(data[pos], data[body:end]):
                     self._keep(data, end, 0)
@@ -308,7 +316,7 @@ class Connection:
                 self._note_kind(kind)
                 self._take_packet(decode(data[pos], data[body:end], self.version))
                 pos = end
-            if self.state is State.ENDED:
+            if self.state is _ENDED:
                 return
             # Others want their turn, too: what is not taken in time waits.
             left -= 1 if kind <= _LAST_ACK else _LOOK_AT_CLOCK_AFTER
@@ -396,25 +404,26 @@ class Connection:
         if not isinstance(packet, packets.Connect):
             raise ProtocolError(Reason.PROTOCOL_ERROR, f"{type(packet).__name__} before CONNECT")
         self.version, self.version5, self.bridge = packet.version, packet.version == 5, packet.bridge
-        self.outlet.max_packet = packet.properties.get("maximum_packet_size", 0)
-        problem = handshake.reason_to_refuse(self.broker, packet)
+        if packet.properties:
+            self.outlet.max_packet = packet.properties.get("maximum_packet_size", 0)
+            packet.properties.pop("user_property", None)  # there may be a thousand, and nobody reads them
+        problem = handshake.reason_to_refuse(self.broker, packet, self.heard)
         if problem is not None:
             self.refuse(*problem, packet)
             return True
-        self.state = State.WAITING
-        packet.properties.pop("user_property", None)  # there may be a hundred thousand, and nobody reads them
+        self.state = _WAITING
         holds: list[Hold] = []
         self.gate.check(self.outlet, packet.username, packet.password, partial(self._admit, packet, holds))
-        if self.state is not State.WAITING:
+        if self.state is not _WAITING:
             return True
         holds.append(Hold(self.broker.memory.strangers, handshake.cost(packet)))
         return False
 
     def _admit(self, connect: packets.Connect, holds: list[Hold], reason: Reason, text: str, user: str | None) -> None:
         """The credentials have been looked at; `holds` is for what the CONNECT is charged for meanwhile."""
-        if self.state is not State.WAITING:  # the client has gone meanwhile
+        if self.state is not _WAITING:  # the client has gone meanwhile
             return
-        if reason is not Reason.SUCCESS:
+        if reason is not _SUCCESS:
             self.refuse(reason, text, connect)
             return
         old = self.broker.sessions.get(connect.client_id)
@@ -423,12 +432,12 @@ class Connection:
         store = self.broker.store
         if store is not None and (stored or (self.session is not None and self.session.number)):
             # CONNACK says that there is a session which outlives the connection, or that an old one is forgotten.
-            self.broker.turn.held.when_safe(lambda: self._welcome(connect, user, present))
+            self.broker.turn.held.when_safe(partial(self._welcome, connect, user, present))
         else:
             self._welcome(connect, user, present)
 
     def _welcome(self, connect: packets.Connect, user: str | None, present: bool) -> None:
-        if self.state is not State.WAITING or self.session is None:  # the client has gone meanwhile
+        if self.state is not _WAITING or self.session is None:  # the client has gone meanwhile
             return
         connack = handshake.connack(self, connect, present=present)
         if not connack:
@@ -436,7 +445,7 @@ class Connection:
             self._leave(text, publish_will=False)
             self.refuse(Reason.PACKET_TOO_LARGE, text)
             return
-        self.state = State.OPEN
+        self.state = _OPEN
         self._write(connack)
         handshake.welcome(self, connect, present=present)
         self.broker.journal.admitted(
@@ -449,7 +458,11 @@ class Connection:
             keep_alive=self.keep_alive,
         )
         if self.keep_alive:
-            self._check_at(self.heard + 1.5 * self.keep_alive)
+            due = self.heard + 1.5 * self.keep_alive
+            # The timer for CONNECT is usually due before that, and then sees how far it is. Most clients that come and
+            # go at once have gone by then.
+            if not self.broker.timers.rings_by(due, self._timer):
+                self._check_at(due)
         if self._parts is not None:
             self.receive(b"")
 
@@ -475,6 +488,8 @@ class Connection:
         match packet:
             case packets.PingReq():
                 self._write(_PINGRESP)
+            case packets.Disconnect():
+                self._disconnect(session, packet)
             case packets.PubAck():
                 if session.window is not None:
                     session.window.acknowledge(packet.packet_id, 1)
@@ -488,8 +503,6 @@ class Connection:
             case packets.PubComp():
                 if session.window is not None:
                     receipts.completed(self, session, packet.packet_id, 1)
-            case packets.Disconnect():
-                self._disconnect(session, packet)
             case _:
                 raise ProtocolError(Reason.PROTOCOL_ERROR, f"unexpected {type(packet).__name__}")
 
@@ -507,7 +520,7 @@ class Connection:
                 raise ProtocolError(Reason.PROTOCOL_ERROR, "DISCONNECT cannot make a session outlive its connection")
             session.expiry = min(expiry, self.broker.limits.session_expiry_max)
         self.outlet.left = True
-        self._leave("client disconnected", publish_will=packet.reason != Reason.NORMAL_DISCONNECTION)
+        self._leave("client disconnected", publish_will=packet.reason != _NORMAL_DISCONNECTION)
         self._finish()
 
     # For publishes
@@ -553,7 +566,7 @@ class Connection:
 
     def resume(self) -> None:
         """The client can take more."""
-        if self.state is State.OPEN and self.session is not None:
+        if self.state is _OPEN and self.session is not None:
             self.outlet.open = True
             self.broker.delivery.pump(self.session)
             self.broker.slices.wake(self)
@@ -562,9 +575,9 @@ class Connection:
 
     def end(self, reason: Reason, text: str, *, publish_will: bool = False) -> None:
         """End the connection from this side; an MQTT 5 client is told why."""
-        if self.state is State.ENDED:
+        if self.state is _ENDED:
             return
-        if self.state is State.OPEN and self.version5:
+        if self.state is _OPEN and self.version5:
             why = Properties(reason_string=text[:_REASON_STRING_MOST]) if self.explain else Properties()
             self.send(packets.Disconnect(reason, why))
         self._leave(text, publish_will=publish_will)
@@ -572,8 +585,9 @@ class Connection:
 
     def lost(self) -> None:
         """The network connection is gone."""
-        self._leave("connection lost", publish_will=True)
-        self._finish()
+        if self.state is not _ENDED:
+            self._leave("connection lost", publish_will=True)
+            self._finish()
 
     def _leave(self, why: str, *, publish_will: bool) -> None:
         """Give the session up, if there is one."""
@@ -589,7 +603,7 @@ class Connection:
         self.broker.detach(session, publish_will=publish_will)
 
     def _finish(self) -> None:
-        self.state = State.ENDED
+        self.state = _ENDED
         self.publishing = False
         self.broker.slices.drop(self)
         self.broker.timers.cancel(self._timer)
@@ -601,14 +615,13 @@ class Connection:
     # Time-outs
 
     def _check_at(self, when: float) -> None:
-        if self._timer is not None:
-            self.broker.timers.cancel(self._timer)
+        self.broker.timers.cancel(self._timer)
         self._timer = self.broker.timers.at(when, self._check, self.outlet)
 
     def _check(self, now: float) -> None:
-        if self.state is State.NEW:
+        if self.state is _NEW:
             self.end(Reason.KEEP_ALIVE_TIMEOUT, "no CONNECT in time", publish_will=False)
-        elif self.state is State.OPEN and self.keep_alive:
+        elif self.state is _OPEN and self.keep_alive:
             due = (now if self._is_working else self.heard) + 1.5 * self.keep_alive
             if due <= now:
                 self.end(Reason.KEEP_ALIVE_TIMEOUT, "nothing heard for 1.5 times the keep-alive", publish_will=True)

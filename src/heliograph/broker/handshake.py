@@ -21,21 +21,22 @@ _CONNACK = b"\x20\x02\x00\x00"
 _CONNACK_PRESENT = b"\x20\x02\x01\x00"
 
 
-def reason_to_refuse(broker: "Broker", connect: Connect) -> tuple[Reason, str] | None:
+def reason_to_refuse(broker: "Broker", connect: Connect, now: float) -> tuple[Reason, str] | None:
     """Why this CONNECT cannot be served whoever sent it, or None."""
     limits = broker.limits
     if "authentication_method" in connect.properties:
         return Reason.BAD_AUTHENTICATION_METHOD, "extended authentication is not offered"
     if broker.stats.connected >= limits.connections and connect.client_id not in broker.connections:
         return Reason.QUOTA_EXCEEDED, f"{limits.connections} clients are connected, no more are taken"
-    if not broker.pace.allows(limits.connects_per_second, broker.now()):
+    if not broker.pace.allows(limits.connects_per_second, now):
         return Reason.CONNECTION_RATE_EXCEEDED, f"more than {limits.connects_per_second} connects a second"
     if broker.store is not None and broker.store.ledger.trouble is not None and _session_expiry(broker, connect):
         return Reason.SERVER_UNAVAILABLE, f"sessions cannot be stored at present: {broker.store.trouble}"
-    if len(broker.sessions) >= limits.sessions and connect.client_id not in broker.sessions:
-        return Reason.QUOTA_EXCEEDED, f"{limits.sessions} sessions are kept, no more are taken"
-    if connect.client_id not in broker.sessions and not broker.memory.takes_newcomers(cost(connect)):
-        return Reason.QUOTA_EXCEEDED, "there is no memory for another session at present"
+    if connect.client_id not in broker.sessions:
+        if len(broker.sessions) >= limits.sessions:
+            return Reason.QUOTA_EXCEEDED, f"{limits.sessions} sessions are kept, no more are taken"
+        if not broker.memory.takes_newcomers(cost(connect)):
+            return Reason.QUOTA_EXCEEDED, "there is no memory for another session at present"
     if connect.will is not None:
         if is_reserved(connect.will.topic.encode()):
             return Reason.NOT_AUTHORIZED, "a will cannot go to $SYS or $share"

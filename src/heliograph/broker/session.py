@@ -23,7 +23,7 @@ _WORTH_CHARGING = 1_000
 def session_cost(client_id: str, will: Will | None) -> int:
     """Bytes of memory that a session takes."""
     size = _COST + len(client_id)
-    if will is not None:
+    if will is not None:  # most have none
         size += len(will.topic) + len(will.payload)
         for value in will.properties.values():
             if isinstance(value, list):
@@ -62,7 +62,7 @@ class Session:
         self.client_id = client_id
         self.account = account
         """What it takes of the server's memory."""
-        account.add(session_cost(client_id, None))
+        account.add(_COST + len(client_id))
         self._identifiers: Hold | None = None
         self.settled = settled
         self.number = number

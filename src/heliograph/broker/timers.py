@@ -34,6 +34,10 @@ class Timers:
         heapq.heappush(self._heap, timer)
         return timer
 
+    def rings_by(self, when: float, timer: Timer) -> bool:
+        """Whether this timer is still to ring, and not after that time."""
+        return timer[2] is not None and timer[0] <= when  # type: ignore[operator]
+
     def cancel(self, timer: Timer | None) -> None:
         """Do not do it after all; a timer that is done or cancelled already is left alone."""
         if timer is None or timer[2] is None:

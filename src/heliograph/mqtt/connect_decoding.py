@@ -24,6 +24,7 @@ _NAME = b"\x00\x04MQTT"
 _USUAL = (_NAME + b"\x04", _NAME + b"\x05")
 _USUAL_FIELDS = Struct(">BBH")
 _USUAL_SIZE = len(_NAME) + _USUAL_FIELDS.size
+_SHORTEST_SIZE = _USUAL_SIZE + 2  # with nothing behind it but a client identifier, whose length is the last of these
 
 _RESERVED = 0x01
 _CLEAN_START = 0x02
@@ -37,6 +38,11 @@ def decode_connect(body: bytes) -> Connect:
     """CONNECT from what follows its fixed header; the packet itself says which version it speaks."""
     if body.startswith(_USUAL) and len(body) >= _USUAL_SIZE:
         version, flags, keep_alive = _USUAL_FIELDS.unpack_from(body, len(_NAME))
+        if version == 4 and not flags & ~_CLEAN_START and len(body) == _SHORTEST_SIZE + (body[10] << 8 | body[11]):
+            # Most devices say nothing but a name that nothing is wrong with.
+            name = body[_SHORTEST_SIZE:]
+            if name and name.isascii() and (client_id := name.decode()).isprintable():
+                return Connect(client_id, 4, flags > 0, keep_alive)
         reader, bridge = Reader(body, _USUAL_SIZE, len(body)), False
     else:
         reader = Reader(body, 0, len(body))

@@ -33,7 +33,10 @@ _DUP = 0x08
 # SUBSCRIBE, UNSUBSCRIBE and PUBREL have a 2 where the other packets, PUBLISH aside, have a 0.
 _FLAGS_2 = frozenset({PacketType.SUBSCRIBE, PacketType.UNSUBSCRIBE, PacketType.PUBREL})
 _V3_REFUSED = 0x80
-_KINDS = (None, *PacketType)  # calling the enumeration would take longer than the rest of a small packet
+# Calling the enumeration would take longer than the rest of a small packet, and looking its members up long enough.
+_KINDS = (None, *PacketType)
+_GOODBYE = Disconnect()
+_PUBLISH, _CONNECT, _AUTH = PacketType.PUBLISH, PacketType.CONNECT, PacketType.AUTH
 
 
 def decode(first: int, body: bytes, version: int) -> Packet:
@@ -42,15 +45,15 @@ def decode(first: int, body: bytes, version: int) -> Packet:
     `version` is 3, 4 or 5, as in CONNECT; CONNECT itself is read by the version that it names. Bytes that break a
     rule of the standard raise ProtocolError, and nothing else is ever raised.
     """
-    if first >> 4 == PacketType.PUBLISH:
+    if first >> 4 == _PUBLISH:
         return _publish(first & 0x0F, body, version)
     if first < 0x10:
         raise MalformedPacket("packet type 0 does not exist")
     kind = _KINDS[first >> 4]
-    if kind is PacketType.CONNECT:
+    if kind is _CONNECT:
         return _connect(first & 0x0F, body)
     check_flags(kind, first & 0x0F, version)
-    if kind is PacketType.AUTH and version < 5:
+    if kind is _AUTH and version < 5:
         raise MalformedPacket("AUTH does not exist before MQTT 5")
     return _DECODERS[kind](body, version)
 
@@ -249,11 +252,12 @@ def _pingresp(body: bytes, _version: int) -> PingResp:
 
 
 def _disconnect(body: bytes, version: int) -> Disconnect:
-    reader = Reader(body, 0, len(body))
-    if version < 5:
+    if body:
+        reader = Reader(body, 0, len(body))
+        if version == 5:
+            return Disconnect(*_reason_and_properties(reader, PacketType.DISCONNECT))
         reader.finish()
-        return Disconnect()
-    return Disconnect(*_reason_and_properties(reader, PacketType.DISCONNECT))
+    return _GOODBYE
 
 
 def _auth(body: bytes, _version: int) -> Auth:

@@ -18,7 +18,7 @@ class Will:
     properties: Properties = field(default_factory=Properties)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # frozen, it would take four times as long to make, a tenth of what is done for a new client
 class Connect:
     client_id: str = ""
     version: int = 4
