@@ -82,6 +82,8 @@ class ScriptedBroker:
             client.sendall(b"\x90\x03\x00\x01" + packet[-1:])
         elif kind == 3:
             self._publish(client, packet)
+        elif packet == wire.DISCONNECT:
+            client.shutdown(socket.SHUT_WR)
         elif packet[0] in {wire.PUBREC, wire.PUBREL}:
             answer = wire.PUBREL if packet[0] == wire.PUBREC else wire.PUBCOMP
             client.sendall(bytes([answer]) + packet[1:])

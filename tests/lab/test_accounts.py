@@ -8,9 +8,10 @@ from heliograph.lab import closed_loop, wire
 from heliograph.lab.bytestream import Address, BrokerGone
 from heliograph.lab.case import Case, Effort, Outcome, Site
 from heliograph.lab.flow import Flow
-from heliograph.lab.idle import Idle
+from heliograph.lab.idle import AT_ONCE, Idle
 from heliograph.lab.latency import Latency
 from heliograph.lab.meter import Meter
+from heliograph.lab.visits import Visits
 from lab.scripted_broker import Script, ScriptedBroker, faithful
 
 ONE_TO_ONE = [Flow(name=f"qos{qos}", about="", qos=qos, window=40) for qos in (0, 1, 2)]
@@ -112,6 +113,12 @@ def test_latency_has_percentiles():
 def test_idle_opens_as_many_connections_as_the_effort_allows():
     outcome = measure(Idle(name="idle", about="", connections=10_000))
     assert outcome.figures["connections"] == outcome.delivered == 120
+
+
+def test_visits_are_counted_when_they_are_over():
+    outcome = measure(Visits(name="visits", about=""))
+    assert outcome.delivered > 0
+    assert outcome.delivered % AT_ONCE == 0
 
 
 def test_a_broker_that_is_not_there_is_said_so():

@@ -13,6 +13,7 @@ from heliograph.lab.idle import Idle
 from heliograph.lab.latency import Latency
 from heliograph.lab.queue_catalogue import QUEUES
 from heliograph.lab.recovery import SECONDS, Recovery
+from heliograph.lab.visits import Visits
 
 SHARE = 0.5  # of the rate that our server has when it does not wait for the disk
 
@@ -180,6 +181,7 @@ CASES: tuple[Case, ...] = (
     Idle(
         name="idle-10k", about="10,000 idle connections; CPU per connect", connections=10_000, most={"KB/connection": 4}
     ),
+    Visits(name="visits", about="clients that connect and leave, 50 at a time; CPU per client"),
     Latency(
         name="latency",
         about="1:1 at 10,000 messages/s while 50,000/s of other traffic flow",
