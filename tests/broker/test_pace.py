@@ -7,6 +7,8 @@ import pytest
 
 from broker.clients import DurableScene
 from broker.durable_clients import durable, kinds, subscriber
+from heliograph.broker.broker import Broker
+from heliograph.broker.limits import Limits
 from heliograph.broker.store import ACKS_WAIT_MOST
 from heliograph.log.log import LogOptions
 from heliograph.mqtt import PingReq, PingResp, PubAck, PubComp, Publish, PubRec, PubRel
@@ -187,6 +189,7 @@ def test_an_identifier_of_qos_2_is_forced_before_it_is_used(scene, forced) -> No
         client.send(packet)
         scene.end_turn()
         assert client.take() == []
+        scene.store.ledger.end_turn()  # to free an identifier is in no hurry
         scene.until_safe()
         assert kinds(client) == [answer]
     assert len(forced) == 4
@@ -262,3 +265,75 @@ def test_whoever_waits_for_nothing_stored_is_answered_at_once(scene) -> None:
     scene.stop_the_clock_of_the_log()
     client.send(PingReq())
     assert kinds(client) == [PingResp]
+
+
+# Whether the server may pause between two turns
+
+
+class PacedScene(ForcedScene):
+    """A consumer and a device that sends now and then, and nothing else for a long time."""
+
+    def __init__(self, directory):
+        super().__init__(directory)
+        self.now += 1
+        self.consumer, self.device = subscriber(self), durable(self, "device")
+        self.other = self.client("other")
+        self.other.subscribe("b")
+        assert self.device.publish("a", b"first", 1) == PubAck(1)
+        self.consumer.acknowledge(*self.consumer.messages())
+        self.stop_the_clock_of_the_log()
+        self.broker.turn.take_dirty()
+        self.now += LATER
+
+    def is_patient_after(self, client, packet):
+        """Whether the server may pause when a client has sent this."""
+        client.send(packet)
+        self.end_turn()
+        return self.broker.turn.is_patient(self.now)
+
+
+@pytest.fixture
+def paced(tmp_path):
+    scene = PacedScene(tmp_path / "logs")
+    yield scene
+    scene.close()
+
+
+def test_devices_that_send_now_and_then_and_their_consumer_are_patient(paced) -> None:
+    for number in range(2, 5):
+        paced.now += LATER
+        assert paced.is_patient_after(paced.device, Publish("a", b"x", 1, packet_id=number))
+        paced.store.ledger.end_turn()
+        paced.until_safe()
+        assert paced.device.take() == [PubAck(number)]
+        (message,) = paced.consumer.messages()
+        assert paced.is_patient_after(paced.consumer, PubAck(message.packet_id))
+
+
+def test_a_client_in_conversation_is_not_patient(paced) -> None:
+    paced.device.outlet.answered = paced.now
+    assert not paced.is_patient_after(paced.device, Publish("a", b"x", 1, packet_id=2))
+    paced.now += LATER
+    assert paced.broker.turn.is_patient(paced.now)
+
+
+def test_a_message_that_nobody_stores_is_not_patient(paced) -> None:
+    assert not paced.is_patient_after(paced.device, Publish("b", b"x"))
+    assert len(paced.other.messages()) == 1
+
+
+def test_a_client_that_only_says_that_it_is_there_is_patient(paced) -> None:
+    assert paced.is_patient_after(paced.device, PingReq())
+    assert kinds(paced.device) == [PingResp]
+
+
+def test_the_end_of_a_qos_2_delivery_is_patient(paced) -> None:
+    assert not paced.is_patient_after(paced.other, Publish("nobody", b"x", 2, packet_id=1))
+    assert kinds(paced.other) == [PubRec]
+    paced.now += LATER
+    assert paced.is_patient_after(paced.other, PubRel(1))
+    assert paced.other.take() == [PubComp(1)]
+
+
+def test_where_nothing_is_stored_there_is_no_pause() -> None:
+    assert Broker(Limits(), lambda: 0.0, lambda: "id").turn.pause(LATER) == 0

@@ -4,6 +4,7 @@ import errno
 import os
 import shutil
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -314,3 +315,49 @@ def test_nothing_waits_where_the_kernel_is_enough(open_log) -> None:
         log.commit(at_once=False)
         with log._news:
             assert log._news.wait_for(lambda: log.safe == log.end, PATIENCE)
+
+
+def test_what_is_only_written_is_written_at_once_even_right_after_the_disk_was_forced(open_log, disk: Disk) -> None:
+    log = open_log(interval=LONG)
+    log.append(1, b"x")
+    log.flush()
+    log.append(1, b"some time")
+    log.write()
+    disk.wait("pwritev", "fdatasync", "pwritev")
+    assert bodies(log) == [b"x", b"some time"]
+
+
+# How long nothing becomes safe
+
+
+def test_until_the_disk_may_be_forced_again_nothing_becomes_safe(open_log) -> None:
+    log = open_log(interval=LONG)
+    assert log.committer.until_force(time.monotonic()) == 0
+    log.append(1, b"x")
+    log.flush()
+    forced = time.monotonic()
+    assert LONG - 1 < log.committer.until_force(forced) < LONG
+    assert log.committer.until_force(forced + LONG) == 0
+
+
+def test_what_comes_while_the_disk_is_being_forced_does_not_become_safe_earlier_than_that(
+    open_log, monkeypatch
+) -> None:
+    log = open_log(interval=0.2)
+    go_on = threading.Event()
+    monkeypatch.setattr(commit.os, "fdatasync", lambda _descriptor: go_on.wait(PATIENCE))
+    log.append(1, b"x")
+    log.commit(at_once=False)
+    try:
+        assert log.committer.until_force(time.monotonic() + 0.2) == 0.2
+    finally:
+        go_on.set()
+
+
+def test_without_a_pace_whatever_comes_may_be_forced_at_once(open_log) -> None:
+    log = open_log()
+    log.append(1, b"x")
+    log.commit(at_once=False)
+    with log._news:
+        assert log._news.wait_for(lambda: log.safe == log.end, PATIENCE)
+    assert log.committer.until_force(time.monotonic()) == 0

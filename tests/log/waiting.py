@@ -18,6 +18,8 @@ class WatchedLog(Log):
         self.told_safe: list[int] = []
         """What `on_safe` has said."""
         self.troubles: list[OSError | None] = []
+        self.safe_in_trouble: list[int] = []
+        """How far the log was safe at each of these."""
         how = LogOptions(**options)  # type: ignore[arg-type]
         super().__init__(directory, self._on_safe, self._on_trouble, how, on_record)
         self._start = self.end
@@ -30,6 +32,7 @@ class WatchedLog(Log):
     def _on_trouble(self, error: OSError | None) -> None:
         with self._news:
             self.troubles.append(error)
+            self.safe_in_trouble.append(self.safe)
             self._news.notify_all()
 
     def flush(self) -> int:

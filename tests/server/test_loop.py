@@ -1,7 +1,10 @@
-"""The bell of the loop: another thread has news, and clients hear of it without asyncio."""
+"""The bell of the loop: another thread has news, and clients hear of it without asyncio. Pauses between two turns."""
 
 import asyncio
+import select
+import socket
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -26,7 +29,12 @@ def serve(act: Callable[[ClientLoop], None], answer: Callable[[ClientLoop, async
             answer(loop, done)
 
         loop.on_ring(answered)
-        loop.on_events(lambda _events: happened.append("clients"))
+
+        def serve_clients(_events: object) -> float:
+            happened.append("clients")
+            return 0.0
+
+        loop.on_events(serve_clients)
         thread = threading.Thread(target=act, args=(loop,))
         thread.start()
         await asyncio.wait_for(done.wait(), PATIENCE)
@@ -89,10 +97,11 @@ def test_what_is_raised_while_clients_are_served_does_not_end_the_loop() -> None
         def answer() -> None:
             raise RuntimeError("answer")
 
-        def handle(_events: object) -> None:
+        def handle(_events: object) -> float:
             if len(raised) < 3:
                 raise RuntimeError("clients")
             done.set()
+            return 0.0
 
         loop.on_ring(answer)
         loop.on_events(handle)
@@ -107,3 +116,63 @@ def test_what_is_raised_while_clients_are_served_does_not_end_the_loop() -> None
     with asyncio.Runner(loop_factory=ClientLoop) as runner:
         runner.run(asyncio.wait_for(run(), PATIENCE))
     assert set(raised) == {"answer", "clients"}
+
+
+# Pauses
+
+
+def after_a_pause(pause: float, during: Callable[[ClientLoop], None]) -> float:
+    """Seconds between a turn that asks for a pause and the next one, though a client has sent something at once."""
+    turns: list[float] = []
+
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, ClientLoop)
+        done = asyncio.Event()
+        theirs, ours = socket.socketpair()
+
+        def handle(events: list[tuple[int, int]]) -> float:
+            if ours.fileno() not in dict(events):
+                return 0.0
+            ours.recv(100)
+            turns.append(time.monotonic())
+            if len(turns) > 1:
+                loop.call_soon_threadsafe(done.set)
+                return 0.0
+            theirs.send(b"second")
+            during(loop)
+            return pause
+
+        with theirs, ours:
+            theirs.send(b"first")
+            loop.epoll.register(ours, select.EPOLLIN)
+            loop.on_events(handle)
+            await asyncio.wait_for(done.wait(), PATIENCE)
+            loop.epoll.unregister(ours)
+
+    with asyncio.Runner(loop_factory=ClientLoop) as runner:
+        runner.run(run())
+    return turns[1] - turns[0]
+
+
+def test_in_a_pause_no_client_is_listened_to() -> None:
+    assert after_a_pause(0.1, lambda _loop: None) >= 0.09
+
+
+def test_a_pause_shorter_than_the_clock_of_the_kernel_is_none() -> None:
+    assert after_a_pause(0.0009, lambda _loop: None) < PATIENCE
+
+
+def test_the_bell_ends_a_pause() -> None:
+    assert after_a_pause(PATIENCE, lambda loop: loop.ring()) < PATIENCE / 2
+
+
+def test_work_for_asyncio_ends_a_pause() -> None:
+    assert after_a_pause(PATIENCE, lambda loop: loop.call_soon_threadsafe(lambda: None)) < PATIENCE / 2
+
+
+def test_a_timer_ends_a_pause() -> None:
+    def during(loop: ClientLoop) -> None:
+        loop.call_later(0.01, lambda: None)
+
+    assert after_a_pause(PATIENCE, during) < PATIENCE / 2

@@ -487,7 +487,7 @@ class Connection:
         assert session is not None
         match packet:
             case packets.PingReq():
-                self._write(_PINGRESP)
+                self.broker.turn.write_patiently(self.outlet, _PINGRESP)
             case packets.Disconnect():
                 self._disconnect(session, packet)
             case packets.PubAck():

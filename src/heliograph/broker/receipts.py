@@ -62,7 +62,11 @@ def received(connection: "Connection", session: Session, first: int, count: int)
         known = [i for i in ids if i not in unknown] if unknown else ids
         _note_received(connection, session, known, session.settled[done:])
     if not unknown:
-        connection.answer(ack_run(PUBRELS, first, count), stored=stored)
+        if stored and session.window.is_roomy:
+            # The client has the message, and PUBREL only frees its identifier: nobody waits for that.
+            connection.broker.turn.held.hold(connection.outlet, ack_run(PUBRELS, first, count))
+        else:
+            connection.answer(ack_run(PUBRELS, first, count), stored=stored)
         return
     strangers = {i for i in unknown if not session.window.awaits_completion(i)}
     for packet_id in range(first, first + count):
@@ -107,7 +111,10 @@ def released(connection: "Connection", session: Session, first: int, count: int)
     _note_move(connection, session, facts.RELEASED, first, count)
     if not connection.version5 or received.known(ids) == count:
         received.discard_all(ids)
-        connection.answer(ack_run(PUBCOMPS, first, count), stored=stored)
+        if stored or connection.outlet.unsafe:
+            connection.answer(ack_run(PUBCOMPS, first, count), stored=stored)
+        else:
+            connection.broker.turn.write_patiently(connection.outlet, ack_run(PUBCOMPS, first, count))
         return
     for packet_id in ids:
         known = packet_id in received

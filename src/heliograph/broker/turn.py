@@ -19,7 +19,11 @@ Theory of operation
 9. What tells of something that is stored is held back until the whole turn is safe (`held_back`). Nobody is told of
    anything that a crash could take back. When the log is safe up to the end of a turn, what was held leaves, and
    clients that have waited for messages to be safe get them (`more_is_safe`).
-10. Where it is not known what has been stored, nothing more is: the store halts, and what was held is forgotten.
+10. When all traffic is paced by the disk, the server need not read until shortly before the disk is forced again: what
+   clients send until then becomes safe at the same time, and one turn takes all of it (`pause`). That holds while all
+   turns of late were *patient*: no client in conversation waited for the disk, and nothing was written to clients but
+   what had waited for the disk, and answers that nobody is in a hurry for (`write_patiently`).
+11. Where it is not known what has been stored, nothing more is: the store halts, and what was held is forgotten.
 """
 
 from collections.abc import Callable, Iterator
@@ -41,6 +45,9 @@ if TYPE_CHECKING:
 _SERVED_AT_ONCE = 200
 """Clients that are written to, and queues that have messages for them, before others have their turn."""
 
+_IMPATIENT_FOR = 10
+"""Intervals between two commits without an impatient turn, after which there are pauses."""
+
 
 class Turn:
     """`broker.turn`."""
@@ -51,6 +58,10 @@ class Turn:
         self.gatherings = Gatherings(broker)
         self.dirty: list[Outlet] = []
         """Outlets that have something to write."""
+        self._patient = 0
+        """How many of them nobody is in a hurry for."""
+        self._impatient_at = 0.0
+        """When a turn was last not patient."""
         self.settled: Settled = store.settled if store is not None else []
         """What windows are done with."""
         self.at_end: list[Callable[[], None]] = []
@@ -69,6 +80,18 @@ class Turn:
         if not outlet.chunks:
             self.dirty.append(outlet)
         outlet.chunks.append(chunk)
+
+    def write_patiently(self, outlet: Outlet, chunk: bytes) -> None:
+        """Like `write`, for an answer that its client can wait for some milliseconds."""
+        if not outlet.chunks:
+            self.dirty.append(outlet)
+            self._patient += 1
+        outlet.chunks.append(chunk)
+
+    def take_dirty(self) -> list[Outlet]:
+        """Outlets that have something to write, for the server to see to."""
+        dirty, self.dirty, self._patient = self.dirty, [], 0
+        return dirty
 
     def look_at(self, outlet: Outlet) -> None:
         """See to an outlet at the end of the turn, even if there are no bytes for it."""
@@ -123,10 +146,12 @@ class Turn:
                 self.held.forget()
 
     def _end_in_log(self, store: "Store", held: HeldBack) -> None:
-        awaited = held.is_awaited
-        store.end_turn(awaited=awaited, at_once=held.at_once)
+        awaited, at_once = held.is_awaited, held.at_once
+        store.end_turn(awaited=awaited, at_once=at_once)
         if awaited:
             held.end_turn()
+            if at_once:
+                self._impatient_at = self._broker.now()
 
     def end(self) -> None:
         """All that clients have sent has been taken in: what is to be stored goes to the disk now."""
@@ -138,6 +163,19 @@ class Turn:
                 action()
             except Exception:
                 self._broker.defects.note("the end of a turn")
+        if len(self.dirty) > self._patient:
+            self._impatient_at = self._broker.now()
+
+    def pause(self, now: float) -> float:
+        """For how many seconds no client has to be listened to: what they send would not be safe any sooner."""
+        if self._store is None or not self.is_patient(now):
+            return 0.0
+        return self._store.ledger.until_force(now)
+
+    def is_patient(self, now: float) -> bool:
+        """Whether all turns of late were patient."""
+        assert self._store is not None
+        return now >= self._impatient_at + _IMPATIENT_FOR * self._store.commit_interval
 
     # What is safe
 
@@ -153,6 +191,7 @@ class Turn:
             log.go_on()
         if broker.queues.awake:
             broker.queues.hand_out()
+        self._patient = len(self.dirty)
 
     def _release(self, held: HeldBack) -> bool:
         """Let packets leave that are safe, as many as there is time for in one turn; whether there are more."""

@@ -149,6 +149,11 @@ class Window:
         while count := after.get(self.next_id):
             self.next_id = self.next_id + count if self.next_id + count <= LAST_ID else 1
 
+    @property
+    def is_roomy(self) -> bool:
+        """Whether less than half of it is in use, so that no message waits for another to be acknowledged."""
+        return 2 * self.in_flight < self.limit
+
     def issue(
         self,
         subscription: "Subscription",

@@ -5,7 +5,9 @@ of forcing is shared by all who wait for it. With a fast disk and little traffic
 message. So whoever appends says how soon it has to be safe:
 1. `commit()`: at once. The thread is woken, or begins with it as soon as it is back from the last batch.
 2. `commit(at_once=False)`: soon. If the last time that the disk was forced began less than the interval ago, more
-   gathers for the rest of it. A batch that is large goes at once.
+   gathers for the rest of it. A batch that is large goes at once. The thread is not woken for it: until the interval
+   is over, it sleeps with a time limit (it *lingers*), whether something waits or not. To be woken in the middle of
+   somebody's work, and to wait for the interpreter until that is done, costs both threads more.
 3. `write()`: some time. It is written, so that it outlives the process, but not forced. It stays the beginning of the
    batch that gathers, and is forced with the rest of it when somebody commits.
 
@@ -36,6 +38,10 @@ BATCH_SIZE = 16 << 20
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 LARGE = 256 << 10
 """A batch of this size shares the price of forcing among enough: it neither waits for more, nor stays unforced."""
+_AHEAD = 0.0003
+"""Seconds that it takes to append what is to be in a batch."""
+_WORTH_A_PAUSE = 0.001
+"""Seconds."""
 _PIECES_PER_WRITE = 1000  # writev takes no more than 1024
 _WORTH_GATHERING = 4096
 """Pieces smaller than this on average are copied together, so that the whole batch is written with one call.
@@ -123,6 +129,8 @@ class Committer:
         """When the disk was last begun to be forced."""
         self._idle = False
         """The thread waits to be woken by anybody."""
+        self._lingering = False
+        """The thread waits for the next time at which the disk may be forced; nobody has asked for that yet."""
         self._pausing = False
         """The thread waits to be woken by whoever cannot wait, and not for long."""
         self._wake: SimpleQueue[None] = SimpleQueue()
@@ -170,15 +178,26 @@ class Committer:
             self._at_once = end
         self._wake_up(self._idle or (at_once and self._pausing))
 
+    def until_force(self, now: float) -> float:
+        """Seconds in which nothing that is appended becomes safe; what is there at the end of them does as soon.
+
+        They end shortly before the next batch may be forced. While one is being forced, they end when it is safe, which
+        `on_safe` tells, or an interval later.
+        """
+        rest = self._forced + self._interval - _AHEAD - now
+        if rest >= _WORTH_A_PAUSE:
+            return rest
+        return self._interval if self._soon > self.safe else 0.0
+
     def write(self) -> None:
         """See to it that everything appended so far outlives this process. It becomes safe with the next `commit`."""
         self._some_time = self.end
-        self._wake_up(self._idle)
+        self._wake_up(self._idle or self._lingering)
 
     def _wake_up(self, asleep: bool) -> None:
         # When the thread is awake, it looks for what there is to do by itself before it goes to sleep.
         if asleep and self._waiting:
-            self._idle = self._pausing = False
+            self._idle = self._lingering = self._pausing = False
             self._wake.put(None)
 
     def halt(self) -> None:
@@ -209,8 +228,8 @@ class Committer:
                 if pause == 0:
                     self._idle = self._pausing = False
                     return self._take_batch()
-                self._idle = pause is None
-                early = self._unwritten() if self._idle else None
+                self._idle, self._lingering = pause is None, self._soon <= self.safe
+                early = self._unwritten() if self._lingering else None
             if early is not None:
                 self._write_early(*early)
             elif pause is not None:
@@ -222,17 +241,19 @@ class Committer:
                 self._wake.get()
 
     def _pause(self) -> float | None:
-        """Seconds until a batch is to be forced; None if nobody has asked for that yet."""
-        if not self._waiting:
+        """Seconds to wait before the next look; 0: there is something to force; None: until somebody commits."""
+        if self._waiting:
+            if self._at_once > self.safe:  # in most cases
+                return 0.0
+            batch = self._waiting[0]
+            if batch is not self._gathering or batch.end - batch.start > LARGE or self._closing.is_set():
+                return 0.0
+        elif self._closing.is_set():
             return None
-        if self._at_once > self.safe:  # in most cases
-            return 0.0
-        batch = self._waiting[0]
-        if batch is not self._gathering or batch.end - batch.start > LARGE or self._closing.is_set():
-            return 0.0
-        if self._soon > self.safe:
-            return max(0.0, self._forced + self._interval - time.monotonic()) if self._interval else 0.0
-        return None
+        rest = self._forced + self._interval - time.monotonic() if self._interval else 0.0
+        if rest > 0:
+            return rest
+        return 0.0 if self._waiting and self._soon > self.safe else None
 
     def _take_batch(self) -> Batch:
         batch = self._waiting.popleft()

@@ -99,6 +99,10 @@ class Ledger(Account):
         """Bytes that are not yet safe."""
         return self._progress.end - self._progress.safe
 
+    def until_force(self, now: float) -> float:
+        """Seconds in which nothing that is appended becomes safe; what is there at the end of them does as soon."""
+        return self._progress.until_force(now)
+
     def wait(self) -> bool:
         """Commit, and wait until all is safe; False if there is trouble with the disk instead."""
         self.end_turn()

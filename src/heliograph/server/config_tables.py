@@ -193,7 +193,7 @@ class StorageConfig:
     """Folder of the log; a relative path starts beside this file. Made if it is not there. One server at a time."""
     durability: Durability = Durability.DISK
     """disk: acknowledged when forced to the disk. memory: when the kernel has it; losing power may lose messages."""
-    commit_interval: Annotated[float, Range(0, 0.1)] = 0.003
+    commit_interval: Annotated[float, Range(0, 0.1)] = 0.005
     """Least seconds from one time that the disk is forced to the next, while no client waits that sends again right
     after each answer; 0 is none."""
 

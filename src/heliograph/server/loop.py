@@ -5,6 +5,10 @@ devices that each send a packet now and then, a turn has only one or two packets
 clients are in an epoll set of their own, and asyncio's selector is just one more file in it: while only clients have
 something to say, their events are handled right where asyncio waits, and its own machinery is not woken. The same holds
 for another thread that has news for clients: it rings a bell.
+
+Whoever handles the events of a turn may say that nothing clients send within the next milliseconds is urgent. The loop
+does not look for their events that long: then it finds more of them at once. Asyncio's own events and the bell are seen
+to at once all the same.
 """
 
 import asyncio
@@ -28,6 +32,12 @@ READABLE, WRITABLE = select.POLLIN, select.POLLOUT
 
 Events = list[tuple[int, int]]
 
+Handle = Callable[[Events], float]
+"""Takes the events of a turn; returns for how many seconds no client has to be listened to, or 0."""
+
+_SHORTEST_PAUSE = 0.001
+"""Seconds. Waiting is done in whole milliseconds."""
+
 
 class Watched(Protocol):
     """A set of files of which one wants to know whether they can be read and written: `select.epoll` is one."""
@@ -49,7 +59,7 @@ class ClientFiles(Protocol):
     def epoll(self) -> Watched:
         """The set in which clients' sockets are registered."""
 
-    def on_events(self, handle: Callable[[Events], None]) -> None:
+    def on_events(self, handle: "Handle") -> None:
         """Call `handle` with all events of each turn. Events of files it does not know are none of its business."""
 
     def closing(self, fd: int) -> None:
@@ -69,14 +79,21 @@ class _ClientSelector(EpollSelector):
 
     def __init__(self) -> None:
         super().__init__()
+        self._urgent = select.epoll()
+        """What is seen to even while no client is listened to: asyncio's own files, and the bell."""
+        self._urgent.register(self.fileno(), select.EPOLLIN)
+        self._only_urgent = select.poll()
+        self._only_urgent.register(self._urgent.fileno(), select.POLLIN)
         self.epoll = select.epoll()
-        self.epoll.register(self.fileno(), select.EPOLLIN)
-        self.handle: Callable[[Events], None] = lambda _events: None
+        self.epoll.register(self._urgent.fileno(), select.EPOLLIN)
+        self.handle: Handle = lambda _events: 0.0
+        self._pause_until = 0.0
+        """When clients are to be listened to again."""
         self.wanted = False
         """Somebody gave asyncio something to do while clients were being served."""
         # Only that it has been written to since the last look matters, so it is never read.
         self.bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        self.epoll.register(self.bell, select.EPOLLIN | select.EPOLLET)
+        self._urgent.register(self.bell, select.EPOLLIN | select.EPOLLET)
         self.answer: Callable[[], None] = lambda: None
         self.look: Callable[[float, float, float], None] = lambda _began, _ended, _cpu: None
         self._began = self._cpu_at = self._cpu = 0.0
@@ -94,11 +111,14 @@ class _ClientSelector(EpollSelector):
         ended = monotonic()
         until = None if timeout is None else ended + timeout
         wait = timeout
-        own, bell = self.fileno(), self.bell
+        urgent = self._urgent.fileno()
         while True:
             self.wanted = False
             if ended - self._began > WORTH_A_LOOK:
                 self.look(self._began, ended, thread_time() - self._cpu)
+            if self._pause_until > ended and wait != 0:
+                self._pause(ended, wait)
+                wait = None if until is None else max(0.0, until - monotonic())
             events = self.epoll.poll(wait, _EVENTS_PER_TURN)
             self._began = began = monotonic()
             if began - self._cpu_at > _CPU_TIME_IS_FRESH:
@@ -107,11 +127,12 @@ class _ClientSelector(EpollSelector):
                 own_turn = False
                 try:
                     for fd, _ in events:
-                        if fd == bell:
-                            self.answer()
-                        elif fd == own:
-                            own_turn = True
-                    self.handle(events)
+                        if fd == urgent:
+                            own_turn = self._see_to_urgent()
+                            break
+                    pause = self.handle(events)
+                    if pause >= _SHORTEST_PAUSE:
+                        self._pause_until = began + pause
                 except Exception as error:
                     # Raised from here, it would end the loop; and asyncio's own events must not be lost.
                     own_turn = True
@@ -124,8 +145,25 @@ class _ClientSelector(EpollSelector):
             if self.wanted or wait == 0:
                 return []
 
+    def _see_to_urgent(self) -> bool:
+        """Answer the bell if it was rung; whether asyncio has something to do."""
+        own_turn = False
+        for fd, _ in self._urgent.poll(0):
+            if fd == self.bell:
+                self.answer()
+            else:
+                own_turn = True
+        return own_turn
+
+    def _pause(self, now: float, most: float | None) -> None:
+        """Listen to no client for a while, or until there is something urgent, which is left for the next turn."""
+        seconds = self._pause_until - now
+        self._pause_until = 0.0
+        self._only_urgent.poll(int(1000 * (seconds if most is None else min(seconds, most))))
+
     def close(self) -> None:
         self.epoll.close()
+        self._urgent.close()
         os.close(self.bell)
         super().close()
 
@@ -146,7 +184,7 @@ class ClientLoop(asyncio.SelectorEventLoop):
         """The set in which clients' sockets are registered."""
         return self._clients.epoll
 
-    def on_events(self, handle: Callable[[Events], None]) -> None:
+    def on_events(self, handle: Handle) -> None:
         """Call `handle` with all events of each turn. Events of files it does not know are none of its business."""
         self._clients.handle = handle
 
@@ -183,10 +221,10 @@ class AsyncioFiles:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self.epoll = self
-        self._handle: Callable[[Events], None] = lambda _events: None
+        self._handle: Handle = lambda _events: 0.0
 
-    def on_events(self, handle: Callable[[Events], None]) -> None:
-        """As `ClientLoop` does, but with one event at a time."""
+    def on_events(self, handle: Handle) -> None:
+        """As `ClientLoop` does, but with one event at a time, and it goes on listening whatever `handle` says."""
         self._handle = handle
 
     def register(self, fd: int, eventmask: int) -> None:

@@ -33,6 +33,8 @@ LARGEST_READ = 256 << 10
 _LOOK_AT_CLOCK_AFTER = 16
 """Clients that are read from before it is seen how long the turn has taken."""
 MOST_PIECES = 256  # that are sent with one call; the kernel takes 1024
+_FEW, _LITTLE = 64, 16 << 10
+"""Events and bytes of a turn that is worth a pause before the next one: others gather enough by themselves."""
 
 
 class Receiver(Protocol):
@@ -278,7 +280,8 @@ class Reactor:
         del self._clients[fd]
         self._closing(fd)
 
-    def _turn(self, events: list[tuple[int, int]]) -> None:
+    def _turn(self, events: list[tuple[int, int]]) -> float:
+        """Read from all these clients, and write; for how many seconds none of them has to be listened to."""
         clients = self._clients
         defects = self.writer.broker.defects
         received = 0
@@ -322,6 +325,7 @@ class Reactor:
         self.writer.broker.stats.bytes_received += received
         self._read_until = now = monotonic()
         self.writer.flush(now)
+        return self.writer.broker.turn.pause(now) if received < _LITTLE and len(events) < _FEW else 0.0
 
     def _accept(self, fd: int) -> None:
         """Take in those who have come on this listening socket."""

@@ -216,7 +216,7 @@ class Writer:
         while broker.turn.dirty or broker.defects.culprits:
             if broker.defects.culprits:
                 self._cut_off_culprits()
-            dirty, broker.turn.dirty = broker.turn.dirty, []
+            dirty = broker.turn.take_dirty()
             for outlet in dirty:
                 assert isinstance(outlet, NetworkOutlet)
                 try:
