@@ -51,7 +51,7 @@ def test_the_data_folder_is_beside_the_file_and_has_a_name(file: Path) -> None:
 
 
 def test_the_interval_between_commits_is_short_or_none(file: Path) -> None:
-    assert load(None).storage.commit_interval == 0.003
+    assert load(None).storage.commit_interval == 0.005
     assert loaded(file, "[storage]\ncommit_interval = 0").storage.commit_interval == 0
     assert loaded(file, "[storage]\ncommit_interval = 0.1").storage.commit_interval == 0.1
     assert mistakes(file, "[storage]\ncommit_interval = 1")

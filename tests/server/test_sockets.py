@@ -107,7 +107,8 @@ class Door:
         self.epoll = select.epoll()
         self.noted, self.taken, self.outlets = [], [], set()
         defects = SimpleNamespace(serving=None, note=lambda what, *_: self.noted.append(what))
-        broker = SimpleNamespace(defects=defects, stats=SimpleNamespace(bytes_received=0))
+        turn = SimpleNamespace(pause=lambda _now: 0.0)
+        broker = SimpleNamespace(defects=defects, stats=SimpleNamespace(bytes_received=0), turn=turn)
         self.writer = SimpleNamespace(
             broker=broker, watchdog=SimpleNamespace(), outlets=self.outlets, flush=lambda _now: None
         )
