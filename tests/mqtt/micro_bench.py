@@ -1,6 +1,6 @@
 """What a message costs in the client session alone: `python -m mqtt.micro_bench` in `tests`.
 
-Runs of 100 messages of 100 bytes, with all acknowledgements, in a conversation without a network; a table of µs a message.
+Runs of 100 messages of about 100 bytes, with all acknowledgements, without a network; a table of µs a message.
 """
 
 import time
