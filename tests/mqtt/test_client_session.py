@@ -290,6 +290,15 @@ def test_acknowledgements_may_come_in_any_order_and_again():
     ]
 
 
+def test_acknowledgements_may_begin_with_what_is_done_with():
+    peer = Peer()
+    peer.connect()
+    peer.session.publish("t", ABC, 1)
+    peer.send(PubAck(1))
+    peer.session.publish("t", ABC, 1)
+    assert peer.send(PubAck(1), PubAck(2), PubAck(3)) == [Acknowledged(range(1, 3), 0, {})]
+
+
 def test_reasons_are_told_and_equal_ones_are_one_event():
     peer = Peer()
     peer.connect()
@@ -482,6 +491,18 @@ def test_what_was_in_flight_is_sent_again_in_order_and_marked(version):
         Acknowledged(range(1), 0, {}),
         Acknowledged(range(2, 3), 0, {}),
     ]
+
+
+def test_what_the_server_has_not_completed_counts_on_the_next_connection():
+    """The standard does not ask for that, but mosquitto does."""
+    peer = Peer()
+    peer.connect(told={"receive_maximum": 3})
+    peer.session.publish("t", ABC, 2)
+    peer.send(PubRec(1), PubRec(2))
+    peer.connect(present=True, told={"receive_maximum": 3})
+    assert peer.session.room == 0
+    peer.send(PubComp(1))
+    assert peer.session.room == 1
 
 
 def test_nothing_new_goes_out_before_all_of_it_is_sent_again():

@@ -46,7 +46,7 @@ def _steps(draw):
     )
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=500)
 @given(first=FIRST, steps=_steps(), qos=st.integers(1, 2))
 def test_acknowledgements_in_any_order(first, steps, qos):
     flight, model = InFlight(), Model()

@@ -127,7 +127,11 @@ class InFlight:
             return moved
         oldest = runs[0].first
         number = oldest + (identifier - 1 - oldest) % LAST_ID
-        while count and number < self._next:
+        while count > 0:
+            if number >= self._next:  # nothing in flight has these identifiers; behind them come those of the oldest
+                count -= oldest + LAST_ID - number
+                number = oldest
+                continue
             run = runs[0]
             if number >= run.first + len(run.states):
                 run = runs[bisect_right(runs, number, key=_first_of) - 1]
@@ -158,13 +162,16 @@ class InFlight:
 
         The answer is (first identifier, count) of PUBREL packets; what `again` gives follows them.
         """
-        self._quota = self._maximum = maximum
         self._again = deque((run, 0) for run in self._runs)
-        return [
+        releases = [
             (packet_id(run.first + start), stop - start)
             for run in self._runs
             for start, stop in run.stretches(RELEASING, 0, len(run.states))
         ]
+        # By the standard these need not be counted on a new connection; there are servers that count them.
+        self._maximum = maximum
+        self._quota = max(0, maximum - sum(count for _, count in releases))
+        return releases
 
     def again(self) -> Iterator[tuple[Run, int, int]]:
         """What is to be sent again now, run and part of it, as far as the server allows."""
