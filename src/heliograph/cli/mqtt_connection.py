@@ -1,21 +1,18 @@
-"""A socket that carries MQTT packets: TCP, TLS or Unix, never blocking longer than asked."""
+"""A socket to an MQTT server: TCP, TLS or Unix, never blocking longer than asked."""
 
 import contextlib
 import select
 import socket
 import ssl
 import time
-from collections import deque
 from dataclasses import dataclass
 
 from heliograph.errors import Problem
-from heliograph.mqtt import Packet, ProtocolError, decode, encode, packet_bounds
 from heliograph.network_errors import sentence
 
 CONNECT_TIMEOUT = 10.0
 _CLOSE_TIMEOUT = 2.0
 _RECEIVE_SIZE = 256 * 1024
-_LARGEST_PACKET = 5 + 268_435_455  # what the length of a packet can say
 
 
 class Lost(Problem):
@@ -36,37 +33,28 @@ class Address:
 
 
 class Connection:
-    """Sends and receives packets of one MQTT version. A connection that breaks raises Lost when it is used."""
+    """Sends and receives bytes. A connection that breaks raises Lost when it is used."""
 
-    def __init__(self, address: Address, version: int) -> None:
+    def __init__(self, address: Address) -> None:
         self._name = str(address)
-        self._version = version
         self._socket = _open(address)
         self._socket.setblocking(False)
-        self._incoming = bytearray()
         self._outgoing = bytearray()
         self._open = True
-        self.packets: deque[Packet] = deque()
-        """What has arrived; whoever takes a packet removes it."""
-        self.last_sent = time.monotonic()
 
     @property
     def unsent(self) -> int:
         """Bytes that wait for the network."""
         return len(self._outgoing)
 
-    def send(self, packet: Packet) -> None:
-        """Put a packet in line; `wait` sends it."""
-        try:
-            self._outgoing += encode(packet, self._version)
-        except ValueError as error:  # a field too large for MQTT, or text that is not Unicode
-            raise Problem(f"cannot send {type(packet).__name__.upper()}: {error}") from None
-        self.last_sent = time.monotonic()
+    def send(self, data: bytes) -> None:
+        """Put bytes in line; `wait` sends them."""
+        self._outgoing += data
 
-    def wait(self, timeout: float | None, also: int | None = None) -> bool:
+    def wait(self, timeout: float | None, also: int | None = None) -> tuple[bytes, bool]:
         """Send and receive what can be, waiting for something to happen, but no longer than `timeout` (None: for ever).
 
-        `also` is one more file descriptor to wait for; the answer says whether it can be read.
+        `also` is one more file descriptor to wait for. The answer is what has come, and whether `also` can be read.
         """
         readers: list[int] = [self._socket.fileno()]
         if also is not None:
@@ -76,11 +64,10 @@ class Connection:
         writers = [self._socket.fileno()] if self._outgoing else []
         readable, writable, _ = select.select(readers, writers, [], timeout)
         # What the server has said comes first: it may be the reason why sending fails.
-        if timeout == 0 or self._socket.fileno() in readable:
-            self._receive()
+        data = self._receive() if timeout == 0 or self._socket.fileno() in readable else b""
         if writable:
             self._send_some()
-        return also in readable
+        return data, also in readable
 
     def close(self) -> None:
         """Send what is still in line and close, in a way that does not cost the server any of it."""
@@ -106,33 +93,18 @@ class Connection:
             return
         del self._outgoing[:sent]
 
-    def _receive(self) -> None:
+    def _receive(self) -> bytes:
         try:
-            chunk = self._socket.recv(_RECEIVE_SIZE)
+            data = self._socket.recv(_RECEIVE_SIZE)
         except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
-            return
+            return b""
         except OSError as error:
             self._open = False
             raise Lost(f"connection to {self._name} lost: {sentence(error, self._name)}") from None
-        if not chunk:
+        if not data:
             self._open = False
             raise Lost(f"connection to {self._name} lost: the server closed it")
-        self._incoming += chunk
-        try:
-            self._cut_packets()
-        except ProtocolError as error:
-            raise Problem(f"{self._name} sent bytes that are not MQTT: {error}") from None
-
-    def _cut_packets(self) -> None:
-        buf = self._incoming
-        pos = 0
-        while (bounds := packet_bounds(buf, pos, _LARGEST_PACKET, self._version)) is not None:
-            start, end = bounds
-            if end > len(buf):
-                break
-            self.packets.append(decode(buf[pos], bytes(buf[start:end]), self._version))
-            pos = end
-        del buf[:pos]
+        return data
 
 
 def _open(address: Address) -> socket.socket:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from heliograph.cli.mqtt_client import Client
+from heliograph.cli.mqtt_client import Client, Kept
 from heliograph.cli.mqtt_connection import Address
 from heliograph.cli.property_options import PropertyOptions
 from heliograph.errors import Problem
@@ -74,12 +74,10 @@ class Session:
     trace: Callable[[str], None] | None
     warn: Callable[[str], None]
 
-    def open(self, unreleased: set[int] | None = None) -> Client:
-        """Connect to the server; `unreleased` is what a client knows of connections before this one."""
+    def open(self, kept: Kept | None = None) -> Client:
+        """Connect to the server; `kept` is what a connection before this one has left."""
         goodbye = Disconnect(properties=self.properties.of("disconnect"))
-        return Client(
-            self.address, self.connect, goodbye=goodbye, trace=self.trace, warn=self.warn, unreleased=unreleased
-        )
+        return Client(self.address, self.connect, goodbye=goodbye, trace=self.trace, warn=self.warn, kept=kept)
 
 
 def session(args: argparse.Namespace, program: str) -> Session:

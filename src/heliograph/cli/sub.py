@@ -12,7 +12,7 @@ from types import FrameType
 from typing import TextIO
 
 from heliograph.cli.message_format import HELP, Formatter, compile_format
-from heliograph.cli.mqtt_client import Client
+from heliograph.cli.mqtt_client import Client, Kept
 from heliograph.cli.mqtt_connection import Lost
 from heliograph.cli.mqtt_options import Session, add_connection_arguments, checked_filter, session
 from heliograph.errors import Problem
@@ -88,7 +88,7 @@ class _Subscriber:
         self._printer = printer
         self._deadline = None if args.timeout is None else time.monotonic() + args.timeout
         self._pipe = _pipe_of(sys.stdout)
-        self._unreleased: set[int] = set()
+        self._kept = Kept()
         self._tries_again: bool = args.retry
         self._waiting = False
 
@@ -107,7 +107,7 @@ class _Subscriber:
             self._pause(_BETWEEN_ATTEMPTS if left is None else min(left, _BETWEEN_ATTEMPTS))
 
     def _connected(self) -> int:
-        with self._opened.open(self._unreleased) as client:
+        with self._opened.open(self._kept) as client:
             _set_subscriptions(client, self._opened, self._filters, self._leave, self._args.qos)
             if self._waiting:
                 self._waiting = False
@@ -132,8 +132,9 @@ class _Subscriber:
         while True:
             # All that came with one read is written with one write, before anything waits again.
             while client.messages and not printer.done:
-                message = client.messages.popleft()
+                message = client.messages[0]  # it stays there until it is dealt with: the connection may break before
                 printer.take(message, client)
+                client.messages.popleft()
                 client.acknowledge(message)
             printer.flush()
             if printer.done:

@@ -73,3 +73,17 @@ _V3_CODES: dict[int, int] = {
 def connack_code_v3(reason: int) -> int:
     """The MQTT 3 return code that says the same as this reason; 3 (server unavailable) when none comes closer."""
     return _V3_CODES.get(reason, _V3_SERVER_UNAVAILABLE)
+
+
+_OF_V3_CODES: dict[int, Reason] = {
+    _V3_UNACCEPTABLE_VERSION: Reason.UNSUPPORTED_PROTOCOL_VERSION,
+    _V3_IDENTIFIER_REJECTED: Reason.CLIENT_IDENTIFIER_NOT_VALID,
+    _V3_SERVER_UNAVAILABLE: Reason.SERVER_UNAVAILABLE,
+    _V3_BAD_CREDENTIALS: Reason.BAD_USER_NAME_OR_PASSWORD,
+    _V3_NOT_AUTHORIZED: Reason.NOT_AUTHORIZED,
+}
+
+
+def reason_of_connack_v3(code: int) -> Reason:
+    """The reason that says the same as an MQTT 3 return code."""
+    return _OF_V3_CODES.get(code, Reason.SUCCESS)

@@ -20,7 +20,7 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpoolReader:
     spool = Spool(tmp_path)
     for _ in range(SEGMENTS):
         rows = Rows()
-        rows.add(0, b"t", b"x" * (1 << 20), 2, NO_PROPERTIES)
+        rows.add(0, "t", [b"x" * (1 << 20)], 1, False, NO_PROPERTIES)
         spool.append(rows, frozenset())
     spool.close()
     monkeypatch.setattr("heliograph.pipeline.spool.reading.Receiver", _Quiet)

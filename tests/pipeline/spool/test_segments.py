@@ -15,7 +15,7 @@ NONE: frozenset[int] = frozenset()
 def rows(*payloads: bytes) -> Rows:
     made = Rows()
     for payload in payloads:
-        made.add(0, b"t", payload, 2, NO_PROPERTIES)
+        made.add(0, "t", [payload], 1, False, NO_PROPERTIES)
     return made
 
 

@@ -5,22 +5,11 @@ import socket
 import ssl
 import time
 from contextlib import suppress
+from typing import TypeVar
 
 from heliograph.errors import Problem
-from heliograph.mqtt import (
-    ConnAck,
-    Connect,
-    Disconnect,
-    Packet,
-    PingReq,
-    Properties,
-    ProtocolError,
-    Reason,
-    SubAck,
-    Subscribe,
-    Subscription,
-    encode,
-)
+from heliograph.mqtt import Connect, Properties, Reason, SubAck, Subscription
+from heliograph.mqtt.client import ClientSession, Connected, Disconnected, Event, Failed, Refused
 from heliograph.network_errors import file_reason, sentence
 from heliograph.pipeline.spool.inbox import Inbox
 from heliograph.pipeline.spool.options import SpoolOptions
@@ -30,13 +19,9 @@ _TIMEOUT = 20.0
 _CHUNK = 256 << 10
 _FOR_EVER = 0xFFFFFFFF
 _LATER = frozenset({Reason.SERVER_UNAVAILABLE, Reason.SERVER_BUSY, Reason.SERVER_SHUTTING_DOWN})
-_V3_REASONS = {
-    1: Reason.UNSUPPORTED_PROTOCOL_VERSION,
-    2: Reason.CLIENT_IDENTIFIER_NOT_VALID,
-    3: Reason.SERVER_UNAVAILABLE,
-    4: Reason.BAD_USER_NAME_OR_PASSWORD,
-    5: Reason.NOT_AUTHORIZED,
-}
+
+
+Answer = TypeVar("Answer", Connected, SubAck)
 
 
 class Lost(Problem):
@@ -53,58 +38,49 @@ class Broker:
     def __init__(self, options: SpoolOptions, client_id: str, version: int, held: frozenset[int]) -> None:
         """Connect; `held` are packet identifiers of QoS 2 from the time before. Lost, or another Problem."""
         self._options = options
-        self._version = version
-        self.inbox = Inbox(version, held)
+        self._session = ClientSession(manual=True, received=held)
+        self.inbox = Inbox(self._session)
         self._socket = _open(options)
-        self._heard = self._spoke = time.monotonic()
         try:
-            self.session_present = self._enter(client_id)
+            self.session_present = self._enter(client_id, version)
         except BaseException:
             self._socket.close()
             raise
 
-    def _enter(self, client_id: str) -> bool:
+    def _enter(self, client_id: str, version: int) -> bool:
         options = self._options
-        self.send(
-            encode(
-                Connect(
-                    client_id,
-                    self._version,
-                    clean_start=False,
-                    keep_alive=KEEP_ALIVE,
-                    username=options.user or None,
-                    password=options.password.encode() if options.user else None,
-                    properties=Properties(session_expiry_interval=_FOR_EVER) if self._version == 5 else Properties(),
-                ),
-                self._version,
-            )
+        connect = Connect(
+            client_id,
+            version,
+            clean_start=False,
+            keep_alive=KEEP_ALIVE,
+            username=options.user or None,
+            password=options.password.encode() if options.user else None,
+            properties=Properties(session_expiry_interval=_FOR_EVER) if version == 5 else Properties(),
         )
-        answer = self._wait_for(ConnAck)
-        assert isinstance(answer, ConnAck)
-        reason = Reason(answer.reason) if self._version == 5 else _V3_REASONS.get(answer.reason, Reason.SUCCESS)
-        if reason >= Reason.UNSPECIFIED_ERROR:
-            raise _refusal(f"{options.server} does not let us in", reason)
-        return answer.session_present
+        self._session.open(connect, time.monotonic())
+        self.send(self._session.take_output())
+        return self._wait_for(Connected).session_present
 
     def subscribe(self) -> None:
         """Subscribe to what the options say."""
         options = self._options
         # What is retained comes with the first subscription only, not each time that we come back.
         wanted = Subscription(options.topic, options.qos, retain_as_published=True, retain_handling=1)
-        self.send(encode(Subscribe(1, (wanted,)), self._version))
+        self._session.subscribe([wanted])
+        self.send(self._session.take_output())
         answer = self._wait_for(SubAck)
-        assert isinstance(answer, SubAck)
         if answer.reasons[0] >= Reason.UNSPECIFIED_ERROR:
             what = f'{options.server} does not allow a subscription to "{options.topic}"'
             raise _refusal(what, Reason(answer.reasons[0]))
 
-    def _wait_for(self, kind: type[Packet]) -> Packet:
+    def _wait_for(self, kind: type[Answer]) -> Answer:
         deadline = time.monotonic() + _TIMEOUT
         while True:
-            for packet in self.inbox.others:
-                if isinstance(packet, kind):
-                    self.inbox.others.remove(packet)
-                    return packet
+            for event in self.inbox.others:
+                if isinstance(event, kind):
+                    self.inbox.others.remove(event)
+                    return event
             left = deadline - time.monotonic()
             if left <= 0:
                 raise Lost(f"{self._options.server} did not answer for {_TIMEOUT:.0f} seconds")
@@ -117,7 +93,6 @@ class Broker:
             self._socket.sendall(data)
         except OSError as error:
             raise self._lost(error) from None
-        self._spoke = time.monotonic()
 
     def receive(self, timeout: float) -> bool:
         """Take what has come, or comes within `timeout` seconds; whether there was anything."""
@@ -130,15 +105,23 @@ class Broker:
             raise self._lost(error) from None
         if not data:
             raise Lost(f"{self._options.server} has closed the connection")
-        self._heard = time.monotonic()
-        try:
-            self.inbox.receive(data, time.time_ns() // 1000)
-        except ProtocolError as error:
-            raise Lost(f"{self._options.server} sent something that is not MQTT: {error}") from None
-        for packet in self.inbox.others:
-            if isinstance(packet, Disconnect):
-                raise _refusal(f"{self._options.server} has ended the connection", Reason(packet.reason))
+        self.inbox.receive(data, time.monotonic(), time.time_ns() // 1000)
+        for event in self.inbox.others:
+            self._check(event)
         return True
+
+    def _check(self, event: Event) -> None:
+        """Raise what ends the connection."""
+        server = self._options.server
+        match event:
+            case Refused():
+                raise _refusal(f"{server} does not let us in", event.reason)
+            case Disconnected():
+                raise _refusal(f"{server} has ended the connection", event.reason)
+            case Failed(reason=Reason.KEEP_ALIVE_TIMEOUT):
+                raise Lost(f"{server} is silent: {event.text}")
+            case Failed():
+                raise Lost(f"{server} sent something that is not MQTT: {event.text}")
 
     def _lost(self, error: OSError) -> Lost:
         server = self._options.server
@@ -151,20 +134,19 @@ class Broker:
 
     def keep_alive(self, *, reading: bool) -> None:
         """Say that we are here, when it is time; Lost if the broker does not, while we are `reading`."""
-        now = time.monotonic()
-        if now - self._spoke > KEEP_ALIVE / 2:
-            self.send(encode(PingReq(), self._version))
-        if not reading:
-            self._heard = now
-        elif now - self._heard > 1.5 * KEEP_ALIVE:
-            raise Lost(f"{self._options.server} has been silent for {now - self._heard:.0f} seconds")
+        events, _ = self._session.tick(time.monotonic(), reading=reading)
+        for event in events:
+            self._check(event)
+        if ping := self._session.take_output():
+            self.send(ping)
         self.inbox.others.clear()
 
     def close(self, *, orderly: bool = False) -> None:
         """End the connection; the broker keeps the session."""
         if orderly:
+            self._session.disconnect()
             with suppress(Lost):
-                self.send(encode(Disconnect(), self._version))
+                self.send(self._session.take_output())
         self._socket.close()
 
 

@@ -28,13 +28,14 @@ _OF_PROPERTIES = ("content_type", "correlation", "reply_to", "properties", "mess
 class Rows:
     """Messages in the order in which they came."""
 
-    __slots__ = ("_flags", "_has_properties", "_payloads", "_properties", "_times", "_topics", "size")
+    __slots__ = ("_has_properties", "_payloads", "_properties", "_qos", "_retain", "_times", "_topics", "size")
 
     def __init__(self) -> None:
         self._times: list[int] = []
-        self._topics: list[bytes] = []
+        self._topics: list[str] = []
         self._payloads: list[bytes] = []
-        self._flags: list[int] = []
+        self._qos: list[int] = []
+        self._retain: list[bool] = []
         self._properties: list[MessageProperties] = []
         self._has_properties = False
         self.size = 0
@@ -43,25 +44,29 @@ class Rows:
     def __len__(self) -> int:
         return len(self._topics)
 
-    def add(self, time: int, topic: bytes, payload: bytes, flags: int, properties: MessageProperties) -> None:
-        """A message that came at a time (microseconds since 1970); `flags` are those of its PUBLISH."""
-        self._times.append(time)
-        self._topics.append(topic)
-        self._payloads.append(payload)
-        self._flags.append(flags)
-        self._properties.append(properties)
+    def add(
+        self, time: int, topic: str, payloads: list[bytes], qos: int, retain: bool, properties: MessageProperties
+    ) -> None:
+        """Messages on one topic that came at a time (microseconds since 1970)."""
+        count = len(payloads)
+        self._times += [time] * count
+        self._topics += [topic] * count
+        self._payloads += payloads
+        self._qos += [qos] * count
+        self._retain += [retain] * count
+        self._properties += [properties] * count
         self._has_properties = self._has_properties or properties is not NO_PROPERTIES
-        self.size += len(payload) + len(topic)
+        self.size += sum(map(len, payloads)) + count * len(topic)
 
     def batch(self) -> pa.RecordBatch:
         """All of them as one batch."""
         count = len(self)
         columns: dict[str, Any] = {
             "timestamp": pa.array(self._times, _MICROSECONDS),
-            "topic": pa.array(self._topics, pa.binary()).cast(pa.string()),
+            "topic": pa.array(self._topics, pa.string()),
             "payload": pa.array(self._payloads, pa.binary()),
-            "qos": pa.array([flags >> 1 & 3 for flags in self._flags], pa.int32()),
-            "retain": pa.array([flags & 1 == 1 for flags in self._flags], pa.bool_()),
+            "qos": pa.array(self._qos, pa.int32()),
+            "retain": pa.array(self._retain, pa.bool_()),
         }
         for name in _OF_PROPERTIES:
             kind = STORED.field(name).type
