@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from heliograph.cli.mqsc_attributes import ATTRIBUTES, FLAGS, SYNONYMS
+from heliograph.objects.attributes import settings
 from heliograph.server.config_tables import QueueConfig
-from heliograph.server.schema import settings
 from running import PATIENCE, RunningServer, environment, servers
 
 TEXT = (Path(__file__).parents[2] / "docs" / "queues.md").read_text()

@@ -8,6 +8,7 @@ import pytest
 from heliograph.broker.limits import Limits, WhenFull
 from heliograph.broker.links.host import Elsewhere
 from heliograph.errors import Problem
+from heliograph.objects.attributes import settings
 from heliograph.server.config import LIMIT_RANGES, Config, load, restart_needed
 from heliograph.server.config_tables import (
     ClientCertificates,
@@ -19,7 +20,6 @@ from heliograph.server.config_tables import (
     StorageConfig,
 )
 from heliograph.server.failover import elsewhere
-from heliograph.server.schema import settings
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from heliograph.objects.attributes import Setting, settings
+from heliograph.objects.reading import TableReader
+from heliograph.objects.toml import value_text
 from heliograph.server.config import Config
-from heliograph.server.schema import Setting, settings
-from heliograph.server.toml_reading import TableReader
-from heliograph.server.toml_writing import value_text
 
 TEXT = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
 TABLES = settings(Config)

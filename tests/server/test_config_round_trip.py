@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, Kind
 from heliograph.broker.streams import StreamOptions
+from heliograph.objects.attributes import Setting
+from heliograph.objects.attributes import settings as keys_of
+from heliograph.objects.toml import document, value_text
 from heliograph.server.config import Config, load
 from heliograph.server.config_tables import (
     PIPELINE_RANGES,
@@ -27,9 +30,6 @@ from heliograph.server.config_tables import (
     QueuesConfig,
     StorageConfig,
 )
-from heliograph.server.schema import Setting
-from heliograph.server.schema import settings as keys_of
-from heliograph.server.toml_writing import document, value_text
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 descriptions = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))

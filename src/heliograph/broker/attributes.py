@@ -10,9 +10,9 @@ import re
 from functools import cache
 from typing import Any, get_type_hints
 
-from heliograph.bounds import bounds_of
 from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.strings import check_topic_filter, split_share
+from heliograph.objects.bounds import bounds_of
 
 LONGEST_PLAIN_NAME = 200
 """Streams, pipelines and queue managers have folders of their name, and a file name has 255 bytes at most."""

@@ -11,7 +11,6 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from heliograph.bounds import Range
 from heliograph.broker import away_facts, facts
 from heliograph.broker.attributes import text_mistake
 from heliograph.broker.away_facts import AwaySession
@@ -43,6 +42,7 @@ from heliograph.log.ranges import Ranges
 from heliograph.log.record import Record
 from heliograph.mqtt.runs import ids_of
 from heliograph.mqtt.strings import STRING_MAX, check_topic_name, decode_utf8, split_share
+from heliograph.objects.bounds import Range
 
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 from zlib import crc32
 
-from heliograph.bounds import Range
 from heliograph.broker.attributes import (
     LONGEST_PLAIN_NAME,
     filter_mistake,
@@ -25,6 +24,7 @@ from heliograph.log.cursor import Cursor
 from heliograph.log.ledger import Ledger
 from heliograph.log.record import Record
 from heliograph.log.stream_index import PartitionWriter, delete_index, stream_names, write_description
+from heliograph.objects.bounds import Range
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 import argparse
 from pathlib import Path
 
+from heliograph.objects.toml import document
 from heliograph.server.certificates import tls_context
 from heliograph.server.config import Config, load
 from heliograph.server.passwords import PasswordFile
-from heliograph.server.toml_writing import document
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import Any
 
 from heliograph.errors import Problem
+from heliograph.objects.attributes import Setting, settings
 from heliograph.server.config_tables import QUEUE_RANGES, QueueConfig
-from heliograph.server.schema import Setting, settings
 
 # The name is an argument; topics are bound by the configuration alone.
 _NOT_OPTIONS = {"name", "topics"}

@@ -5,12 +5,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from heliograph.bounds import Range
 from heliograph.broker.attributes import MOST_LEVELS
 from heliograph.broker.limits import Limits
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE
 from heliograph.broker.streams import StreamOptions
 from heliograph.errors import Problem
+from heliograph.objects.attributes import Key, Ranges
+from heliograph.objects.bounds import Range
+from heliograph.objects.reading import TableReader, parse
 from heliograph.server import config_rules, pipeline_rules, queue_rules
 from heliograph.server.config_tables import (
     PIPELINE_RANGES,
@@ -30,8 +32,6 @@ from heliograph.server.config_tables import (
     SysTopicsConfig,
 )
 from heliograph.server.failover import failover_mistakes
-from heliograph.server.schema import Key, Ranges
-from heliograph.server.toml_reading import TableReader, parse
 
 T = TypeVar("T")
 

@@ -5,7 +5,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-from heliograph.bounds import Range, bounds_of
 from heliograph.broker.queues.definition import (
     DEAD_LETTER_QUEUE,
     LONGEST_LIFE,
@@ -14,9 +13,10 @@ from heliograph.broker.queues.definition import (
     QueueDefinition,
     milliseconds,
 )
+from heliograph.objects.attributes import Key, Ranges
+from heliograph.objects.bounds import Range, bounds_of
 from heliograph.ports import PAGES_PORT
 from heliograph.server.addresses import address_text, is_loopback
-from heliograph.server.schema import Key, Ranges
 
 # Stands for a default that depends on other fields; __post_init__ puts the value in its place.
 DERIVED: Any = None

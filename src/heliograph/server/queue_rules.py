@@ -5,9 +5,9 @@ from pathlib import Path
 
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, TEMPORARY_MODEL, Kind, check_name
 from heliograph.errors import Problem
+from heliograph.objects.toml import value_text
 from heliograph.server.config_rules import filter_mistakes, name_mistakes
 from heliograph.server.config_tables import QueueConfig, QueueManagerConfig
-from heliograph.server.toml_writing import value_text
 
 
 def dead_letter_mistakes(name: str) -> Iterator[str]:

@@ -15,9 +15,9 @@ from heliograph.broker.store import Store
 from heliograph.broker.streams import StreamConflict, StreamKept, StreamOptions, TooManyStreams
 from heliograph.errors import Problem
 from heliograph.log.stream_index import unknown_stream
+from heliograph.objects.reading import TableReader
 from heliograph.server.http import Answer, refusal
 from heliograph.server.stream_pages import StreamPages
-from heliograph.server.toml_reading import TableReader
 
 _PATIENCE = 10.0
 """Seconds that the disk may take until the stream is safe, or gone for good."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
-from heliograph.bounds import Range
 from heliograph.broker.attributes import LONGEST_DESCRIPTION, number_mistakes, shown, text_mistake
 from heliograph.errors import Problem
+from heliograph.objects.bounds import Range
 
 DEAD_LETTER_QUEUE = "SYSTEM.DEAD.LETTER.QUEUE"
 """Always there: takes the dead letters of queues that name no other place for them."""

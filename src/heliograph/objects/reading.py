@@ -8,10 +8,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from heliograph.bounds import Range
 from heliograph.errors import Problem
-from heliograph.server.schema import NO_RANGES, Setting, settings
-from heliograph.server.toml_writing import value_text
+from heliograph.objects.attributes import NO_RANGES, Setting, settings
+from heliograph.objects.bounds import Range
+from heliograph.objects.toml import value_text
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from heliograph.bounds import Range
+from heliograph.objects.bounds import Range
 
 NO_RANGES: Mapping[str, Range] = types.MappingProxyType({})
 

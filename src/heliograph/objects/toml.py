@@ -8,8 +8,8 @@ from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
-from heliograph.bounds import Range
-from heliograph.server.schema import NO_RANGES, Setting, settings
+from heliograph.objects.attributes import NO_RANGES, Setting, settings
+from heliograph.objects.bounds import Range
 
 WIDTH = 100
 
