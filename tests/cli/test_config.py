@@ -61,5 +61,5 @@ def test_the_defaults_can_be_checked_and_shown(file: Path, capsys: pytest.Captur
 def test_what_is_shown_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     main(["config", "show"])
     assert (
-        "# Largest packet accepted, in bytes; from 256 to 268435460\npacket_size = 4194304\n" in capsys.readouterr().out
+        "# Largest packet accepted; in bytes, from 256 to 268435460\npacket_size = 4194304\n" in capsys.readouterr().out
     )

@@ -1,154 +1,100 @@
-"""From the tables of a TOML file to dataclasses, collecting every mistake on the way."""
+"""From tables of values, as TOML, JSON and AMQP have them, to objects, collecting every mistake on the way."""
 
-import difflib
-import tomllib
 from collections.abc import Mapping
-from dataclasses import is_dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from heliograph.errors import Problem
-from heliograph.objects.attributes import NO_RANGES, Setting, settings
-from heliograph.objects.bounds import Range
+from heliograph.common.suggestions import closest
+from heliograph.objects.attributes import Attribute, by_key
+from heliograph.objects.checking import InvalidObject
 from heliograph.objects.toml import value_text
+from heliograph.objects.values import shown
 
 T = TypeVar("T")
+_LONGEST_KEY = 60
 
 
-def parse(path: Path) -> dict[str, Any]:
-    """The tables of a TOML file; a file that cannot be read or parsed is a Problem that says where."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise Problem(f"{path}: expected a readable file: {error.strerror}") from None
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        line, column = _place(data[: error.start].decode())
-        raise Problem(f"{path}:{line}:{column}: expected UTF-8, found the byte 0x{data[error.start]:02x}") from None
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise Problem(f"{path}:{_syntax_error(str(error), text)}") from None
-
-
-def _place(before: str) -> tuple[int, int]:
-    """Line and column, from 1, of what comes after this text."""
-    return before.count("\n") + 1, len(before) - before.rfind("\n")
-
-
-def _syntax_error(message: str, text: str) -> str:
-    """`line:column: what`, from tomllib's `what (at line 3, column 5)` or `what (at end of document)`."""
-    what, _, where = message.removesuffix(")").rpartition(" (at ")
-    numbers = [int(word) for word in where.replace(",", "").split() if word.isdigit()]
-    line, column = numbers or _place(text.rstrip("\n"))
-    return f"{line}:{column}: {what}"
+def read(cls: type[T], values: Mapping[Any, Any]) -> T:
+    """The object that a table describes; InvalidObject with all mistakes if there is none."""
+    reader = TableReader()
+    instance = reader.read(cls, values)
+    if instance is None:
+        raise InvalidObject(reader.mistakes)
+    return instance
 
 
 class TableReader:
-    """Turns tables into dataclasses. Mistakes gather in `mistakes`, one line each, so that all can be told at once."""
+    """Turns tables into objects. Mistakes gather in `mistakes`, so that all can be told at once."""
 
-    def __init__(self, base: Path) -> None:
-        """Relative paths in the file start from `base`."""
+    def __init__(self, base: Path | None = None) -> None:
+        """Relative paths start from `base`; without it there can be no files."""
         self._base = base
-        self.mistakes: list[str] = []
+        self.mistakes: list[tuple[str, str]] = []
 
-    def read(
-        self, cls: type[T], table: Mapping[str, Any], where: str = "", ranges: Mapping[str, Range] = NO_RANGES
-    ) -> T | None:
-        """The dataclass that a table describes, or None when there are mistakes in it."""
+    def read(self, cls: type[T], table: Mapping[Any, Any], where: str = "") -> T | None:
+        """The object that a table describes, or None when there are mistakes in it."""
         before = len(self.mistakes)
-        values = self.values(cls, table, where, ranges)
+        values = self.values(cls, table, where)
+        for key, attribute in by_key(cls).items():
+            if attribute.required and key not in table:
+                self.mistake(f"{where}{key}", f"expected {attribute.expected}, found none")
         if len(self.mistakes) > before:
             return None
         try:
             return cls(**values)
-        except Problem as problem:  # of a class that looks at its fields itself: a line for each, with the key first
-            self.mistakes += [f"{where}{line}" for line in str(problem).splitlines()]
+        except InvalidObject as invalid:
+            self.mistakes += [(f"{where}{key}", mistake) for key, mistake in invalid.mistakes]
             return None
 
-    def values(
-        self, cls: type, table: Mapping[str, Any], where: str = "", ranges: Mapping[str, Range] = NO_RANGES
-    ) -> dict[str, Any]:
+    def values(self, cls: type, table: Mapping[Any, Any], where: str = "") -> dict[str, Any]:
         """The fields that a table gives values to; a value with mistakes in it is None."""
-        known = {setting.key: setting for setting in settings(cls, ranges)}
+        known = by_key(cls)
         for key in table:
             if key not in known:
-                self._unknown(f"{where}{key}", key, known)
+                hint = closest(key, known) if isinstance(key, str) else ""
+                text = f"did you mean {hint}?" if hint else f"expected one of {', '.join(known)}"
+                self.mistake(f"{where}{_key_text(key)}", f"unknown key; {text}")
         return {
-            setting.field: self._value(setting, table[key], f"{where}{key}")
-            for key, setting in known.items()
+            attribute.field: self._value(attribute, table[key], f"{where}{key}")
+            for key, attribute in known.items()
             if key in table
         }
 
-    def mistake(self, key: str, expected: str, found: object) -> None:
-        """Note that a key holds what it may not."""
-        self.mistakes.append(f"{key}: expected {expected}, found {_shown(found)}")
+    def mistake(self, key: str, mistake: str) -> None:
+        """Note what is wrong with the value of a key."""
+        self.mistakes.append((key, mistake))
 
-    def _unknown(self, path: str, key: str, known: Mapping[str, Setting]) -> None:
-        close = difflib.get_close_matches(key, known, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(known)}"
-        self.mistakes.append(f"{path}: unknown key; {hint}")
+    def _value(self, attribute: Attribute, value: Any, where: str) -> Any:
+        if attribute.is_table:
+            return self._tables(attribute, value, where)
+        if mistake := attribute.mistake(value):
+            self.mistake(where, mistake)
+            return None
+        return self._file(value, where) if attribute.type is Path else attribute.convert(value)
 
-    def _value(self, setting: Setting, value: Any, where: str) -> Any:
-        if is_dataclass(setting.kind):
-            return self._tables(setting, value, where)
-        if setting.many:
-            if isinstance(value, list) and all(isinstance(item, str) for item in value):
-                return tuple(value)
-            return self.mistake(where, setting.expected, value)
-        if setting.kind is dict:
-            if isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
-                return value
-            return self.mistake(where, setting.expected, value)
-        fits, result = self._scalar(setting, value, where)
-        if not fits:
-            self.mistake(where, setting.expected, value)
-        return result
-
-    def _tables(self, setting: Setting, value: Any, where: str) -> Any:
-        if setting.many and isinstance(value, list) and all(isinstance(item, dict) for item in value):
-            return tuple(
-                self.read(setting.kind, item, f"{where}[{n}].", setting.ranges) for n, item in enumerate(value, 1)
-            )
-        if not setting.many and isinstance(value, dict):
-            return self.read(setting.kind, value, f"{where}.", setting.ranges)
-        return self.mistake(where, setting.expected, value)
-
-    def _scalar(self, setting: Setting, value: Any, where: str) -> tuple[bool, Any]:
-        """Whether the value is of the kind expected, and what it becomes."""
-        kind = setting.kind
-        if kind is bool:
-            return isinstance(value, bool), value
-        if kind in {int, float}:
-            number = isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)
-            fits = number and value in setting.range
-            return fits, kind(value) if fits else None
-        if not isinstance(value, str):
-            return False, None
-        if issubclass(kind, StrEnum):
-            fits = value in list(kind)
-            return fits, kind(value) if fits else None
-        if kind is Path:
-            return True, self._file(value, where)
-        return True, value
+    def _tables(self, attribute: Attribute, value: Any, where: str) -> Any:
+        if attribute.many and isinstance(value, list) and all(isinstance(item, dict) for item in value):
+            return tuple(self.read(attribute.type, item, f"{where}[{n}].") for n, item in enumerate(value, 1))
+        if not attribute.many and isinstance(value, dict):
+            return self.read(attribute.type, value, f"{where}.")
+        self.mistake(where, f"expected {attribute.expected}, found {shown(value)}")
+        return None
 
     def _file(self, name: str, where: str) -> Path | None:
         if not name:
+            return None
+        if self._base is None:
+            self.mistake(where, f"expected no file here, found {value_text(name)}")
             return None
         path = self._base / name
         try:
             path.open("rb").close()
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
-            self.mistakes.append(f"{where}: expected the path of a readable file, found {value_text(name)} ({reason})")
+            self.mistake(where, f"expected the path of a readable file, found {value_text(name)} ({reason})")
+            return None
         return path
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, dict):
-        return "a table"
-    if isinstance(value, list):
-        return "an array"
-    return value_text(value) if isinstance(value, bool | int | float | str) else str(value)
+def _key_text(key: Any) -> str:
+    return key if isinstance(key, str) and key.isprintable() and len(key) <= _LONGEST_KEY else shown(key)

@@ -1,17 +1,48 @@
-"""From dataclasses to the text of a TOML file, with the help of each key as a comment above it."""
+"""TOML files: their tables read, and objects written as a file with the description of each key as a comment."""
 
 import json
 import math
 import textwrap
+import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
-from heliograph.objects.attributes import NO_RANGES, Setting, settings
-from heliograph.objects.bounds import Range
+from heliograph.errors import Problem
+from heliograph.objects.attributes import Attribute, attributes_of
+from heliograph.objects.values import plain
 
-WIDTH = 100
+_WIDTH = 100
+
+
+def parse(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file; a file that cannot be read or parsed is a Problem that says where."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise Problem(f"{path}: expected a readable file: {error.strerror}") from None
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line, column = _place(data[: error.start].decode())
+        raise Problem(f"{path}:{line}:{column}: expected UTF-8, found the byte 0x{data[error.start]:02x}") from None
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Problem(f"{path}:{_syntax_error(str(error), text)}") from None
+
+
+def _place(before: str) -> tuple[int, int]:
+    """Line and column, from 1, of what comes after this text."""
+    return before.count("\n") + 1, len(before) - before.rfind("\n")
+
+
+def _syntax_error(message: str, text: str) -> str:
+    """`line:column: what`, from tomllib's `what (at line 3, column 5)` or `what (at end of document)`."""
+    what, _, where = message.removesuffix(")").rpartition(" (at ")
+    numbers = [int(word) for word in where.replace(",", "").split() if word.isdigit()]
+    line, column = numbers or _place(text.rstrip("\n"))
+    return f"{line}:{column}: {what}"
 
 
 def document(instance: Any) -> str:
@@ -40,37 +71,45 @@ def value_text(value: bool | float | str | Path | tuple[str, ...] | Mapping[str,
 
 
 def _document_lines(instance: Any) -> Iterator[str]:
-    for number, line in enumerate(_tables(type(instance), NO_RANGES, instance, "", explain=True)):
+    for number, line in enumerate(_tables(instance, "", explain=True)):
         if number or line:  # each table starts with an empty line, but the first one needs none
             yield line
 
 
-def _tables(cls: type, ranges: Mapping[str, Range], instance: Any, prefix: str, *, explain: bool) -> Iterator[str]:
+def _tables(instance: Any, prefix: str, *, explain: bool) -> Iterator[str]:
     """The tables within a table. Those of an array are explained once, and all that is in them with the first."""
-    for setting in settings(cls, ranges):
-        if not is_dataclass(setting.kind):
+    for attribute in attributes_of(type(instance)):
+        if not attribute.is_table:
             continue
-        value = getattr(instance, setting.field)
-        name = prefix + setting.key
-        for number, table in enumerate(value if setting.many else [value]):
+        value = getattr(instance, attribute.field)
+        name = prefix + attribute.key
+        for number, table in enumerate(value if attribute.many else [value]):
             first = explain and number == 0
             yield ""
             if first:
-                yield from _comment(setting.help)
-            yield f"[[{name}]]" if setting.many else f"[{name}]"
-            yield from _keys(setting, table, first)
-            yield from _tables(setting.kind, setting.ranges, table, f"{name}.", explain=first)
+                yield from _comment(plain(attribute.about.description))
+            yield f"[[{name}]]" if attribute.many else f"[{name}]"
+            yield from _keys(table, explain=first)
+            yield from _tables(table, f"{name}.", explain=first)
 
 
-def _keys(table_setting: Setting, table: Any, explain: bool) -> Iterator[str]:
-    for setting in settings(table_setting.kind, table_setting.ranges):
-        if is_dataclass(setting.kind):
+def _keys(table: Any, *, explain: bool) -> Iterator[str]:
+    for attribute in attributes_of(type(table)):
+        if attribute.is_table:
             continue
         if explain:
-            parts = [setting.help.removesuffix("."), setting.narrowed]
-            yield from _comment("; ".join(part for part in parts if part))
-        yield f"{setting.key} = {value_text(getattr(table, setting.field))}"
+            yield from _comment(_explanation(attribute))
+        yield f"{attribute.key} = {value_text(getattr(table, attribute.field))}"
+
+
+def _explanation(attribute: Attribute) -> str:
+    about = attribute.about
+    values = [f"in {about.unit}" if about.unit else "", attribute.narrowed]
+    parts = [plain(about.description).removesuffix("."), ", ".join(value for value in values if value)]
+    if about.default:
+        parts.append(f"default: {plain(about.default)}")
+    return "; ".join(part for part in parts if part)
 
 
 def _comment(text: str) -> Iterator[str]:
-    return (f"# {line}" for line in textwrap.wrap(text, WIDTH - 2))
+    return (f"# {line}" for line in textwrap.wrap(text, _WIDTH - 2))
