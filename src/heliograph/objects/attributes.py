@@ -63,6 +63,10 @@ class About:
     mqsc: Mqsc | None = None
 
 
+_PLAIN = {bool, str}
+"""Types whose values need no further look."""
+
+
 @dataclass(frozen=True, slots=True)
 class Attribute:
     """An attribute of a class."""
@@ -76,11 +80,8 @@ class Attribute:
     default: Any
     """dataclasses.MISSING if it has none."""
     about: About
-
-    @property
-    def is_table(self) -> bool:
-        """Whether it holds objects."""
-        return is_dataclass(self.type)
+    is_table: bool
+    """Whether it holds objects."""
 
     @property
     def required(self) -> bool:
@@ -116,6 +117,8 @@ class Attribute:
         return self.about.check(value) if self.about.check else ""
 
     def _fits(self, value: Any) -> bool:
+        if type(value) is self.type and self.type in _PLAIN:  # nearly always so
+            return not self.many
         if self.many:
             return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
         if self.type is dict:
@@ -137,12 +140,17 @@ class Attribute:
 
 def attributes_of(cls: type) -> tuple[Attribute, ...]:
     """The attributes that a dataclass declares, in order."""
-    return tuple(by_key(cls).values())
+    return _in_order(cast("Hashable", cls))
 
 
 def by_key(cls: type) -> Mapping[str, Attribute]:
     """The attributes that a dataclass declares, by their keys, in order."""
     return _declared(cast("Hashable", cls))
+
+
+@cache
+def _in_order(cls: Any) -> tuple[Attribute, ...]:
+    return tuple(_declared(cls).values())
 
 
 @cache
@@ -166,4 +174,4 @@ def _attribute(field: dataclasses.Field[Any], hint: Any, about: About) -> Attrib
     default = field.default
     if field.default_factory is not dataclasses.MISSING:
         default = field.default_factory()
-    return Attribute(about.key or field.name, field.name, hint, many, default, about)
+    return Attribute(about.key or field.name, field.name, hint, many, default, about, is_dataclass(hint))
