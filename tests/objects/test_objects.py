@@ -99,6 +99,12 @@ def test_a_key_that_somebody_sends_is_shown_in_part_only() -> None:
     assert len(key) < 100
 
 
+def test_of_many_unknown_keys_some_are_told_and_the_others_counted() -> None:
+    found = mistakes({"name": "hall", **{f"x{number}": 1 for number in range(100_000)}})
+    assert len(found) == 11
+    assert found[-1] == ("x10", "unknown key, as are 99989 more")
+
+
 def test_an_object_that_a_program_makes_is_checked_too() -> None:
     with pytest.raises(InvalidObject, match="lamp hall, power: expected an integer at least 1, found 0"):
         Lamp("hall", power=0)

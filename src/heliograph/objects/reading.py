@@ -1,6 +1,6 @@
 """From tables of values, as TOML, JSON and AMQP have them, to objects, collecting every mistake on the way."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +12,8 @@ from heliograph.objects.values import shown
 
 T = TypeVar("T")
 _LONGEST_KEY = 60
+_MOST_UNKNOWN = 10
+"""Unknown keys of a table that are told one by one: clients send tables, too, and finding suggestions takes time."""
 
 
 def read(cls: type[T], values: Mapping[Any, Any]) -> T:
@@ -49,16 +51,21 @@ class TableReader:
     def values(self, cls: type, table: Mapping[Any, Any], where: str = "") -> dict[str, Any]:
         """The fields that a table gives values to; a value with mistakes in it is None."""
         known = by_key(cls)
-        for key in table:
-            if key not in known:
-                hint = closest(key, known) if isinstance(key, str) else ""
-                text = f"did you mean {hint}?" if hint else f"expected one of {', '.join(known)}"
-                self.mistake(f"{where}{_key_text(key)}", f"unknown key; {text}")
+        self._note_unknown([key for key in table if key not in known], known, where)
         return {
             attribute.field: self._value(attribute, table[key], f"{where}{key}")
             for key, attribute in known.items()
             if key in table
         }
+
+    def _note_unknown(self, unknown: Sequence[Any], known: Mapping[str, Attribute], where: str) -> None:
+        for number, key in enumerate(unknown):
+            if number == _MOST_UNKNOWN:
+                self.mistake(f"{where}{_key_text(key)}", f"unknown key, as are {len(unknown) - number - 1} more")
+                break
+            hint = closest(key, known) if isinstance(key, str) else ""
+            text = f"did you mean {hint}?" if hint else f"expected one of {', '.join(known)}"
+            self.mistake(f"{where}{_key_text(key)}", f"unknown key; {text}")
 
     def mistake(self, key: str, mistake: str) -> None:
         """Note what is wrong with the value of a key."""
