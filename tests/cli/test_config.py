@@ -61,5 +61,28 @@ def test_the_defaults_can_be_checked_and_shown(file: Path, capsys: pytest.Captur
 def test_what_is_shown_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     main(["config", "show"])
     assert (
-        "# Largest packet accepted, in bytes; from 256 to 268435460\npacket_size = 4194304\n" in capsys.readouterr().out
+        "# Largest packet accepted; in bytes, from 256 to 268435460\npacket_size = 4194304\n" in capsys.readouterr().out
     )
+
+
+def test_the_reference_has_every_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "reference"]) == 0
+    said = capsys.readouterr().out
+    assert "## [[queue]]\n" in said
+    assert "| `max_ttl` | number from 0 to 999999999, in seconds | `0` | reload |" in said
+
+
+def test_the_reference_is_written_into_files_where_they_want_it(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Log\n\n<!-- table: log -->\nold\n<!-- end of table -->\n\nMore.\n")
+    assert main(["config", "reference", str(page)]) == 0
+    assert "| `level` |" in page.read_text()
+    assert "old" not in page.read_text()
+    assert page.read_text().endswith("<!-- end of table -->\n\nMore.\n")
+
+
+def test_a_table_that_is_none_is_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("<!-- table: lgo -->\n<!-- end of table -->\n")
+    assert main(["config", "reference", str(page)]) == 1
+    assert "expected the name of a table (server, log, " in capsys.readouterr().err

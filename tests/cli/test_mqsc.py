@@ -146,6 +146,16 @@ def test_forms_of_define(line: str, arguments: dict[str, Any]) -> None:
     assert asked(line) == [("queue-define", arguments)]
 
 
+def test_the_longest_life_of_messages_reads_as_it_is_shown() -> None:
+    longest = queue("A", max_ttl=999_999_999)
+    assert "CAPEXPRY(9999999990)" in " ".join(run("DISPLAY QUEUE(A)", longest)[1])
+    assert asked("ALTER QLOCAL(A) CAPEXPRY(9999999990)", longest) == [
+        ("queue-alter", {"name": "A", "kind": "local", "max_ttl": 999_999_999.0})
+    ]
+    expected = "expected NOLIMIT or tenths of a second from 1 to 9999999990 for CAPEXPRY, found 9999999991"
+    assert mistake("DEFINE QLOCAL(A) CAPEXPRY(9999999991)") == f"file:1:27: {expected}"
+
+
 def test_alter_changes_only_what_is_given() -> None:
     assert asked("ALTER QLOCAL(A) MAXDEPTH(7)", queue("A")) == [
         ("queue-alter", {"name": "A", "kind": "local", "max_depth": 7})

@@ -165,6 +165,22 @@ def test_mistakes_in_what_to_run(words: list[str], told: str) -> None:
     assert told in error
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "mistake"),
+    [
+        ("--interval", "-1", "--interval: expected a number from 0 to 86400, found -1"),
+        ("--interval", "86401", "--interval: expected a number from 0 to 86400, found 86401"),
+        ("--most-messages", "-1", "--most-messages: expected an integer at least 0, found -1"),
+        ("--lookup-cache", "-1", "--lookup-cache: expected an integer at least 0, found -1"),
+    ],
+)
+def test_options_have_the_bounds_of_the_configuration(option: str, value: str, mistake: str) -> None:
+    parser = argparse.ArgumentParser()
+    pipeline_run.add_arguments(parser)
+    with pytest.raises(Problem, match=mistake):
+        pipeline_run.run(parser.parse_args(["flow", "--source", "stream:x", option, value]))
+
+
 def test_beside_a_configuration_file_no_option_is_ignored() -> None:
     parser = argparse.ArgumentParser()
     pipeline_run.add_arguments(parser)

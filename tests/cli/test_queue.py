@@ -97,7 +97,7 @@ def test_a_name_that_is_taken_is_a_problem_unless_the_queue_is_replaced(server: 
     [
         (("define", "a b"), "expected a queue name of 1 to 255 letters"),
         (("define", "a", "--max-depth", "0"), "--max-depth: expected an integer from 1 to 999999999, found 0"),
-        (("define", "a", "--kind", "alias"), "expected the name of a queue as target of an alias"),
+        (("define", "a", "--kind", "alias"), "target: expected the name of a queue, which an alias needs, found none"),
         (("put", "orders", "x", "--priority", "10"), "--priority: expected a number from 0 to 9, found 10"),
         (("put", "orders", "x", "--ttl", "0"), "--ttl is more than 0 seconds"),
         (("put", "orders", "x", "-p", "size"), "--property: expected NAME=VALUE, found size"),

@@ -1,4 +1,4 @@
-"""docs/queues.md: what stands there can be pasted and works, and its tables name what there is."""
+"""docs/queues.md: what stands there can be pasted and works."""
 
 import os
 import re
@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.cli.mqsc_attributes import ATTRIBUTES, FLAGS, SYNONYMS
-from heliograph.server.config_tables import QueueConfig
-from heliograph.server.schema import settings
 from running import PATIENCE, RunningServer, environment, servers
 
 TEXT = (Path(__file__).parents[2] / "docs" / "queues.md").read_text()
@@ -65,11 +62,3 @@ def test_the_programs_of_the_page_can_be_pasted(server: RunningServer, program: 
         [sys.executable, "-c", text], capture_output=True, text=True, env=environment(), timeout=PATIENCE, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_every_attribute_of_mqsc_is_in_the_table_with_its_key() -> None:
-    rows = re.findall(r"^\| (`[A-Z].*?) \| (`.*?) \|", TEXT.split("| attribute |")[1].split("\n\n")[0], re.MULTILINE)
-    named = {word for row, _ in rows for word in re.findall(r"`(\w+)`", row)}
-    keys = {word for _, row in rows for word in re.findall(r"`(\w+)`", row)}
-    assert named == {*ATTRIBUTES, *FLAGS, *SYNONYMS}
-    assert keys <= {setting.key for setting in settings(QueueConfig)}

@@ -232,7 +232,7 @@ BAD_FACTS: dict[str, tuple[int, bytes, str]] = {
     ),
     "stream, no cursor": (facts.STREAM, _json({**_STREAM, "stream": "s", "cursors": [99]}), "expected cursor 99"),
     "stream, keys": (facts.STREAM, _json({"stream": "s", "cursors": [1]}), "KeyError"),
-    "stream, a number for a name": (facts.STREAM, _json({**_STREAM, "stream": 5, "cursors": [1]}), "expected letters"),
+    "stream, a number for a name": (facts.STREAM, _json({**_STREAM, "stream": 5, "cursors": [1]}), "expected a string"),
     "stream, no JSON": (facts.STREAM, b"{", "JSONDecodeError"),
     "stream, nested JSON": (facts.STREAM, b"[" * 100_000, "RecursionError"),
     "queue, name": (facts.QUEUE, _json({**_QUEUE, "definition": {"name": "x" * 300}}), "1 to 255"),

@@ -1,4 +1,4 @@
-"""docs/configuration.md against the schema: every key with its default, and no key that is not there."""
+"""The documentation against the declarations of attributes: its tables are what `helio config reference` writes."""
 
 import re
 import tomllib
@@ -6,36 +6,40 @@ from pathlib import Path
 
 import pytest
 
+from heliograph.cli import config_reference
+from heliograph.objects.attributes import attributes_of
+from heliograph.objects.reading import TableReader
+from heliograph.objects.reference import with_tables
 from heliograph.server.config import Config
-from heliograph.server.schema import Setting, settings
-from heliograph.server.toml_reading import TableReader
-from heliograph.server.toml_writing import value_text
 
-TEXT = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
-TABLES = settings(Config)
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = [DOCS / "configuration.md", DOCS / "queues.md"]
 
 
-def documented(table: Setting) -> dict[str, str]:
-    """The keys in the section of a table, with their defaults as they stand there."""
-    heading = f"## [[{table.key}]]\n" if table.many else f"## [{table.key}]\n"
-    section = TEXT.split(heading)[1].split("\n## ")[0]
-    return dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", section, re.MULTILINE))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_tables_are_up_to_date(page: Path) -> None:
+    text = page.read_text()
+    assert text == with_tables(text, config_reference.table), (
+        "run: helio config reference docs/configuration.md docs/queues.md"
+    )
 
 
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.key)
-def test_every_key_is_documented_in_order(table: Setting) -> None:
-    assert list(documented(table)) == [setting.key for setting in settings(table.kind)]
+def test_every_table_is_in_the_documentation() -> None:
+    text = "".join(page.read_text() for page in PAGES)
+    assert sorted(re.findall(r"<!-- table: (\w+) -->", text)) == sorted(config_reference.NAMES)
 
 
-@pytest.mark.parametrize("table", [table for table in TABLES if not table.many], ids=lambda table: table.key)
-def test_every_default_is_documented(table: Setting) -> None:
-    defaults = table.kind()
-    expected = {setting.key: f"`{value_text(getattr(defaults, setting.field))}`" for setting in settings(table.kind)}
-    assert documented(table) == expected
+@pytest.mark.parametrize("table", attributes_of(Config), ids=lambda table: table.key)
+def test_every_attribute_is_described(table: object) -> None:
+    kind = getattr(table, "type", None)
+    assert isinstance(kind, type)
+    declared = attributes_of(kind)
+    assert declared
+    assert all(attribute.about.description.endswith(".") for attribute in declared)
 
 
 def test_the_examples_have_only_keys_that_exist(tmp_path: Path) -> None:
-    for example in re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL):
+    for example in re.findall(r"```toml\n(.*?)```", PAGES[0].read_text(), re.DOTALL):
         reader = TableReader(tmp_path)
         reader.values(Config, tomllib.loads(example))
-        assert [mistake for mistake in reader.mistakes if "No such file" not in mistake] == []
+        assert [found for found in reader.mistakes if "No such file" not in found[1]] == []

@@ -70,7 +70,7 @@ def test_every_attribute_of_a_queue_can_be_configured(file: Path) -> None:
         default_persistence=True,
         default_priority=4,
         order=Order.FIFO,
-        max_ttl=1500,
+        max_ttl=1.5,
         backout_threshold=3,
         backout_queue="failed",
         dead_letter_queue="failed",
@@ -100,8 +100,8 @@ def test_an_alias_stands_for_a_queue_and_a_model_for_queues_to_come(file: Path) 
 @pytest.mark.parametrize(
     ("keys", "mistake"),
     [
-        ('name = ""', 'queue[1]: expected a queue name of 1 to 255 letters, digits and . _ / % -, found ""'),
-        ('name = "a b"', 'queue[1]: expected a queue name of 1 to 255 letters, digits and . _ / % -, found "a b"'),
+        ('name = ""', 'queue[1].name: expected a queue name of 1 to 255 letters, digits and . _ / % -, found ""'),
+        ('name = "a b"', 'queue[1].name: expected a queue name of 1 to 255 letters, digits and . _ / % -, found "a b"'),
         ('name = "$own"', 'queue[1].name: expected a name that does not begin with "$", found "$own"'),
         ('name = "a"\nkind = "remote"', 'queue[1].kind: expected one of "local", "alias", "model", found "remote"'),
         ('name = "a"\nmax_depth = 0', "queue[1].max_depth: expected an integer from 1 to 999999999, found 0"),
@@ -113,7 +113,7 @@ def test_an_alias_stands_for_a_queue_and_a_model_for_queues_to_come(file: Path) 
             "queue[1].target: expected the name of a queue in this file, found",
         ),
         ('name = "a"\nbackout_queue = "b"', "queue[1].backout_queue: expected the name of a queue in this file"),
-        ('name = "a"\nbackout_queue = "a"', "queue[1]: queue a: expected another queue as backout_queue"),
+        ('name = "a"\nbackout_queue = "a"', "queue[1].backout_queue: expected another queue, found the queue itself"),
         ('name = "a"\ntemporary = true', "queue[1].temporary: expected false, because a queue of the configuration"),
         ('name = "a"\ntopics = "b"', 'queue[1].topics: expected an array of strings, found "b"'),
         ('name = "a"\ntopics = [1]', "queue[1].topics: expected an array of strings, found an array"),
@@ -221,7 +221,7 @@ def test_an_unknown_queue_manager_is_a_mistake(file: Path) -> None:
         ('name = "a/b"', 'queue_manager[1].name: expected letters, digits, "-", "_" and "."'),
         ('name = "a"\n[[queue_manager]]\nname = "a"', "queue_manager[2].name: expected a name of its own, found a"),
         ('name = "a"\ndirectory = "heliograph-data"', "queue_manager[1].directory: expected a folder of its own"),
-        ('name = "a"\n[[queue_manager.queue]]\nname = ""', "queue_manager[1].queue[1]: expected a queue name"),
+        ('name = "a"\n[[queue_manager.queue]]\nname = ""', "queue_manager[1].queue[1].name: expected a queue name"),
         (
             'name = "a"\n[[queue_manager.listener]]\nport = 1883',
             "queue_manager[1].listener[1].port: expected an address of its own, found 127.0.0.1:1883, which listener",

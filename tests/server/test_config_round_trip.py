@@ -1,7 +1,6 @@
 """Any configuration, written as TOML, loads again as the same."""
 
 import tomllib
-from dataclasses import is_dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,10 @@ from hypothesis import strategies as st
 
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, Kind
 from heliograph.broker.streams import StreamOptions
+from heliograph.objects.attributes import Attribute, attributes_of
+from heliograph.objects.toml import document, value_text
 from heliograph.server.config import Config, load
 from heliograph.server.config_tables import (
-    PIPELINE_RANGES,
-    QUEUE_RANGES,
     AccessConfig,
     ClientCertificates,
     HttpConfig,
@@ -27,33 +26,31 @@ from heliograph.server.config_tables import (
     QueuesConfig,
     StorageConfig,
 )
-from heliograph.server.schema import Setting
-from heliograph.server.schema import settings as keys_of
-from heliograph.server.toml_writing import document, value_text
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 descriptions = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 """What other people are to read has no null characters."""
 
 
-def values(setting: Setting) -> st.SearchStrategy[Any]:
-    """What a key may hold, as far as the schema says."""
-    if setting.many:
+def values(attribute: Attribute) -> st.SearchStrategy[Any]:
+    """What a key may hold, as far as its declaration says."""
+    if attribute.many:
         return st.just(())
-    if is_dataclass(setting.kind):
-        return tables(setting.kind, setting.ranges)
-    if issubclass(setting.kind, StrEnum):
-        return st.sampled_from(list(setting.kind))
-    if setting.kind is int:
-        return st.integers(int(setting.range.low), None if setting.range.high is None else int(setting.range.high))
-    if setting.kind is float:
-        return st.floats(setting.range.low, setting.range.high, allow_infinity=False)
+    if attribute.is_table:
+        return tables(attribute.type)
+    if issubclass(attribute.type, StrEnum):
+        return st.sampled_from(list(attribute.type))
+    low, high = attribute.about.range.low, attribute.about.range.high
+    if attribute.type is int:
+        return st.integers(int(low), None if high is None else int(high))
+    if attribute.type is float:
+        return st.floats(low, high, allow_infinity=False)
     tables_of_texts = st.dictionaries(texts, texts, max_size=3)
-    return {bool: st.booleans(), str: texts, Path: st.none(), dict: tables_of_texts}[setting.kind]
+    return {bool: st.booleans(), str: texts, Path: st.none(), dict: tables_of_texts}[attribute.type]
 
 
-def tables(cls: type, ranges: Any = None, **given_keys: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    fields = {setting.field: values(setting) for setting in keys_of(cls, ranges or {})}
+def tables(cls: type, **given_keys: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    fields = {attribute.field: values(attribute) for attribute in attributes_of(cls)}
     return st.builds(cls, **{**fields, **given_keys})
 
 
@@ -80,7 +77,6 @@ names = st.uuids().map(str)
 queues = st.one_of(
     tables(
         QueueConfig,
-        QUEUE_RANGES,
         name=names,
         kind=st.just(Kind.LOCAL),
         topics=st.lists(st.sampled_from(["a/+/#", "#", "b"])).map(tuple),
@@ -104,7 +100,6 @@ managers = tables(
 )
 pipelines = tables(
     PipelineConfig,
-    PIPELINE_RANGES,
     name=names,
     flow=st.just("/"),  # it has to be there
     job=st.just(""),

@@ -21,6 +21,7 @@ from heliograph.broker.span import Span, carried_properties
 from heliograph.broker.subscription import Subscription
 from heliograph.broker.topics import is_reserved
 from heliograph.broker.wide_delivery import in_parts
+from heliograph.common.bounded_dict import BoundedDict
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
 from heliograph.mqtt.framing import decode_varint
 from heliograph.mqtt.packets import PacketType
@@ -56,8 +57,9 @@ class Carried(NamedTuple):
 _NONE = Carried(b"", None, None, True)
 
 # Devices send the same properties over and over: what they mean is looked up, not parsed again.
-_known_properties: dict[bytes, Carried] = {}
 _KNOWN_MOST = 4096
+_known_properties: BoundedDict[bytes, Carried] = BoundedDict(_KNOWN_MOST)
+_properties_known_of = _known_properties.get  # bound once: this is asked for each packet that comes on its own
 _KNOWN_LONGEST = 512
 
 
@@ -70,7 +72,7 @@ def read_carried(data: bytes, pos: int, end: int) -> tuple[Carried, int]:
         raise MalformedPacket("the properties are longer than the packet")
     stop = length[1] + length[0]
     raw = data[pos:stop]
-    known = _known_properties.get(raw)
+    known = _properties_known_of(raw)
     if known is None:
         properties, _ = decode_properties(data, pos, end, PacketType.PUBLISH)
         if "subscription_identifier" in properties:
@@ -78,8 +80,6 @@ def read_carried(data: bytes, pos: int, end: int) -> tuple[Carried, int]:
         expiry, alias = properties.get("message_expiry_interval"), properties.get("topic_alias")
         known = Carried(carried_properties(properties), expiry, alias, expiry is None and alias is None)
         if len(raw) <= _KNOWN_LONGEST:
-            if len(_known_properties) >= _KNOWN_MOST:
-                _known_properties.clear()
             _known_properties[raw] = known
     return known, stop
 

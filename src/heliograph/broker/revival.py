@@ -11,9 +11,7 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from heliograph.bounds import Range
 from heliograph.broker import away_facts, facts
-from heliograph.broker.attributes import text_mistake
 from heliograph.broker.away_facts import AwaySession
 from heliograph.broker.identifier_set import IdentifierSet
 from heliograph.broker.kept_session import KeptSession, apply, without_shared
@@ -43,6 +41,8 @@ from heliograph.log.ranges import Ranges
 from heliograph.log.record import Record
 from heliograph.mqtt.runs import ids_of
 from heliograph.mqtt.strings import STRING_MAX, check_topic_name, decode_utf8, split_share
+from heliograph.objects.bounds import Range
+from heliograph.objects.values import text_mistake
 
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker

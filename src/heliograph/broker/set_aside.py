@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from heliograph.broker import facts
-from heliograph.broker.attributes import shown
 from heliograph.errors import Problem
 from heliograph.log.kinds import MESSAGES
 from heliograph.log.record import Record
 from heliograph.log.upkeep import Fact
 from heliograph.mqtt.errors import ProtocolError
+from heliograph.objects.values import shown
 
 _NAMES = {
     facts.SESSION: ("session", "client"),

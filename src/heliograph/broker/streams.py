@@ -12,42 +12,70 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 from zlib import crc32
 
-from heliograph.bounds import Range
-from heliograph.broker.attributes import (
-    LONGEST_PLAIN_NAME,
-    filter_mistake,
-    number_mistakes,
-    plain_name_mistake,
-    text_mistake,
-)
+from heliograph.broker.names import LONGEST_PLAIN_NAME, filter_mistake, plain_name_mistake
 from heliograph.errors import Problem
 from heliograph.log.cursor import Cursor
 from heliograph.log.ledger import Ledger
 from heliograph.log.record import Record
 from heliograph.log.stream_index import PartitionWriter, delete_index, stream_names, write_description
+from heliograph.objects.attributes import About, Effect
+from heliograph.objects.bounds import Range
+from heliograph.objects.checking import check
+from heliograph.objects.values import text_mistake
 
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """What is wanted of a stream. Made only if that can be had; a Problem says what is wrong, a line for each key."""
+    """What is wanted of a stream. Made only if that can be had; InvalidObject says what is wrong."""
 
-    name: str = ""
-    """Name of the stream: letters, digits, "-", "_" and ".", a letter or digit first, at most 200."""
-    filter: str = ""
-    """Topic filter: messages that match it are kept, whatever their QoS."""
-    partitions: Annotated[int, Range(1, 1024)] = 1
-    """Parts that can be read side by side. All messages of a topic are in one. Can grow, but not shrink."""
-    retention_bytes: Annotated[int, Range(0, 1 << 60)] = 1 << 30
-    """Most bytes kept, over all partitions; the oldest messages go first. 0 is no limit."""
-    retention_age: Annotated[float, Range(0, 10_000_000_000)] = 0.0
-    """Seconds that messages are kept; 0 is no limit."""
+    name: Annotated[
+        str,
+        About(
+            "Name of the stream: letters, digits, `-`, `_` and `.`, a letter or digit first, at most 200.",
+            check=plain_name_mistake,
+            default="none (needed)",
+            effect=Effect.NEVER,
+        ),
+    ] = ""
+    filter: Annotated[
+        str,
+        About(
+            "Topic filter, not a shared subscription: messages that match it are kept, whatever their QoS.",
+            check=filter_mistake,
+            default="none (needed)",
+            effect=Effect.RESTART,
+        ),
+    ] = ""
+    partitions: Annotated[
+        int,
+        About(
+            "Parts that can be read side by side. All messages of a topic are in one. Can grow, but not shrink.",
+            range=Range(1, 1024),
+            effect=Effect.RESTART,
+        ),
+    ] = 1
+    retention_bytes: Annotated[
+        int,
+        About(
+            "Most that is kept, over all partitions; the oldest messages go first. 0 is no limit.",
+            unit="bytes",
+            range=Range(0, 1 << 60),
+            effect=Effect.RESTART,
+        ),
+    ] = 1 << 30
+    retention_age: Annotated[
+        float,
+        About(
+            "How long messages are kept; 0 is no limit.",
+            unit="seconds",
+            range=Range(0, 10_000_000_000),
+            effect=Effect.RESTART,
+        ),
+    ] = 0.0
 
     def __post_init__(self) -> None:
         """Check it."""
-        found = [("name", plain_name_mistake(self.name)), ("filter", filter_mistake(self.filter))]
-        found += number_mistakes(self)
-        if mistakes := [f"{key}: {mistake}" for key, mistake in found if mistake]:
-            raise Problem("\n".join(mistakes))
+        check(self)
 
 
 MOST_MADE = 1024

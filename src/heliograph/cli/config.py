@@ -1,12 +1,14 @@
-"""Check a configuration file, or show the configuration in force with all its defaults, as a file that loads again."""
+"""Check a configuration file, show the configuration in force as a file that loads again, or print what keys mean."""
 
 import argparse
 from pathlib import Path
 
+from heliograph.cli.config_reference import reference, table
+from heliograph.objects.reference import with_tables
+from heliograph.objects.toml import document
 from heliograph.server.certificates import tls_context
 from heliograph.server.config import Config, load
 from heliograph.server.passwords import PasswordFile
-from heliograph.server.toml_writing import document
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,12 +16,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     check = actions.add_parser("check", help="tell every mistake in the file and in the files that it names")
     show = actions.add_parser("show", help="print the configuration in force, defaults included, with explanations")
+    reference = actions.add_parser("reference", help="print what every key means, as Markdown")
+    reference.add_argument(
+        "files",
+        nargs="*",
+        type=Path,
+        metavar="FILE",
+        help="write the tables into these files instead, after each line <!-- table: NAME -->",
+    )
     for action in (check, show):
         action.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the defaults when left out")
 
 
 def run(args: argparse.Namespace) -> int:
     """Do what the arguments ask for; mistakes in the file are a Problem."""
+    if args.action == "reference":
+        _write_reference(args.files)
+        return 0
     config = load(args.file)
     if args.action == "show":
         print(document(config), end="")
@@ -29,6 +42,16 @@ def run(args: argparse.Namespace) -> int:
         for warning in config.warnings:
             print(f"{args.file or 'defaults'}: warning: {warning}")
     return 0
+
+
+def _write_reference(files: list[Path]) -> None:
+    if not files:
+        print(reference(), end="")
+    for file in files:
+        before = file.read_text("utf-8")
+        after = with_tables(before, table)
+        if after != before:
+            file.write_text(after, "utf-8")
 
 
 def _check_named_files(config: Config) -> None:

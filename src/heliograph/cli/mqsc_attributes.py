@@ -1,91 +1,30 @@
-"""The attributes of queues in MQSC: which of our own each one is, and how its values read in both languages."""
+"""The attributes of queues in MQSC: read and shown as the declaration of queues says."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
-from heliograph.broker.queues.definition import LONGEST_MESSAGE, MOST_MESSAGES
+from heliograph.broker.queues.definition import QueueDefinition
 from heliograph.cli.mqsc_parsing import Clause, Command, Word, single
 from heliograph.cli.mqsc_text import quoted
+from heliograph.objects.attributes import Attribute, Mqsc, attributes_of
 
 KINDS = {"QLOCAL": "local", "QALIAS": "alias", "QMODEL": "model"}
-_LOCAL_AND_MODEL = frozenset({"local", "model"})
-_EVERY = frozenset({"local", "model", "alias"})
 
 
-class _Unfit(Exception):
-    """A value that an attribute cannot have: what it could have."""
+def _declared() -> list[tuple[Attribute, Mqsc]]:
+    return [(one, one.about.mqsc) for one in attributes_of(QueueDefinition) if one.about.mqsc is not None]
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
-    """One attribute: the name it has here, the kinds of queues that have it, and its values both ways."""
-
-    field: str
-    kinds: frozenset[str]
-    read: Callable[[Word], Any]
-    show: Callable[[Any], str]
-
-
-def _number(low: int, high: int) -> Callable[[Word], int]:
-    def read(word: Word) -> int:
-        if not word.text.isdecimal() or not low <= int(word.text) <= high:
-            raise _Unfit(f"an integer from {low} to {high}")
-        return int(word.text)
-
-    return read
-
-
-def _choice(**values: Any) -> tuple[Callable[[Word], Any], Callable[[Any], str]]:
-    def read(word: Word) -> Any:
-        if word.text.upper() not in values:
-            raise _Unfit("one of " + ", ".join(values))
-        return values[word.text.upper()]
-
-    return read, lambda value: next((word for word, meant in values.items() if meant == value), str(value))
-
-
-def _text(word: Word) -> str:
-    return word.text
-
-
-# CAPEXPRY is counted in tenths of a second.
-_TENTHS_MOST = 999_999_999
-
-
-def _read_expiry(word: Word) -> float:
-    if word.text.upper() == "NOLIMIT":
-        return 0
-    try:
-        return _number(1, _TENTHS_MOST)(word) / 10
-    except _Unfit:
-        raise _Unfit(f"NOLIMIT or tenths of a second from 1 to {_TENTHS_MOST}") from None
-
-
-def _show_expiry(seconds: float) -> str:
-    return str(round(seconds * 10)) if seconds else "NOLIMIT"
-
-
-_ENABLED = _choice(ENABLED=True, DISABLED=False)
-
-ATTRIBUTES: dict[str, Attribute] = {
-    "DESCR": Attribute("description", _EVERY, _text, quoted),
-    "PUT": Attribute("put_enabled", _EVERY, *_ENABLED),
-    "GET": Attribute("get_enabled", _EVERY, *_ENABLED),
-    "DEFPSIST": Attribute("default_persistence", _LOCAL_AND_MODEL, *_choice(YES=True, NO=False)),
-    "DEFPRTY": Attribute("default_priority", _LOCAL_AND_MODEL, _number(0, 9), str),
-    "MAXDEPTH": Attribute("max_depth", _LOCAL_AND_MODEL, _number(1, MOST_MESSAGES), str),
-    "MAXMSGL": Attribute("max_message_length", _LOCAL_AND_MODEL, _number(1, LONGEST_MESSAGE), str),
-    "MSGDLVSQ": Attribute("order", _LOCAL_AND_MODEL, *_choice(PRIORITY="priority", FIFO="fifo")),
-    "BOTHRESH": Attribute("backout_threshold", _LOCAL_AND_MODEL, _number(0, MOST_MESSAGES), str),
-    "BOQNAME": Attribute("backout_queue", _LOCAL_AND_MODEL, _text, quoted),
-    "CAPEXPRY": Attribute("max_ttl", _LOCAL_AND_MODEL, _read_expiry, _show_expiry),
-    "TARGET": Attribute("target", frozenset({"alias"}), _text, quoted),
-    "DEFTYPE": Attribute("temporary", frozenset({"model"}), *_choice(TEMPDYN=True, PERMDYN=False)),
+ATTRIBUTES: dict[str, Attribute] = {mqsc.name: attribute for attribute, mqsc in _declared() if mqsc.name}
+"""Attributes with a value, by keyword."""
+SYNONYMS = {mqsc.synonym: mqsc.name for _, mqsc in _declared() if mqsc.synonym}
+FLAGS: dict[str, tuple[Attribute, Any]] = {
+    word: (attribute, value)
+    for attribute, mqsc in _declared()
+    if not mqsc.name
+    for word, value in (mqsc.words or {}).items()
 }
-SYNONYMS = {"TARGQ": "TARGET"}
-FLAGS: dict[str, tuple[str, Any]] = {"SHARE": ("exclusive", False), "NOSHARE": ("exclusive", True)}
-"""Attributes without a value."""
+"""Words that stand alone: the attribute, and the value that each gives it."""
 
 # What queue managers elsewhere have and this server has no use for. A script that sets them need not be changed.
 WITHOUT_EFFECT = frozenset(
@@ -154,20 +93,22 @@ def read_attributes(command: Command, kind: str, clauses: tuple[Clause, ...]) ->
         seen.add(keyword)
         if keyword in WITHOUT_EFFECT:
             ignored.append(clause)
-        elif keyword in FLAGS and kind != "alias":
+        elif keyword in FLAGS and _has(kind, FLAGS[keyword][0]):
             _no_value(command, clause)
-            name, value = FLAGS[keyword]
-            if name in found:
+            attribute, value = FLAGS[keyword]
+            if attribute.key in found:
                 raise command.source.mistake(clause.at, "expected one of SHARE and NOSHARE, found both")
-            found[name] = value
+            found[attribute.key] = value
+        elif keyword in ATTRIBUTES and _has(kind, ATTRIBUTES[keyword]):
+            found[ATTRIBUTES[keyword].key] = _read(command, clause, ATTRIBUTES[keyword])
         else:
-            attribute = ATTRIBUTES.get(keyword)
-            if attribute is None or kind not in attribute.kinds:
-                raise command.source.mistake(
-                    clause.at, f"expected an attribute of {kind} queues, found {clause.keyword}"
-                )
-            found[attribute.field] = _read(command, clause, attribute)
+            raise command.source.mistake(clause.at, f"expected an attribute of {kind} queues, found {clause.keyword}")
     return found, ignored
+
+
+def _has(kind: str, attribute: Attribute) -> bool:
+    """Whether queues of a kind have an attribute."""
+    return not attribute.about.only_for or kind in attribute.about.only_for
 
 
 def _no_value(command: Command, clause: Clause) -> None:
@@ -177,22 +118,77 @@ def _no_value(command: Command, clause: Clause) -> None:
 
 def _read(command: Command, clause: Clause, attribute: Attribute) -> Any:
     word = single(command, clause)
-    try:
-        return attribute.read(word)
-    except _Unfit as expected:
+    value = _value(word, attribute)
+    if value is None:
+        expected = values_text(attribute)
         raise command.source.mistake(
             word.at, f"expected {expected} for {clause.keyword}, found {word.text or 'nothing'}"
-        ) from None
+        )
+    return value
+
+
+def _value(word: Word, attribute: Attribute) -> Any:
+    """What a word means as the value of an attribute; None if it can mean nothing."""
+    mqsc = _mqsc(attribute)
+    if mqsc.words is not None:
+        return mqsc.words.get(word.text.upper())
+    if attribute.type is str:
+        return word.text
+    if mqsc.zero and word.text.upper() == mqsc.zero:
+        return 0
+    low, high = _bounds(attribute)
+    if not (word.text.isascii() and word.text.isdecimal()) or not low <= int(word.text[:_MOST_DIGITS]) <= high:
+        return None
+    return int(word.text) if mqsc.per_unit == 1 else int(word.text) / mqsc.per_unit
+
+
+_MOST_DIGITS = 30
+"""More than any number has that is within bounds."""
+
+
+def _bounds(attribute: Attribute) -> tuple[int, int]:
+    """The least and the greatest number, in what MQSC counts. 0 is none if there is a word for it."""
+    mqsc, range_ = _mqsc(attribute), attribute.about.range
+    assert range_.high is not None
+    low = int(range_.low * mqsc.per_unit)
+    return max(low, 1) if mqsc.zero else low, int(range_.high * mqsc.per_unit)
+
+
+def _mqsc(attribute: Attribute) -> Mqsc:
+    assert attribute.about.mqsc is not None
+    return attribute.about.mqsc
+
+
+def values_text(attribute: Attribute) -> str:
+    """What an attribute may be in MQSC, in words."""
+    mqsc = _mqsc(attribute)
+    if mqsc.words is not None:
+        return "one of " + ", ".join(mqsc.words)
+    if attribute.type is str:
+        return "a text"
+    low, high = _bounds(attribute)
+    counted = mqsc.counted or "an integer"
+    return f"{mqsc.zero} or {counted} from {low} to {high}" if mqsc.zero else f"{counted} from {low} to {high}"
 
 
 def shown(queue: Mapping[str, Any]) -> dict[str, str]:
     """The attributes of a queue as MQSC writes them, by keyword; those without a value have an empty text."""
     kind = queue["kind"]
     found = {
-        keyword: attribute.show(queue[attribute.field])
+        keyword: _shown(queue[attribute.key], attribute)
         for keyword, attribute in ATTRIBUTES.items()
-        if kind in attribute.kinds and attribute.field in queue
+        if _has(kind, attribute) and attribute.key in queue
     }
-    if kind != "alias":
-        found["NOSHARE" if queue["exclusive"] else "SHARE"] = ""
+    for word, (attribute, value) in FLAGS.items():
+        if _has(kind, attribute) and queue.get(attribute.key) == value:
+            found[word] = ""
     return found
+
+
+def _shown(value: Any, attribute: Attribute) -> str:
+    mqsc = _mqsc(attribute)
+    if mqsc.words is not None:
+        return next((word for word, meant in mqsc.words.items() if meant == value), str(value))
+    if attribute.type is str:
+        return quoted(value)
+    return str(round(value * mqsc.per_unit)) if value or not mqsc.zero else mqsc.zero

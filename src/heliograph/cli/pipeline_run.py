@@ -17,6 +17,7 @@ import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from heliograph.cli.attribute_options import add_option, given
 from heliograph.cli.flow_options import parameter
 from heliograph.cli.pipeline_figures import progress_text
 from heliograph.cli.pipeline_options import (
@@ -30,11 +31,12 @@ from heliograph.cli.pipeline_options import (
 )
 from heliograph.cli.stopping import stopped_by_signals
 from heliograph.errors import Problem
+from heliograph.objects.attributes import by_key
 from heliograph.pipeline.running import Pipeline, State, Status, check, run_pipeline
 from heliograph.pipeline.running.status import StatusFile
 from heliograph.ports import PAGES_URL
 from heliograph.server import logs
-from heliograph.server.config_tables import LogFormat, LogLevel
+from heliograph.server.config_tables import LogFormat, LogLevel, PipelineConfig
 from heliograph.terminal import steer, visible
 
 EXAMPLES = """\
@@ -68,6 +70,7 @@ _OF_THE_FILE = {
     "checkpoint": "--checkpoint",
 }
 """What a configuration file says in place of the command line: where the arguments have it, and the option."""
+_ATTRIBUTES = by_key(PipelineConfig)
 _QUIET = 10.0
 """Seconds between two lines where nobody looks at a terminal."""
 
@@ -77,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("flow", nargs="?", metavar="FLOWDIR", help="the folder of a flow (with --config: a NAME)")
     parser.add_argument("--job", metavar="FILE", help="in place of a flow: a Python file with build(spark, settings)")
     parser.add_argument("--config", type=Path, metavar="FILE", help="run the [[pipeline]] NAME of a server's file")
-    parser.add_argument("--source", metavar="SOURCE", help="stream:NAME, or topic:FILTER, for which a stream is made")
+    add_option(parser, _ATTRIBUTES["source"], "SOURCE")
     parser.add_argument(
         "--sink",
         action="append",
@@ -89,9 +92,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--name", metavar="NAME", help="name of the pipeline (default: that of the folder or file)")
     add_server(parser)
-    parser.add_argument("--user", default="", help="user name, where the server's AMQP listener wants one")
-    parser.add_argument("--password", default="", help="the user's password")
-    parser.add_argument("--env", default="", metavar="ENV", help="take the parameters of parameters/ENV.yaml")
+    for key in ("user", "password", "env"):
+        add_option(parser, _ATTRIBUTES[key])
     parser.add_argument(
         "--set",
         action="append",
@@ -100,25 +102,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a parameter of the flow or the job; repeatable",
     )
-    parser.add_argument("--input", default="", metavar="NODE", help="the input node, if the flow has several")
-    parser.add_argument(
-        "--from",
-        dest="begin",
-        default="",
-        metavar="WHERE",
-        help="where a new pipeline begins: latest (default), earliest, a time (2026-01-31T12:00:00Z), or offsets by "
-        'partition (\'{"0": 5, "1": 7}\')',
-    )
+    add_option(parser, _ATTRIBUTES["input"], "NODE")
+    add_option(parser, _ATTRIBUTES["from"], "WHERE")
     parser.add_argument("--to", dest="end", default="", metavar="WHERE", help="end there: a run over a range")
     parser.add_argument("--once", action="store_true", help="end when all that is there has been done")
-    parser.add_argument(
-        "--fail-on-data-loss",
-        action=argparse.BooleanOptionalAction,
-        help="whether to fail if messages are gone before they were read; if not, what there is is read (default: yes)",
-    )
-    parser.add_argument("--most-messages", type=int, metavar="N", help="messages in a batch at most")
-    parser.add_argument("--interval", type=float, metavar="S", help="least seconds between two batches")
-    parser.add_argument("--lookup-cache", type=int, metavar="N", help="answers of databases that are kept")
+    for key in ("fail_on_data_loss", "most_messages", "interval", "lookup_cache"):
+        add_option(parser, _ATTRIBUTES[key])
     add_state(parser, "in the data folder; those of the pipeline also for a range")
     add_spark(parser)
     parser.add_argument(
@@ -168,8 +157,8 @@ def _configured(args: argparse.Namespace) -> Pipeline:
     if not args.flow:
         raise Problem("expected the NAME of a pipeline beside --config, found none")
     for name, option in _OF_THE_FILE.items():
-        if (given := getattr(args, name)) not in (None, "", []):
-            found = option.replace("--", "--no-", 1) if given is False else option
+        if (value := getattr(args, name)) not in (None, "", []):
+            found = option.replace("--", "--no-", 1) if value is False else option
             raise Problem(f"--config says what the pipeline is; expected no other option for that, found {found}")
     pipeline, config = configured(args.config, args.flow, args.server)
     if args.supervised:
@@ -184,6 +173,7 @@ def _configured(args: argparse.Namespace) -> Pipeline:
 def _given(args: argparse.Namespace) -> Pipeline:
     """The pipeline that the arguments describe."""
     logs.configure(LogLevel.INFO, LogFormat.TEXT)
+    given(args, (_ATTRIBUTES[key] for key in ("most_messages", "interval", "lookup_cache")))
     if not args.source:
         raise Problem("expected --source stream:NAME or --source topic:FILTER, found none")
     if args.end and not args.begin:
@@ -203,12 +193,12 @@ def _given(args: argparse.Namespace) -> Pipeline:
         job=args.job or "",
         sinks=dict(args.sink),
         server=server,
-        user=args.user,
-        password=args.password,
-        env=args.env,
+        user=args.user or "",
+        password=args.password or "",
+        env=args.env or "",
         parameters=dict(args.set),
-        input_node=args.input,
-        starting=args.begin,
+        input_node=args.input or "",
+        starting=args.begin or "",
         ending=args.end,
         fail_on_data_loss=args.fail_on_data_loss is not False,
         most_messages=args.most_messages or 0,

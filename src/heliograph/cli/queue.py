@@ -4,14 +4,15 @@ import argparse
 import json
 from typing import Any
 
+from heliograph.broker.queues.definition import QueueDefinition
 from heliograph.cli.amqp_options import add_url, management
+from heliograph.cli.attribute_options import add_option, given
 from heliograph.cli.mqsc_running import Ask
-from heliograph.cli.queue_attributes import add_attributes, given_attributes
 from heliograph.cli.queue_messages import add_browse, add_get, add_put, browse, get, put
 from heliograph.cli.table import duration, facts, table
+from heliograph.objects.attributes import Attribute, Effect, attributes_of
 
-_FIXED = frozenset({"kind"})
-"""Attributes that cannot be altered."""
+_ATTRIBUTES = [one for one in attributes_of(QueueDefinition) if one.key != "name"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,8 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     defining = action("define", "define a queue, an alias or a model", queue="its name")
     defining.add_argument("--like", metavar="QUEUE", help="take the attributes that are not given from this one")
     defining.add_argument("--replace", action="store_true", help="change it if it is there; its messages stay")
-    add_attributes(defining)
-    add_attributes(action("alter", "change attributes of a queue"), without=_FIXED)
+    _add_attributes(defining, _ATTRIBUTES)
+    altered = [one for one in _ATTRIBUTES if one.about.effect is not Effect.NEVER]
+    _add_attributes(action("alter", "change attributes of a queue"), altered)
     deleting = action("delete", "delete a queue; one that has messages only with --purge")
     deleting.add_argument("--purge", action="store_true", help="delete it with its messages")
     action("purge", "forget all messages of a queue that nobody is working on")
@@ -47,6 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_put(action("put", "put messages into a queue"))
     add_get(action("get", "get messages from a queue, which then has them no longer"))
     add_browse(action("browse", "look at messages of a queue, which keeps them"))
+
+
+def _add_attributes(parser: argparse.ArgumentParser, attributes: list[Attribute]) -> None:
+    group = parser.add_argument_group("attributes")
+    for attribute in attributes:
+        add_option(group, attribute)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -86,12 +94,12 @@ def _show(args: argparse.Namespace, ask: Ask) -> None:
 
 def _define(args: argparse.Namespace, ask: Ask) -> None:
     like = {"like": args.like} if args.like else {}
-    answer = ask("queue-define", {"name": args.name, "replace": args.replace, **like, **given_attributes(args)})
+    answer = ask("queue-define", {"name": args.name, "replace": args.replace, **like, **given(args, _ATTRIBUTES)})
     print(f"{args.name} {'replaced' if answer['replaced'] else 'defined'}")
 
 
 def _alter(args: argparse.Namespace, ask: Ask) -> None:
-    ask("queue-alter", {"name": args.name, **given_attributes(args)})
+    ask("queue-alter", {"name": args.name, **given(args, _ATTRIBUTES)})
     print(f"{args.name} altered")
 
 

@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
 
+from heliograph.common.bounded_dict import BoundedDict
 from heliograph.errors import Problem
 from heliograph.log.record import BadRecord, Record
 from heliograph.log.recovery import Damage, find_segments, segment_end, segment_spans
@@ -23,7 +24,7 @@ class LogReader:
         self._directory = directory
         self.files: list[Segment] = []
         """The segments as they were when last looked for, oldest first."""
-        self._open: dict[int, int] = {}
+        self._open = _OpenFiles(_OPEN_FILES)
         """Descriptors by base, the one used last at the end."""
         self.refresh()
 
@@ -135,10 +136,16 @@ class LogReader:
         descriptor = self._open.pop(segment.base, None)
         if descriptor is None:
             descriptor = os.open(segment.path, os.O_RDONLY | os.O_CLOEXEC)
-            if len(self._open) >= _OPEN_FILES:
-                os.close(self._open.pop(next(iter(self._open))))
         self._open[segment.base] = descriptor
         return descriptor
+
+
+class _OpenFiles(BoundedDict[int, int]):
+    """Descriptors by the start of their segments."""
+
+    def dropped(self, key: int, value: int) -> None:
+        """Close a file that has not been used for long."""
+        os.close(value)
 
 
 def _base(segment: Segment) -> int:

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from heliograph.bounds import Range
-from heliograph.broker.attributes import MOST_LEVELS
 from heliograph.broker.limits import Limits
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE
 from heliograph.broker.streams import StreamOptions
 from heliograph.errors import Problem
+from heliograph.objects.attributes import About, Effect
+from heliograph.objects.differences import differences
+from heliograph.objects.reading import TableReader
+from heliograph.objects.toml import parse
 from heliograph.server import config_rules, pipeline_rules, queue_rules
 from heliograph.server.config_tables import (
-    PIPELINE_RANGES,
-    QUEUE_RANGES,
     AccessConfig,
     HttpConfig,
     ListenerConfig,
@@ -30,33 +30,8 @@ from heliograph.server.config_tables import (
     SysTopicsConfig,
 )
 from heliograph.server.failover import failover_mistakes
-from heliograph.server.schema import Key, Ranges
-from heliograph.server.toml_reading import TableReader, parse
 
 T = TypeVar("T")
-
-SIXTEEN_BITS = 0xFFFF
-VARIABLE_BYTE_INTEGER_MAX = 268_435_455
-
-# What the protocol, or sense, makes of the limits. Those not named here may be 0, and as large as one likes.
-LIMIT_RANGES = {
-    "connections": Range(1),
-    "connects_per_second": Range(1),
-    "packet_size": Range(256, VARIABLE_BYTE_INTEGER_MAX + 5),  # the longest remaining length, and the header before it
-    "topic_levels": Range(8, MOST_LEVELS),
-    "receive_maximum": Range(1, SIXTEEN_BITS),
-    "inflight": Range(1, SIXTEEN_BITS),
-    "topic_alias_maximum": Range(0, SIXTEEN_BITS),
-    "keep_alive_max": Range(0, SIXTEEN_BITS),
-    "session_expiry_max": Range(0, 0xFFFFFFFF),
-    "sessions": Range(1),
-    "queues": Range(1),
-    "memory": Range(0),
-    "max_messages": Range(1),
-    "max_bytes": Range(1),
-    "buffered_bytes": Range(1),
-    "connect_timeout": Range(0.1),
-}
 
 
 def _default_listeners() -> tuple[ListenerConfig, ...]:
@@ -71,29 +46,63 @@ def _default_listeners() -> tuple[ListenerConfig, ...]:
 class Config:
     """Everything that can be configured. Two configurations are equal when they mean the same, wherever they stood."""
 
-    server: ServerConfig = field(default_factory=ServerConfig)
-    log: LogConfig = field(default_factory=LogConfig)
-    """The log goes to standard error."""
-    listeners: Annotated[tuple[ListenerConfig, ...], Key("listener")] = field(default_factory=_default_listeners)
-    """Where clients connect: as many listeners as wanted. Without any: MQTT on tcp and ws, AMQP on tcp."""
-    access: AccessConfig = field(default_factory=AccessConfig)
-    limits: Annotated[Limits, Ranges(LIMIT_RANGES)] = field(default_factory=Limits)
-    storage: StorageConfig = field(default_factory=StorageConfig)
-    """Where sessions, messages and streams are kept."""
-    streams: Annotated[tuple[StreamOptions, ...], Key("stream")] = ()
-    """Topics whose messages are kept, whoever is subscribed: as many streams as wanted."""
-    queues: QueuesConfig = field(default_factory=QueuesConfig)
-    """What is true of all queues."""
-    declared_queues: Annotated[tuple[QueueConfig, ...], Key("queue"), Ranges(QUEUE_RANGES)] = ()
-    """Queues that are there from the start: as many as wanted. Others can be defined while the server runs."""
-    queue_managers: Annotated[tuple[QueueManagerConfig, ...], Key("queue_manager")] = ()
-    """Queue managers: processes of their own with their own queues, started and watched by this server."""
-    pipelines: Annotated[tuple[PipelineConfig, ...], Key("pipeline"), Ranges(PIPELINE_RANGES)] = ()
-    """Pipelines on Spark: processes of their own, started and watched by this server."""
-    http: HttpConfig = field(default_factory=HttpConfig)
-    """Pages for operators: /metrics for Prometheus, /stats and /healthz."""
-    sys_topics: SysTopicsConfig = field(default_factory=SysTopicsConfig)
-    """Statistics published below $SYS."""
+    server: Annotated[ServerConfig, About("Who this server is.")] = field(default_factory=ServerConfig)
+    log: Annotated[LogConfig, About("What is logged, to standard error.")] = field(default_factory=LogConfig)
+    listeners: Annotated[
+        tuple[ListenerConfig, ...],
+        About(
+            "Where clients connect: as many listeners as wanted. Without any: MQTT on tcp and ws, AMQP on tcp.",
+            key="listener",
+            effect=Effect.RESTART,
+        ),
+    ] = field(default_factory=_default_listeners)
+    access: Annotated[AccessConfig, About("Who may connect.")] = field(default_factory=AccessConfig)
+    limits: Annotated[Limits, About("What one client, or all of them together, may ask of the server.")] = field(
+        default_factory=Limits
+    )
+    storage: Annotated[StorageConfig, About("Where sessions, messages and streams are kept.")] = field(
+        default_factory=StorageConfig
+    )
+    streams: Annotated[
+        tuple[StreamOptions, ...],
+        About(
+            "Topics whose messages are kept, whoever is subscribed: as many streams as wanted.",
+            key="stream",
+            effect=Effect.RESTART,
+            whole=True,
+        ),
+    ] = ()
+    queues: Annotated[QueuesConfig, About("What is true of all queues.")] = field(default_factory=QueuesConfig)
+    declared_queues: Annotated[
+        tuple[QueueConfig, ...],
+        About(
+            "Queues that are there from the start: as many as wanted. Others can be defined while the server runs.",
+            key="queue",
+            whole=True,
+        ),
+    ] = ()
+    queue_managers: Annotated[
+        tuple[QueueManagerConfig, ...],
+        About(
+            "Queue managers: processes of their own with their own queues, started and watched by this server.",
+            key="queue_manager",
+            effect=Effect.RESTART,
+        ),
+    ] = ()
+    pipelines: Annotated[
+        tuple[PipelineConfig, ...],
+        About(
+            "Pipelines on Spark: processes of their own, started and watched by this server.",
+            key="pipeline",
+            whole=True,
+        ),
+    ] = ()
+    http: Annotated[HttpConfig, About("Pages for operators: `/metrics` for Prometheus, `/stats` and `/healthz`.")] = (
+        field(default_factory=HttpConfig)
+    )
+    sys_topics: Annotated[SysTopicsConfig, About("Statistics published below `$SYS`.")] = field(
+        default_factory=SysTopicsConfig
+    )
 
     source: Path | None = field(default=None, compare=False)
     """The file that this came from."""
@@ -117,7 +126,7 @@ def load(path: Path | None) -> Config:
         found["queue_managers"] = tuple(one and _settled_manager(path, one, storage) for one in managers)
     if pipelines := found.get("pipelines"):
         found["pipelines"] = tuple(one and _settled_pipeline(path, one) for one in pipelines)
-    mistakes = reader.mistakes + list(_broken_rules(found))
+    mistakes = [f"{key}: {mistake}" for key, mistake in reader.mistakes] + list(_broken_rules(found))
     if mistakes:
         raise Problem("\n".join(f"{path}: {mistake}" for mistake in mistakes))
     config = Config(**found, source=path)
@@ -180,11 +189,11 @@ def _broken_rules(found: dict[str, Any]) -> Iterator[str]:
     limits = found.get("limits", Limits()) or Limits()
     yield from config_rules.stream_mistakes(_numbered("stream", found.get("streams")), limits.topic_levels)
     queues = found.get("queues", QueuesConfig())
-    dead_letters = queues.dead_letter_queue if queues else DEAD_LETTER_QUEUE
-    yield from queue_rules.dead_letter_mistakes(dead_letters)
+    dead_letters = (queues and queues.dead_letter_queue) or DEAD_LETTER_QUEUE
     yield from queue_rules.pattern_mistakes(queues.create if queues else ())
+    declared = found.get("declared_queues") or ()
     yield from queue_rules.queue_mistakes(
-        _numbered("queue", found.get("declared_queues")), dead_letters, limits.topic_levels
+        _numbered("queue", declared), dead_letters, limits.topic_levels, all_known=None not in declared
     )
     managers = _numbered("queue_manager", found.get("queue_managers"))
     yield from queue_rules.manager_mistakes(managers, storage.directory if storage else "")
@@ -240,32 +249,10 @@ def of_queue_manager(config: Config, name: str) -> Config:
     )
 
 
-# Keys bound to a socket, which a reload leaves open. A living TLS context can learn of new authorities but cannot
-# forget old ones, so client_ca is among them.
-RESTART_LISTENER_KEYS = ("protocol", "kind", "host", "port", "path", "client_ca")
-RESTART_HTTP_KEYS = ("enabled", "host", "port")
-RESTART_STORAGE_KEYS = ("directory", "durability")
-
-
 def restart_needed(old: Config, new: Config) -> list[str]:
-    """The keys that differ between two configurations and that a reload cannot apply."""
-    changed = []
-    if len(old.listeners) != len(new.listeners):
-        changed.append("listener")
-    for n, (before, after) in enumerate(zip(old.listeners, new.listeners, strict=False), 1):
-        changed += [
-            f"listener[{n}].{key}" for key in RESTART_LISTENER_KEYS if getattr(before, key) != getattr(after, key)
-        ]
-    changed += [f"http.{key}" for key in RESTART_HTTP_KEYS if getattr(old.http, key) != getattr(new.http, key)]
-    changed += [
-        f"storage.{key}" for key in RESTART_STORAGE_KEYS if getattr(old.storage, key) != getattr(new.storage, key)
-    ]
-    if old.streams != new.streams:
-        changed.append("stream")
-    if old.queues.dead_letter_queue != new.queues.dead_letter_queue:
-        changed.append("queues.dead_letter_queue")
-    if [(one.name, one.directory) for one in old.queue_managers] != [
-        (one.name, one.directory) for one in new.queue_managers
-    ]:
-        changed.append("queue_manager")
-    return changed
+    """The keys that differ between two configurations and that a reload cannot apply.
+
+    Keys of a listener that need a restart are bound to its socket, which a reload leaves open; `client_ca` is among
+    them because a living TLS context can learn of new authorities but cannot forget old ones.
+    """
+    return [one.key for one in differences(old, new) if one.effect is Effect.RESTART]

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
-from heliograph.broker.attributes import filter_mistake, plain_name_mistake
+from heliograph.broker.names import filter_mistake, plain_name_mistake
 from heliograph.broker.streams import StreamOptions
+from heliograph.objects.toml import value_text
 from heliograph.server.addresses import EVERY_INTERFACE, address_text, is_host, is_loopback
 from heliograph.server.config_tables import AccessConfig, ClientCertificates, HttpConfig, ListenerConfig, ListenerKind
-from heliograph.server.toml_writing import value_text
 from heliograph.server.web_names import is_origin
 
 

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from heliograph.broker.links.host import Elsewhere
 from heliograph.errors import Problem
-from heliograph.server.toml_writing import value_text
+from heliograph.objects.toml import value_text
 
 _PORTS = {"amqp": 5672, "amqps": 5671}
 

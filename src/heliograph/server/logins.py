@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from heliograph.broker.gate import Verdict
+from heliograph.common.bounded_dict import BoundedDict
 
 MOST_WAITING = 400
 """Checking a password takes some 50 ms of a core, by design. Past this many waiting, more would only wait in vain."""
@@ -60,15 +61,13 @@ class Failures:
     """How often each address, and each user of an address, failed lately. Of no more than the latest few thousand."""
 
     def __init__(self) -> None:
-        self._latest: OrderedDict[tuple[str, ...], tuple[int, float]] = OrderedDict()
+        self._latest: BoundedDict[tuple[str, ...], tuple[int, float]] = BoundedDict(_MOST_REMEMBERED)
 
     def add(self, login: Login, now: float) -> None:
         """A password was wrong."""
         for key in ((login.address,), (login.address, login.user)):
             count, last = self._latest.pop(key, (0, now))
             self._latest[key] = (count + 1 if now - last < FORGOTTEN_AFTER else 1), now
-        while len(self._latest) > _MOST_REMEMBERED:
-            self._latest.popitem(last=False)
 
     def forget(self, login: Login) -> None:
         """A password was right: this user has no failures there any more. The address keeps its own."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from heliograph.common.bounded_dict import BoundedDict
 from heliograph.errors import Problem
 
 SALT_BYTES = 16
@@ -215,8 +216,8 @@ class _InForce(NamedTuple):
     """The file that counts now, with the answers it gave; replaced together, so that none outlives the file."""
 
     file: PasswordFile | None
-    right: dict[bytes, None]
-    wrong: dict[bytes, None]
+    right: BoundedDict[bytes, None]
+    wrong: BoundedDict[bytes, None]
 
 
 class PasswordChecker:
@@ -233,12 +234,12 @@ class PasswordChecker:
         self._memo_size = memo_size
         self._memo_key = secrets.token_bytes(32)  # the memo is of no use outside this process
         self._memo_lock = threading.Lock()
-        self._in_force = _InForce(None, {}, {})
         self.reload(path)
 
     def reload(self, path: Path | None) -> None:
         """Read the file again, or another, and forget past answers; after a Problem the old one stays in force."""
-        self._in_force = _InForce(PasswordFile.load(path) if path else None, {}, {})
+        file = PasswordFile.load(path) if path else None
+        self._in_force = _InForce(file, BoundedDict(self._memo_size), BoundedDict(WRONG_MEMO_SIZE))
 
     def known(self, name: str, password: bytes) -> bool | None:
         """The answer, if this very pair was asked for recently, or else None; costs next to nothing."""
@@ -250,11 +251,9 @@ class PasswordChecker:
         """Whether this is the user's password. Slow; meant for a worker thread, where others run on meanwhile."""
         file, right, wrong = self._in_force
         fits = file is not None and file.check(name, password)
-        memo, most = (right, self._memo_size) if fits else (wrong, WRONG_MEMO_SIZE)
+        memo = right if fits else wrong
         with self._memo_lock:
             memo[self._token(name, password)] = None
-            if len(memo) > most:
-                del memo[next(iter(memo))]
         return fits
 
     def _token(self, name: str, password: bytes) -> bytes:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from heliograph.objects.toml import value_text
 from heliograph.server.config_rules import name_mistakes
 from heliograph.server.config_tables import PipelineConfig
-from heliograph.server.toml_writing import value_text
 
 _OF_FLOWS = ("sinks", "env", "input", "lookup_cache", "state")
 

@@ -3,19 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, TEMPORARY_MODEL, Kind, check_name
-from heliograph.errors import Problem
+from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, TEMPORARY_MODEL, Kind
+from heliograph.objects.toml import value_text
 from heliograph.server.config_rules import filter_mistakes, name_mistakes
 from heliograph.server.config_tables import QueueConfig, QueueManagerConfig
-from heliograph.server.toml_writing import value_text
-
-
-def dead_letter_mistakes(name: str) -> Iterator[str]:
-    """What is wrong with the name of the queue for all dead letters."""
-    try:
-        check_name(name)
-    except Problem as problem:
-        yield f"queues.dead_letter_queue: {problem}"
 
 
 def pattern_mistakes(patterns: Sequence[str]) -> Iterator[str]:
@@ -26,8 +17,10 @@ def pattern_mistakes(patterns: Sequence[str]) -> Iterator[str]:
             yield f'{key}: expected the names of queues, as in "dev.*", found {value_text(pattern)}'
 
 
-def queue_mistakes(queues: Mapping[str, QueueConfig], dead_letters: str, most_levels: int) -> Iterator[str]:
-    """What is wrong with queues, by their place in the file."""
+def queue_mistakes(
+    queues: Mapping[str, QueueConfig], dead_letters: str, most_levels: int, *, all_known: bool = True
+) -> Iterator[str]:
+    """What is wrong with queues, by their place in the file; `all_known`: whether no other has mistakes of its own."""
     places: dict[str, str] = {}
     kinds = {DEAD_LETTER_QUEUE: Kind.LOCAL, dead_letters: Kind.LOCAL, TEMPORARY_MODEL: Kind.MODEL}
     for where, queue in queues.items():
@@ -38,30 +31,19 @@ def queue_mistakes(queues: Mapping[str, QueueConfig], dead_letters: str, most_le
     for where, queue in queues.items():
         mistakes = list(_own_mistakes(queue, where))
         yield from mistakes
-        if not mistakes:
+        if not mistakes and all_known:
             yield from _other_mistakes(queue, where, kinds)
         for number, topic_filter in enumerate(queue.topics, 1):
             yield from filter_mistakes(topic_filter, f"{where}.topics[{number}]", most_levels)
 
 
 def _own_mistakes(queue: QueueConfig, where: str) -> Iterator[str]:
-    if queue.kind is Kind.ALIAS and not queue.target:
-        yield f"{where}.target: expected the name of a queue, which an alias needs, found none"
-        return
-    if queue.kind is not Kind.ALIAS and queue.target:
-        yield f"{where}.target: expected none for a {queue.kind} queue, found {value_text(queue.target)}"
-        return
     if queue.kind is not Kind.LOCAL and queue.topics:
         yield f"{where}.topics: expected none, because only a local queue has messages, and this is {_article(queue)}"
     if queue.kind is Kind.LOCAL and queue.temporary:
         yield f"{where}.temporary: expected false, because a queue of the configuration stays, found true"
     if queue.name.startswith("$"):
         yield f'{where}.name: expected a name that does not begin with "$", found {value_text(queue.name)}'
-        return
-    try:
-        _ = queue.definition
-    except Problem as problem:
-        yield f"{where}: {problem}"
 
 
 def _article(queue: QueueConfig) -> str:
@@ -72,7 +54,7 @@ def _other_mistakes(queue: QueueConfig, where: str, kinds: Mapping[str, Kind]) -
     """What is wrong with the queues that a queue names."""
     for key in ("target", "backout_queue", "dead_letter_queue"):
         name = getattr(queue, key)
-        if not name or name == queue.name:
+        if not name:
             continue
         kind = kinds.get(name)
         if kind is None:

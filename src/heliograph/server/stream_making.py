@@ -5,19 +5,20 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from heliograph.broker.attributes import filter_mistake, shown
 from heliograph.broker.broker import Broker
+from heliograph.broker.names import filter_mistake
 from heliograph.broker.store import Store
 from heliograph.broker.streams import StreamConflict, StreamKept, StreamOptions, TooManyStreams
 from heliograph.errors import Problem
 from heliograph.log.stream_index import unknown_stream
+from heliograph.objects.checking import InvalidObject
+from heliograph.objects.reading import read
+from heliograph.objects.values import shown
 from heliograph.server.http import Answer, refusal
 from heliograph.server.stream_pages import StreamPages
-from heliograph.server.toml_reading import TableReader
 
 _PATIENCE = 10.0
 """Seconds that the disk may take until the stream is safe, or gone for good."""
@@ -155,10 +156,10 @@ def _options(name: str, body: bytes, most_levels: int) -> StreamOptions:
         raise _bad(f'expected an object, as in {{"filter": "plant/#"}}, found {json.dumps(asked)[:100]}')
     if asked.setdefault("name", name) != name:
         raise _bad(f"name: expected {shown(name)}, as in the path, found {shown(asked['name'])}")
-    reader = TableReader(Path())  # there are no files in it
-    options = reader.read(StreamOptions, asked)
-    if options is None:
-        raise _bad("; ".join(reader.mistakes))
+    try:
+        options = read(StreamOptions, asked)
+    except InvalidObject as invalid:
+        raise _bad("; ".join(f"{key}: {mistake}" for key, mistake in invalid.mistakes)) from None
     if mistake := filter_mistake(options.filter, most_levels):
         raise _bad(f"filter: {mistake}")
     return options

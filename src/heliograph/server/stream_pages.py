@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote
 
-from heliograph.broker.attributes import is_plain_name
+from heliograph.broker.names import is_plain_name
 from heliograph.log.stream_index import UnknownStream, stream_names, unknown_stream
 from heliograph.log.stream_parts import FilePart, Piece
 from heliograph.log.stream_reader import StreamReader

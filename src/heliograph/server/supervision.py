@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any
 
+from heliograph.common.backoff import Backoff
+
 log = logging.getLogger(__name__)
 
 Command = Callable[[str], Sequence[str]]
@@ -130,7 +132,7 @@ class SupervisedProcess:
 
     async def _keep(self) -> None:
         """Run the process again and again; longer pauses between if it keeps dying."""
-        pause = FIRST_PAUSE
+        backoff = Backoff(FIRST_PAUSE, LONGEST_PAUSE)
         while True:
             began = time.monotonic()
             code, status = await self._run_once()
@@ -141,7 +143,9 @@ class SupervisedProcess:
             if not self.wanted or self._is_done(code):
                 break
             lived = time.monotonic() - began
-            pause = FIRST_PAUSE if lived >= _WELL else pause
+            if lived >= _WELL:
+                backoff.succeeded()
+            pause = backoff.pause()
             log.error(
                 "a %s has ended; it is started again",
                 self.what,
@@ -149,7 +153,6 @@ class SupervisedProcess:
             )
             self.state = State.WAITING
             await asyncio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
             self.restarts += 1
             self.state = State.STARTING
         self.state = State.STOPPED

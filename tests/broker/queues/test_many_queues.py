@@ -47,7 +47,7 @@ def test_queues_that_make_something_else_of_messages_do_so(scene):
     queues = some_queues(scene, 2)
     queues += [
         scene.broker.queues.define(QueueDefinition("urgent", default_priority=8)),
-        scene.broker.queues.define(QueueDefinition("short-lived", max_ttl=50)),
+        scene.broker.queues.define(QueueDefinition("short-lived", max_ttl=0.05)),
         scene.broker.queues.define(QueueDefinition("small", max_depth=1)),
         scene.broker.queues.define(QueueDefinition("short", max_message_length=5)),
         scene.broker.queues.define(QueueDefinition("closed", put_enabled=False)),

@@ -34,7 +34,7 @@ def test_an_absolute_time_counts_when_there_is_no_ttl(either):
 
 
 def test_the_queue_caps_the_life_of_messages(either):
-    queue = either.queue(max_ttl=1000)
+    queue = either.queue(max_ttl=1)
     either.put(queue, "for ever")
     either.put(queue, "long", ttl=5000)
     either.put(queue, "brief", ttl=500)

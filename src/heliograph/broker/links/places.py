@@ -14,6 +14,7 @@ from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import NoSuchQueue, Put, PutSteps, Refusal, Refused
 from heliograph.broker.queues.work import Work
+from heliograph.common.bounded_dict import BoundedDict
 
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
@@ -53,7 +54,7 @@ class Relay:
 
     def __init__(self, connection: "AmqpConnection") -> None:
         self._connection = connection
-        self._known: dict[str, Place] = {}
+        self._known: BoundedDict[str, Place] = BoundedDict(_KNOWN_MOST)
 
     def put(self, messages: Sequence[bytes], *, work: Work | None = None) -> Put | PutSteps:
         """Put encoded messages; neighbours that go to the same place go as a run."""
@@ -83,8 +84,6 @@ class Relay:
         except Refused as error:
             return error.refusal
         if len(address) <= _KNOWN_LONGEST:
-            if len(self._known) >= _KNOWN_MOST:
-                self._known.clear()
             self._known[address] = place
         return place
 

@@ -131,7 +131,7 @@ def _circumstances(seen: Glance, definition: QueueDefinition, now: int) -> tuple
         deliver_at = now + delay
     if ttl:
         expires = now + ttl
-    longest_life = definition.max_ttl
+    longest_life = definition.max_ttl_ms
     if longest_life and not 0 < expires <= now + longest_life:
         expires = now + longest_life
     return durable, priority, expires, deliver_at, is_told

@@ -8,8 +8,8 @@ queues. AMQP messages are put as they are, and are converted only if somebody on
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from heliograph.broker.attributes import LONGEST_SELECTOR, filter_mistake, text_mistake
 from heliograph.broker.memory import Hold
+from heliograph.broker.names import LONGEST_SELECTOR, filter_mistake
 from heliograph.broker.queues.conversion.to_amqp import amqp_messages
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.queue import Queue
@@ -17,6 +17,7 @@ from heliograph.broker.queues.refusal import STORED, TAKEN, Put, Refusal
 from heliograph.broker.queues.selectors.selector import Selector, selector_for
 from heliograph.broker.span import Span
 from heliograph.errors import Problem
+from heliograph.objects.values import text_mistake
 
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker

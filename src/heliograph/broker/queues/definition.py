@@ -2,13 +2,17 @@
 
 import dataclasses
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
-from heliograph.bounds import Range
-from heliograph.broker.attributes import LONGEST_DESCRIPTION, number_mistakes, shown, text_mistake
+from heliograph.broker.names import LONGEST_DESCRIPTION
 from heliograph.errors import Problem
+from heliograph.objects.attributes import About, Effect, Mqsc, attributes_of
+from heliograph.objects.bounds import Range
+from heliograph.objects.checking import Mistake, check
+from heliograph.objects.values import shown, text_mistake
 
 DEAD_LETTER_QUEUE = "SYSTEM.DEAD.LETTER.QUEUE"
 """Always there: takes the dead letters of queues that name no other place for them."""
@@ -47,114 +51,195 @@ class Order(StrEnum):
     """In the order that they came."""
 
 
+def is_queue_name(name: str) -> bool:
+    """Whether somebody could define a queue of this name."""
+    return bool(_NAME.fullmatch(name))
+
+
+def name_mistake(name: Any) -> str:
+    """What is wrong with the name of a queue."""
+    if isinstance(name, str) and name.startswith("$"):
+        mistake = text_mistake(name, _LONGEST_INTERNAL_NAME)
+        return f"the name of a subscription's queue: {mistake}" if mistake else ""
+    if isinstance(name, str) and is_queue_name(name):
+        return ""
+    length = f" ({len(name)} characters)" if isinstance(name, str) else ""
+    return f"expected a queue name of 1 to {LONGEST_NAME} letters, digits and . _ / % -, found {shown(name)}{length}"
+
+
+def check_name(name: Any) -> None:
+    """A Problem if no queue can have this name."""
+    if mistake := name_mistake(name):
+        raise Problem(mistake)
+
+
+def _other_name_mistake(name: str) -> str:
+    """What is wrong with the name of another queue, which can be left out."""
+    return name_mistake(name) if name else ""
+
+
+def _description_mistake(text: str) -> str:
+    return text_mistake(text, LONGEST_DESCRIPTION)
+
+
+_WITH_MESSAGES = (Kind.LOCAL, Kind.MODEL)
+_ENABLED = {"ENABLED": True, "DISABLED": False}
+
+
 @dataclass(frozen=True, slots=True)
 class QueueDefinition:
-    """The attributes of a queue. Made only if they make sense; a Problem says what does not."""
+    """The attributes of a queue. Made only if they make sense; InvalidObject says what does not."""
 
-    name: str
-    """1 to 255 of A-Z a-z 0-9 . _ / % -; names that begin with "$" are the server's own and may have any characters."""
-    kind: Kind = Kind.LOCAL
-    description: str = ""
-    max_depth: Annotated[int, Range(1, MOST_MESSAGES)] = 5_000
-    """Most messages in the queue, those of units of work that are not committed included."""
-    max_message_length: Annotated[int, Range(1, LONGEST_MESSAGE)] = 4 << 20
-    """Largest message, in bytes as it is encoded."""
-    put_enabled: bool = True
-    get_enabled: bool = True
-    default_persistence: bool = False
-    """Whether a message that does not say (`durable` is not in its header) is persistent."""
-    default_priority: Annotated[int, Range(0, 9)] = 0
-    """Priority of a message that does not say, 1 to 9; 0 for 4, which is what the standard says."""
-    order: Order = Order.PRIORITY
-    max_ttl: Annotated[int, Range(0, LONGEST_LIFE * 1000)] = 0
-    """Milliseconds that a message lives at most, whatever it says itself; 0 is no limit."""
-    backout_threshold: Annotated[int, Range(0, MOST_MESSAGES)] = 0
-    """After so many failed deliveries a message goes to the backout queue or becomes a dead letter; 0 is never."""
-    backout_queue: str = ""
-    dead_letter_queue: str = ""
-    """Where rejected messages go; empty for the server's own dead-letter queue."""
-    exclusive: bool = False
-    """Whether there can be one consumer only."""
-    target: str = ""
-    """Of an alias: the name of the queue."""
-    temporary: bool = False
-    """Whether it goes with its creator, and all of its messages with it; of a model: whether its queues do."""
+    name: Annotated[
+        str,
+        About(
+            "Name of the queue: 1 to 255 letters, digits and `.` `_` `/` `%` `-`.",
+            check=name_mistake,
+            effect=Effect.NEVER,
+        ),
+    ]  # those that begin with "$" are the server's own and may have any characters
+    kind: Annotated[
+        Kind,
+        About(
+            "`local`: has messages. `alias`: another name for a queue. `model`: what queues that clients ask for are "
+            "made after.",
+            effect=Effect.NEVER,
+        ),
+    ] = Kind.LOCAL
+    description: Annotated[str, About("For people.", check=_description_mistake, mqsc=Mqsc("DESCR"))] = ""
+    max_depth: Annotated[
+        int,
+        About(
+            "Most messages in the queue, those of open units of work included; more are refused.",
+            range=Range(1, MOST_MESSAGES),
+            only_for=_WITH_MESSAGES,
+            mqsc=Mqsc("MAXDEPTH"),
+        ),
+    ] = 5_000
+    max_message_length: Annotated[
+        int,
+        About(
+            "Largest message, as it is encoded.",
+            unit="bytes",
+            range=Range(1, LONGEST_MESSAGE),
+            only_for=_WITH_MESSAGES,
+            mqsc=Mqsc("MAXMSGL"),
+        ),
+    ] = 4 << 20
+    put_enabled: Annotated[bool, About("Whether messages are taken.", mqsc=Mqsc("PUT", words=_ENABLED))] = True
+    get_enabled: Annotated[bool, About("Whether messages are handed out.", mqsc=Mqsc("GET", words=_ENABLED))] = True
+    default_persistence: Annotated[
+        bool,
+        About(
+            "Whether a message that does not say so itself is persistent.",
+            only_for=_WITH_MESSAGES,
+            mqsc=Mqsc("DEFPSIST", words={"YES": True, "NO": False}),
+        ),
+    ] = False
+    default_priority: Annotated[
+        int,
+        About(
+            f"Priority of a message that does not name one itself; 0 is that of the standard, {STANDARD_PRIORITY}.",
+            range=Range(0, 9),
+            only_for=_WITH_MESSAGES,
+            mqsc=Mqsc("DEFPRTY"),
+        ),
+    ] = 0
+    order: Annotated[
+        Order,
+        About(
+            "`priority`: higher priorities first. `fifo`: as they came.",
+            only_for=_WITH_MESSAGES,
+            mqsc=Mqsc("MSGDLVSQ", words={"PRIORITY": Order.PRIORITY, "FIFO": Order.FIFO}),
+        ),
+    ] = Order.PRIORITY
+    max_ttl: Annotated[
+        float,
+        About(
+            "Longest time that a message lives, whatever it says itself; 0 is no limit.",
+            unit="seconds",
+            range=Range(0, LONGEST_LIFE),
+            only_for=_WITH_MESSAGES,
+            mqsc=Mqsc("CAPEXPRY", per_unit=10, counted="tenths of a second", zero="NOLIMIT"),
+        ),
+    ] = 0.0
+    backout_threshold: Annotated[
+        int,
+        About(
+            "After so many failed deliveries a message goes to `backout_queue` or becomes a dead letter; 0 is never.",
+            range=Range(0, MOST_MESSAGES),
+            only_for=_WITH_MESSAGES,
+            mqsc=Mqsc("BOTHRESH"),
+        ),
+    ] = 0
+    backout_queue: Annotated[
+        str,
+        About(
+            "Queue for messages that have failed too often; by default they become dead letters.",
+            check=_other_name_mistake,
+            only_for=_WITH_MESSAGES,
+            mqsc=Mqsc("BOQNAME"),
+        ),
+    ] = ""
+    dead_letter_queue: Annotated[
+        str,
+        About("Queue for dead letters; by default `dead_letter_queue` of `[queues]`.", check=_other_name_mistake),
+    ] = ""
+    exclusive: Annotated[
+        bool,
+        About(
+            "Whether there can be one consumer only.",
+            only_for=_WITH_MESSAGES,
+            mqsc=Mqsc(words={"SHARE": False, "NOSHARE": True}),
+        ),
+    ] = False
+    target: Annotated[
+        str,
+        About(
+            "Of an alias (needed): the queue that it stands for.",
+            check=_other_name_mistake,
+            only_for=(Kind.ALIAS,),
+            mqsc=Mqsc("TARGET", synonym="TARGQ"),
+        ),
+    ] = ""
+    temporary: Annotated[
+        bool,
+        About(
+            "Of a model: whether its queues go, with all their messages, when whoever asked for them goes.",
+            only_for=(Kind.MODEL,),
+            mqsc=Mqsc("DEFTYPE", words={"TEMPDYN": True, "PERMDYN": False}),
+        ),
+    ] = False
 
     def __post_init__(self) -> None:
         """Check it."""
-        try:
-            object.__setattr__(self, "kind", Kind(self.kind))
-            object.__setattr__(self, "order", Order(self.order))
-        except ValueError:
-            self._check_choice("kind", self.kind, Kind)
-            self._check_choice("order", self.order, Order)
-        check_name(self.name)
-        if mistake := text_mistake(self.description, LONGEST_DESCRIPTION):
-            raise Problem(f"queue {self.name}, description: {mistake}")
-        for field, mistake in number_mistakes(self):
-            raise Problem(f"queue {self.name}, {field}: {mistake}")
-        for field in _SWITCHES:
-            if not isinstance(found := getattr(self, field), bool):
-                raise Problem(f"queue {self.name}, {field}: expected true or false, found {shown(found)}")
-        for field in ("backout_queue", "dead_letter_queue", "target"):
-            self._check_other(field)
-        if (self.kind is Kind.ALIAS) != bool(self.target):
-            raise Problem(
-                f"queue {self.name}: expected the name of a queue as target of an alias, and none of other kinds; "
-                f"found kind = {self.kind}, target = {self.target!r}"
-            )
+        check(self, self._broken_rules(), f"queue {self.name}")
+        object.__setattr__(self, "kind", Kind(self.kind))
+        object.__setattr__(self, "order", Order(self.order))
+        object.__setattr__(self, "max_ttl", self.max_ttl_ms / 1000)  # as exactly as it is stored
+
+    def _broken_rules(self) -> Iterator[Mistake]:
+        if self.kind == Kind.ALIAS and not self.target:
+            yield "target", "expected the name of a queue, which an alias needs, found none"
+        elif self.kind != Kind.ALIAS and self.target:
+            yield "target", f"expected none for a {self.kind} queue, found {shown(self.target)}"
+        for key in ("backout_queue", "dead_letter_queue", "target"):
+            if self.name == getattr(self, key):
+                yield key, "expected another queue, found the queue itself"
 
     @property
     def internal(self) -> bool:
         """Whether the server made it for itself, as the queue behind a subscription: lists do not show it."""
         return self.name.startswith("$")
 
+    @property
+    def max_ttl_ms(self) -> int:
+        """Milliseconds that a message lives at most; 0 is no limit."""
+        return round(self.max_ttl * 1000)
+
     def replace(self, **changes: Any) -> "QueueDefinition":
         """The same with some attributes changed; a Problem if one is unknown or makes no sense."""
-        known = {field.name for field in dataclasses.fields(self)}
-        if unknown := sorted(changes.keys() - known):
-            raise Problem(f"queue {self.name}: no attribute {unknown[0]!r}; there are {', '.join(sorted(known))}")
+        known = [attribute.field for attribute in attributes_of(type(self))]
+        if unknown := sorted(changes.keys() - set(known)):
+            raise Problem(f"queue {self.name}: no attribute {unknown[0]!r}; there are {', '.join(known)}")
         return dataclasses.replace(self, **changes)
-
-    def _check_choice(self, field: str, found: str, choices: type[StrEnum]) -> None:
-        if found not in list(choices):
-            raise Problem(f"queue {self.name}: expected {field} to be one of {', '.join(choices)}, found {found!r}")
-
-    def _check_other(self, field: str) -> None:
-        """Check the name of another queue."""
-        found = getattr(self, field)
-        if not found:
-            return
-        try:
-            check_name(found)
-        except Problem as problem:
-            raise Problem(f"queue {self.name}, {field}: {problem}") from None
-        if found == self.name:
-            raise Problem(f"queue {self.name}: expected another queue as {field}, found the queue itself")
-
-
-_SWITCHES = ("put_enabled", "get_enabled", "default_persistence", "exclusive", "temporary")
-
-
-def is_queue_name(name: str) -> bool:
-    """Whether somebody could define a queue of this name."""
-    return bool(_NAME.fullmatch(name))
-
-
-def check_name(name: Any) -> None:
-    """A Problem if no queue can have this name."""
-    if isinstance(name, str) and name.startswith("$"):
-        if mistake := text_mistake(name, _LONGEST_INTERNAL_NAME):
-            raise Problem(f"the name of a subscription's queue: {mistake}")
-    elif not isinstance(name, str) or not is_queue_name(name):
-        length = f" ({len(name)} characters)" if isinstance(name, str) else ""
-        raise Problem(
-            f"expected a queue name of 1 to {LONGEST_NAME} letters, digits and . _ / % -, found {shown(name)}{length}"
-        )
-
-
-def milliseconds(seconds: float) -> int:
-    """A time that messages live, as definitions have it; a Problem if it is none."""
-    if seconds not in Range(0, LONGEST_LIFE):
-        raise Problem(f"max_ttl: expected a number from 0 to {LONGEST_LIFE}, found {shown(seconds)}")
-    return round(seconds * 1000)

@@ -6,13 +6,15 @@ import struct
 from typing import Any
 
 from heliograph.broker import facts
-from heliograph.broker.queues.definition import QueueDefinition
+from heliograph.broker.queues.definition import LONGEST_LIFE, QueueDefinition
 from heliograph.errors import Problem
 from heliograph.log.cursor import Cursor
 from heliograph.log.record import Record
 from heliograph.log.upkeep import Fact
+from heliograph.objects.values import is_number, shown
 
-_FIELDS = [field.name for field in dataclasses.fields(QueueDefinition)]
+_MILLISECONDS = 1000
+"""The log has times of queues in milliseconds."""
 DELIVERIES_ROW = struct.Struct("<IQI")
 """Number of the cursor, offset of the message, failed deliveries."""
 
@@ -22,7 +24,7 @@ def queue_fact(definition: QueueDefinition, cursor: int, bindings: list[dict[str
     fact = {
         "queue": definition.name,
         "cursor": cursor,
-        "definition": {field: getattr(definition, field) for field in _FIELDS},
+        "definition": {**dataclasses.asdict(definition), "max_ttl": definition.max_ttl_ms},
         "bindings": bindings,
     }
     return facts.QUEUE, facts.as_json(fact)
@@ -73,7 +75,8 @@ class QueueFacts:
     def definition(self, name: str) -> tuple[QueueDefinition, int]:
         """What is defined under a name, and the number of the cursor; a Problem if it makes no sense."""
         fact = self._by_name[name]
-        definition = QueueDefinition(**fact["definition"])
+        attributes = fact["definition"]
+        definition = QueueDefinition(**{**attributes, "max_ttl": _seconds(attributes.get("max_ttl", 0))})
         if definition.name != name:
             raise Problem(f"expected the definition of queue {name}, found that of {definition.name}")
         return definition, fact["cursor"]
@@ -87,3 +90,9 @@ class QueueFacts:
         """Failed deliveries of messages that are still there, by offset."""
         known = self._failed.get(cursor.number, {})
         return {offset: deliveries for offset, deliveries in known.items() if cursor.is_pending(offset)}
+
+
+def _seconds(milliseconds: Any) -> float:
+    if not is_number(milliseconds, int) or abs(milliseconds) > _MILLISECONDS * LONGEST_LIFE:
+        raise Problem(f"max_ttl: expected milliseconds, found {shown(milliseconds)}")
+    return float(milliseconds / _MILLISECONDS)

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from heliograph import __version__
 from heliograph.amqp.message import Message, Value
-from heliograph.broker.attributes import shown
 from heliograph.broker.queues import subscriptions
 from heliograph.broker.queues.definition import Kind, QueueDefinition
-from heliograph.broker.queues.description import attributes_of, definition_from, describe, is_meant
+from heliograph.broker.queues.description import describe, is_meant
 from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, PRECONDITION, NoSuchQueue, Refused
 from heliograph.errors import Problem
+from heliograph.objects.json_values import to_values
+from heliograph.objects.reading import read
+from heliograph.objects.values import shown
 
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
@@ -167,7 +169,7 @@ def _define(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
     replace, like = given.pop("replace", False), given.pop("like", "")
     if like:
         given = {**_likeness(broker, like, given.get("kind", Kind.LOCAL)), **given}
-    wanted = definition_from(given)
+    wanted = read(QueueDefinition, given)
     if wanted.internal:
         raise Refused(NOT_ALLOWED, f'expected a name that does not begin with "$", found {wanted.name}')
     try:
@@ -179,7 +181,7 @@ def _define(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
         raise Refused(PRECONDITION, f"there is a queue {wanted.name} already")
     if there.kind is not wanted.kind:
         raise Refused(NOT_ALLOWED, f"queue {wanted.name} is of kind {there.kind}, not {wanted.kind}")
-    changes = attributes_of(wanted)
+    changes = to_values(wanted)
     del changes["name"], changes["kind"]
     _change(broker, wanted.name, changes)
     return {"name": wanted.name, "replaced": True}
@@ -190,7 +192,7 @@ def _likeness(broker: "Broker", name: str, kind: str) -> dict[str, Any]:
     model = broker.queues.definition(name)
     if model.kind != kind:
         raise Refused(NOT_ALLOWED, f"queue {name} is of kind {model.kind}, not {kind}")
-    return attributes_of(model)
+    return to_values(model)
 
 
 def _alter(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
@@ -202,8 +204,8 @@ def _alter(broker: "Broker", arguments: Arguments) -> dict[str, Any]:
 
 def _change(broker: "Broker", name: str, changes: dict[str, Any]) -> None:
     """Change attributes; checked as a whole before anything happens."""
-    there = attributes_of(broker.queues.definition(name))
-    wanted = definition_from({**there, **changes})
+    there = to_values(broker.queues.definition(name))
+    wanted = read(QueueDefinition, {**there, **changes})
     broker.queues.alter(name, **{key: getattr(wanted, key) for key in changes})
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from heliograph.client.core.servers import Server
 from heliograph.client.problems import ConnectionLost, MessagingProblem, NoAnswer, SecurityError
+from heliograph.common.backoff import Backoff
 
 if TYPE_CHECKING:
     from heliograph.client.core.connection import ConnectionCore
@@ -42,7 +43,8 @@ class Redirected(ConnectionLost):
 
 async def reach(connection: "ConnectionCore", *, patient: bool, begin_with: Server | None = None) -> None:
     """Connect to one of the servers. Patient: until one lets us in, or all say that they never will."""
-    pause = FIRST_PAUSE
+    # Not all clients of a server that went down come back at the same moment.
+    backoff = Backoff(FIRST_PAUSE, LONGEST_PAUSE, lambda: random.uniform(0.5, 1.0))  # noqa: S311 - nothing secret
     while True:
         problems: list[MessagingProblem] = []
         others = connection.servers.round()
@@ -59,10 +61,8 @@ async def reach(connection: "ConnectionCore", *, patient: bool, begin_with: Serv
         begin_with = None
         if not patient or all(isinstance(problem, SecurityError) for problem in problems):
             raise _summary(problems)
-        # Not all clients of a server that went down come back at the same moment.
-        await connection.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - nothing secret about it
+        await connection.sleep(backoff.pause())
         connection.check()
-        pause = min(2 * pause, LONGEST_PAUSE)
 
 
 async def _follow(connection: "ConnectionCore", server: Server) -> None:

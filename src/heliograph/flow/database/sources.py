@@ -1,11 +1,11 @@
 """Data sources: where the databases are that a flow knows by name."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heliograph import private_files
+from heliograph.common.suggestions import closest
 from heliograph.errors import Problem
 from heliograph.flow.database import postgresql, sqlite
 from heliograph.flow.database.connection import NO_CONNECTION, NO_SUCH_SOURCE, Connection
@@ -68,8 +68,8 @@ class DataSources:
 
     def _find(self, name: str) -> "URL":
         if name not in self._sources:
-            close = get_close_matches(name, self.names(), 1)
-            hint = f"; did you mean {close[0]}?" if close else f"; there are {', '.join(self.names()) or 'none'}"
+            close = closest(name, self.names())
+            hint = f"; did you mean {close}?" if close else f"; there are {', '.join(self.names()) or 'none'}"
             raise DatabaseError(f"the flow has no data source {name}{hint}", NO_SUCH_SOURCE)
         if name not in self._urls:
             self._urls[name] = self._url(name, self._sources[name])

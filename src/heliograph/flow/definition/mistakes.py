@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 
+from heliograph.common.suggestions import closest
 from heliograph.errors import Problem
 from heliograph.flow.documents import Place
 
@@ -77,6 +77,5 @@ def known(names: Iterable[str]) -> str:
 
 def suggestion(word: str, names: Iterable[str]) -> str:
     """` (did you mean x?)`, if one of the names is close to the word; otherwise nothing."""
-    by_lower = {name.lower(): name for name in names}
-    close = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
-    return f" (did you mean {by_lower[close[0]]}?)" if close else ""
+    close = closest(word, names)
+    return f" (did you mean {close}?)" if close else ""

@@ -6,12 +6,13 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
+from heliograph.common.backoff import Backoff
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import FlowDefinition
 from heliograph.flow.runner.running import Report, run_flow
@@ -35,7 +36,7 @@ class _Group:
     pipe: "Connection[Any, Any] | None" = None
     began: float = 0.0
     due: float = 0.0
-    pause: float = 0.0
+    backoff: Backoff = field(default_factory=lambda: Backoff(_FIRST_PAUSE, _LONGEST_PAUSE))
     deaths: int = 0
     """In a row, soon after it began."""
 
@@ -108,11 +109,12 @@ class _Watching:
                     f"execution group {group.number} died {group.deaths} times in a row, each time within {_AT_ONCE:g} "
                     f"seconds, at last with {_ending(group.process.exitcode)}; its log may say why"
                 )
-            group.pause = min(2 * group.pause, _LONGEST_PAUSE) if lived < _STEADY and group.pause else _FIRST_PAUSE
+            if lived >= _STEADY:
+                group.backoff.succeeded()
             LOG.error(
                 "execution group %d ended (%s); it is started again", group.number, _ending(group.process.exitcode)
             )
-            group.process, group.due = None, now + group.pause
+            group.process, group.due = None, now + group.backoff.pause()
         if now >= group.due:
             self._start(group)
 

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from heliograph.client.blocking import Connection
 from heliograph.client.problems import MessagingProblem
+from heliograph.common.backoff import Backoff
 from heliograph.errors import Problem
 from heliograph.flow.aggregation.sqlite_store import SqliteAggregationStore
 from heliograph.flow.database import Databases, DataSources
@@ -80,7 +81,7 @@ class Instance:
         self.thread = threading.Thread(target=self._run, name=f"flow-{self.name}", daemon=True)
 
     def _run(self) -> None:
-        process, pause = self._process, _FIRST_PAUSE
+        process, backoff = self._process, Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
         while not process.stop.is_set():
             began = time.monotonic()
             try:
@@ -95,8 +96,9 @@ class Instance:
                 LOG.exception("%s stopped because of a mistake in this program, and starts again", self.name)
             finally:
                 self.ready.set()
-            pause = _FIRST_PAUSE if time.monotonic() - began > _STEADY else min(2 * pause, _LONGEST_PAUSE)
-            process.stop.wait(pause)
+            if time.monotonic() - began > _STEADY:
+                backoff.succeeded()
+            process.stop.wait(backoff.pause())
 
     def _give_up(self, problem: Problem) -> None:
         """Another attempt would end in the same way: the flow stops, and its user is told why."""

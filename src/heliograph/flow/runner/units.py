@@ -14,6 +14,7 @@ from enum import Enum, auto
 from typing import Any
 
 from heliograph.client.problems import ConnectionLost, MessagingProblem, TransactionInDoubt, TransactionRolledBack
+from heliograph.common.backoff import Backoff
 from heliograph.errors import Problem
 from heliograph.flow.database import Databases
 from heliograph.flow.database.connection import LOST
@@ -80,7 +81,7 @@ class Units:
         self._respond = respond
         self.log = log
         self._wait = wait
-        self._pause = _FIRST_PAUSE
+        self._backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
         self._refusals: dict[Any, Refusals] = {}
         """By message: what was refused when it was tried before."""
         # What a node commits at once would be done again with the batch.
@@ -186,16 +187,15 @@ class Units:
             lost = isinstance(problem.__cause__, MessagingProblem)
             return self.undo(Verdict.BACKED_OUT if alone and not lost else Verdict.SINGLY, spare=spare)
         self._tell(outcomes)
-        self._pause = _FIRST_PAUSE
+        self._backoff.succeeded()
         return Verdict.DONE
 
     def _later(self, why: str) -> Verdict:
         """A database that is gone is waited for: its messages would all fail, and become dead letters."""
-        if self._pause == _FIRST_PAUSE:
+        if self._backoff.is_first:
             self.log(LogEvent("", f"waiting for a database: {why}", "warning"))
         verdict = self.undo(Verdict.LATER)
-        self._wait(self._pause)
-        self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+        self._wait(self._backoff.pause())
         return verdict
 
     # Carrying out

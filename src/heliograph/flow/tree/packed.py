@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
+from heliograph.common.bounded_dict import BoundedDict
 from heliograph.flow.tree.index import FirstPlaces
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Layout:
                 self.named.setdefault(name, field)
         self.written: dict[Any, Any] = {}
         """What writers know about it, each under a key of its own."""
-        self._getters: dict[int, tuple[tuple[str, ...], Getter | None]] = {}
+        self._getters: BoundedDict[int, tuple[tuple[str, ...], Getter | None]] = BoundedDict(_MOST_GETTERS)
 
     def getter(self, names: tuple[str, ...]) -> Getter | None:
         """What takes the values of these children from a row of values; None if some are no leaves, or not there."""
@@ -62,8 +63,6 @@ class Layout:
         known = self._getters.get(id(names))
         if known is not None and known[0] is names:
             return known[1]
-        if len(self._getters) >= _MOST_GETTERS:
-            self._getters.clear()
         fields = [self.named.get(name) for name in names]
         places = [field.place for field in fields if field is not None and field.below is None and field.place >= 0]
         getter = itemgetter(*places) if len(places) == len(names) > 1 else None

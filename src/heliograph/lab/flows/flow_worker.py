@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from heliograph.common import process_end
 from heliograph.errors import Problem
 from heliograph.lab.machine import on_core
 from heliograph.lab.targets.running import source_environment
@@ -50,11 +51,7 @@ class FlowWorker:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
-        try:
-            self._process.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        process_end.end(self._process, _PATIENCE, ask=False)
         self._process.stdout.close()
 
     def _tell(self, line: str) -> None:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from heliograph.common import process_end
 from heliograph.lab.bytestream import HOST
 from heliograph.lab.machine import on_core
 
@@ -90,9 +91,4 @@ class NodeRed:
 
     def close(self) -> None:
         """End it."""
-        self._process.terminate()
-        try:
-            self._process.wait(10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        process_end.end(self._process, 10)

@@ -6,9 +6,9 @@ Plans are plain values: they go to worker processes, into the manifest of a run 
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from difflib import get_close_matches
 from typing import Any, Literal, Self, get_args
 
+from heliograph.common.suggestions import closest
 from heliograph.errors import Problem
 
 Role = Literal["publish", "consume", "both", "request", "respond", "connect"]
@@ -243,5 +243,5 @@ def _check_names(kind: type, values: Mapping[str, Any], where: str) -> None:
 
 
 def _suggest(name: str, known: tuple[str, ...]) -> str:
-    near = get_close_matches(name, known, 1)
-    return f"did you mean {near[0]!r}?" if near else "expected one of: " + ", ".join(known)
+    near = closest(name, known)
+    return f"did you mean {near!r}?" if near else "expected one of: " + ", ".join(known)

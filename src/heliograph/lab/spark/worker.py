@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from heliograph.common import process_end
 from heliograph.errors import Problem
 from heliograph.lab.targets.running import source_environment
 
@@ -55,9 +56,5 @@ class SparkWorker:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
-        try:
-            self._process.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        process_end.end(self._process, _PATIENCE, ask=False)
         self._process.stdout.close()

@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 
 import heliograph
+from heliograph.common import process_end
 from heliograph.lab.amqp_client import Client
 from heliograph.lab.bytestream import HOST, Address, BrokerGone
 from heliograph.lab.case import Restart
@@ -90,11 +91,7 @@ class Broker:
         """End it by this signal, and whatever it has started and left behind."""
         children = [] if self._process.poll() is not None else psutil.Process(self.pid).children(recursive=True)
         self._process.send_signal(last)
-        try:
-            self._process.wait(patience)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        process_end.end(self._process, patience, ask=False)
         for child in children:
             with suppress(psutil.NoSuchProcess):
                 child.kill()

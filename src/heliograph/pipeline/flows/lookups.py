@@ -5,10 +5,10 @@ when the answer is too old, or was put out by others.
 """
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from heliograph.common.bounded_dict import BoundedDict
 from heliograph.flow.database import Databases
 from heliograph.flow.esql.database_access import DatabaseAccess, Rows
 
@@ -20,10 +20,9 @@ class Lookups:
     """The last answers of one process, by question; the one that was used longest ago goes first."""
 
     def __init__(self, most: int, age: float = AGE, clock: Callable[[], float] = time.monotonic) -> None:
-        self._most = most
         self._age = age
         self._clock = clock
-        self._answers: OrderedDict[tuple[Any, ...], tuple[float, Rows]] = OrderedDict()
+        self._answers: BoundedDict[tuple[Any, ...], tuple[float, Rows]] = BoundedDict(most)
         self.asked = 0
         """How often a database had to be asked."""
 
@@ -37,14 +36,12 @@ class Lookups:
         now = self._clock()
         found = self._answers.get(key)
         if found is not None and now < found[0]:
-            self._answers.move_to_end(key)
+            self._answers.renew(key)
             return found[1]
         rows = ask()
         self.asked += 1
         self._answers[key] = (now + self._age, rows)
-        self._answers.move_to_end(key)
-        if len(self._answers) > self._most:
-            self._answers.popitem(last=False)
+        self._answers.renew(key)
         return rows
 
 

@@ -20,6 +20,8 @@ from typing import Any
 import pyarrow as pa
 
 from heliograph import private_files
+from heliograph.common.backoff import Backoff
+from heliograph.common.bounded_dict import BoundedDict
 from heliograph.errors import Problem
 from heliograph.flow.database import Databases, DataSources
 from heliograph.flow.definition.flow import FlowDefinition
@@ -109,7 +111,15 @@ def _batch_id() -> int:
     return -1 if number is None else int(number)
 
 
-_WORKERS: dict[tuple[Any, ...], "FlowWorker"] = {}
+class _Workers(BoundedDict[tuple[Any, ...], "FlowWorker"]):
+    """The workers of this process, by what they are for."""
+
+    def dropped(self, key: tuple[Any, ...], value: "FlowWorker") -> None:
+        """Close a worker that others have taken the place of."""
+        value.close()
+
+
+_WORKERS = _Workers(_MOST_WORKERS)
 
 
 def worker_of(job: FlowJob) -> "FlowWorker":
@@ -119,8 +129,6 @@ def worker_of(job: FlowJob) -> "FlowWorker":
     if worker is None:
         worker = job.new_worker(pickle.loads(job.definition))  # noqa: S301 - our own
         collect_seldom()
-        if len(_WORKERS) >= _MOST_WORKERS:
-            _WORKERS.pop(next(iter(_WORKERS))).close()
         _WORKERS[key] = worker
     worker.now = job.now
     return worker
@@ -252,7 +260,7 @@ class FlowWorker:
 
     def _patiently(self, act: Callable[[], list[Outcome]]) -> list[Outcome]:
         """Act as soon as databases can be reached."""
-        end, pause = time.monotonic() + PATIENCE, _FIRST_PAUSE
+        end, backoff = time.monotonic() + PATIENCE, Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
         while True:
             outcomes = act()
             failed = [outcome for outcome in outcomes if outcome.result is not Result.DONE]
@@ -263,8 +271,7 @@ class FlowWorker:
             if time.monotonic() > end:
                 raise Problem(f"flow {self.flow.definition.name} cannot reach a database: {why}")
             LOG.warning("flow %s waits for a database: %s", self.flow.definition.name, why)
-            time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            time.sleep(backoff.pause())
 
     def _undo(self) -> None:
         """What was not committed has not happened."""

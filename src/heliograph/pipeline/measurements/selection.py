@@ -1,13 +1,13 @@
 """What is compared: the runs that a word on the command line stands for."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from heliograph.common.suggestions import closest
 from heliograph.errors import Problem
 from heliograph.pipeline.measurements.figures import FINAL
 from heliograph.pipeline.measurements.ledger import SCORES
@@ -57,5 +57,5 @@ def _only(figures: pa.Table, column: str, value: str, what: str) -> pa.Table:
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, sorted(known), 1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    near = closest(name, sorted(known))
+    return f"; did you mean {near!r}?" if near else ""

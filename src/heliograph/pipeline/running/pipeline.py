@@ -1,12 +1,12 @@
 """What a pipeline is: a flow or a job, where its messages come from, and where its outputs go."""
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from heliograph.common.suggestions import closest
 from heliograph.errors import Problem
 from heliograph.ports import PAGES_URL
 
@@ -76,8 +76,8 @@ class Pipeline:
             found.append(f"expected a flow or a job, found {'both' if self.flow else 'neither'}")
         kind, _, rest = self.source.partition(":")
         if kind not in _SOURCES or not rest:
-            close = difflib.get_close_matches(kind, _SOURCES, n=1)
-            hint = f" (did you mean {close[0]}:{rest or 'NAME'}?)" if close and kind not in _SOURCES else ""
+            close = closest(kind, _SOURCES)
+            hint = f" (did you mean {close}:{rest or 'NAME'}?)" if close and kind not in _SOURCES else ""
             found.append(f"expected stream:NAME or topic:FILTER as source, found {self.source!r}{hint}")
         if self.job:
             found += [

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from heliograph import private_files
 from heliograph.client.problems import ConnectionLost, NoAnswer
+from heliograph.common.backoff import Backoff
 from heliograph.errors import Problem
 from heliograph.log.lock import DirectoryLock
 from heliograph.log.remote_pages import Unreachable
@@ -108,22 +109,23 @@ class _Run:
         return self.status
 
     def _run(self, spark: "SparkSession") -> None:
-        failures, pause = 0, FIRST_PAUSE
+        failures, backoff = 0, Backoff(FIRST_PAUSE, LONGEST_PAUSE)
         while not self._stop.is_set():
             error = self._attempt(spark)
             if error is None:
                 break
             if self._advanced:
-                failures, pause = 0, FIRST_PAUSE
+                failures = 0
+                backoff.succeeded()
             failures += 1
             self.status.error = error
             if failures >= MOST_FAILURES:
                 raise Problem(f"{error} ({failures} failures in a row; the pipeline gives up)")
+            pause = backoff.pause()
             log.error("a query has failed and is started again in %g s: %s", pause, error)
             self.status.restarts += 1
             self._tell(State.RETRYING)
             self._stop.wait(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
         self._tell(State.STOPPED if self._stop.is_set() else State.FINISHED)
 
     def _attempt(self, spark: "SparkSession") -> str | None:

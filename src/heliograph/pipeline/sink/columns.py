@@ -23,7 +23,6 @@ Columns of `PASSED_OVER` say where a row came from. They may be there, so that w
 """
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from pyspark.sql.types import (
     BinaryType,
@@ -37,6 +36,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from heliograph.common.suggestions import closest
 from heliograph.errors import Problem
 from heliograph.pipeline.sink.options import SinkOptions
 
@@ -116,8 +116,8 @@ def _check_type(name: str, found: DataType) -> None:
 
 
 def _unknown(name: str) -> str:
-    close = get_close_matches(name, KNOWN, 1)
-    hint = f"; did you mean {close[0]}?" if close else ""
+    close = closest(name, KNOWN)
+    hint = f"; did you mean {close}?" if close else ""
     return (
         f'unknown column "{name}"; columns of a message are: {", ".join(KNOWN)}{hint} '
         "(drop the column, or put it into the payload or the properties)"

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from heliograph.common.suggestions import closest
 from heliograph.errors import Problem
 from heliograph.ports import PAGES_URL
 
@@ -66,8 +66,8 @@ def sink_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
 
 
 def _unknown(name: str) -> str:
-    close = get_close_matches(name, KNOWN, 1)
-    hint = f"; did you mean {close[0]}?" if close else ""
+    close = closest(name, KNOWN)
+    hint = f"; did you mean {close}?" if close else ""
     return f'unknown option "{name}" for writing to heliograph; options are: {", ".join(KNOWN)}{hint}'
 
 

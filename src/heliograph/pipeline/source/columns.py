@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from heliograph.common.bounded_dict import BoundedDict
 from heliograph.errors import Problem
 from heliograph.pipeline.source.filters import Wanted
 from heliograph.pipeline.source.gathering import MOST_AT_ONCE, Numbers, Records
@@ -67,14 +68,12 @@ class _Constants:
     """Columns with one value in all rows, which most batches have in common: each is made once."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[object, pa.DataType], pa.Array] = {}
+        self._made: BoundedDict[tuple[object, pa.DataType], pa.Array] = BoundedDict(_MOST_CONSTANTS)
 
     def column(self, value: object, kind: pa.DataType, rows: int) -> pa.Array:
         """A value so many times."""
         made = self._made.get((value, kind))
         if made is None or len(made) < rows:
-            if len(self._made) >= _MOST_CONSTANTS:
-                self._made.clear()
             made = self._made[value, kind] = pa.repeat(pa.scalar(value, kind), rows)
         return made if len(made) == rows else made.slice(0, rows)
 

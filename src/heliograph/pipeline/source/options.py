@@ -3,9 +3,9 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from urllib.parse import urlsplit
 
+from heliograph.common.suggestions import closest
 from heliograph.errors import Problem
 from heliograph.pipeline.source.positions import EARLIEST, LATEST, Position, position_of
 from heliograph.ports import PAGES_URL
@@ -93,8 +93,8 @@ def _named(options: Mapping[str, str], streaming: bool | None) -> dict[str, str]
 def _suggestion(key: str) -> str:
     if key.lower() == "path":
         return ', which is what load("...") means: expected load() without a path, and option "stream"'
-    near = get_close_matches(key.lower(), _BY_LOWER, n=1)
-    return f', did you mean "{_BY_LOWER[near[0]]}"?' if near else ""
+    near = closest(key, _BY_LOWER.values())
+    return f', did you mean "{near}"?' if near else ""
 
 
 def _server(text: str) -> str:

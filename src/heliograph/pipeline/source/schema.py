@@ -1,7 +1,6 @@
 """The columns that a stream has in Spark."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -18,6 +17,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from heliograph.common.suggestions import closest
 from heliograph.errors import Problem
 
 _TEXT = StringType()
@@ -67,8 +67,8 @@ def check_columns(wanted: StructType, there: Mapping[str, DataType]) -> None:
     for field in wanted.fields:
         kind = there.get(field.name)
         if kind is None:
-            near = get_close_matches(field.name, there, n=1)
-            suggestion = f', did you mean "{near[0]}"?' if near else ""
+            near = closest(field.name, there)
+            suggestion = f', did you mean "{near}"?' if near else ""
             raise Problem(f'unknown column "{field.name}"{suggestion}; columns are: {", ".join(there)}')
         if kind.simpleString() != field.dataType.simpleString():
             found = field.dataType.simpleString()

@@ -9,6 +9,7 @@ import uuid
 from pathlib import Path
 
 from heliograph import private_files
+from heliograph.common.backoff import Backoff
 from heliograph.errors import Problem
 from heliograph.pipeline.spool.broker import Broker, Lost, UnsupportedVersion
 from heliograph.pipeline.spool.options import SpoolOptions
@@ -56,13 +57,13 @@ class Receiver:
         self.spool.close()
 
     def _run(self) -> None:
-        pause = _FIRST_PAUSE
+        backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
         try:
             while not self._stopping.is_set():
                 try:
                     if self._broker is None:
                         self._broker = self._connect()
-                    pause = _FIRST_PAUSE
+                    backoff.succeeded()
                     self._receive(self._broker)
                     self._broker.close(orderly=True)
                 except Lost as problem:
@@ -70,8 +71,7 @@ class Receiver:
                     if self._broker is not None:
                         self._broker.close()
                     self._broker = None
-                    self._stopping.wait(pause)
-                    pause = min(2 * pause, _LONGEST_PAUSE)
+                    self._stopping.wait(backoff.pause())
         except Exception as problem:  # whatever it is, the query must not wait for ever
             self._problem = problem
             if self._broker is not None:

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.selectors.code import Code
 from heliograph.broker.queues.selectors.parsing import parse
+from heliograph.common.bounded_dict import BoundedDict
 
-_known: dict[str, "Selector"] = {}
 _KNOWN_MOST = 1000
+_known: BoundedDict[str, "Selector"] = BoundedDict(_KNOWN_MOST)
 _KNOWN_LONGEST = 1000
 
 
@@ -37,7 +38,5 @@ def selector_for(text: str) -> Selector:
     if known is None:
         known = Selector(text)
         if len(text) <= _KNOWN_LONGEST:
-            if len(_known) >= _KNOWN_MOST:
-                _known.clear()
             _known[text] = known
     return known

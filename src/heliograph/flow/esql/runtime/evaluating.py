@@ -1,9 +1,9 @@
 """EVAL: ESQL that is made while the program runs, compiled when it is first met."""
 
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from heliograph.common.bounded_dict import BoundedDict
 from heliograph.flow.esql.evaluation import Evaluation
 from heliograph.flow.values.errors import ExpressionError
 from heliograph.flow.values.types import type_of
@@ -18,7 +18,7 @@ class Surroundings:
 
     def __init__(self, compile_text: Callable[[str], Callable[..., Any]]) -> None:
         self._compile = compile_text
-        self._known: OrderedDict[str, Callable[..., Any]] = OrderedDict()
+        self._known: BoundedDict[str, Callable[..., Any]] = BoundedDict(_KEPT)
 
     def compiled(self, text: Any) -> Callable[..., Any]:
         """The function for a text; those used last are kept."""
@@ -28,8 +28,6 @@ class Surroundings:
                 raise ExpressionError(NOT_TEXT, f"EVAL takes CHARACTER, not {type_of(text).value}", (text,))
             function = self._compile(text)
             self._known[text] = function
-            if len(self._known) > _KEPT:
-                self._known.popitem(last=False)
         return function
 
 

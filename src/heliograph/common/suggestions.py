@@ -1,0 +1,16 @@
+"""What somebody may have meant who wrote a word that is not known."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+_LONGEST = 200
+"""Characters of a word that is compared: a comparison takes time, and words can come from clients."""
+
+
+def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """The known word that is most like this one, whatever the case of letters; nothing if none is."""
+    if len(word) > _LONGEST:
+        return ""
+    by_folded = {one.casefold(): one for one in known}
+    near = get_close_matches(word.casefold(), by_folded, n=1, cutoff=cutoff)
+    return by_folded[near[0]] if near else ""

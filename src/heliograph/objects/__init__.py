@@ -1,0 +1,14 @@
+"""Objects that are configured: their attributes, declared once, and all that is derived from the declaration.
+
+A kind of object (a queue, a stream, a listener) is a frozen dataclass. The type of each field is
+`Annotated[type, About(...)]`: type and default as in any dataclass, and About has the rest (description, unit, bounds,
+when a change takes effect, the name in MQSC). From that come
+
+- reading a table of a TOML file, or a map that a client sent (`reading`), with all mistakes at once,
+- checking an object that a program makes (`checking`),
+- writing objects as values for JSON, or as a TOML file with explanations (`toml`),
+- what differs between two objects, and whether that needs a restart (`differences`),
+- the tables of the documentation (`reference`), and the options of commands (`cli.attribute_options`).
+
+Rules between attributes are written in the class: `__post_init__` calls `checking.check` with what it found.
+"""
