@@ -43,8 +43,8 @@ from heliograph.amqp import (
     TransactionalState,
     Transfers,
 )
-from heliograph.amqp.glance import glance, with_header
-from heliograph.amqp.message import coordination, decode_message
+from heliograph.amqp.messages.message import coordination, decode_message
+from heliograph.amqp.messages.peek import glance, with_header
 
 CAPABILITIES = ("ANONYMOUS-RELAY", "DELAYED_DELIVERY", "SHARED-SUBS")
 

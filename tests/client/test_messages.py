@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from heliograph.amqp.message import Data, Sequence, Value, decode_message, encode_message
-from heliograph.amqp.message import Message as AmqpMessage
+from heliograph.amqp.messages.message import Data, Sequence, Value, decode_message, encode_message
+from heliograph.amqp.messages.message import Message as AmqpMessage
 from heliograph.amqp.values import Byte, Int, Symbol, ULong
 from heliograph.client import Message, Queue, TemporaryQueue, Topic
 from heliograph.client.core.mapping import decode_incoming, encode_outgoing

@@ -6,8 +6,8 @@ from client.memory import Memory
 from client.scenes import producer, send, session
 from client.small_broker import Broker
 from heliograph.amqp import Error, Modified, Rejected, Released
-from heliograph.amqp.glance import glance
-from heliograph.amqp.message import decode_message
+from heliograph.amqp.messages.message import decode_message
+from heliograph.amqp.messages.peek import glance
 from heliograph.client import Message
 from heliograph.client.core.pending import start
 from heliograph.client.core.producing import WINDOW

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from heliograph.amqp import ProtocolError
 from heliograph.amqp.decoding import decode
 from heliograph.amqp.encoding import encode
-from heliograph.amqp.message import Data, Sequence, Value
+from heliograph.amqp.messages.message import Data, Sequence, Value
 from heliograph.amqp.values import Symbol
 from heliograph.client.core import reading, writing
 from heliograph.client.destination import Queue

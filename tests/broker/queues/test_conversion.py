@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.amqp.errors import DecodeError
-from heliograph.amqp.message import Data, Message, Sequence, Value, decode_message, encode_message
+from heliograph.amqp.messages.message import Data, Message, Sequence, Value, decode_message, encode_message
 from heliograph.amqp.values import Byte, Float, Int, Symbol, Timestamp, UByte, UInt, ULong
 from heliograph.broker.queues.conversion.to_amqp import amqp_messages
 from heliograph.broker.queues.conversion.to_mqtt import ENCODED, spans_of

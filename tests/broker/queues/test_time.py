@@ -4,7 +4,7 @@ import pytest
 
 from broker.queues.scenes import message, persistent, text_of
 from heliograph.amqp import ProtocolError
-from heliograph.amqp.glance import glance
+from heliograph.amqp.messages.peek import glance
 from heliograph.amqp.values import ULong
 from heliograph.broker.queues.outcome import RELEASED
 

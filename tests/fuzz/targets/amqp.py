@@ -27,8 +27,8 @@ from heliograph.amqp.composite import resolve
 from heliograph.amqp.decoding import decode
 from heliograph.amqp.encoding import encode
 from heliograph.amqp.frames import AMQP_HEADER, amqp_frame
-from heliograph.amqp.glance import address_at, glance, glances, with_header, with_manner
-from heliograph.amqp.message import coordination, decode_message, encode_message
+from heliograph.amqp.messages.message import coordination, decode_message, encode_message
+from heliograph.amqp.messages.peek import address_at, glance, glances, with_header, with_manner
 from heliograph.amqp.values import Described, Symbol, UInt, ULong
 from heliograph.broker.queues.message_view import (
     UNREADABLE,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from heliograph.amqp import conditions
-from heliograph.amqp.glance import address_at
+from heliograph.amqp.messages.peek import address_at
 from heliograph.broker.links.addresses import Address, Kind, read_address
 from heliograph.broker.links.dynamic_nodes import new_queue_on_demand
 from heliograph.broker.links.management_node import ManagementNode

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from heliograph.amqp.glance import Glance, glances, with_manner
+from heliograph.amqp.messages.peek import Glance, glances, with_manner
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.definition import STANDARD_PRIORITY, QueueDefinition
 from heliograph.broker.queues.entry import ENTRY_COST, NOT_PERSISTENT, NOT_STORED, Entry, cost_of

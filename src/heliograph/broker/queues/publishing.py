@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from heliograph.amqp import conditions
-from heliograph.amqp.glance import glance
+from heliograph.amqp.messages.peek import glance
 from heliograph.broker.queues.conversion.to_mqtt import RETAIN, part_of, spans_of
 from heliograph.broker.queues.message_view import BODY, UNREADABLE, find_section
 from heliograph.broker.queues.refusal import FULL, NOBODY, NOT_ALLOWED, STORED, TAKEN, Put, PutSteps, Refusal

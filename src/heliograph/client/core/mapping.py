@@ -5,7 +5,7 @@ from struct import error as struct_error
 from typing import Any
 
 from heliograph.amqp import ProtocolError
-from heliograph.amqp.message import Data, Sequence, Value
+from heliograph.amqp.messages.message import Data, Sequence, Value
 from heliograph.client.core.reading import read
 from heliograph.client.core.writing import BYTES, DELIVERY_TIME, DEST, MESSAGE, MSG_TYPE, REPLY_TO, header_of, write
 from heliograph.client.destination import KINDS, Destination, Queue, destination_of

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from heliograph.amqp.decoding import decode
 from heliograph.amqp.errors import DecodeError
-from heliograph.amqp.message import Data, Message, Sequence, Value, decode_message
+from heliograph.amqp.messages.message import Data, Message, Sequence, Value, decode_message
 from heliograph.client.core.wrapped import unwrapped
 
 _PROPERTIES = (

@@ -8,7 +8,7 @@ that are no text.
 
 from heliograph.amqp.decoding import decode
 from heliograph.amqp.errors import DecodeError
-from heliograph.amqp.message import Data, Message, decode_message
+from heliograph.amqp.messages.message import Data, Message, decode_message
 
 _SECTIONS = (b"x-amqp-1.0-message-annotations", b"x-amqp-1.0-properties", b"x-amqp-1.0-app-properties")
 _ENCODED_BODY = b"amqp-1.0"

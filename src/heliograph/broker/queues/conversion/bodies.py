@@ -7,7 +7,7 @@ import struct
 from typing import NamedTuple
 
 from heliograph.amqp.errors import DecodeError, InvalidField
-from heliograph.amqp.sections import DATA, FOOTER, SECTION_NAMES, SEQUENCE, VALUE
+from heliograph.amqp.messages.sections import DATA, FOOTER, SECTION_NAMES, SEQUENCE, VALUE
 from heliograph.broker.queues.message_view import UNREADABLE, read_value
 
 MOST_SECTIONS = 1000

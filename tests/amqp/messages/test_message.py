@@ -11,10 +11,18 @@ from hypothesis import strategies as st
 from amqp.strategies import messages, quick
 from heliograph.amqp.encoding import encode
 from heliograph.amqp.errors import ProtocolError
-from heliograph.amqp.glance import Glance, glance, glances, with_header
-from heliograph.amqp.message import Data, Message, Sequence, Value, coordination, decode_message, encode_message
+from heliograph.amqp.messages.message import (
+    Data,
+    Message,
+    Sequence,
+    Value,
+    coordination,
+    decode_message,
+    encode_message,
+)
+from heliograph.amqp.messages.peek import Glance, glance, glances, with_header
+from heliograph.amqp.messages.sections import Header
 from heliograph.amqp.performatives import Declare, Discharge
-from heliograph.amqp.sections import Header
 from heliograph.amqp.values import Described, Symbol, Timestamp, UInt, ULong
 
 

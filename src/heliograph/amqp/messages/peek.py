@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from heliograph.amqp.decoding import decode
 from heliograph.amqp.errors import DecodeError, InvalidField
-from heliograph.amqp.sections import HEADER, Header
+from heliograph.amqp.messages.sections import HEADER, Header
 from heliograph.amqp.values import Described
 
 

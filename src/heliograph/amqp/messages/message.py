@@ -1,4 +1,4 @@
-"""A message and its sections, whole: for whoever makes or reads messages. Brokers use `glance`."""
+"""A message and its sections, whole: for whoever makes or reads messages. Brokers use `peek`."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,8 +7,7 @@ from heliograph.amqp.composite import resolve
 from heliograph.amqp.decoding import decode
 from heliograph.amqp.encoding import encode
 from heliograph.amqp.errors import DecodeError
-from heliograph.amqp.performatives import Declare, Discharge
-from heliograph.amqp.sections import (
+from heliograph.amqp.messages.sections import (
     APPLICATION_PROPERTIES,
     DATA,
     DELIVERY_ANNOTATIONS,
@@ -22,6 +21,7 @@ from heliograph.amqp.sections import (
     Header,
     Properties,
 )
+from heliograph.amqp.performatives import Declare, Discharge
 from heliograph.amqp.values import Described, Symbol
 
 
