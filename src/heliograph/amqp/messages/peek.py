@@ -11,14 +11,14 @@ from heliograph.amqp.messages.sections import HEADER, Header
 from heliograph.amqp.values import Described
 
 
-class Glance(NamedTuple):
+class Peeked(NamedTuple):
     """The broker's view of a message. Times are in milliseconds; 0 means that there is none."""
 
     durable: bool | None  # None: the message does not say
     priority: int | None  # the same
     ttl: int  # relative, as in the header
     delivery_count: int
-    body_at: int  # where the header section ends
+    header_end: int  # where the header section ends
     deliver_at: int  # absolute, from the annotation x-opt-delivery-time
     delay: int  # relative, from the annotation x-opt-delivery-delay
     expires: int  # absolute, from the properties
@@ -49,11 +49,11 @@ _time = struct.Struct(">q").unpack_from
 
 # Headers of one application are a few dozen different byte strings, so each is decoded once.
 _headers: dict[bytes, Header] = {}
-# Messages without delays and expiry, which is most of them, have one and the same glance per header.
-_plain: dict[bytes, Glance] = {b"": Glance(None, None, 0, 0, 0, 0, 0, 0)}
+# Messages without delays and expiry, which is most of them, have one and the same result per header.
+_plain: dict[bytes, Peeked] = {b"": Peeked(None, None, 0, 0, 0, 0, 0, 0)}
 
 
-def glance(payload: bytes) -> Glance:
+def peek(payload: bytes) -> Peeked:
     """Look at the header, the annotations about delayed delivery and the expiry time.
 
     A `ProtocolError` says that this is no message; sections behind the properties are not looked at.
@@ -72,16 +72,16 @@ def glance(payload: bytes) -> Glance:
     return plain
 
 
-def glances(payloads: Sequence[bytes]) -> Iterator[Glance]:
-    """Look at a run of messages, as `glance` does at each.
+def peek_run(payloads: Sequence[bytes]) -> Iterator[Peeked]:
+    """Look at a run of messages, as `peek` does at each.
 
     Messages of one sender mostly differ in their identifiers, times and bodies only. Where everything else has the
     bytes of one before, it is not looked at again.
     """
-    return map(glance, payloads) if len(payloads) < _RUN else _glances_of_run(payloads)
+    return map(peek, payloads) if len(payloads) < _RUN else _peek_run(payloads)
 
 
-def _glances_of_run(payloads: Sequence[bytes]) -> Iterator[Glance]:
+def _peek_run(payloads: Sequence[bytes]) -> Iterator[Peeked]:
     opening, fields, plain, attempts = b"", b"", _plain[b""], _ATTEMPTS
     for payload in payloads:
         if opening and payload.startswith(opening):
@@ -95,11 +95,11 @@ def _glances_of_run(payloads: Sequence[bytes]) -> Iterator[Glance]:
             if payload.startswith(fields, at) and code in _IDENTIFIERS:
                 yield plain
                 continue
-        seen = glance(payload)
+        seen = peek(payload)
         yield seen
         if attempts and not (seen.deliver_at or seen.delay or seen.expires):
             attempts -= 1
-            plain, (opening, fields) = seen, _alike(payload, seen.body_at)
+            plain, (opening, fields) = seen, _alike(payload, seen.header_end)
 
 
 def _alike(payload: bytes, at: int) -> tuple[bytes, bytes]:
@@ -127,7 +127,7 @@ def with_header(payload: bytes, *, delivery_count: int, ttl: int | None = None) 
     return Header(old.durable, old.priority, ttl, old.first_acquirer, delivery_count).encoded() + payload[end:]
 
 
-def with_manner(payload: bytes, durable: bool, priority: int) -> bytes:
+def with_durable_and_priority(payload: bytes, durable: bool, priority: int) -> bytes:
     """The message with these in its header, and every other byte the same."""
     end = _header_end(payload)
     return _header_with(payload[:end], durable, priority) + payload[end:]
@@ -170,12 +170,12 @@ def _header(head: bytes) -> Header:
     return header
 
 
-def _learn(head: bytes) -> Glance:
+def _learn(head: bytes) -> Peeked:
     header = _header(head)
     said = decode(head)[0].value
     durable = header.durable if said and said[0] is not None else None
     priority = header.priority if len(said) > 1 and said[1] is not None else None
-    plain = Glance(durable, priority, header.ttl or 0, header.delivery_count, len(head), 0, 0, 0)
+    plain = Peeked(durable, priority, header.ttl or 0, header.delivery_count, len(head), 0, 0, 0)
     _plain[head] = plain
     return plain
 

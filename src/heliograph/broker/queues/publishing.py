@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from heliograph.amqp import conditions
-from heliograph.amqp.messages.peek import glance
+from heliograph.amqp.messages.peek import peek
 from heliograph.broker.queues.conversion.to_mqtt import RETAIN, part_of, spans_of
 from heliograph.broker.queues.message_view import BODY, UNREADABLE, find_section
 from heliograph.broker.queues.refusal import FULL, NOBODY, NOT_ALLOWED, STORED, TAKEN, Put, PutSteps, Refusal
@@ -44,7 +44,7 @@ def publish_amqp(
     if work is None and len(messages) <= route.most and not route.wide:
         return _publish(broker, topic.encode(), messages, publisher, route)
     for message in messages:  # nothing must go wrong any more when some have got them, or at the commit
-        glance(message)
+        peek(message)
         part_of(message)
     if work is None:
         return _publish_in_parts(broker, topic.encode(), messages, publisher, route)
