@@ -29,13 +29,9 @@ from heliograph.amqp.encoding import encode
 from heliograph.amqp.frames import AMQP_HEADER, amqp_frame
 from heliograph.amqp.messages.message import coordination, decode_message, encode_message
 from heliograph.amqp.messages.peek import address_at, peek, peek_run, with_durable_and_priority, with_header
+from heliograph.amqp.messages.section_reading import UNREADABLE, application_properties, message_annotations
 from heliograph.amqp.values import Described, Symbol, UInt, ULong
-from heliograph.broker.queues.message_view import (
-    UNREADABLE,
-    MessageView,
-    application_properties,
-    message_annotations,
-)
+from heliograph.broker.queues.message_view import MessageView
 
 ODD: Sequence[Any] = (
     *(None, True, False, 0, -1, 2**63 - 1, -(2**63), UInt(2**32 - 1), UInt(0), ULong(2**64 - 1), ULong(0)),

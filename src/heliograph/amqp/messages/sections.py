@@ -38,8 +38,6 @@ SECTION_NAMES = {
 }
 
 
-
-
 def section_start(code: int) -> bytes:
     """The first bytes of a section, in the form that everybody sends: the descriptor as a small unsigned long."""
     return bytes((0, 0x53, code))

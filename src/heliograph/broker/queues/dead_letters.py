@@ -7,11 +7,11 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from heliograph.amqp.encoding import encode
+from heliograph.amqp.messages.section_reading import UNREADABLE, annotations_of, message_annotations
 from heliograph.amqp.values import Symbol, Timestamp, UInt
 from heliograph.broker.queues.admission import admit
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE
 from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, WAITING, Entry, cost_of
-from heliograph.broker.queues.message_view import UNREADABLE, annotations_of, message_annotations
 from heliograph.broker.queues.outcome import ACCEPTED
 from heliograph.broker.queues.refusal import NoSuchQueue, Refusal
 from heliograph.broker.queues.work import LIMIT

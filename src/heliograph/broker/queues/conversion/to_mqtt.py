@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from heliograph.amqp.errors import DecodeError, InvalidField
 from heliograph.amqp.identifiers import data_of
-from heliograph.broker.queues import message_view
+from heliograph.amqp.messages import section_reading
+from heliograph.amqp.messages.section_reading import BODY, UNREADABLE, find_section
 from heliograph.broker.queues.conversion import carried_fields
 from heliograph.broker.queues.conversion.bodies import body_of
 from heliograph.broker.queues.conversion.carried_fields import RESERVED, Sections, carried
-from heliograph.broker.queues.message_view import BODY, UNREADABLE, find_section
 from heliograph.broker.span import LONGEST_LIFE, Span
 from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.framing import encode_varint
@@ -140,12 +140,12 @@ def part_of(message: bytes) -> Part:
 
 
 def _read_head(before: bytes) -> Head:
-    if why := message_view.too_many_entries(before):
+    if why := section_reading.too_many_entries(before):
         raise InvalidField(why)
-    durable, priority, ttl, _, _ = message_view.header(before)
-    fields = message_view.properties(before)
-    application = message_view.application_properties(before)
-    annotations = message_view.message_annotations(before)
+    durable, priority, ttl, _, _ = section_reading.header(before)
+    fields = section_reading.properties(before)
+    application = section_reading.application_properties(before)
+    annotations = section_reading.message_annotations(before)
     head = Head(
         qos=1 if durable else 0,
         retain=annotations.get(RETAIN) is True,
