@@ -29,7 +29,8 @@ from heliograph.amqp.encoding import encode
 from heliograph.amqp.frames import AMQP_HEADER, amqp_frame
 from heliograph.amqp.messages.message import coordination, decode_message, encode_message
 from heliograph.amqp.messages.peek import address_at, peek, peek_run, with_durable_and_priority, with_header
-from heliograph.amqp.messages.section_reading import UNREADABLE, application_properties, message_annotations
+from heliograph.amqp.messages.section_reading import application_properties, message_annotations
+from heliograph.amqp.messages.value_reading import UNREADABLE
 from heliograph.amqp.values import Described, Symbol, UInt, ULong
 from heliograph.broker.queues.message_view import MessageView
 

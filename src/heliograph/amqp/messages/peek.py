@@ -7,7 +7,24 @@ from typing import Any, Final, NamedTuple
 
 from heliograph.amqp.decoding import decode
 from heliograph.amqp.errors import DecodeError, InvalidField
-from heliograph.amqp.messages.sections import HEADER, Header
+from heliograph.amqp.messages.annotations import DELIVERY_DELAY, DELIVERY_PREFIX, DELIVERY_TIME
+from heliograph.amqp.messages.sections import (
+    ABSOLUTE_EXPIRY_TIME,
+    APPLICATION_PROPERTIES_START,
+    DATA_START,
+    DELIVERY_ANNOTATIONS_START,
+    FOOTER,
+    HEADER,
+    HEADER_NAME,
+    HEADER_START,
+    MESSAGE_ANNOTATIONS_START,
+    PROPERTIES_START,
+    SEQUENCE_START,
+    TO,
+    VALUE_START,
+    Header,
+    section_start,
+)
 from heliograph.amqp.values import Described
 
 
@@ -19,25 +36,23 @@ class Peeked(NamedTuple):
     ttl: int  # relative, as in the header
     delivery_count: int
     header_end: int  # where the header section ends
-    deliver_at: int  # absolute, from the annotation x-opt-delivery-time
-    delay: int  # relative, from the annotation x-opt-delivery-delay
+    deliver_at: int  # absolute, from an annotation
+    delay: int  # relative, from an annotation
     expires: int  # absolute, from the properties
 
 
-_HEADER, _ANNOTATIONS = b"\x00\x53\x70", (b"\x00\x53\x71", b"\x00\x53\x72")
-_SECTIONS: Final = tuple(bytes((0, 0x53, code)) for code in range(0x70, 0x79))
+_ANNOTATIONS: Final = (DELIVERY_ANNOTATIONS_START, MESSAGE_ANNOTATIONS_START)
+_SECTIONS: Final = tuple(section_start(code) for code in range(HEADER, FOOTER + 1))
 _LONG_DESCRIPTORS: Final = (b"\x00\x80", b"\x00\xa3", b"\x00\xb3")  # legal, though nobody is known to send them
-_SHORT_HEADER: Final = b"\x00\x53\x70\xc0"
-_SHORT_ANNOTATIONS: Final = (b"\x00\x53\x71\xc1", b"\x00\x53\x72\xc1")
-_SHORT_PROPERTIES: Final = b"\x00\x53\x73\xc0"
-_LONG_PROPERTIES: Final = b"\x00\x53\x73\xd0"
-_BEHIND_PROPERTIES: Final = (b"\x00\x53\x74", b"\x00\x53\x75", b"\x00\x53\x76", b"\x00\x53\x77")
-_DELAYED: Final = b"x-opt-delivery-"
+_SHORT_HEADER: Final = HEADER_START + b"\xc0"
+_SHORT_ANNOTATIONS: Final = tuple(start + b"\xc1" for start in _ANNOTATIONS)
+_SHORT_PROPERTIES: Final = PROPERTIES_START + b"\xc0"
+_LONG_PROPERTIES: Final = PROPERTIES_START + b"\xd0"
+_BEHIND_PROPERTIES: Final = (APPLICATION_PROPERTIES_START, DATA_START, SEQUENCE_START, VALUE_START)
+_DELAYED: Final = DELIVERY_PREFIX.encode()
 _NEAR: Final = 1024  # how far behind the header the annotation is looked for before any section is decoded
 _DELAYED_MOST: Final = 16_384  # of annotations, to decode more would take long
 _LONGEST_HEADER: Final = 256  # its five fields need a tenth of that
-_TO_FIELD: Final = 2
-_EXPIRY_FIELD: Final = 8
 _REMEMBERED: Final = 1024
 _LATEST: Final = 1 << 62  # milliseconds: the present and a delay up to this still make a time in 64 bits
 _IDENTIFIERS: Final = (b"\xa1", b"\x40")
@@ -112,7 +127,7 @@ def _alike(payload: bytes, at: int) -> tuple[bytes, bytes]:
     if payload.startswith(_BEHIND_PROPERTIES, at):
         return payload[: at + len(_BEHIND_PROPERTIES[0])], b""
     first = at + 6
-    end = _field_at(payload, at, _EXPIRY_FIELD + 1)
+    end = _field_at(payload, at, ABSOLUTE_EXPIRY_TIME + 1)
     if not end or not payload.startswith(_SHORT_PROPERTIES, at) or not payload.startswith(_IDENTIFIERS, first):
         return b"", b""
     start = first + 2 + payload[first + 1] if payload[first] == 0xA1 else first + 1
@@ -140,11 +155,11 @@ def _header_with(head: bytes, durable: bool, priority: int) -> bytes:
 
 
 def _header_end(payload: bytes) -> int:
-    if payload.startswith(_HEADER):
+    if payload.startswith(HEADER_START):
         return _end_of_compound(payload, 3)
     if payload.startswith(_LONG_DESCRIPTORS):
         descriptor, at = decode(payload, 1)
-        if descriptor in {HEADER, "amqp:header:list"}:
+        if descriptor in {HEADER, HEADER_NAME}:
             return _end_of_compound(payload, at)
     elif not payload.startswith(_SECTIONS):
         # Who receives this could not read it, and some clients end their connection then.
@@ -211,7 +226,7 @@ def _delays(payload: bytes, at: int) -> tuple[int, int]:
     annotations = decode(payload, at + 3)[0]
     if type(annotations) is not dict:
         return 0, 0
-    return _wait(annotations, "x-opt-delivery-time"), _wait(annotations, "x-opt-delivery-delay")
+    return _wait(annotations, DELIVERY_TIME), _wait(annotations, DELIVERY_DELAY)
 
 
 def _wait(annotations: dict[Any, Any], name: str) -> int:
@@ -239,7 +254,7 @@ def _annotations_end(payload: bytes, at: int) -> int:
 
 def _expiry(payload: bytes, at: int) -> int:
     """The absolute expiry time in the properties, if they begin here."""
-    at = _field_at(payload, at, _EXPIRY_FIELD)
+    at = _field_at(payload, at, ABSOLUTE_EXPIRY_TIME)
     try:
         expires = int(_time(payload, at + 1)[0]) if at and payload[at] == 0x83 else 0
     except (IndexError, struct.error):
@@ -253,7 +268,7 @@ def address_at(payload: bytes) -> tuple[int, int]:
     (0, 0) if there is no string. Messages that are the same up to the end have the same address.
     """
     end = 5 + payload[4] if payload.startswith(_SHORT_HEADER) and len(payload) > 5 else _header_end(payload)
-    at = _field_at(payload, _annotations_end(payload, end), _TO_FIELD)
+    at = _field_at(payload, _annotations_end(payload, end), TO)
     try:
         if at and payload[at] == 0xA1:
             return at + 2, at + 2 + payload[at + 1]

@@ -1,20 +1,29 @@
-"""Single sections of a message, read without the others, and with the simple types that selectors know.
+"""Single sections of a message, read without the others: by selectors, and for what a message is in MQTT.
 
-Kinds are simplified as JMS does: all whole numbers and times are `int`, `float` and `double` are `float`, strings,
-symbols and characters are `str`. What JMS has no kind for (binary, decimals) is there, but compares to nothing.
+A section that makes no sense raises one of `UNREADABLE`. Values have the simple types of `value_reading`.
 """
 
-import struct
-from struct import Struct
 from typing import Any
 from uuid import UUID
 
-from heliograph.amqp.decoding import DEEPEST
+from heliograph.amqp.messages.sections import (
+    APPLICATION_PROPERTIES,
+    DATA,
+    DATA_START,
+    HEADER,
+    HEADER_DEFAULTS,
+    HEADER_START,
+    MESSAGE_ANNOTATIONS,
+    PROPERTIES,
+    PROPERTY_NAMES,
+    SECTION_NAMES,
+    SEQUENCE_START,
+    VALUE_START,
+)
+from heliograph.amqp.messages.value_reading import FIXED, UNREADABLE, read_value
 
-HEADER, MESSAGE_ANNOTATIONS, PROPERTIES, APPLICATION_PROPERTIES, BODY = 0x70, 0x72, 0x73, 0x74, 0x75
-_HEADER_DEFAULTS = (False, 4, None, False, 0)
 _HEADER_KINDS = ({bool}, {int}, {int}, {bool}, {int})
-_NO_PROPERTIES = (None,) * 13
+_NO_PROPERTIES = (None,) * len(PROPERTY_NAMES)
 _IDENTIFIER, _TEXT, _NUMBER = {str, bytes, int, UUID}, {str}, {int}
 _PROPERTY_KINDS = (
     *(_IDENTIFIER, {bytes}, _TEXT, _TEXT, _TEXT, _IDENTIFIER, _TEXT, _TEXT),
@@ -27,21 +36,13 @@ SURELY_FEW_ENTRIES = 3 * MOST_ENTRIES
 """A message of so many bytes has no more of them than it may have: the shortest takes three."""
 _READ_MOST = MOST_ENTRIES + 100
 """What is read of them: dead letters have got some more."""
+BODY = DATA
+"""Where a body begins: no section before it has a descriptor as high as this."""
 _BEFORE_BODY = 5
-_SHORT_HEADER = b"\x00\x53\x70\xc0"
-_BODIES = (b"\x00\x53\x75", b"\x00\x53\x76", b"\x00\x53\x77")
 """Sections that a message can have before its body."""
-_SHORT_NAMES = {
-    b"amqp:header:list": HEADER,
-    b"amqp:delivery-annotations:map": 0x71,
-    b"amqp:message-annotations:map": MESSAGE_ANNOTATIONS,
-    b"amqp:properties:list": PROPERTIES,
-    b"amqp:application-properties:map": APPLICATION_PROPERTIES,
-}
-
-
-UNREADABLE = (IndexError, ValueError, struct.error)
-"""What is raised for a message that makes no sense."""
+_SHORT_HEADER = HEADER_START + b"\xc0"
+_BODIES = (DATA_START, SEQUENCE_START, VALUE_START)
+_NAMES = {name.encode(): code for name, code in SECTION_NAMES.items() if code < BODY}
 
 
 def find_section(payload: bytes, wanted: int) -> tuple[int, int, int]:
@@ -81,13 +82,13 @@ def _long_descriptor(payload: bytes, at: int) -> tuple[int, int]:
             return int.from_bytes(payload[at + 2 : at + 10], "big"), at + 10
         if payload[at + 1] == 0xA3:
             end = at + 3 + payload[at + 2]
-            return _SHORT_NAMES.get(payload[at + 3 : end], BODY), end
+            return _NAMES.get(payload[at + 3 : end], BODY), end
     return BODY, at
 
 
 def header(payload: bytes) -> tuple[Any, ...]:
     """Durable, priority, ttl, first acquirer, delivery count."""
-    return tuple(_section_list(payload, HEADER, _HEADER_DEFAULTS, _HEADER_KINDS))
+    return tuple(_section_list(payload, HEADER, HEADER_DEFAULTS, _HEADER_KINDS))
 
 
 def properties(payload: bytes) -> list[Any]:
@@ -150,8 +151,8 @@ def _section_map(payload: bytes, wanted: int) -> dict[str, Any]:
         if code == 0xA1:
             at = stop + 2 + payload[stop + 1]
             found[name] = payload[stop + 2 : at].decode()
-        elif code in _FIXED:
-            unpack, size = _FIXED[code]
+        elif code in FIXED:
+            unpack, size = FIXED[code]
             (found[name],) = unpack(payload, stop + 1)
             at = stop + size
         else:
@@ -215,82 +216,3 @@ def _compound(payload: bytes, at: int) -> tuple[int, int]:
     if form & 0xF0 != 0xD0:
         raise ValueError(form)
     return at + 9, at + 5 + int.from_bytes(payload[at + 1 : at + 5], "big")
-
-
-_FIXED = {
-    code: (Struct(form).unpack_from, 1 + Struct(form).size)
-    for code, form in {
-        0x50: ">B",
-        0x51: ">b",
-        0x52: ">B",
-        0x53: ">B",
-        0x54: ">b",
-        0x55: ">b",
-        0x60: ">H",
-        0x61: ">h",
-        0x70: ">I",
-        0x71: ">i",
-        0x72: ">f",
-        0x80: ">Q",
-        0x81: ">q",
-        0x82: ">d",
-        0x83: ">q",
-    }.items()
-}
-"""Numbers: how to read each kind, and how many bytes it takes with its code."""
-_CONSTANTS = {0x40: None, 0x41: True, 0x42: False, 0x43: 0, 0x44: 0}
-_WIDTHS = {0x4: 0, 0x5: 1, 0x6: 2, 0x7: 4, 0x8: 8, 0x9: 16}
-_TEXTS = {0xA1: "utf-8", 0xB1: "utf-8", 0xA3: "ascii", 0xB3: "ascii"}
-
-
-def read_value(payload: bytes, at: int) -> tuple[Any, int]:
-    """A simple value as selectors see it, and where the next one begins. Anything else is skipped as its bytes."""
-    code = payload[at]
-    if not code:  # descriptions, which do not matter here
-        at = _described(payload, at)
-        code = payload[at]
-    if code in _FIXED:
-        unpack, size = _FIXED[code]
-        return unpack(payload, at + 1)[0], at + size
-    if code in _CONSTANTS:
-        return _CONSTANTS[code], at + 1
-    kind = code >> 4
-    if kind in {0xA, 0xC, 0xE}:
-        start = at + 2
-        end = start + payload[at + 1]
-    elif kind in {0xB, 0xD, 0xF}:
-        start = at + 5
-        end = start + int.from_bytes(payload[at + 1 : start], "big")
-    else:
-        if code not in _OTHERS:
-            raise ValueError(code)
-        start, end = at + 1, at + 1 + _WIDTHS[kind]
-    if end > len(payload):
-        raise ValueError(end)
-    raw = payload[start:end]
-    if code in _TEXTS:
-        return raw.decode(_TEXTS[code]), end
-    return _OTHERS[code](raw) if code in _OTHERS else raw, end
-
-
-def _described(payload: bytes, at: int) -> int:
-    """Where the value behind one description or several begins."""
-    for _ in range(DEEPEST):
-        if payload[at]:
-            return at
-        if not payload[at + 1]:
-            break
-        _, at = read_value(payload, at + 1)
-    raise ValueError(at)
-
-
-# Boolean as a byte of its own, character, UUID, and the decimals, which stay bytes.
-_OTHERS: dict[int, Any] = {
-    0x45: lambda _: b"",
-    0x56: lambda raw: raw != b"\0",
-    0x73: lambda raw: raw.decode("utf-32-be"),
-    0x74: bytes,
-    0x84: bytes,
-    0x94: bytes,
-    0x98: lambda raw: UUID(bytes=raw),
-}

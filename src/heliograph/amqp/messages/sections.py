@@ -25,11 +25,12 @@ APPLICATION_PROPERTIES, DATA, SEQUENCE, VALUE, FOOTER = 0x74, 0x75, 0x76, 0x77, 
 DEFAULT_PRIORITY: Final = 4
 """Of a message whose header does not give one."""
 
-SECTION_NAMES = {
-    "amqp:header:list": HEADER,
+HEADER_NAME, PROPERTIES_NAME = "amqp:header:list", "amqp:properties:list"
+SECTION_NAMES: Final = {
+    HEADER_NAME: HEADER,
     "amqp:delivery-annotations:map": DELIVERY_ANNOTATIONS,
     "amqp:message-annotations:map": MESSAGE_ANNOTATIONS,
-    "amqp:properties:list": PROPERTIES,
+    PROPERTIES_NAME: PROPERTIES,
     "amqp:application-properties:map": APPLICATION_PROPERTIES,
     "amqp:data:binary": DATA,
     "amqp:amqp-sequence:list": SEQUENCE,
@@ -54,7 +55,7 @@ VALUE_START: Final = section_start(VALUE)
 FOOTER_START: Final = section_start(FOOTER)
 
 
-@composite(HEADER, "amqp:header:list")
+@composite(HEADER, HEADER_NAME)
 class Header(Fields):
     """What may change on the way."""
 
@@ -65,7 +66,7 @@ class Header(Fields):
     delivery_count: int = part(UINT, default=0)
 
 
-@composite(PROPERTIES, "amqp:properties:list")
+@composite(PROPERTIES, PROPERTIES_NAME)
 class Properties(Fields):
     """What the sender says of its message, for good."""
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from heliograph.amqp.messages.section_reading import UNREADABLE, application_properties, header, properties
+from heliograph.amqp.messages.section_reading import application_properties, header, properties
 from heliograph.amqp.messages.sections import (
     ABSOLUTE_EXPIRY_TIME,
     CREATION_TIME,
@@ -12,6 +12,7 @@ from heliograph.amqp.messages.sections import (
     TTL,
     USER_ID,
 )
+from heliograph.amqp.messages.value_reading import UNREADABLE
 
 
 class MessageView:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from heliograph.amqp import conditions
 from heliograph.amqp.messages.peek import peek
-from heliograph.amqp.messages.section_reading import BODY, UNREADABLE, find_section
+from heliograph.amqp.messages.section_reading import BODY, find_section
+from heliograph.amqp.messages.value_reading import UNREADABLE
 from heliograph.broker.queues.conversion.to_mqtt import RETAIN, part_of, spans_of
 from heliograph.broker.queues.refusal import FULL, NOBODY, NOT_ALLOWED, STORED, TAKEN, Put, PutSteps, Refusal
 from heliograph.broker.queues.work import Work

@@ -7,8 +7,8 @@ import struct
 from typing import NamedTuple
 
 from heliograph.amqp.errors import DecodeError, InvalidField
-from heliograph.amqp.messages.section_reading import UNREADABLE, read_value
 from heliograph.amqp.messages.sections import DATA, FOOTER, SECTION_NAMES, SEQUENCE, VALUE
+from heliograph.amqp.messages.value_reading import UNREADABLE, read_value
 
 MOST_SECTIONS = 1000
 """A body of bytes or of lists may come in pieces, which somebody has to put together."""

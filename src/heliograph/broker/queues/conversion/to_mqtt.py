@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from heliograph.amqp.errors import DecodeError, InvalidField
 from heliograph.amqp.identifiers import data_of
 from heliograph.amqp.messages import section_reading
-from heliograph.amqp.messages.section_reading import BODY, UNREADABLE, find_section
+from heliograph.amqp.messages.section_reading import BODY, find_section
+from heliograph.amqp.messages.value_reading import UNREADABLE
 from heliograph.broker.queues.conversion import carried_fields
 from heliograph.broker.queues.conversion.bodies import body_of
 from heliograph.broker.queues.conversion.carried_fields import RESERVED, Sections, carried
