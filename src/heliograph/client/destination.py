@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import ClassVar, Self
 
+from heliograph.amqp.messages import jms_kinds
 from heliograph.client.core.pending import Pending
 from heliograph.client.problems import IllegalState
 
@@ -13,7 +14,7 @@ class Destination:
     __slots__ = ("name",)
     capability: ClassVar[str] = ""
     """How a server is told what kind of destination is meant."""
-    jms_type: ClassVar[int] = 0
+    jms_type: ClassVar[int] = jms_kinds.QUEUE
     """How other JMS clients are told, in the annotations of a message."""
 
     def __init__(self, name: str) -> None:
@@ -34,7 +35,7 @@ class Queue(Destination):
 
     __slots__ = ()
     capability = "queue"
-    jms_type = 0
+    jms_type = jms_kinds.QUEUE
 
 
 class Topic(Destination):
@@ -42,7 +43,7 @@ class Topic(Destination):
 
     __slots__ = ()
     capability = "topic"
-    jms_type = 1
+    jms_type = jms_kinds.TOPIC
 
 
 class _Temporary(Destination):
@@ -73,7 +74,7 @@ class TemporaryQueue(_Temporary):
 
     __slots__ = ()
     capability = "temporary-queue"
-    jms_type = 2
+    jms_type = jms_kinds.TEMPORARY_QUEUE
 
 
 class TemporaryTopic(_Temporary):
@@ -81,7 +82,7 @@ class TemporaryTopic(_Temporary):
 
     __slots__ = ()
     capability = "temporary-topic"
-    jms_type = 3
+    jms_type = jms_kinds.TEMPORARY_TOPIC
 
 
 KINDS: dict[int, type[Destination]] = {kind.jms_type: kind for kind in (Queue, Topic, TemporaryQueue, TemporaryTopic)}

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 from heliograph.amqp import ProtocolError
 from heliograph.amqp.decoding import decode
 from heliograph.amqp.encoding import encode
+from heliograph.amqp.messages import jms_kinds
+from heliograph.amqp.messages.annotations import JMS_DESTINATION_KIND, JMS_MESSAGE_KIND
 from heliograph.amqp.messages.message import Data, Sequence, Value
 from heliograph.amqp.values import Symbol
 from heliograph.client.core import reading, writing
@@ -197,7 +199,7 @@ class Readdressing:
         _, _, _, _, text, own, at, _ = seen
         user = self._user(payload, at)
         size = payload[at + 4] + self._more
-        if not user or size > 255 or self._kind != (writing.TEXT if text else writing.BYTES):
+        if not user or size > 255 or self._kind != (jms_kinds.TEXT if text else jms_kinds.BYTES):
             return None
         rest = user + len(self._old)
         time = rest + 6 if payload.startswith(_ONLY_TIME, rest) else _time_of(payload, rest)
@@ -213,7 +215,7 @@ class Readdressing:
                 payload[rest:time],
                 _timestamp(0x83, created),
                 payload[time + 9 : end + 3 + len(own) if own else end],
-                beginning_of(len(body), text),
+                writing.start_of_body(len(body), text),
                 body,
             )
         )
@@ -272,8 +274,8 @@ def _time_of(payload: bytes, at: int) -> int:
 def _plain_front(data: bytes, to_kind: int) -> tuple[bytes | None, int | None]:
     """The front for another kind of destination, if it has nothing that must not be passed on; the message's kind."""
     persistent, priority, failed, annotations = reading.front(data)
-    others = set(annotations) - {writing.MSG_TYPE, writing.DEST}
-    kind = annotations.get(writing.MSG_TYPE)
+    others = set(annotations) - {JMS_MESSAGE_KIND, JMS_DESTINATION_KIND}
+    kind = annotations.get(JMS_MESSAGE_KIND)
     plain = writing.header_of(persistent, priority, None)
     if failed or others or kind is None or not data.startswith(plain + b"\x00\x53\x72"):
         return None, kind
@@ -329,7 +331,7 @@ def opening_of(
     annotations: Mapping[str, Any] | None,
 ) -> bytes:
     """Header and annotations of a message."""
-    kind = writing.TEXT if text else writing.BYTES
+    kind = jms_kinds.TEXT if text else jms_kinds.BYTES
     if not annotations:
         return _opening(persistent, priority, ttl, kind, to_kind, reply_kind)
     more = {Symbol(key): value for key, value in annotations.items()}
@@ -341,13 +343,6 @@ def _opening(
     persistent: bool, priority: int, ttl: int | None, kind: int, to_kind: int | None, reply_kind: int | None
 ) -> bytes:
     return writing.header_of(persistent, priority, ttl) + writing.annotations_of(kind, to_kind, reply_kind, {})
-
-
-def beginning_of(size: int, text: bool) -> bytes:
-    """What comes before a body of so many bytes."""
-    if size < 256:
-        return bytes((0, 0x53, 0x77, 0xA1, size) if text else (0, 0x53, 0x75, 0xA0, size))
-    return (b"\x00\x53\x77\xb1" if text else b"\x00\x53\x75\xb0") + size.to_bytes(4, "big")
 
 
 def write(
@@ -384,4 +379,4 @@ def write(
     )
     fields += writing.group_of(group_id, group_sequence)
     own = b"\x00\x53\x74" + encode(dict(properties)) if properties else b""
-    return b"".join((opening, writing.properties_of(fields), own, beginning_of(len(body), text), body))
+    return b"".join((opening, writing.properties_of(fields), own, writing.start_of_body(len(body), text), body))

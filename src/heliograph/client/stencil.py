@@ -6,7 +6,7 @@ from typing import Any
 from heliograph.amqp.encoding import encode
 from heliograph.client.core import writing
 from heliograph.client.destination import Queue
-from heliograph.client.encoded import beginning_of, opening_of
+from heliograph.client.encoded import opening_of
 
 
 class Stencil:
@@ -104,7 +104,7 @@ class _Tails(dict[int, bytes]):
         self._text = text
 
     def __missing__(self, length: int) -> bytes:
-        tail = self._before + beginning_of(length, self._text)
+        tail = self._before + writing.start_of_body(length, self._text)
         if len(self) < _MOST_TAILS:
             self[length] = tail
         return tail
