@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from heliograph.amqp.messages.message import Data, Sequence, Value, decode_message, encode_message
 from heliograph.amqp.messages.message import Message as AmqpMessage
+from heliograph.amqp.messages.reading import decode_any, read_usual
 from heliograph.amqp.values import Byte, Int, Symbol, ULong
 from heliograph.client import Message, Queue, TemporaryQueue, Topic
-from heliograph.client.core.mapping import decode_incoming, encode_outgoing
-from heliograph.client.core.reading import _quickly, _thoroughly
+from heliograph.client.core.message_encoding import decode_incoming, encode_outgoing
 from heliograph.client.problems import IllegalState, MessageFormat
 
 LONGS = st.integers(-(2**63), 2**63 - 1)
@@ -103,8 +103,8 @@ def test_what_is_written_fast_is_what_the_codec_would_read(body, to, correlation
 )
 def test_the_fast_reader_and_the_codec_read_the_same(message):
     payload = encode_message(message)
-    quick = _quickly(payload)
-    assert quick is None or quick == _thoroughly(payload)
+    quick = read_usual(payload)
+    assert quick is None or quick == decode_any(payload)
 
 
 @given(st.binary(max_size=60), st.integers(0, 200))

@@ -54,7 +54,7 @@ class ServerEnvelope(Envelope):
     payload: bytes | None
     """The message as it came; None for a copy with changes."""
     now: float
-    seen: encoded.Glance | None
+    seen: encoded.Outline | None
     """What was seen of it; None if the message has an unusual shape."""
 
     @classmethod
@@ -181,7 +181,7 @@ def envelopes_of(payloads: Sequence[bytes], now: float) -> list[ServerEnvelope]:
     """Messages that were taken `now` (seconds since 1970), of which is read only what every flow looks at."""
     envelopes = []
     new, kind = object.__new__, ServerEnvelope
-    for payload, seen in zip(payloads, encoded.glances(payloads), strict=True):
+    for payload, seen in zip(payloads, encoded.outlines(payloads), strict=True):
         envelope = new(kind)
         envelope.payload = payload
         envelope.now = now

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from heliograph.amqp.identifiers import identifier_in
+from heliograph.amqp.messages.template import Template
 from heliograph.client.destination import Queue, Topic
-from heliograph.client.stencil import Stencil
 from heliograph.errors import Problem
 from heliograph.pipeline.sink.options import SinkOptions
 
@@ -23,7 +23,7 @@ _REASONS = {
 }
 
 
-def stencil_of(values: Values, options: SinkOptions, now: int) -> Stencil:
+def template_of(values: Values, options: SinkOptions, now: int) -> Template:
     """What the messages of all rows with these values have in common; a `Problem` if they cannot be messages."""
     to = _address(values, options)
     to_topic = to.startswith(_TOPIC)
@@ -31,7 +31,7 @@ def stencil_of(values: Values, options: SinkOptions, now: int) -> Stencil:
     if reply_to is not None and "://" not in reply_to:
         reply_to = (_TOPIC if to_topic else _QUEUE) + reply_to
     expiry = values.get("expiry")
-    return Stencil(
+    return Template(
         to=to,
         to_kind=(Topic if to_topic else Queue).jms_type,
         text=bool(values.get("text")),

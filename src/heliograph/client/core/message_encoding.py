@@ -7,29 +7,16 @@ from typing import Any
 from heliograph.amqp import ProtocolError
 from heliograph.amqp.encoding import encode
 from heliograph.amqp.messages.annotations import DELIVERY_TIME, JMS_DESTINATION_KIND, JMS_MESSAGE_KIND, JMS_REPLY_KIND
-from heliograph.amqp.messages.jms_kinds import BYTES, MAP, MESSAGE, OBJECT, STREAM, TEXT
-from heliograph.amqp.messages.message import Data, Sequence, Value
-from heliograph.amqp.messages.sections import APPLICATION_PROPERTIES_START, DATA_START, SEQUENCE_START, VALUE_START
+from heliograph.amqp.messages.jms_kinds import BYTES
+from heliograph.amqp.messages.reading import read
+from heliograph.amqp.messages.sections import APPLICATION_PROPERTIES_START
+from heliograph.amqp.messages.writing import annotations_of, fields_of, group_of, header_of, kinds_only, properties_of
 from heliograph.amqp.values import Timestamp
-from heliograph.client.core.reading import read
-from heliograph.client.core.writing import (
-    annotations_of,
-    fields_of,
-    group_of,
-    header_of,
-    kinds_only,
-    properties_of,
-    text_field,
-)
 from heliograph.client.destination import KINDS, Destination, Queue, destination_of
 from heliograph.client.message import Message
 from heliograph.client.problems import MessageFormat
 from heliograph.errors import Problem
-
-BYTES_CONTENT_TYPE = "application/octet-stream"
-"""What JMS clients write on a bytes message, if its sender says nothing else."""
-_TEXT_CONTENT_TYPES = "text/"
-
+from heliograph.mapping.jms import BYTES_CONTENT_TYPE, body_of, kind_and_body
 
 AddressOf = Callable[[Destination], str]
 NameOf = Callable[[str], str]
@@ -138,35 +125,3 @@ def _place(address: str | None, kind: Any, name_of: NameOf) -> Destination | Non
         return KINDS.get(kind, Queue)(name_of(address))
     place = destination_of(address)  # clients that are no JMS clients say it in the address, if at all
     return type(place)(name_of(place.name))
-
-
-def kind_and_body(body: Any) -> tuple[int, bytes]:
-    """The kind of message that a value is, and its section."""
-    if isinstance(body, str):
-        return TEXT, VALUE_START + text_field(body.encode())
-    if isinstance(body, bytes | bytearray | memoryview):
-        return BYTES, DATA_START + encode(bytes(body))
-    if isinstance(body, dict):
-        return MAP, VALUE_START + encode(body)
-    if isinstance(body, list | tuple):
-        return STREAM, SEQUENCE_START + encode(list(body))
-    return (MESSAGE if body is None else OBJECT), VALUE_START + encode(body)
-
-
-def body_of(body: Data | Sequence | Value, content_type: str | None, kind: Any) -> Any:
-    """The value that a section stands for; `kind` is the message's kind, if it has one."""
-    if isinstance(body, Value):
-        return body.value
-    if isinstance(body, Sequence):
-        return body.items
-    if kind != BYTES and content_type is not None and content_type.startswith(_TEXT_CONTENT_TYPES):
-        return _text(body.content)
-    # A message without a body, as other JMS clients send it, may have empty data.
-    return None if not body.content and kind == MESSAGE else body.content
-
-
-def _text(content: bytes) -> str | bytes:
-    try:
-        return content.decode()
-    except UnicodeDecodeError:  # in some other encoding, which the application may know
-        return content
