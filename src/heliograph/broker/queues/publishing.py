@@ -7,7 +7,6 @@ from heliograph.amqp import conditions
 from heliograph.amqp.messages.peek import peek
 from heliograph.amqp.messages.section_reading import BODY, find_section
 from heliograph.amqp.messages.value_reading import UNREADABLE
-from heliograph.broker.queues.conversion.to_mqtt import RETAIN, part_of, spans_of
 from heliograph.broker.queues.refusal import FULL, NOBODY, NOT_ALLOWED, STORED, TAKEN, Put, PutSteps, Refusal
 from heliograph.broker.queues.work import Work
 from heliograph.broker.routes import Route
@@ -15,6 +14,7 @@ from heliograph.broker.slices import ENOUGH
 from heliograph.broker.span import Span
 from heliograph.broker.topics import is_reserved
 from heliograph.broker.wide_delivery import WORTH_COPYING, parts_there
+from heliograph.mapping.amqp_to_mqtt import RETAIN, part_of, spans_of
 from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.reasons import Reason
 

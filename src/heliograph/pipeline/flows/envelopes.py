@@ -17,7 +17,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heliograph.amqp.identifiers import identifier_in, identifier_of
 from heliograph.client.problems import MessageFormat
 from heliograph.flow.envelope import Envelope
 from heliograph.flow.runner.conversion import (
@@ -31,6 +30,7 @@ from heliograph.flow.runner.conversion import (
     identifier_bytes,
     take_header,
 )
+from heliograph.mapping.identifiers import identifier_in, identifier_of
 
 ENCODED = "application/vnd.heliograph.amqp"
 """The content type of payloads that are the body of an AMQP message which is neither bytes nor text."""

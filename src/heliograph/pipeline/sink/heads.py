@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from heliograph.amqp.identifiers import identifier_in
 from heliograph.amqp.messages.template import Template
 from heliograph.client.destination import Queue, Topic
 from heliograph.errors import Problem
+from heliograph.mapping.identifiers import identifier_in
 from heliograph.pipeline.sink.options import SinkOptions
 
 Values = Mapping[str, Any]

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heliograph.amqp.identifiers import identifier_of
 from heliograph.amqp.messages.template import Template
 from heliograph.errors import Problem
+from heliograph.mapping.identifiers import identifier_of
 from heliograph.pipeline.sink.heads import Values, template_of
 from heliograph.pipeline.sink.options import SinkOptions
 

@@ -8,14 +8,14 @@ from struct import Struct
 from typing import Any, NamedTuple
 
 from heliograph.amqp.encoding import NULL, encode, encode_list
-from heliograph.amqp.identifiers import identifier_in
 from heliograph.amqp.values import Byte, Symbol
 from heliograph.broker.mixed_span import MixedSpan
-from heliograph.broker.queues.conversion import carried_fields
-from heliograph.broker.queues.conversion.bodies import is_body
-from heliograph.broker.queues.conversion.carried_fields import Sections, put_back
-from heliograph.broker.queues.conversion.to_mqtt import ENCODED, MQTT_PROPERTIES, RETAIN, TOPIC_PREFIX, properties_of
 from heliograph.broker.span import Span
+from heliograph.mapping import user_properties
+from heliograph.mapping.amqp_to_mqtt import ENCODED, MQTT_PROPERTIES, RETAIN, TOPIC_PREFIX, properties_of
+from heliograph.mapping.bodies import is_body
+from heliograph.mapping.identifiers import identifier_in
+from heliograph.mapping.user_properties import Sections, put_back
 from heliograph.mqtt.framing import encode_varint
 from heliograph.mqtt.packet_types import PacketType
 from heliograph.mqtt.properties import Properties, decode_properties
@@ -111,7 +111,7 @@ def _encode_meaning(key: bytes, found: Properties, *, is_encoded: bool) -> _Mean
     is_text = found.get("payload_format_indicator") == 1 and not is_encoded
     sections = _sections_of(found, is_encoded=is_encoded)
     annotations: dict[Symbol, object] = {}
-    reply_to = sections.fields[carried_fields.REPLY_TO]
+    reply_to = sections.fields[user_properties.REPLY_TO]
     if reply_to is not None and reply_to.startswith(TOPIC_PREFIX):
         annotations[Symbol("x-opt-jms-reply-to")] = _TOPIC
     back = _decoded(properties_of(sections, text=is_text, encoded=is_encoded))
@@ -147,15 +147,15 @@ def _sections_of(found: Properties, *, is_encoded: bool) -> Sections:
     users = found.get("user_property", []).copy()
     content_type = found.get("content_type")
     if is_encoded:
-        content_type = _taken(users, carried_fields.CONTENT_TYPE_NAME)
+        content_type = _taken(users, user_properties.CONTENT_TYPE_NAME)
     if content_type is not None and content_type.isascii():
-        fields[carried_fields.CONTENT_TYPE] = Symbol(content_type)
+        fields[user_properties.CONTENT_TYPE] = Symbol(content_type)
     if (topic := found.get("response_topic")) is not None:
-        fields[carried_fields.REPLY_TO] = TOPIC_PREFIX + topic
+        fields[user_properties.REPLY_TO] = TOPIC_PREFIX + topic
     else:
-        fields[carried_fields.REPLY_TO] = _taken(users, carried_fields.REPLY_TO_NAME)
+        fields[user_properties.REPLY_TO] = _taken(users, user_properties.REPLY_TO_NAME)
     if (data := found.get("correlation_data")) is not None:
-        fields[carried_fields.CORRELATION_ID] = identifier_in(data)
+        fields[user_properties.CORRELATION_ID] = identifier_in(data)
     priority, application = put_back(users, fields)
     return Sections(priority, fields, application, {})
 
@@ -213,14 +213,14 @@ def _make_template(span: Span, meaning: _Meaning, expires: bool) -> _Template:
     if span.retain:
         annotations[Symbol(RETAIN)] = True
     fields = meaning.fields.copy()
-    fields[carried_fields.TO] = encode(TOPIC_PREFIX + span.topic.decode())
-    created = fields[carried_fields.CREATED] == NULL
+    fields[user_properties.TO] = encode(TOPIC_PREFIX + span.topic.decode())
+    created = fields[user_properties.CREATED] == NULL
     marks = []
     if expires:
         header.append(_FIXED_TTL)
-        fields[carried_fields.EXPIRY] = _FIXED_TIME
+        fields[user_properties.EXPIRY] = _FIXED_TIME
     if created:
-        fields[carried_fields.CREATED] = _FIXED_TIME
+        fields[user_properties.CREATED] = _FIXED_TIME
     while fields[-1] == NULL:
         fields.pop()
     sections = b"\x00\x53\x70" + encode_list(header)
@@ -228,7 +228,7 @@ def _make_template(span: Span, meaning: _Meaning, expires: bool) -> _Template:
         marks.append((len(sections) - len(_FIXED_TTL), len(_FIXED_TTL)))
     sections += b"\x00\x53\x72" + encode(annotations)
     sections += b"\x00\x53\x73" + encode_list(fields)
-    for index, wanted in ((carried_fields.EXPIRY, expires), (carried_fields.CREATED, created)):
+    for index, wanted in ((user_properties.EXPIRY, expires), (user_properties.CREATED, created)):
         if wanted:
             marks.append((len(sections) - len(b"".join(fields[index:])), len(_FIXED_TIME)))
     sections += meaning.application

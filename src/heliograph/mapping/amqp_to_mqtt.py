@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from heliograph.amqp.errors import DecodeError, InvalidField
-from heliograph.amqp.identifiers import data_of
 from heliograph.amqp.messages import section_reading
 from heliograph.amqp.messages.section_reading import BODY, find_section
 from heliograph.amqp.messages.value_reading import UNREADABLE
-from heliograph.broker.queues.conversion import carried_fields
-from heliograph.broker.queues.conversion.bodies import body_of
-from heliograph.broker.queues.conversion.carried_fields import RESERVED, Sections, carried
 from heliograph.broker.span import LONGEST_LIFE, Span
+from heliograph.mapping import user_properties
+from heliograph.mapping.bodies import body_of
+from heliograph.mapping.identifiers import data_of
+from heliograph.mapping.user_properties import RESERVED, Sections, carried
 from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.framing import encode_varint
 from heliograph.mqtt.packet_types import PacketType
@@ -151,7 +151,7 @@ def _read_head(before: bytes) -> Head:
         qos=1 if durable else 0,
         retain=annotations.get(RETAIN) is True,
         ttl=ttl or 0,
-        expires=fields[carried_fields.EXPIRY] or 0,
+        expires=fields[user_properties.EXPIRY] or 0,
         sections=Sections(priority, fields, application, annotations),
         encoded={},
     )
@@ -176,21 +176,21 @@ def properties_of(sections: Sections, *, text: bool, encoded: bool) -> bytes:
         return raw
     users = carried(sections)
     parts = [b"\x01\x01"] if text else []
-    content_type = fields[carried_fields.CONTENT_TYPE]
+    content_type = fields[user_properties.CONTENT_TYPE]
     if encoded:
         parts.append(_string(b"\x03", ENCODED))
         if content_type is not None:
-            users.append((carried_fields.CONTENT_TYPE_NAME, content_type))
+            users.append((user_properties.CONTENT_TYPE_NAME, content_type))
     elif content_type is not None:
         parts.append(_string(b"\x03", content_type))
-    reply_to = fields[carried_fields.REPLY_TO]
+    reply_to = fields[user_properties.REPLY_TO]
     if reply_to is not None:
         topic, address = _response(reply_to, annotations.get(_REPLY_KIND))
         if topic is not None:
             parts.append(_string(b"\x08", topic))
         else:
-            users.append((carried_fields.REPLY_TO_NAME, address))
-    correlation = fields[carried_fields.CORRELATION_ID]
+            users.append((user_properties.REPLY_TO_NAME, address))
+    correlation = fields[user_properties.CORRELATION_ID]
     if correlation is not None:
         data = data_of(correlation)
         if len(data) <= STRING_MAX:

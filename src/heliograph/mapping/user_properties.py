@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from heliograph.amqp.identifiers import identifier_of, text_of
 from heliograph.amqp.values import Symbol, Timestamp, UByte, UInt
+from heliograph.mapping.identifiers import identifier_of, text_of
 
 # Places of the fields in the properties section.
 MESSAGE_ID, USER_ID, TO, SUBJECT, REPLY_TO, CORRELATION_ID, CONTENT_TYPE, CONTENT_ENCODING = range(8)

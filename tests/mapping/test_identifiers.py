@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from heliograph.amqp.identifiers import data_of, identifier_in, identifier_of, text_of
 from heliograph.amqp.values import ULong
+from heliograph.mapping.identifiers import data_of, identifier_in, identifier_of, text_of
 
 TEXTS = st.text() | st.sampled_from(
     [
