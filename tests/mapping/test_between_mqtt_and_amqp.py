@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from heliograph.amqp.errors import DecodeError
 from heliograph.amqp.messages.message import Data, Message, Sequence, Value, decode_message, encode_message
 from heliograph.amqp.values import Byte, Float, Int, Symbol, Timestamp, UByte, UInt, ULong
+from heliograph.broker.queues.conversion import amqp_messages, spans_of
 from heliograph.broker.span import Span, carried_properties, message
-from heliograph.mapping.amqp_to_mqtt import ENCODED, spans_of
-from heliograph.mapping.mqtt_to_amqp import amqp_messages
+from heliograph.mapping.bodies import ENCODED
 from heliograph.mqtt.framing import encode_varint
 from heliograph.mqtt.packet_types import PacketType
 from heliograph.mqtt.properties import decode_properties

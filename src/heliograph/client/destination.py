@@ -6,6 +6,7 @@ from typing import ClassVar, Self
 from heliograph.amqp.messages import jms_kinds
 from heliograph.client.core.pending import Pending
 from heliograph.client.problems import IllegalState
+from heliograph.mapping.addresses import QUEUE_PREFIX, TOPIC_PREFIX
 
 
 class Destination:
@@ -92,6 +93,6 @@ def destination_of(place: Destination | str) -> Destination:
     """`topic://news` is a topic; `queue://orders` and plain `orders` are queues."""
     if isinstance(place, Destination):
         return place
-    if place.startswith("topic://"):
-        return Topic(place.removeprefix("topic://"))
-    return Queue(place.removeprefix("queue://"))
+    if place.startswith(TOPIC_PREFIX):
+        return Topic(place.removeprefix(TOPIC_PREFIX))
+    return Queue(place.removeprefix(QUEUE_PREFIX))

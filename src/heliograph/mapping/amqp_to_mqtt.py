@@ -1,36 +1,27 @@
 """AMQP messages become MQTT publications.
 
-All that comes before the body is looked at once for all messages in which it is the same, byte for byte. Messages in a
-row that differ in their payloads only become one span, if the payloads have one length.
+All that comes before the body is looked at once for all messages in which it is the same, byte for byte.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from heliograph.amqp.errors import DecodeError, InvalidField
 from heliograph.amqp.messages import section_reading
+from heliograph.amqp.messages.annotations import JMS_REPLY_KIND, MQTT_PROPERTIES, RETAIN
 from heliograph.amqp.messages.section_reading import BODY, find_section
+from heliograph.amqp.messages.sections import ABSOLUTE_EXPIRY_TIME, CONTENT_TYPE, CORRELATION_ID, REPLY_TO
 from heliograph.amqp.messages.value_reading import UNREADABLE
-from heliograph.broker.span import LONGEST_LIFE, Span
 from heliograph.mapping import user_properties
-from heliograph.mapping.bodies import body_of
+from heliograph.mapping.bodies import ENCODED, body_of
+from heliograph.mapping.delivery import life_left, qos_of
 from heliograph.mapping.identifiers import data_of
-from heliograph.mapping.user_properties import RESERVED, Sections, carried
+from heliograph.mapping.reply_to import response_topic
+from heliograph.mapping.user_properties import RESERVED, Sections, fields_as_users
 from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.framing import encode_varint
 from heliograph.mqtt.packet_types import PacketType
 from heliograph.mqtt.properties import decode_properties
-from heliograph.mqtt.strings import STRING_MAX, check_topic_name
-
-TOPIC_PREFIX = "topic://"
-_QUEUE_PREFIX = "queue://"
-ENCODED = "application/vnd.heliograph.amqp"
-"""Content type of a payload that is the body of an AMQP message, as AMQP encodes it: a map, a list, a number, ..."""
-RETAIN = "x-opt-retain-message"
-MQTT_PROPERTIES = "x-opt-mqtt-properties"
-"""Properties of a publication that a message cannot express, all of them as MQTT encodes them."""
-_REPLY_KIND = "x-opt-jms-reply-to"
-_REPLY_KINDS_QUEUE = (0, 2)
+from heliograph.mqtt.strings import STRING_MAX
 
 
 class Head(NamedTuple):
@@ -53,91 +44,50 @@ class Head(NamedTuple):
             known = self.encoded[text, encoded] = properties_of(self.sections, text=text, encoded=encoded)
         return known
 
+    def life_left(self, wall: int) -> int | None:
+        """Milliseconds that a message has which arrives now; 0 or less: it has expired; None: it lives for ever."""
+        return life_left(self.ttl, self.expires, wall)
 
-_known: dict[bytes, Head] = {}
-_KNOWN_MOST = 1024
-_KNOWN_LONGEST = 512
+
+_heads: dict[bytes, Head] = {}
+_MOST_REMEMBERED = 1024
+_LONGEST_REMEMBERED = 512
 
 
-class Part(NamedTuple):
-    """A payload of a publication, and what it is."""
+class Publication(NamedTuple):
+    """What a message is for MQTT."""
 
     payload: bytes
     head: Head
     text: bool = False
     encoded: bool = False
 
-
-def spans_of(topic: bytes, messages: Sequence[bytes], now: float, wall: int) -> list[tuple[int, Span]]:
-    """Publications to a topic that say what these messages say, each with the place of its first message.
-
-    Messages that have expired are not among them. `now` is the broker's clock, `wall` milliseconds since 1970. Raises
-    DecodeError for what is no message.
-    """
-    spans: list[tuple[int, Span]] = []
-    run: list[Part] = []
-    first = 0
-    for place, message in enumerate(messages):
-        part = part_of(message)
-        if run and not _alike(run[-1], part):
-            spans += [(first, span) for span in _span(topic, run, now, wall)]
-            run, first = [], place
-        run.append(part)
-    return spans + [(first, span) for span in _span(topic, run, now, wall)]
-
-
-def _alike(one: Part, other: Part) -> bool:
-    """Whether two payloads can travel in one span. Empty ones have no length to be told apart by."""
-    return (
-        one.head is other.head
-        and len(one.payload) == len(other.payload) > 0
-        and one.text is other.text
-        and one.encoded is other.encoded
-    )
-
-
-def _span(topic: bytes, run: list[Part], now: float, wall: int) -> list[Span]:
-    if not run:
-        return []
-    payload, head, text, encoded = run[0]
-    lives = [head.ttl] if head.ttl else []
-    if head.expires:
-        lives.append(head.expires - wall)
-    if lives and min(lives) <= 0:
-        return []
-    return [
-        Span(
-            topic,
-            payload if len(run) == 1 else b"".join([part.payload for part in run]),
-            len(run),
-            head=0,
-            qos=head.qos,
-            id_at=0,
-            version5=False,
-            retain=head.retain,
-            verbatim=False,
-            properties=head.properties(text=text, encoded=encoded),
-            expires=now + min(*lives, LONGEST_LIFE * 1000) / 1000 if lives else 0.0,
+    def differs_in_payload_only(self, other: "Publication") -> bool:
+        """Whether both have the same properties, and payloads of one length, which is not 0."""
+        return (
+            self.head is other.head
+            and len(self.payload) == len(other.payload) > 0
+            and self.text is other.text
+            and self.encoded is other.encoded
         )
-    ]
 
 
-def part_of(message: bytes) -> Part:
+def publication_of(message: bytes) -> Publication:
     """What a message is for MQTT."""
     try:
         start, at, code = find_section(message, BODY)
         before = message[:start]
-        head = _known.get(before) or _read_head(before)
+        head = _heads.get(before) or _read_head(before)
         if code == BODY:
             # Nearly always: a single section of bytes that fills the rest of the message.
             if message[at] == 0xA0 and at + 2 + message[at + 1] == len(message):
-                return Part(message[at + 2 :], head)
+                return Publication(message[at + 2 :], head)
             if message[at] == 0xB0 and at + 5 + int.from_bytes(message[at + 1 : at + 5], "big") == len(message):
-                return Part(message[at + 5 :], head)
+                return Publication(message[at + 5 :], head)
     except UNREADABLE:
         raise DecodeError(f"expected the sections of a message, found {message[:20].hex(' ')} ...") from None
     body = body_of(message, start)
-    return Part(body.payload, head, body.text, body.encoded)
+    return Publication(body.payload, head, body.text, body.encoded)
 
 
 def _read_head(before: bytes) -> Head:
@@ -148,17 +98,17 @@ def _read_head(before: bytes) -> Head:
     application = section_reading.application_properties(before)
     annotations = section_reading.message_annotations(before)
     head = Head(
-        qos=1 if durable else 0,
+        qos=qos_of(durable),
         retain=annotations.get(RETAIN) is True,
         ttl=ttl or 0,
-        expires=fields[user_properties.EXPIRY] or 0,
+        expires=fields[ABSOLUTE_EXPIRY_TIME] or 0,
         sections=Sections(priority, fields, application, annotations),
         encoded={},
     )
-    if len(before) <= _KNOWN_LONGEST:
-        if len(_known) >= _KNOWN_MOST:
-            _known.clear()
-        _known[before] = head
+    if len(before) <= _LONGEST_REMEMBERED:
+        if len(_heads) >= _MOST_REMEMBERED:
+            _heads.clear()
+        _heads[before] = head
     return head
 
 
@@ -174,23 +124,23 @@ def properties_of(sections: Sections, *, text: bool, encoded: bool) -> bytes:
     raw = annotations.get(MQTT_PROPERTIES)
     if type(raw) is bytes and _are_properties(raw):
         return raw
-    users = carried(sections)
+    users = fields_as_users(sections)
     parts = [b"\x01\x01"] if text else []
-    content_type = fields[user_properties.CONTENT_TYPE]
+    content_type = fields[CONTENT_TYPE]
     if encoded:
         parts.append(_string(b"\x03", ENCODED))
         if content_type is not None:
-            users.append((user_properties.CONTENT_TYPE_NAME, content_type))
+            users.append((user_properties.CONTENT_TYPE, content_type))
     elif content_type is not None:
         parts.append(_string(b"\x03", content_type))
-    reply_to = fields[user_properties.REPLY_TO]
+    reply_to = fields[REPLY_TO]
     if reply_to is not None:
-        topic, address = _response(reply_to, annotations.get(_REPLY_KIND))
+        topic, address = response_topic(reply_to, annotations.get(JMS_REPLY_KIND))
         if topic is not None:
             parts.append(_string(b"\x08", topic))
         else:
-            users.append((user_properties.REPLY_TO_NAME, address))
-    correlation = fields[user_properties.CORRELATION_ID]
+            users.append((user_properties.REPLY_TO, address))
+    correlation = fields[CORRELATION_ID]
     if correlation is not None:
         data = data_of(correlation)
         if len(data) <= STRING_MAX:
@@ -212,8 +162,8 @@ _keys: dict[str, bytes] = {}
 def _key(name: str) -> bytes:
     """The name of a user property, encoded."""
     key = _string(b"\x26", name)
-    if len(key) <= _KNOWN_LONGEST:
-        if len(_keys) >= _KNOWN_MOST:
+    if len(key) <= _LONGEST_REMEMBERED:
+        if len(_keys) >= _MOST_REMEMBERED:
             _keys.clear()
         _keys[name] = key
     return key
@@ -234,18 +184,6 @@ def _are_properties(raw: bytes) -> bool:
     except ProtocolError:
         return False
     return not properties.keys() & {"subscription_identifier", "topic_alias", "message_expiry_interval"}
-
-
-def _response(address: str, kind: Any) -> tuple[str | None, str]:
-    """The response topic that stands for an address; None if it is no topic; and the address, with what it is."""
-    if kind in _REPLY_KINDS_QUEUE and not address.startswith(_QUEUE_PREFIX):
-        address = _QUEUE_PREFIX + address
-    topic = address.removeprefix(TOPIC_PREFIX)
-    try:
-        check_topic_name(topic)
-    except ProtocolError:
-        return None, address
-    return None if address.startswith(_QUEUE_PREFIX) else topic, address
 
 
 def _as_text(value: object) -> str:

@@ -1,23 +1,30 @@
 """Fields of AMQP messages that MQTT has no place for travel as user properties, under the names that selectors use."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from heliograph.amqp.messages import sections
+from heliograph.amqp.messages.sections import DEFAULT_PRIORITY
 from heliograph.amqp.values import Symbol, Timestamp, UByte, UInt
 from heliograph.mapping.identifiers import identifier_of, text_of
 
-# Places of the fields in the properties section.
-MESSAGE_ID, USER_ID, TO, SUBJECT, REPLY_TO, CORRELATION_ID, CONTENT_TYPE, CONTENT_ENCODING = range(8)
-EXPIRY, CREATED, GROUP_ID, GROUP_SEQUENCE, REPLY_TO_GROUP_ID = range(8, 13)
-_DEFAULT_PRIORITY = 4
+PREFIX: Final = "amqp."
+"""What the names of all of them begin with."""
 
-CONTENT_TYPE_NAME = "amqp.content_type"
+
+def name_of(position: int) -> str:
+    """The name for a field of the properties."""
+    return PREFIX + sections.PROPERTY_NAMES[position]
+
+
+MESSAGE_ID: Final = name_of(sections.MESSAGE_ID)
+CONTENT_TYPE: Final = name_of(sections.CONTENT_TYPE)
 """The content type of a message whose body is not plain bytes or text; MQTT's own says what the payload is."""
-REPLY_TO_NAME = "amqp.reply_to"
+REPLY_TO: Final = name_of(sections.REPLY_TO)
 """Where answers go, if that is no topic."""
-_USER_NAME = "amqp.user_id"
+USER_ID: Final = name_of(sections.USER_ID)
 """Who sent it. One way only: a publisher could claim to be anybody."""
-_PRIORITY_NAME = "amqp.priority"
+PRIORITY: Final = PREFIX + "priority"
 
 
 class Sections(NamedTuple):
@@ -45,49 +52,52 @@ def _symbol(text: str) -> Symbol:
     return Symbol(text)
 
 
-_READERS: dict[str, tuple[int, Callable[[str], Any]]] = {
-    "amqp.message_id": (MESSAGE_ID, identifier_of),
-    "amqp.subject": (SUBJECT, str),
-    "amqp.content_encoding": (CONTENT_ENCODING, _symbol),
-    "amqp.creation_time": (CREATED, _number(Timestamp, -(2**63), 2**63 - 1)),
-    "amqp.group_id": (GROUP_ID, str),
-    "amqp.group_sequence": (GROUP_SEQUENCE, _number(UInt, 0, 2**32 - 1)),
-    "amqp.reply_to_group_id": (REPLY_TO_GROUP_ID, str),
+_READERS: Final[dict[int, Callable[[str], Any]]] = {
+    sections.MESSAGE_ID: identifier_of,
+    sections.SUBJECT: str,
+    sections.CONTENT_ENCODING: _symbol,
+    sections.CREATION_TIME: _number(Timestamp, -(2**63), 2**63 - 1),
+    sections.GROUP_ID: str,
+    sections.GROUP_SEQUENCE: _number(UInt, 0, 2**32 - 1),
+    sections.REPLY_TO_GROUP_ID: str,
 }
-_read_priority = _number(UByte, 0, 255)
-RESERVED = frozenset({*_READERS, CONTENT_TYPE_NAME, REPLY_TO_NAME, _USER_NAME, _PRIORITY_NAME})
+FIELDS: Final = {name_of(position): (position, read) for position, read in _READERS.items()}
+"""Where each stands in the properties, and what reads its text; ValueError: it is not written as it would be here."""
+read_priority: Final = _number(UByte, 0, 255)
+"""The same for the priority, which is in the header."""
+RESERVED: Final = frozenset({*FIELDS, CONTENT_TYPE, REPLY_TO, USER_ID, PRIORITY})
 
 
-def carried(sections: Sections) -> list[tuple[str, str]]:
+def fields_as_users(message: Sections) -> list[tuple[str, str]]:
     """The fields of a message that become user properties, with their names."""
-    fields = sections.fields
+    fields = message.fields
     found: list[tuple[str, str]] = []
-    for name, (place, _) in _READERS.items():
-        value = fields[place]
+    for name, (position, _) in FIELDS.items():
+        value = fields[position]
         if value is not None:
-            found.append((name, text_of(value) if place == MESSAGE_ID else str(value)))
-    if sections.priority != _DEFAULT_PRIORITY:
-        found.append((_PRIORITY_NAME, str(sections.priority)))
-    if fields[USER_ID] is not None:
-        found.append((_USER_NAME, fields[USER_ID].decode(errors="replace")))
+            found.append((name, text_of(value) if position == sections.MESSAGE_ID else str(value)))
+    if message.priority != DEFAULT_PRIORITY:
+        found.append((PRIORITY, str(message.priority)))
+    if fields[sections.USER_ID] is not None:
+        found.append((USER_ID, fields[sections.USER_ID].decode(errors="replace")))
     return found
 
 
-def put_back(users: list[tuple[str, str]], fields: list[Any]) -> tuple[int, dict[str, str]]:
+def fields_from_users(users: list[tuple[str, str]], fields: list[Any]) -> tuple[int, dict[str, str]]:
     """Put user properties where they came from; the priority, and those that are properties of the application.
 
     One that is not written as it would be here is the application's. Of several with one name, the first counts.
     """
-    priority = _DEFAULT_PRIORITY
+    priority = DEFAULT_PRIORITY
     application: dict[str, str] = {}
     for name, text in users:
         try:
-            if name in _READERS:
-                place, read = _READERS[name]
-                fields[place] = read(text)
+            if name in FIELDS:
+                position, read = FIELDS[name]
+                fields[position] = read(text)
                 continue
-            if name == _PRIORITY_NAME:
-                priority = _read_priority(text)
+            if name == PRIORITY:
+                priority = read_priority(text)
                 continue
         except ValueError:
             pass

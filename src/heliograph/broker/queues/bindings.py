@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heliograph.broker.attributes import LONGEST_SELECTOR, filter_mistake, text_mistake
 from heliograph.broker.memory import Hold
+from heliograph.broker.queues.conversion import amqp_messages
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import STORED, TAKEN, Put, Refusal
 from heliograph.broker.queues.selectors.selector import Selector, selector_for
 from heliograph.broker.span import Span
 from heliograph.errors import Problem
-from heliograph.mapping.mqtt_to_amqp import amqp_messages
 
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker

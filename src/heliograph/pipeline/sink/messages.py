@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from heliograph.amqp.messages.template import Template
 from heliograph.errors import Problem
+from heliograph.mapping.addresses import TOPIC_PREFIX
 from heliograph.mapping.identifiers import identifier_of
 from heliograph.pipeline.sink.heads import Values, template_of
 from heliograph.pipeline.sink.options import SinkOptions
@@ -109,7 +110,7 @@ class Messages:
 
 def _without_id(template: Template) -> bool:
     """Topics take messages that differ in nothing but their bodies as one, at a tenth of the cost."""
-    return template.to.startswith("topic://")
+    return template.to.startswith(TOPIC_PREFIX)
 
 
 def _is_text(column: pa.Array) -> bool:

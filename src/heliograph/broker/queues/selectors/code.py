@@ -40,6 +40,8 @@ from heliograph.broker.queues.selectors.expressions import (
     Value,
 )
 from heliograph.like import matcher
+from heliograph.mapping import user_properties
+from heliograph.mapping.user_properties import PREFIX
 
 
 def _header(position: int) -> str:
@@ -64,13 +66,13 @@ FIELDS = {
     "JMSXDeliveryCount": "view.delivery_count + 1",
     "JMSReplyTo": _field(REPLY_TO),
     "JMSDestination": _field(TO),
-    "amqp.durable": _header(DURABLE),
-    "amqp.priority": _header(PRIORITY),
-    "amqp.ttl": _header(TTL),
-    "amqp.first_acquirer": _header(FIRST_ACQUIRER),
-    "amqp.delivery_count": "view.delivery_count",
-    **{f"amqp.{name}": _field(position) for position, name in enumerate(PROPERTY_NAMES)},
-    "amqp.user_id": "view.user",
+    PREFIX + "durable": _header(DURABLE),
+    user_properties.PRIORITY: _header(PRIORITY),
+    PREFIX + "ttl": _header(TTL),
+    PREFIX + "first_acquirer": _header(FIRST_ACQUIRER),
+    PREFIX + "delivery_count": "view.delivery_count",
+    **{user_properties.name_of(position): _field(position) for position in range(len(PROPERTY_NAMES))},
+    user_properties.USER_ID: "view.user",
 }
 """Names that stand for fields of the message, and how a view tells them. All others are application properties."""
 
