@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from heliograph.amqp import performatives as p
 from heliograph.amqp.composite import Fields
-from heliograph.amqp.message import Data, Message, Sequence, Value
+from heliograph.amqp.messages.message import Data, Message, Sequence, Value
 from heliograph.amqp.values import (
     Array,
     Byte,

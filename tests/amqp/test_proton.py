@@ -29,7 +29,7 @@ from heliograph.amqp import (
     Target,
     Transfers,
 )
-from heliograph.amqp.message import Data, Message, Value, coordination, decode_message, encode_message
+from heliograph.amqp.messages.message import Data, Message, Value, coordination, decode_message, encode_message
 from heliograph.amqp.performatives import Declare, ReceiverSettleMode
 from heliograph.amqp.values import Described, Symbol, ULong
 

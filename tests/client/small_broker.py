@@ -43,8 +43,8 @@ from heliograph.amqp import (
     TransactionalState,
     Transfers,
 )
-from heliograph.amqp.glance import glance, with_header
-from heliograph.amqp.message import coordination, decode_message
+from heliograph.amqp.messages.message import coordination, decode_message
+from heliograph.amqp.messages.peek import peek, with_header
 
 CAPABILITIES = ("ANONYMOUS-RELAY", "DELAYED_DELIVERY", "SHARED-SUBS")
 
@@ -309,7 +309,7 @@ class Peer:
 
     def _give_back(self, place: str, payload: bytes, *, failed: bool) -> None:
         if failed:
-            payload = with_header(payload, delivery_count=glance(payload).delivery_count + 1)
+            payload = with_header(payload, delivery_count=peek(payload).delivery_count + 1)
         self.broker.queues[place].appendleft(payload)
 
     # Transactions.

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from heliograph.amqp.message import Data, Sequence, Value, decode_message, encode_message
-from heliograph.amqp.message import Message as AmqpMessage
-from heliograph.amqp.values import Byte, Int, Symbol, ULong
+from heliograph.amqp.messages.message import Data, Sequence, Value, decode_message, encode_message
+from heliograph.amqp.messages.message import Message as AmqpMessage
+from heliograph.amqp.values import Byte, Int
 from heliograph.client import Message, Queue, TemporaryQueue, Topic
-from heliograph.client.core.mapping import decode_incoming, encode_outgoing
-from heliograph.client.core.reading import _quickly, _thoroughly
+from heliograph.client.core.message_encoding import decode_incoming, encode_outgoing
 from heliograph.client.problems import IllegalState, MessageFormat
 
 LONGS = st.integers(-(2**63), 2**63 - 1)
@@ -81,30 +80,6 @@ def test_what_is_written_fast_is_what_the_codec_would_read(body, to, correlation
     found = decode_message(encode_outgoing(message, to, str, True, 4, None if ttl is None else ttl / 1000))
     assert (found.message_id, found.to, found.correlation_id, found.durable) == ("ID:1", to, correlation_id, True)
     assert found.ttl == ttl
-
-
-@given(
-    st.builds(
-        AmqpMessage,
-        body=st.builds(Data, st.binary(max_size=400))
-        | st.builds(Value, SIMPLE)
-        | st.builds(Sequence, st.lists(SIMPLE, max_size=9)),
-        durable=st.booleans(),
-        priority=st.integers(0, 9),
-        delivery_count=st.integers(0, 5),
-        message_annotations=st.none() | st.dictionaries(st.sampled_from(["x-opt-a", "x-opt-b"]).map(Symbol), SIMPLE),
-        message_id=IDS.map(lambda value: ULong(value) if type(value) is int else value),
-        to=st.none() | st.text(max_size=300),
-        content_type=st.sampled_from([None, "text/plain", "application/json"]),
-        creation_time=st.none() | st.integers(0, 2**40),
-        group_id=st.none() | st.text(),
-        application_properties=st.none() | st.dictionaries(st.text(), SIMPLE, max_size=3),
-    )
-)
-def test_the_fast_reader_and_the_codec_read_the_same(message):
-    payload = encode_message(message)
-    quick = _quickly(payload)
-    assert quick is None or quick == _thoroughly(payload)
 
 
 @given(st.binary(max_size=60), st.integers(0, 200))
@@ -189,34 +164,3 @@ def test_a_message_that_was_not_received_cannot_be_acknowledged():
 def test_a_misspelt_attribute_is_an_error_on_received_messages_too():
     with pytest.raises(AttributeError, match="correlation"):
         _ = received(encoded(Message("x"))).correlation
-
-
-# What RabbitMQ 3 and its shovel make of a text: the sections are strings, and the body is an encoded section.
-ITEMS = (
-    b"\xa1\x08exchange\xa1\x00\xa1\x0brouting_key\xa1\x04away\xa1\x04type\xa1\x08amqp-1.0"
-    b"\xa1\x19x-amqp-1.0-app-properties\xa1\x0b\x00St\xc1\x06\x02\xa1\x01nU\x01"
-    b"\xa1\x1ex-amqp-1.0-message-annotations\xa1\x10\x00Sr\xc1\x0b\x02\xa3\x06x-optaQ\x05"
-    b"\xa1\x15x-amqp-1.0-properties\xa1\x0f\x00Ss\xc0\x0a\x06@@@@@\xa1\x02cc"
-)
-WRAPPED = (
-    b"\x00Sp\xc0\x06\x05A@@@@\x00Sr\xc1\x01\x00\x00Ss\xc0\x0a\x06@@@@@\xa1\x02cc"
-    b"\x00St\xd1"
-    + (len(ITEMS) + 4).to_bytes(4, "big")
-    + (12).to_bytes(4, "big")
-    + ITEMS
-    + b"\x00Su\xa0\x0e\x00Sw\xa1\ttext \xc3\xa4\xc3\xb6"
-)
-
-
-def test_a_message_that_rabbitmq_has_wrapped_up_is_as_it_was_sent():
-    found = received(WRAPPED)
-    assert (found.body, found.properties, found.correlation_id) == ("text äö", {"n": 1}, "cc")
-    assert (found.annotations, found.persistent) == ({"x-opta": 5}, True)
-
-
-@given(st.integers(0, len(WRAPPED) - 1), st.integers(0, 255))
-def test_a_wrapped_message_with_a_broken_byte_is_read_or_is_no_message(at, byte):
-    with contextlib.suppress(MessageFormat):
-        assert received(WRAPPED[:at] + bytes((byte,)) + WRAPPED[at + 1 :]).priority is not None
-    with contextlib.suppress(MessageFormat):
-        assert received(WRAPPED[:at]).priority is not None

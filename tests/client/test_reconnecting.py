@@ -6,8 +6,8 @@ from client.memory import Memory
 from client.scenes import consumer, fill, producer, send, session, take, take_bodies
 from client.small_broker import Broker, Peer
 from heliograph.amqp import Error, Released
-from heliograph.amqp.message import Message as AmqpMessage
-from heliograph.amqp.message import Value, decode_message, encode_message
+from heliograph.amqp.messages.message import Message as AmqpMessage
+from heliograph.amqp.messages.message import Value, decode_message, encode_message
 from heliograph.client import Queue
 from heliograph.client.core.acknowledging import Acknowledge
 from heliograph.client.core.pending import start

@@ -89,36 +89,6 @@ def test_the_bytes_of_a_received_message_can_be_looked_into(connection):
     assert read.properties == {"size": 3}
 
 
-@pytest.mark.parametrize("text", [True, False])
-@pytest.mark.parametrize("size", [0, 1, 255, 256, 70000])
-def test_what_is_written_is_what_is_read(text, size):
-    body = b"x" * size
-    payload = encoded.write(
-        body,
-        to="q",
-        text=text,
-        priority=3,
-        ttl=1000,
-        created=5000,
-        message_id=b"id",
-        correlation_id=b"co",
-        user_id=b"me",
-        subject="s",
-        reply_to="back",
-        content_type="text/xml",
-        properties={"a": 1},
-        annotations={"x-opt-why": "so"},
-    )
-    read = encoded.read(payload)
-    assert read.body == body
-    assert read.kind == (encoded.TEXT if text else encoded.BYTES)
-    assert (read.message_id, read.correlation_id, read.user_id) == (b"id", b"co", b"me")
-    assert (read.to, read.subject, read.reply_to, read.content_type) == ("q", "s", "back", "text/xml")
-    assert (read.created, read.expires, read.properties) == (5000, 6000, {"a": 1})
-    assert encoded.front(payload) == read.front
-    assert read.front.annotations["x-opt-why"] == "so"
-
-
 def test_what_is_rolled_back_counts_as_failed(connection):
     connection.session().producer("blamed").send("x")
     with connection.session("transacted") as session:

@@ -6,8 +6,8 @@ from client.memory import Memory
 from client.scenes import producer, send, session
 from client.small_broker import Broker
 from heliograph.amqp import Error, Modified, Rejected, Released
-from heliograph.amqp.glance import glance
-from heliograph.amqp.message import decode_message
+from heliograph.amqp.messages.message import decode_message
+from heliograph.amqp.messages.peek import peek
 from heliograph.client import Message
 from heliograph.client.core.pending import start
 from heliograph.client.core.producing import WINDOW
@@ -94,7 +94,7 @@ def test_headers_are_set_by_sending(memory):
     message = Message("m")
     memory.finish(send(core, message))
     payload = memory.broker.queues["q"][0]
-    seen, found = glance(payload), decode_message(payload)
+    seen, found = peek(payload), decode_message(payload)
     assert (seen.durable, seen.priority, seen.ttl) == (False, 7, 60_000)
     assert found.absolute_expiry_time == found.creation_time + 60_000
     assert found.message_id == message.message_id
@@ -106,14 +106,14 @@ def test_messages_are_persistent_unless_asked_otherwise(memory):
     core = producer(memory, session(memory))
     memory.finish(send(core, "one"))
     memory.finish(send(core, "two", persistent=False))
-    assert [bool(glance(payload).durable) for payload in memory.broker.queues["q"]] == [True, False]
+    assert [bool(peek(payload).durable) for payload in memory.broker.queues["q"]] == [True, False]
 
 
 def test_a_message_may_leave_persistence_and_priority_to_the_queue(memory):
     core = producer(memory, session(memory), persistent=None, priority=None)
     for manner in ({}, {"priority": 4}, {"priority": 5}, {"persistent": True}, {"ttl": 9}):
         memory.finish(send(core, "m", **manner))
-    seen = [glance(payload) for payload in memory.broker.queues["q"]]
+    seen = [peek(payload) for payload in memory.broker.queues["q"]]
     assert [(one.durable, one.priority) for one in seen] == [
         (None, None),
         (None, 4),
@@ -127,7 +127,7 @@ def test_a_delay_travels_as_the_time_of_delivery(memory):
     core = producer(memory, session(memory))
     message = Message("later")
     memory.finish(send(core, message, delay=5))
-    assert glance(memory.broker.queues["q"][0]).deliver_at == round(message.delivery_time * 1000)
+    assert peek(memory.broker.queues["q"][0]).deliver_at == round(message.delivery_time * 1000)
     assert message.delivery_time == pytest.approx(message.timestamp + 5)
 
 

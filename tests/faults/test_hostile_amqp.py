@@ -9,7 +9,7 @@ import pytest
 from faults.amqp_peer import GREETING, AmqpPeer, begin, frames, receiver_from, sender_to
 from heliograph.amqp import Accepted, Coordinator, Declare, Source
 from heliograph.amqp.frames import AMQP_HEADER, SASL_HEADER
-from heliograph.amqp.message import Data, Message, Value, encode_message
+from heliograph.amqp.messages.message import Data, Message, Value, encode_message
 from heliograph.amqp.performatives import (
     Attach,
     Begin,

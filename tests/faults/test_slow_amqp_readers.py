@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 from heliograph.amqp import Accepted, Connection, Credentials, Options, Source, Target, Transfers
-from heliograph.amqp.message import Data, Message, encode_message
+from heliograph.amqp.messages.message import Data, Message, encode_message
 from running import PATIENCE, Serve
 
 CONFIG = """

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from faults.amqp_peer import AmqpPeer, frames, sender_to
-from heliograph.amqp.message import Message, Value, encode_message
+from heliograph.amqp.messages.message import Message, Value, encode_message
 from heliograph.amqp.performatives import Transfer
 from heliograph.mqtt import Subscribe, Subscription, encode
 from hostile.bystander import PATIENT, Bystander

@@ -13,7 +13,7 @@ import pytest
 from certificates import Authority
 from faults.amqp_peer import GREETING, AmqpPeer, begin, receiver_from, sender_to
 from heliograph.amqp import Accepted
-from heliograph.amqp.message import Message, Value, encode_message
+from heliograph.amqp.messages.message import Message, Value, encode_message
 from heliograph.amqp.performatives import Disposition, Flow, Open, Transfer
 from heliograph.client import connect
 from heliograph.mqtt import Publish

@@ -7,7 +7,7 @@ import pytest
 
 from faults.amqp_peer import AmqpPeer, frames, receiver_from, sender_to
 from heliograph.amqp import Accepted, Rejected, Source
-from heliograph.amqp.message import Message, Value, encode_message
+from heliograph.amqp.messages.message import Message, Value, encode_message
 from heliograph.amqp.performatives import Attach, Disposition, Flow, Target, Transfer
 from heliograph.amqp.values import ULong
 from heliograph.client import connect

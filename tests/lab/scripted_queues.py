@@ -26,7 +26,7 @@ from heliograph.amqp import (
     TransactionalState,
     Transfers,
 )
-from heliograph.amqp.message import coordination
+from heliograph.amqp.messages.message import coordination
 
 # Given the number of a message at this broker and its payload: the payloads to deliver instead.
 Script = Callable[[int, bytes], list[bytes]]

@@ -4,7 +4,7 @@ import pytest
 
 from heliograph.amqp.composite import resolve
 from heliograph.amqp.decoding import decode
-from heliograph.amqp.message import Data, decode_message
+from heliograph.amqp.messages.message import Data, decode_message
 from heliograph.amqp.performatives import TransactionalState
 from heliograph.lab.transfers import FRAME, MARK, Template, body, length_of_run, run_of_marks
 

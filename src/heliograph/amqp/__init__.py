@@ -1,7 +1,7 @@
 """AMQP 1.0: codec and sans-IO protocol engine, the same for server and client. No sockets, no clock, no broker.
 
-`Connection` is the engine, `events` what it tells, `performatives` the standard's types, `types` its values, `message`
-and `glance` what is in a message.
+`Connection` is the engine, `events` what it tells, `performatives` the standard's types, `values` its values, and
+`messages` what is in a message.
 """
 
 from heliograph.amqp.connection import Connection

@@ -5,16 +5,14 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
+from heliograph.amqp.messages.annotations import DEAD_LETTER_TIME, DELIVERY_TIME, JMS_PREFIX
 from heliograph.amqp.values import Timestamp
 from heliograph.cli.table import moment
 from heliograph.client import Message
 from heliograph.terminal import on_one_line
 
 _INDENT = "    "
-_FOR_CLIENTS = "x-opt-jms-"
-"""Annotations by which client libraries tell each other what kind of message it is: the rest says that to people."""
-
-_TIMES = ("x-opt-dead-letter-time", "x-opt-delivery-time")
+_TIMES = (DEAD_LETTER_TIME, DELIVERY_TIME)
 """Annotations that are milliseconds since 1970, though not every server gives them the type of a time."""
 
 
@@ -41,7 +39,7 @@ def rendered(message: Message, number: int) -> Iterator[bytes]:
         yield _line(f"{name.replace('_', '-')}: {_shown(value)}")
     for kind in ("properties", "annotations"):
         for key, value in getattr(message, kind).items():
-            if str(key).startswith(_FOR_CLIENTS):
+            if str(key).startswith(JMS_PREFIX):  # what kind of message it is: the rest says that to people
                 continue
             is_time = isinstance(value, Timestamp) or (isinstance(value, int) and str(key).startswith(_TIMES))
             yield _line(f"{key} = {moment(value / 1000) if is_time else _plain(value)}")

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from typing import ClassVar, Self
 
+from heliograph.amqp.messages import jms_kinds
 from heliograph.client.core.pending import Pending
 from heliograph.client.problems import IllegalState
+from heliograph.mapping.addresses import QUEUE_PREFIX, TOPIC_PREFIX
 
 
 class Destination:
@@ -13,7 +15,7 @@ class Destination:
     __slots__ = ("name",)
     capability: ClassVar[str] = ""
     """How a server is told what kind of destination is meant."""
-    jms_type: ClassVar[int] = 0
+    jms_type: ClassVar[int] = jms_kinds.QUEUE
     """How other JMS clients are told, in the annotations of a message."""
 
     def __init__(self, name: str) -> None:
@@ -34,7 +36,7 @@ class Queue(Destination):
 
     __slots__ = ()
     capability = "queue"
-    jms_type = 0
+    jms_type = jms_kinds.QUEUE
 
 
 class Topic(Destination):
@@ -42,7 +44,7 @@ class Topic(Destination):
 
     __slots__ = ()
     capability = "topic"
-    jms_type = 1
+    jms_type = jms_kinds.TOPIC
 
 
 class _Temporary(Destination):
@@ -73,7 +75,7 @@ class TemporaryQueue(_Temporary):
 
     __slots__ = ()
     capability = "temporary-queue"
-    jms_type = 2
+    jms_type = jms_kinds.TEMPORARY_QUEUE
 
 
 class TemporaryTopic(_Temporary):
@@ -81,7 +83,7 @@ class TemporaryTopic(_Temporary):
 
     __slots__ = ()
     capability = "temporary-topic"
-    jms_type = 3
+    jms_type = jms_kinds.TEMPORARY_TOPIC
 
 
 KINDS: dict[int, type[Destination]] = {kind.jms_type: kind for kind in (Queue, Topic, TemporaryQueue, TemporaryTopic)}
@@ -91,6 +93,6 @@ def destination_of(place: Destination | str) -> Destination:
     """`topic://news` is a topic; `queue://orders` and plain `orders` are queues."""
     if isinstance(place, Destination):
         return place
-    if place.startswith("topic://"):
-        return Topic(place.removeprefix("topic://"))
-    return Queue(place.removeprefix("queue://"))
+    if place.startswith(TOPIC_PREFIX):
+        return Topic(place.removeprefix(TOPIC_PREFIX))
+    return Queue(place.removeprefix(QUEUE_PREFIX))

@@ -19,8 +19,9 @@ from heliograph.amqp import (
     Sender,
     Target,
 )
-from heliograph.amqp.glance import glance, with_header
-from heliograph.amqp.message import Data, Message, decode_message, encode_message
+from heliograph.amqp.messages.message import Data, Message, decode_message, encode_message
+from heliograph.amqp.messages.peek import peek as glance
+from heliograph.amqp.messages.peek import with_header
 
 _RUN, _RUNS, _ROUNDS = 500, 40, 7
 _READ = 65536  # what one read of a socket brings at most

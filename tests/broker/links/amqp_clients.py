@@ -20,7 +20,7 @@ from heliograph.amqp import (
     TransactionalState,
     Transfers,
 )
-from heliograph.amqp.message import Message, Value, decode_message, encode_message
+from heliograph.amqp.messages.message import Message, Value, decode_message, encode_message
 from heliograph.broker.links.connection import AmqpConnection
 from heliograph.broker.links.host import Host
 from heliograph.broker.outlet import Outlet

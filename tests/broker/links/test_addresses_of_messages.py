@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.amqp.message import Data, Message, encode_message
+from heliograph.amqp.messages.message import Data, Message, encode_message
 from heliograph.amqp.values import Symbol
 from heliograph.broker.links.places import addresses_of
 

@@ -5,7 +5,7 @@ import pytest
 from broker.links.amqp_clients import AmqpScene
 from broker.queues.scenes import Scene
 from heliograph.amqp import Accepted, ProtocolError, Source
-from heliograph.amqp.message import Message, Value, decode_message, encode_message
+from heliograph.amqp.messages.message import Message, Value, decode_message, encode_message
 from heliograph.broker.links.addresses import Kind, read_address
 from heliograph.broker.links.management_node import ManagementNode
 

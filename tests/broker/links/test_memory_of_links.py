@@ -7,7 +7,7 @@ import pytest
 from broker.links.amqp_clients import text, within
 from heliograph.amqp import Closed, Declare, Rejected, Source
 from heliograph.amqp.frames import amqp_frame
-from heliograph.amqp.message import Message, Value, encode_message
+from heliograph.amqp.messages.message import Message, Value, encode_message
 from heliograph.amqp.performatives import Transfer
 
 MEGABYTE = 1 << 20

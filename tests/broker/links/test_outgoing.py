@@ -4,7 +4,7 @@ import pytest
 
 from broker.links.amqp_clients import body, text
 from heliograph.amqp import Accepted, Error, Flowed, Modified, Rejected, Released, Settled, Source
-from heliograph.amqp.message import decode_message
+from heliograph.amqp.messages.message import decode_message
 from heliograph.amqp.performatives import ReceiverSettleMode, SenderSettleMode
 from heliograph.amqp.values import Described, Symbol, ULong
 

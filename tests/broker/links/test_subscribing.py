@@ -4,7 +4,7 @@ import pytest
 
 from broker.links.amqp_clients import text
 from heliograph.amqp import Accepted, Attached, Detached, Source, Target
-from heliograph.amqp.message import decode_message
+from heliograph.amqp.messages.message import decode_message
 from heliograph.amqp.performatives import Durability, ExpiryPolicy
 from heliograph.amqp.values import Described, Symbol, ULong
 from heliograph.mqtt import Publish

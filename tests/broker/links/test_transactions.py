@@ -4,7 +4,7 @@ import pytest
 
 from broker.links.amqp_clients import body, text, within
 from heliograph.amqp import Accepted, Coordinator, Declare, Discharge, Rejected, Released, Settled, Source, Target
-from heliograph.amqp.message import Message, Value, decode_message, encode_message
+from heliograph.amqp.messages.message import Message, Value, decode_message, encode_message
 
 
 @pytest.fixture

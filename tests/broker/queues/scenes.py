@@ -3,7 +3,7 @@
 import os
 import shutil
 
-from heliograph.amqp.message import Message, Value, decode_message, encode_message
+from heliograph.amqp.messages.message import Message, Value, decode_message, encode_message
 from heliograph.broker.broker import Broker
 from heliograph.broker.limits import Limits
 from heliograph.broker.queues.definition import QueueDefinition

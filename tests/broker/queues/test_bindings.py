@@ -5,7 +5,7 @@ import pytest
 from broker.clients import DurableScene, Scene
 from broker.durable_clients import durable
 from broker.queues.scenes import Consumer
-from heliograph.amqp.message import Data, Value, decode_message
+from heliograph.amqp.messages.message import Data, Value, decode_message
 from heliograph.broker.queues.definition import QueueDefinition
 from heliograph.broker.queues.outcome import ACCEPTED
 from heliograph.broker.queues.selectors.tokens import SelectorError

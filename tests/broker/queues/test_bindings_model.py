@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from broker.clients import Scene
 from broker.queues.scenes import Consumer
 from broker.queues.slow_selectors import evaluate
-from heliograph.amqp.message import Data, Message, decode_message, encode_message
+from heliograph.amqp.messages.message import Data, Message, decode_message, encode_message
 from heliograph.broker.queues.definition import QueueDefinition
 from heliograph.broker.queues.publishing import publish_amqp
 from heliograph.broker.queues.selectors.parsing import parse

@@ -3,7 +3,7 @@
 import pytest
 
 from broker.queues.scenes import message, persistent, text_of
-from heliograph.amqp.message import decode_message
+from heliograph.amqp.messages.message import decode_message
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, QueueDefinition
 from heliograph.broker.queues.outcome import FAILED, rejected
 

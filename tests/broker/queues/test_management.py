@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from broker.queues.scenes import Consumer, Scene, message
-from heliograph.amqp.message import Data, Message, Value, decode_message, encode_message
+from heliograph.amqp.messages.message import Data, Message, Value, decode_message, encode_message
 from heliograph.amqp.values import ULong
 from heliograph.broker.broker import Broker
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, QueueDefinition

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.amqp.message import Data, Message, Value, encode_message
+from heliograph.amqp.messages.message import Data, Message, Value, encode_message
 from heliograph.amqp.values import (
     Array,
     Byte,

@@ -6,7 +6,7 @@ from broker.clients import DurableScene, Scene
 from broker.durable_clients import durable
 from broker.queues.scenes import Consumer
 from heliograph.amqp.errors import DecodeError
-from heliograph.amqp.message import Data, Message, Value, encode_message
+from heliograph.amqp.messages.message import Data, Message, Value, encode_message
 from heliograph.broker.queues import publishing
 from heliograph.broker.queues.definition import QueueDefinition
 from heliograph.broker.queues.outcome import ACCEPTED

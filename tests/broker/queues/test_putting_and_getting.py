@@ -1,7 +1,7 @@
 """What is put is got, in order, once."""
 
 from broker.queues.scenes import message, persistent, texts
-from heliograph.amqp.message import decode_message
+from heliograph.amqp.messages.message import decode_message
 from heliograph.broker.queues.entry import NOT_PERSISTENT
 from heliograph.broker.queues.outcome import ACCEPTED, FAILED, RELEASED
 

@@ -3,7 +3,7 @@
 import pytest
 
 from broker.queues.scenes import Consumer, persistent, text_of
-from heliograph.amqp.message import decode_message
+from heliograph.amqp.messages.message import decode_message
 from heliograph.broker.queues import loading
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, Kind, QueueDefinition
 from heliograph.broker.queues.outcome import ACCEPTED, FAILED

@@ -4,7 +4,7 @@ import pytest
 
 from broker.queues.scenes import message, persistent, text_of
 from heliograph.amqp import ProtocolError
-from heliograph.amqp.glance import glance
+from heliograph.amqp.messages.peek import peek
 from heliograph.amqp.values import ULong
 from heliograph.broker.queues.outcome import RELEASED
 
@@ -47,7 +47,7 @@ def test_the_receiver_is_told_the_time_that_is_left(either):
     either.clock += 2
     (entry,) = either.consumer(queue).entries
     outgoing = entry.outgoing(either.now)
-    assert glance(outgoing).ttl == 3000
+    assert peek(outgoing).ttl == 3000
     assert text_of(outgoing) == "a"
 
 
@@ -105,7 +105,7 @@ def test_a_receiver_is_told_of_no_more_time_than_a_header_can_tell(either):
     queue = either.queue()
     either.put(queue, "a", absolute_expiry_time=2**63 - 1)
     (entry,) = either.consumer(queue).entries
-    assert glance(entry.outgoing(either.now)).ttl == 2**32 - 1
+    assert peek(entry.outgoing(either.now)).ttl == 2**32 - 1
 
 
 @pytest.mark.parametrize("annotation", ["x-opt-delivery-delay", "x-opt-delivery-time"])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from faults.queues.history import Key, Records
 from faults.queues.world import BACKED_OUT, read
-from heliograph.amqp.message import Value, decode_message
+from heliograph.amqp.messages.message import Value, decode_message
 from heliograph.broker import facts
 from heliograph.log import kinds
 from heliograph.log.account import ACK

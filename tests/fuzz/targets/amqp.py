@@ -27,15 +27,12 @@ from heliograph.amqp.composite import resolve
 from heliograph.amqp.decoding import decode
 from heliograph.amqp.encoding import encode
 from heliograph.amqp.frames import AMQP_HEADER, amqp_frame
-from heliograph.amqp.glance import address_at, glance, glances, with_header, with_manner
-from heliograph.amqp.message import coordination, decode_message, encode_message
+from heliograph.amqp.messages.message import coordination, decode_message, encode_message
+from heliograph.amqp.messages.peek import address_at, peek, peek_run, with_durable_and_priority, with_header
+from heliograph.amqp.messages.section_reading import application_properties, message_annotations
+from heliograph.amqp.messages.value_reading import UNREADABLE
 from heliograph.amqp.values import Described, Symbol, UInt, ULong
-from heliograph.broker.queues.message_view import (
-    UNREADABLE,
-    MessageView,
-    application_properties,
-    message_annotations,
-)
+from heliograph.broker.queues.message_view import MessageView
 
 ODD: Sequence[Any] = (
     *(None, True, False, 0, -1, 2**63 - 1, -(2**63), UInt(2**32 - 1), UInt(0), ULong(2**64 - 1), ULong(0)),
@@ -167,14 +164,14 @@ def _look_at_message(data: bytes) -> None:
     for look in (application_properties, message_annotations):
         with suppress(*UNREADABLE):
             look(data)
-    for look in (glance, address_at, coordination):
+    for look in (peek, address_at, coordination):
         with suppress(DecodeError, ProtocolError):
             look(data)
     message = decode_message(data)
     assert _same(decode_message(encode_message(message)), message), f"not the same again: {message}"
-    list(glances([data, data]))
+    list(peek_run([data, data]))
     with_header(data, delivery_count=2, ttl=7)
-    with_manner(data, True, 9)
+    with_durable_and_priority(data, True, 9)
 
 
 def _same(one: Any, other: Any) -> bool:

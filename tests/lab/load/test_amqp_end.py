@@ -22,7 +22,7 @@ from heliograph.amqp import (
     Settled,
     Transfers,
 )
-from heliograph.amqp.message import Data, Message, decode_message, encode_message
+from heliograph.amqp.messages.message import Data, Message, decode_message, encode_message
 from heliograph.errors import Problem
 from heliograph.lab.load import Address, Group, Plan, group_from, header
 from heliograph.lab.load.amqp_crew import AmqpCrew

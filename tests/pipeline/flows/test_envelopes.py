@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from heliograph.broker.queues.conversion.to_amqp import amqp_messages
+from heliograph.broker.queues.conversion import amqp_messages
 from heliograph.broker.span import carried_properties, message
 from heliograph.flow.envelope import Envelope
 from heliograph.flow.runner.conversion import ServerEnvelope

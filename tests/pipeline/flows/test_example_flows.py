@@ -5,13 +5,13 @@ import sqlite3
 import pyarrow as pa
 import pytest
 
-from heliograph.amqp.identifiers import text_of
 from heliograph.flow.definition.loading import load_flow
 from heliograph.flow.engine.effects import DeadLetter, Publish, Put
 from heliograph.flow.engine.outcome import Result
-from heliograph.flow.runner.conversion import amqp_identifier, carried_properties, is_text
+from heliograph.flow.runner.conversion import carried_properties, is_text
 from heliograph.flow.testing.flow_under_test import NOON, FlowUnderTest
 from heliograph.flow.testing.tables import statements
+from heliograph.mapping.identifiers import amqp_identifier, text_of
 from heliograph.pipeline.flows import flow_outputs
 from heliograph.pipeline.flows.effect_rows import SCHEMA
 from heliograph.pipeline.flows.envelopes import envelopes_of

@@ -5,10 +5,8 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from heliograph.errors import Problem
+from heliograph.mapping.addresses import QUEUE_PREFIX, TOPIC_PREFIX
 
-QUEUE_PREFIX = "queue://"
-TOPIC_PREFIX = "topic://"
-"""Clients learn of both when they connect; JMS clients then put them before all names."""
 MANAGEMENT = "$management"
 TEMPORARY_TOPICS = "$temporary/"
 """What the names of temporary topics begin with: no wildcard subscription sees them."""

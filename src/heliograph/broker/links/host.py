@@ -7,7 +7,7 @@ from heliograph import __version__
 from heliograph.amqp.options import ANONYMOUS, EXTERNAL, PLAIN, Options
 from heliograph.amqp.values import Symbol, UShort
 from heliograph.broker.gate import Gate
-from heliograph.broker.links.addresses import QUEUE_PREFIX, TOPIC_PREFIX
+from heliograph.mapping.addresses import QUEUE_PREFIX, TOPIC_PREFIX
 
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker

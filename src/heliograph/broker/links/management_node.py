@@ -7,7 +7,7 @@ from uuid import UUID
 
 from heliograph.amqp import conditions
 from heliograph.amqp.encoding import NULL, encode, encode_list
-from heliograph.amqp.message import Message, Value, decode_message, encode_message
+from heliograph.amqp.messages.message import Message, Value, decode_message, encode_message
 from heliograph.broker.links.addresses import Kind, read_address
 from heliograph.broker.queues.management import carry_out, is_change
 from heliograph.broker.queues.queue import Queue

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from heliograph.amqp import conditions
-from heliograph.amqp.glance import address_at
+from heliograph.amqp.messages.peek import address_at
+from heliograph.amqp.messages.sections import TO
 from heliograph.broker.links.addresses import Address, Kind, read_address
 from heliograph.broker.links.dynamic_nodes import new_queue_on_demand
 from heliograph.broker.links.management_node import ManagementNode
@@ -107,5 +108,5 @@ def addresses_of(messages: Sequence[bytes]) -> list[str | None]:
 
 def address_of(payload: bytes) -> str | None:
     """The address in a message's `to` field."""
-    address = MessageView(payload).fields[2]
+    address = MessageView(payload).fields[TO]
     return address if isinstance(address, str) else None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from heliograph.amqp import conditions
 from heliograph.amqp.errors import ProtocolError
 from heliograph.amqp.events import Delivery
-from heliograph.amqp.message import coordination
+from heliograph.amqp.messages.message import coordination
 from heliograph.amqp.performatives import Declared, Discharge, Error, Rejected
 from heliograph.amqp.receiver import Receiver
 from heliograph.broker.links.departure import Departure

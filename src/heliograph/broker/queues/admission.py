@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from heliograph.amqp.glance import Glance, glances, with_manner
+from heliograph.amqp.messages.peek import Peeked, peek_run, with_durable_and_priority
+from heliograph.amqp.messages.section_reading import SURELY_FEW_ENTRIES, too_many_entries
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.definition import STANDARD_PRIORITY, QueueDefinition
 from heliograph.broker.queues.entry import ENTRY_COST, NOT_PERSISTENT, NOT_STORED, Entry, cost_of
-from heliograph.broker.queues.message_view import SURELY_FEW_ENTRIES, too_many_entries
 from heliograph.broker.queues.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ def _entries(queue: "Queue", messages: Sequence[bytes], queues: "Queues") -> tup
     definition, keeps, now = queue.definition, queue.keeps, queues.now()
     entries = []
     to_store = False
-    last: Glance | None = None
-    for payload, seen in zip(messages, glances(messages), strict=True):
+    last: Peeked | None = None
+    for payload, seen in zip(messages, peek_run(messages), strict=True):
         if seen is not last:  # those of one sender are mostly alike
             last = seen
             durable, priority, expires, deliver_at, is_told = _circumstances(seen, definition, now)
@@ -110,12 +110,12 @@ def _entries(queue: "Queue", messages: Sequence[bytes], queues: "Queues") -> tup
                 if queue.shelf is None:
                     queues.open_shelf(queue)
         if is_told:
-            payload = with_manner(payload, durable, priority)
+            payload = with_durable_and_priority(payload, durable, priority)
         entries.append(Entry(queue, payload, len(payload), priority, expires, deliver_at, now, offset))
     return entries, to_store
 
 
-def _circumstances(seen: Glance, definition: QueueDefinition, now: int) -> tuple[bool, int, int, int, bool]:
+def _circumstances(seen: Peeked, definition: QueueDefinition, now: int) -> tuple[bool, int, int, int, bool]:
     """Persistence, priority, end of life and time of delivery, and whether its receiver has to be told the first two.
 
     Where a message does not say, the queue's defaults count.

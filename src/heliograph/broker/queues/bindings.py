@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heliograph.broker.memory import Hold
 from heliograph.broker.names import LONGEST_SELECTOR, filter_mistake
-from heliograph.broker.queues.conversion.to_amqp import amqp_messages
+from heliograph.broker.queues.conversion import amqp_messages
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import STORED, TAKEN, Put, Refusal

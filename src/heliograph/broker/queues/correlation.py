@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
+from heliograph.amqp.messages.sections import CORRELATION_ID
 from heliograph.broker.memory import Account, Hold
 from heliograph.broker.queues.entry import WAITING, Entry
 
-_CORRELATION_ID = 5  # its place among the fields of a message's properties
 _COST = 450
 """Bytes of memory that an entry takes here, its identifier aside."""
 
@@ -28,7 +28,7 @@ class CorrelationIndex:
         """Take up entries; those without a correlation id cannot be found here."""
         size = 0
         for entry in entries:
-            correlation_id = entry.message.fields[_CORRELATION_ID]
+            correlation_id = entry.message.fields[CORRELATION_ID]
             entry.parsed = None
             if correlation_id is not None:
                 size += _cost_of(correlation_id)

@@ -3,15 +3,22 @@
 from collections import Counter
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from struct import Struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from heliograph.amqp.encoding import encode
-from heliograph.amqp.values import Symbol, Timestamp, UInt
+from heliograph.amqp.messages.annotations import (
+    DEAD_LETTER_COUNT,
+    DEAD_LETTER_QUEUE,
+    DEAD_LETTER_REASON,
+    DEAD_LETTER_TIME,
+    with_annotations,
+    without_annotations,
+)
+from heliograph.amqp.messages.section_reading import message_annotations
+from heliograph.amqp.messages.value_reading import UNREADABLE
+from heliograph.amqp.values import Timestamp, UInt
 from heliograph.broker.queues.admission import admit
-from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE
+from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE as SERVER_DEAD_LETTER_QUEUE
 from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, WAITING, Entry, cost_of
-from heliograph.broker.queues.message_view import UNREADABLE, annotations_of, message_annotations
 from heliograph.broker.queues.outcome import ACCEPTED
 from heliograph.broker.queues.refusal import NoSuchQueue, Refusal
 from heliograph.broker.queues.work import LIMIT
@@ -20,14 +27,7 @@ if TYPE_CHECKING:
     from heliograph.broker.queues.queue import Queue
     from heliograph.broker.queues.queues import Queues
 
-REASON = Symbol("x-opt-dead-letter-reason")
-ORIGIN = Symbol("x-opt-dead-letter-queue")
-TIME = Symbol("x-opt-dead-letter-time")
-COUNT = Symbol("x-opt-dead-letter-count")
-_OURS = {REASON, ORIGIN, TIME, COUNT}
-
-_MESSAGE_ANNOTATIONS = b"\x00\x53\x72"
-_LONG_MAP = Struct(">BII")
+_OURS = frozenset({DEAD_LETTER_REASON, DEAD_LETTER_QUEUE, DEAD_LETTER_TIME, DEAD_LETTER_COUNT})
 
 _LOOK_AT_ONCE = 20
 _MOVE_AT_ONCE = 200
@@ -44,10 +44,10 @@ def bury(queues: "Queues", queue: "Queue", entries: list[Entry], reason: str, *,
     for entry in entries:
         assert entry.payload is not None
         written = {
-            REASON: reason,
-            ORIGIN: queue.name,
-            TIME: Timestamp(now),
-            COUNT: UInt(entry.deliveries),
+            DEAD_LETTER_REASON: reason,
+            DEAD_LETTER_QUEUE: queue.name,
+            DEAD_LETTER_TIME: Timestamp(now),
+            DEAD_LETTER_COUNT: UInt(entry.deliveries),
         }
         try:
             payload = with_annotations(entry.payload, written)
@@ -76,7 +76,7 @@ def _grave(queues: "Queues", queue: "Queue", number: int, *, backed_out: bool) -
         if found is not None and found is not queue and _is_for_all(found) and found.takes(number):
             return found
     # The last resort takes everything, full or not: what finds no place here would be lost or go round for ever.
-    last = queues.find(DEAD_LETTER_QUEUE)
+    last = queues.find(SERVER_DEAD_LETTER_QUEUE)
     return None if last is queue else last
 
 
@@ -133,8 +133,8 @@ def redrive(
             continue
         assert entry.payload is not None
         try:
-            name = message_annotations(entry.payload).get(ORIGIN)
-            payload = without_annotations(entry.payload)
+            name = message_annotations(entry.payload).get(DEAD_LETTER_QUEUE)
+            payload = without_annotations(entry.payload, _OURS)
         except UNREADABLE:
             name, payload = None, entry.payload
         if origin and name != origin:
@@ -177,27 +177,3 @@ def _send_back(
         else:
             queue.unlock(entries)
             result.left["they could not be moved"] += len(entries)
-
-
-# Annotations
-
-
-def with_annotations(payload: bytes, annotations: dict[Symbol, Any]) -> bytes:
-    """A message with these message annotations beside those it has; no other byte is changed."""
-    start, end, known = annotations_of(payload)
-    ours = {name: encode(name) + encode(value) for name, value in annotations.items()}
-    return payload[:start] + _encoded(known | ours) + payload[end:]
-
-
-def without_annotations(payload: bytes) -> bytes:
-    """A message without what is written on dead letters."""
-    start, end, known = annotations_of(payload)
-    kept = {name: encoded for name, encoded in known.items() if name not in _OURS}
-    return payload[:start] + (_encoded(kept) if kept else b"") + payload[end:]
-
-
-def _encoded(annotations: dict[Any, bytes]) -> bytes:
-    pairs, number = b"".join(annotations.values()), 2 * len(annotations)
-    if len(pairs) < 255 and number <= 255:
-        return _MESSAGE_ANNOTATIONS + bytes((0xC1, len(pairs) + 1, number)) + pairs
-    return _MESSAGE_ANNOTATIONS + _LONG_MAP.pack(0xD1, len(pairs) + 4, number) + pairs

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from heliograph.amqp.glance import with_header
+from heliograph.amqp.messages.peek import with_header
 from heliograph.amqp.performatives import MAX_UINT
 from heliograph.broker.queues.message_view import MessageView
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from heliograph import __version__
-from heliograph.amqp.message import Message, Value
+from heliograph.amqp.messages.message import Message, Value
 from heliograph.broker.queues import subscriptions
 from heliograph.broker.queues.definition import Kind, QueueDefinition
 from heliograph.broker.queues.description import describe, is_meant

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from heliograph.amqp import conditions
-from heliograph.amqp.glance import glance
-from heliograph.broker.queues.conversion.to_mqtt import RETAIN, part_of, spans_of
-from heliograph.broker.queues.message_view import BODY, UNREADABLE, find_section
+from heliograph.amqp.messages.annotations import RETAIN
+from heliograph.amqp.messages.peek import peek
+from heliograph.amqp.messages.section_reading import BODY, find_section
+from heliograph.amqp.messages.value_reading import UNREADABLE
+from heliograph.broker.queues.conversion import spans_of
 from heliograph.broker.queues.refusal import FULL, NOBODY, NOT_ALLOWED, STORED, TAKEN, Put, PutSteps, Refusal
 from heliograph.broker.queues.work import Work
 from heliograph.broker.routes import Route
@@ -14,6 +16,7 @@ from heliograph.broker.slices import ENOUGH
 from heliograph.broker.span import Span
 from heliograph.broker.topics import is_reserved
 from heliograph.broker.wide_delivery import WORTH_COPYING, parts_there
+from heliograph.mapping.amqp_to_mqtt import publication_of
 from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.reasons import Reason
 
@@ -44,8 +47,8 @@ def publish_amqp(
     if work is None and len(messages) <= route.most and not route.wide:
         return _publish(broker, topic.encode(), messages, publisher, route)
     for message in messages:  # nothing must go wrong any more when some have got them, or at the commit
-        glance(message)
-        part_of(message)
+        peek(message)
+        publication_of(message)
     if work is None:
         return _publish_in_parts(broker, topic.encode(), messages, publisher, route)
     kept = list(messages)

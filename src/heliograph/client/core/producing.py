@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from heliograph.amqp import Accepted, Modified, Rejected, Released, Sender, Source, Target, TransactionalState
 from heliograph.amqp.performatives import SenderSettleMode
-from heliograph.client.core.mapping import encode_outgoing
+from heliograph.client.core.message_encoding import encode_outgoing
 from heliograph.client.core.pending import Pending, start
 from heliograph.client.core.reaching import Interrupted
 from heliograph.client.core.sending import AnySending, Run, SenderEnd, Sending, SendingInRun, arrived

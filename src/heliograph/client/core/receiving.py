@@ -11,7 +11,7 @@ from heliograph.amqp.conditions import INVALID_FIELD
 from heliograph.client.core.acknowledging import Acknowledge
 from heliograph.client.core.fetched import FAILED, USELESS_HERE, Fetched, settle, take_all
 from heliograph.client.core.link_end import LinkEnd
-from heliograph.client.core.mapping import decode_incoming
+from heliograph.client.core.message_encoding import decode_incoming
 from heliograph.client.core.pending import Pending, start
 from heliograph.client.core.reaching import Interrupted
 from heliograph.client.core.sources import Subscription

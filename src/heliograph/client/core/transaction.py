@@ -17,7 +17,7 @@ from heliograph.amqp import (
     Source,
     TransactionalState,
 )
-from heliograph.amqp.message import Message, Value, encode_message
+from heliograph.amqp.messages.message import Message, Value, encode_message
 from heliograph.amqp.performatives import SenderSettleMode
 from heliograph.client.core.fetched import FAILED, Fetched, settle
 from heliograph.client.core.pending import Pending

@@ -17,13 +17,25 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
-from uuid import UUID
 
+from heliograph.amqp.messages.annotations import (
+    DEAD_LETTER_COUNT,
+    DEAD_LETTER_EXCEPTIONS,
+    DEAD_LETTER_NODE,
+    DEAD_LETTER_QUEUE,
+    DEAD_LETTER_REASON,
+    DEAD_LETTER_TIME,
+    DELIVERY_DELAY,
+    RETAIN,
+)
 from heliograph.client import Queue, Topic, encoded
 from heliograph.client.problems import MessageFormat
 from heliograph.flow.engine.effects import DeadLetter, Publish, Put
 from heliograph.flow.envelope import Envelope
 from heliograph.flow.formats.mqmd import CARRIED, HeaderField
+from heliograph.mapping.addresses import QUEUE_PREFIX, TOPIC_PREFIX
+from heliograph.mapping.bodies import is_utf8
+from heliograph.mapping.identifiers import amqp_identifier, identifier_bytes
 
 TEXT = "MQSTR"
 REQUEST, DATAGRAM = 1, 8
@@ -35,11 +47,6 @@ GROUP = HEADER + "GroupId"
 """For groups that no text can name."""
 OURS = frozenset({FORMAT, CCSID, ENCODING, TYPE, GROUP, *(HEADER + name for name in CARRIED)})
 """Properties that stand for fields of MQMD."""
-_SPECIAL = b"ID:AMQP_U"
-_NUMBER, _UUID = b"ID:AMQP_ULONG:", b"ID:AMQP_UUID:"
-_QUEUE, _TOPIC = "queue://", "topic://"
-_RETAIN = "x-opt-retain-message"
-_DELAY = "x-opt-delivery-delay"
 
 
 _AT_ONCE = frozenset({"body", "ccsid", "encoding", "properties"})
@@ -54,7 +61,7 @@ class ServerEnvelope(Envelope):
     payload: bytes | None
     """The message as it came; None for a copy with changes."""
     now: float
-    seen: encoded.Glance | None
+    seen: encoded.Outline | None
     """What was seen of it; None if the message has an unusual shape."""
 
     @classmethod
@@ -81,7 +88,7 @@ class ServerEnvelope(Envelope):
             return False
         assert payload is not None
         body = payload[seen.body :]
-        if seen.text and not _is_text(body):
+        if seen.text and not is_utf8(body):
             return False
         self.body = body
         if seen.own:
@@ -102,11 +109,11 @@ class ServerEnvelope(Envelope):
         self.persistent, self.priority, self.backout_count, _ = read.front
         self.message_id = identifier_bytes(read.message_id)
         self.correlation_id = identifier_bytes(read.correlation_id)
-        self.reply_to = (read.reply_to or "").removeprefix(_QUEUE)
+        self.reply_to = (read.reply_to or "").removeprefix(QUEUE_PREFIX)
         self.expiry = -1 if read.expires is None else max(0, int(read.expires / 100 - self.now * 10))
         self.user = "" if read.user_id is None else read.user_id.decode("utf-8", "replace")
         self.created = 0.0 if read.created is None else read.created / 1000
-        self.topic = read.to.removeprefix(_TOPIC) if read.to and read.to.startswith(_TOPIC) else ""
+        self.topic = read.to.removeprefix(TOPIC_PREFIX) if read.to and read.to.startswith(TOPIC_PREFIX) else ""
         self.content_type = read.content_type or ""
         self.message_type = REQUEST if self.reply_to else DATAGRAM
         self.group_id = (read.group_id or "").encode()
@@ -120,7 +127,7 @@ class ServerEnvelope(Envelope):
         seen = self.seen
         if self.payload is None or seen is None or self.format != form or self.properties:
             return super().with_body(body, form)
-        if seen.text and not _is_text(body):
+        if seen.text and not is_utf8(body):
             return super().with_body(body, form)
         changed = object.__new__(ChangedEnvelope)
         changed.came = self
@@ -181,7 +188,7 @@ def envelopes_of(payloads: Sequence[bytes], now: float) -> list[ServerEnvelope]:
     """Messages that were taken `now` (seconds since 1970), of which is read only what every flow looks at."""
     envelopes = []
     new, kind = object.__new__, ServerEnvelope
-    for payload, seen in zip(payloads, encoded.glances(payloads), strict=True):
+    for payload, seen in zip(payloads, encoded.outlines(payloads), strict=True):
         envelope = new(kind)
         envelope.payload = payload
         envelope.now = now
@@ -244,44 +251,6 @@ def _carried(field: HeaderField, value: Any) -> Any:
     return _number(value, field.default) if isinstance(field.default, int) and isinstance(value, str) else value
 
 
-def identifier_bytes(value: Any) -> bytes:
-    """An identifier of AMQP as envelopes have it."""
-    if type(value) is str:
-        return value.encode()
-    if value is None:
-        return b""
-    if isinstance(value, bytes):
-        return bytes(value)
-    if isinstance(value, UUID):
-        return _UUID + str(value).encode()
-    return _NUMBER + str(int(value)).encode()
-
-
-def amqp_identifier(value: bytes) -> Any:
-    """An identifier as the server knows it."""
-    if not value:
-        return None
-    if value.startswith(_SPECIAL):
-        special = _special_identifier(value)
-        if special is not None:
-            return special
-    try:
-        text = value.decode()
-    except UnicodeDecodeError:
-        return value
-    return text if text.isprintable() else value
-
-
-def _special_identifier(value: bytes) -> UUID | int | None:
-    """A UUID or a number, if it is written just as `identifier_bytes` does."""
-    _, kind, rest = value.split(b":", 2) if value.count(b":") > 1 else (b"", b"", b"")
-    try:
-        found: UUID | int = UUID(rest.decode()) if kind == b"AMQP_UUID" else int(rest)
-    except ValueError:
-        return None
-    return found if identifier_bytes(found) == value and (not isinstance(found, int) or 0 <= found < 1 << 64) else None
-
-
 def payload_of(
     effect: Put | Publish | DeadLetter,
     now: int,
@@ -298,9 +267,9 @@ def payload_of(
         return _encode(envelope, effect.queue, now, _reasons(effect, now, origins.get(effect.node, "")))
     annotations: dict[str, Any] | None = None
     if type(effect) is Publish and effect.retain:
-        annotations = {_RETAIN: True}
+        annotations = {RETAIN: True}
     elif type(effect) is Put and effect.delay:
-        annotations = {_DELAY: round(effect.delay * 1000)}
+        annotations = {DELIVERY_DELAY: round(effect.delay * 1000)}
     elif type(envelope) is ServerEnvelope and envelope.payload is not None and envelope.seen is not None:
         same = (readdressing or readdressing_to(effect))(envelope.payload, envelope.seen.at)
         if same is not None:
@@ -312,29 +281,30 @@ def payload_of(
         similar = (readdressing or readdressing_to(effect)).with_body(payload, seen, envelope.body, now)
         if similar is not None:
             return similar
-    return _encode(envelope, _TOPIC + effect.topic if isinstance(effect, Publish) else effect.queue, now, annotations)
+    place = TOPIC_PREFIX + effect.topic if isinstance(effect, Publish) else effect.queue
+    return _encode(envelope, place, now, annotations)
 
 
 def readdressing_to(effect: Put | Publish | DeadLetter) -> encoded.Readdressing:
     """How messages that came from a server get to where this one goes."""
     if isinstance(effect, Publish):
-        return encoded.Readdressing(_TOPIC + effect.topic, Topic.jms_type)
-    return encoded.Readdressing(_QUEUE + effect.queue)
+        return encoded.Readdressing(TOPIC_PREFIX + effect.topic, Topic.jms_type)
+    return encoded.Readdressing(QUEUE_PREFIX + effect.queue)
 
 
 def _reasons(letter: DeadLetter, now: int, origin: str) -> Mapping[str, Any]:
     return {
-        "x-opt-dead-letter-queue": origin,
-        "x-opt-dead-letter-reason": letter.reason,
-        "x-opt-dead-letter-time": now,
-        "x-opt-dead-letter-count": letter.envelope.backout_count,
-        "x-opt-dead-letter-exceptions": letter.exceptions,
-        "x-opt-dead-letter-node": letter.node,
+        DEAD_LETTER_QUEUE: origin,
+        DEAD_LETTER_REASON: letter.reason,
+        DEAD_LETTER_TIME: now,
+        DEAD_LETTER_COUNT: letter.envelope.backout_count,
+        DEAD_LETTER_EXCEPTIONS: letter.exceptions,
+        DEAD_LETTER_NODE: letter.node,
     }
 
 
 def _encode(envelope: Envelope, place: str, now: int, annotations: Mapping[str, Any] | None = None) -> bytes:
-    is_topic = place.startswith(_TOPIC)
+    is_topic = place.startswith(TOPIC_PREFIX)
     body = envelope.body
     text = is_text(envelope)
     reply_to = envelope.reply_to
@@ -342,7 +312,7 @@ def _encode(envelope: Envelope, place: str, now: int, annotations: Mapping[str, 
     try:
         return encoded.write(
             body,
-            to=place if is_topic or place.startswith(_QUEUE) else _QUEUE + place,
+            to=place if is_topic or place.startswith(QUEUE_PREFIX) else QUEUE_PREFIX + place,
             to_kind=Topic.jms_type if is_topic else 0,
             text=text,
             persistent=envelope.persistent,
@@ -352,8 +322,8 @@ def _encode(envelope: Envelope, place: str, now: int, annotations: Mapping[str, 
             annotations=annotations,
             message_id=amqp_identifier(envelope.message_id),
             user_id=envelope.user.encode() if envelope.user else None,
-            reply_to=None if not reply_to else reply_to if "://" in reply_to else _QUEUE + reply_to,
-            reply_kind=Topic.jms_type if reply_to.startswith(_TOPIC) else Queue.jms_type,
+            reply_to=None if not reply_to else reply_to if "://" in reply_to else QUEUE_PREFIX + reply_to,
+            reply_kind=Topic.jms_type if reply_to.startswith(TOPIC_PREFIX) else Queue.jms_type,
             correlation_id=amqp_identifier(envelope.correlation_id),
             content_type=envelope.content_type or None,
             created=now,
@@ -364,19 +334,9 @@ def _encode(envelope: Envelope, place: str, now: int, annotations: Mapping[str, 
         raise MessageFormat(f"this message cannot be put: {error}") from error
 
 
-def _is_text(body: bytes) -> bool:
-    if body.isascii():
-        return True
-    try:
-        body.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 def is_text(envelope: Envelope) -> bool:
     """Whether the message is to be sent as a text; otherwise it has bytes."""
-    return envelope.format.rstrip() == TEXT and envelope.ccsid == DEFAULT_CCSID and _is_text(envelope.body)
+    return envelope.format.rstrip() == TEXT and envelope.ccsid == DEFAULT_CCSID and is_utf8(envelope.body)
 
 
 def carried_properties(envelope: Envelope, *, text: bool) -> Mapping[str, Any]:

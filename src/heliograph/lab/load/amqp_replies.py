@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from heliograph.amqp.message import Data, Message, decode_message, encode_message
+from heliograph.amqp.messages.message import Data, Message, decode_message, encode_message
 from heliograph.lab.load.amqp_outlet import AmqpOutlet
 from heliograph.lab.load.amqp_stencil import frames_of
 from heliograph.lab.load.end import EndFailed

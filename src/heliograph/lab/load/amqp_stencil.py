@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heliograph.amqp.frames import amqp_frame
-from heliograph.amqp.message import Data, Message, encode_message
+from heliograph.amqp.messages.message import Data, Message, encode_message
 from heliograph.amqp.performatives import TransactionalState, Transfer
 from heliograph.lab.load import header
 from heliograph.lab.load.address import Address

@@ -17,7 +17,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heliograph.amqp.identifiers import identifier_in, identifier_of
+from heliograph.amqp.messages import sections
+from heliograph.amqp.messages.sections import DEFAULT_PRIORITY, SEQUENCE_START, VALUE_START
 from heliograph.client.problems import MessageFormat
 from heliograph.flow.envelope import Envelope
 from heliograph.flow.runner.conversion import (
@@ -28,19 +29,15 @@ from heliograph.flow.runner.conversion import (
     REQUEST,
     TEXT,
     ServerEnvelope,
-    identifier_bytes,
     take_header,
 )
+from heliograph.mapping.addresses import QUEUE_PREFIX, TOPIC_PREFIX
+from heliograph.mapping.bodies import ENCODED, is_utf8
+from heliograph.mapping.identifiers import identifier_bytes, identifier_in, identifier_of
+from heliograph.mapping.user_properties import CONTENT_TYPE, FIELDS, PREFIX, PRIORITY, REPLY_TO, read_priority
 
-ENCODED = "application/vnd.heliograph.amqp"
-"""The content type of payloads that are the body of an AMQP message which is neither bytes nor text."""
-_SECTIONS = (b"\x00\x53\x76", b"\x00\x53\x77")
-"""How such a payload begins: a sequence, or a value."""
-_PRIORITY = 4
-"""Of messages that say none."""
-_OF_AMQP = "amqp."
-"""How the names of user properties begin that carry fields of AMQP."""
-_TOPIC, _QUEUE = "topic://", "queue://"
+_SECTIONS = (SEQUENCE_START, VALUE_START)
+"""How the payload begins that is an encoded body."""
 _NOTHING: Mapping[str, Any] = {}
 
 
@@ -130,14 +127,14 @@ def _envelope(
     # By position: half the time of a call with names.
     envelope = Envelope(
         payload or b"",
-        TEXT if text and payload is not None and _is_text(payload) else "",
+        TEXT if text and payload is not None and is_utf8(payload) else "",
         DEFAULT_CCSID,
         DEFAULT_ENCODING,
         b"" if message_id is None or message_id == place else identifier_bytes(identifier_of(message_id)),
         identifier_bytes(identifier_in(correlation)) if correlation else b"",
         _reply_to(reply_to) if reply_to else "",
         bool(qos),
-        _PRIORITY,
+        DEFAULT_PRIORITY,
         -1 if expiry is None else expiry // 100,
         REQUEST if reply_to else DATAGRAM,
         "",
@@ -158,7 +155,7 @@ def _envelope(
 
 def _reply_to(text: str) -> str:
     """A topic, unless it says that it is a queue."""
-    return text.removeprefix(_QUEUE) if "://" in text else _TOPIC + text
+    return text.removeprefix(QUEUE_PREFIX) if "://" in text else TOPIC_PREFIX + text
 
 
 def _take_encoded(envelope: Envelope) -> None:
@@ -171,7 +168,7 @@ def _take_encoded(envelope: Envelope) -> None:
     except MessageFormat:
         return
     properties = dict(envelope.properties)
-    content_type = properties.pop("amqp.content_type", "")
+    content_type = properties.pop(CONTENT_TYPE, "")
     envelope.content_type = content_type if content_type.isascii() else ""
     envelope.properties = properties
 
@@ -183,17 +180,17 @@ def _has_fields(batch: pa.RecordBatch) -> bool:
     column = batch.column("properties")
     first, last = column.offsets[0].as_py(), column.offsets[-1].as_py()
     names = pc.unique(column.keys[first:last]).to_pylist()
-    return any(name.startswith(_OF_AMQP) or name in OURS for name in names)
+    return any(name.startswith(PREFIX) or name in OURS for name in names)
 
 
 def _take_properties(envelope: Envelope) -> None:
     """Put user properties that stand for fields where they belong."""
     properties = envelope.properties
-    if any(name.startswith(_OF_AMQP) for name in properties):
+    if any(name.startswith(PREFIX) for name in properties):
         left = dict(envelope.properties)
-        for name in [name for name in left if name in _FIELDS]:
+        for name, text in properties.items():
             try:
-                if _FIELDS[name](envelope, left[name]):
+                if name.startswith(PREFIX) and _take_field(envelope, name, text):
                     del left[name]
             except ValueError:  # it is not written as it would be for the field, so it is the application's own
                 continue
@@ -202,80 +199,46 @@ def _take_properties(envelope: Envelope) -> None:
         take_header(envelope)
 
 
-def _is_text(body: bytes) -> bool:
-    if body.isascii():
-        return True
-    try:
-        body.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+def _take_message_id(envelope: Envelope, message_id: Any) -> None:
+    envelope.message_id = identifier_bytes(message_id)
 
 
-def _number(text: str, most: int) -> int:
-    number = int(text) if len(text) <= 20 else most + 1
-    if number > most or str(number) != text:
-        raise ValueError(text)
-    return number
+def _take_created(envelope: Envelope, created: int) -> None:
+    envelope.created = created / 1000
 
 
-def _natural(text: str, most: int) -> int:
-    number = _number(text, most)
-    if number < 0:
-        raise ValueError(text)
-    return number
+def _take_group(envelope: Envelope, group_id: str) -> None:
+    envelope.group_id = group_id.encode()
 
 
-def _take_message_id(envelope: Envelope, text: str) -> bool:
-    envelope.message_id = identifier_bytes(identifier_of(text))
-    return True
+def _take_sequence(envelope: Envelope, sequence: int) -> None:
+    envelope.sequence = int(sequence)
 
 
-def _take_reply_to(envelope: Envelope, text: str) -> bool:
-    if envelope.reply_to:  # MQTT's own comes first
-        return False
-    envelope.reply_to = text.removeprefix(_QUEUE)
-    envelope.message_type = REQUEST if envelope.reply_to else DATAGRAM
-    return True
-
-
-def _take_created(envelope: Envelope, text: str) -> bool:
-    envelope.created = _number(text, 2**63 - 1) / 1000
-    return True
-
-
-def _take_group(envelope: Envelope, text: str) -> bool:
-    envelope.group_id = text.encode()
-    return True
-
-
-def _take_sequence(envelope: Envelope, text: str) -> bool:
-    envelope.sequence = _natural(text, 2**32 - 1)
-    return True
-
-
-def _take_priority(envelope: Envelope, text: str) -> bool:
-    envelope.priority = _natural(text, 255)
-    return True
-
-
-def _is_ascii(_: Envelope, text: str) -> bool:
-    return text.isascii()
-
-
-def _is_taken(_: Envelope, __: str) -> bool:
-    """A field of AMQP that no flow sees."""
-    return True
-
-
-_FIELDS: Mapping[str, Callable[[Envelope, str], bool]] = {
-    "amqp.message_id": _take_message_id,
-    "amqp.subject": _is_taken,
-    "amqp.content_encoding": _is_ascii,
-    "amqp.creation_time": _take_created,
-    "amqp.group_id": _take_group,
-    "amqp.group_sequence": _take_sequence,
-    "amqp.reply_to_group_id": _is_taken,
-    "amqp.priority": _take_priority,
-    "amqp.reply_to": _take_reply_to,
+_SETTERS: Mapping[int, Callable[[Envelope, Any], None]] = {
+    sections.MESSAGE_ID: _take_message_id,
+    sections.CREATION_TIME: _take_created,
+    sections.GROUP_ID: _take_group,
+    sections.GROUP_SEQUENCE: _take_sequence,
 }
+"""What fields of the properties are in an envelope; no flow sees the others."""
+
+
+def _take_field(envelope: Envelope, name: str, text: str) -> bool:
+    """Put a user property where it belongs; False if it is the application's own, ValueError if its text is."""
+    if name == PRIORITY:
+        envelope.priority = int(read_priority(text))
+        return True
+    if name == REPLY_TO:
+        if envelope.reply_to:  # MQTT's own comes first
+            return False
+        envelope.reply_to = text.removeprefix(QUEUE_PREFIX)
+        envelope.message_type = REQUEST if envelope.reply_to else DATAGRAM
+        return True
+    if name not in FIELDS:
+        return False
+    position, read = FIELDS[name]
+    value = read(text)
+    if position in _SETTERS:
+        _SETTERS[position](envelope, value)
+    return True

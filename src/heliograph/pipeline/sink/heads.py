@@ -3,45 +3,54 @@
 from collections.abc import Mapping
 from typing import Any
 
-from heliograph.amqp.identifiers import identifier_in
+from heliograph.amqp.messages.annotations import (
+    DEAD_LETTER_EXCEPTIONS,
+    DEAD_LETTER_NODE,
+    DEAD_LETTER_QUEUE,
+    DEAD_LETTER_REASON,
+    DEAD_LETTER_TIME,
+    RETAIN,
+)
+from heliograph.amqp.messages.sections import DEFAULT_PRIORITY
+from heliograph.amqp.messages.template import Template
 from heliograph.client.destination import Queue, Topic
-from heliograph.client.stencil import Stencil
 from heliograph.errors import Problem
+from heliograph.mapping.addresses import QUEUE_PREFIX, TOPIC_PREFIX
+from heliograph.mapping.delivery import is_durable
+from heliograph.mapping.identifiers import identifier_in
 from heliograph.pipeline.sink.options import SinkOptions
 
 Values = Mapping[str, Any]
 """The values of a row by column; what is null may be missing."""
 
-_TOPIC, _QUEUE = "topic://", "queue://"
 _KINDS = ("topic", "queue", "dead-letter")
-_RETAIN = "x-opt-retain-message"
 _REASONS = {
-    "origin": "x-opt-dead-letter-queue",
-    "reason": "x-opt-dead-letter-reason",
-    "exceptions": "x-opt-dead-letter-exceptions",
-    "node": "x-opt-dead-letter-node",
+    "origin": DEAD_LETTER_QUEUE,
+    "reason": DEAD_LETTER_REASON,
+    "exceptions": DEAD_LETTER_EXCEPTIONS,
+    "node": DEAD_LETTER_NODE,
 }
 
 
-def stencil_of(values: Values, options: SinkOptions, now: int) -> Stencil:
+def template_of(values: Values, options: SinkOptions, now: int) -> Template:
     """What the messages of all rows with these values have in common; a `Problem` if they cannot be messages."""
     to = _address(values, options)
-    to_topic = to.startswith(_TOPIC)
+    to_topic = to.startswith(TOPIC_PREFIX)
     reply_to = values.get("reply_to") or None
     if reply_to is not None and "://" not in reply_to:
-        reply_to = (_TOPIC if to_topic else _QUEUE) + reply_to
+        reply_to = (TOPIC_PREFIX if to_topic else QUEUE_PREFIX) + reply_to
     expiry = values.get("expiry")
-    return Stencil(
+    return Template(
         to=to,
         to_kind=(Topic if to_topic else Queue).jms_type,
         text=bool(values.get("text")),
         persistent=_persistent(values),
-        priority=_number(values, "priority", 4, 9),
+        priority=_number(values, "priority", DEFAULT_PRIORITY, 9),
         ttl=None if expiry is None or expiry < 0 else max(1, expiry),
         properties=values.get("properties"),
         annotations=_annotations(values, now),
         reply_to=reply_to,
-        reply_kind=(Topic if reply_to and reply_to.startswith(_TOPIC) else Queue).jms_type,
+        reply_kind=(Topic if reply_to and reply_to.startswith(TOPIC_PREFIX) else Queue).jms_type,
         correlation_id=_correlation(values.get("correlation")),
         content_type=values.get("content_type"),
         created=now,
@@ -52,30 +61,30 @@ def stencil_of(values: Values, options: SinkOptions, now: int) -> Stencil:
 
 def _address(values: Values, options: SinkOptions) -> str:
     if options.topic:
-        return _TOPIC + options.topic
+        return TOPIC_PREFIX + options.topic
     if options.queue:
-        return _QUEUE + options.queue
+        return QUEUE_PREFIX + options.queue
     kind, destination = values.get("kind"), values.get("destination")
     if kind is not None:
         if kind not in _KINDS:
             raise Problem(f'expected {", ".join(_KINDS)} as kind, found "{kind}"')
         if not destination:
             raise Problem(f"has the kind {kind} and no destination")
-        return (_TOPIC if kind == "topic" else _QUEUE) + str(destination)
+        return (TOPIC_PREFIX if kind == "topic" else QUEUE_PREFIX) + str(destination)
     topic, queue = values.get("topic"), values.get("queue")
     if topic and queue:
         raise Problem(f'expected a topic or a queue, found both: "{topic}" and "{queue}"')
     if topic:
-        return _TOPIC + str(topic)
+        return TOPIC_PREFIX + str(topic)
     if queue:
-        return _QUEUE + str(queue)
+        return QUEUE_PREFIX + str(queue)
     raise Problem("has no destination: topic, queue and kind are null, empty or not there")
 
 
 def _persistent(values: Values) -> bool:
     qos = _number(values, "qos", 1, 2)
     persistent = values.get("persistent")
-    return qos > 0 if persistent is None else bool(persistent)
+    return is_durable(qos) if persistent is None else bool(persistent)
 
 
 def _number(values: Values, name: str, default: int, most: int) -> int:
@@ -94,8 +103,8 @@ def _correlation(value: bytes | str | None) -> Any:
 
 
 def _annotations(values: Values, now: int) -> dict[str, Any]:
-    annotations: dict[str, Any] = {_RETAIN: True} if values.get("retain") else {}
+    annotations: dict[str, Any] = {RETAIN: True} if values.get("retain") else {}
     if values.get("kind") == "dead-letter":
-        annotations |= {"x-opt-dead-letter-time": now}
+        annotations |= {DEAD_LETTER_TIME: now}
         annotations |= {key: values[name] for name, key in _REASONS.items() if values.get(name) is not None}
     return annotations

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heliograph.amqp.identifiers import identifier_of
-from heliograph.client.stencil import Stencil
+from heliograph.amqp.messages.template import Template
 from heliograph.errors import Problem
-from heliograph.pipeline.sink.heads import Values, stencil_of
+from heliograph.mapping.addresses import TOPIC_PREFIX
+from heliograph.mapping.identifiers import identifier_of
+from heliograph.pipeline.sink.heads import Values, template_of
 from heliograph.pipeline.sink.options import SinkOptions
 
 _NOT_OF_THE_HEAD = frozenset({"payload", "message_id"})
@@ -55,10 +56,10 @@ class Messages:
         if ids is not None and ids.null_count == len(ids):
             ids = None
         if not different and ids is None:
-            stencil = self._stencil(common, first, now)
-            if _without_id(stencil):
-                return stencil.fill_all(bodies)
-            return stencil.fill_run(self._prefix.encode(), first, bodies)
+            template = self._template(common, first, now)
+            if _without_id(template):
+                return template.fill_all(bodies)
+            return template.fill_run(self._prefix.encode(), first, bodies)
         return self._one_by_one(common, different, ids, bodies, first, now)
 
     def _one_by_one(
@@ -75,24 +76,24 @@ class Messages:
         if different:
             keys = zip(*(head.numbers for head in different), strict=True)
         names = [None] * count if ids is None else ids.to_pylist()
-        stencils: dict[tuple[int, ...], Stencil] = {}
+        templates: dict[tuple[int, ...], Template] = {}
         filled = []
         prefix = self._prefix
         for row, (key, name, body) in enumerate(zip(keys, names, bodies, strict=True), first):
-            stencil = stencils.get(key)
-            if stencil is None:
+            template = templates.get(key)
+            if template is None:
                 values = {head.name: head.values[number] for head, number in zip(different, key, strict=True)}
-                stencil = stencils[key] = self._stencil({**common, **values}, row, now)
+                template = templates[key] = self._template({**common, **values}, row, now)
             if name is not None:
                 message_id: Any = identifier_of(name)
             else:
-                message_id = None if _without_id(stencil) else prefix + str(row)
-            filled.append(stencil.fill(message_id, body))
+                message_id = None if _without_id(template) else prefix + str(row)
+            filled.append(template.fill(message_id, body))
         return filled
 
-    def _stencil(self, values: Values, row: int, now: int) -> Stencil:
+    def _template(self, values: Values, row: int, now: int) -> Template:
         try:
-            return stencil_of(values, self._options, now)
+            return template_of(values, self._options, now)
         except Problem as problem:
             raise Problem(f"{self._where(row)}: {problem}") from None
 
@@ -107,9 +108,9 @@ class Messages:
                     ) from None
 
 
-def _without_id(stencil: Stencil) -> bool:
+def _without_id(template: Template) -> bool:
     """Topics take messages that differ in nothing but their bodies as one, at a tenth of the cost."""
-    return stencil.to.startswith("topic://")
+    return template.to.startswith(TOPIC_PREFIX)
 
 
 def _is_text(column: pa.Array) -> bool:

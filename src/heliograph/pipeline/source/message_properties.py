@@ -7,14 +7,11 @@ properties then, under names that begin with "amqp.".
 from functools import lru_cache
 from typing import NamedTuple
 
+from heliograph.mapping.addresses import QUEUE_PREFIX
+from heliograph.mapping.user_properties import MESSAGE_ID, REPLY_TO
 from heliograph.mqtt.framing import encode_varint
 from heliograph.mqtt.packet_types import PacketType
 from heliograph.mqtt.properties import decode_properties
-
-_MESSAGE_ID = "amqp.message_id"
-_REPLY_TO = "amqp.reply_to"
-"""Where answers go if that is not a topic, as in queue://answers; without a prefix it is a queue, too."""
-_QUEUE = "queue://"
 
 
 class MessageProperties(NamedTuple):
@@ -41,9 +38,10 @@ def message_properties(encoded: bytes) -> MessageProperties:
     users: dict[str, str] = {}
     for name, value in found.get("user_property", ()):
         users.setdefault(name, value)
-    message_id, reply_to = users.pop(_MESSAGE_ID, None), users.pop(_REPLY_TO, None)
+    message_id, reply_to = users.pop(MESSAGE_ID, None), users.pop(REPLY_TO, None)
+    # Where answers go if that is not a topic, as in queue://answers; without a prefix it is a queue, too.
     if reply_to and "://" not in reply_to:
-        reply_to = _QUEUE + reply_to
+        reply_to = QUEUE_PREFIX + reply_to
     return MessageProperties(
         found.get("content_type"),
         found.get("correlation_data"),

@@ -8,6 +8,21 @@ to the other, and what is unknown is neither.
 from collections.abc import Callable
 from typing import Any as Anything
 
+from heliograph.amqp.messages.sections import (
+    CORRELATION_ID,
+    CREATION_TIME,
+    DURABLE,
+    FIRST_ACQUIRER,
+    GROUP_ID,
+    GROUP_SEQUENCE,
+    MESSAGE_ID,
+    PRIORITY,
+    PROPERTY_NAMES,
+    REPLY_TO,
+    SUBJECT,
+    TO,
+    TTL,
+)
 from heliograph.broker.queues.selectors import arithmetic
 from heliograph.broker.queues.selectors.expressions import (
     All,
@@ -25,33 +40,39 @@ from heliograph.broker.queues.selectors.expressions import (
     Value,
 )
 from heliograph.like import matcher
+from heliograph.mapping import user_properties
+from heliograph.mapping.user_properties import PREFIX
 
-_PROPERTIES = (
-    "message_id", "user_id", "to", "subject", "reply_to", "correlation_id", "content_type", "content_encoding",
-    "absolute_expiry_time", "creation_time", "group_id", "group_sequence", "reply_to_group_id",
-)  # fmt: skip
+
+def _header(position: int) -> str:
+    return f"view.header[{position}]"
+
+
+def _field(position: int) -> str:
+    return f"view.fields[{position}]"
+
 
 FIELDS = {
-    "JMSMessageID": "as_text(view.fields[0])",
-    "JMSCorrelationID": "as_text(view.fields[5])",
-    "JMSType": "view.fields[3]",
-    "JMSPriority": "view.header[1]",
-    "JMSDeliveryMode": "'PERSISTENT' if view.header[0] else 'NON_PERSISTENT'",
-    "JMSTimestamp": "view.fields[9]",
+    "JMSMessageID": f"as_text({_field(MESSAGE_ID)})",
+    "JMSCorrelationID": f"as_text({_field(CORRELATION_ID)})",
+    "JMSType": _field(SUBJECT),
+    "JMSPriority": _header(PRIORITY),
+    "JMSDeliveryMode": f"'PERSISTENT' if {_header(DURABLE)} else 'NON_PERSISTENT'",
+    "JMSTimestamp": _field(CREATION_TIME),
     "JMSExpiration": "view.expiration",
-    "JMSXGroupID": "view.fields[10]",
-    "JMSXGroupSeq": "view.fields[11]",
+    "JMSXGroupID": _field(GROUP_ID),
+    "JMSXGroupSeq": _field(GROUP_SEQUENCE),
     "JMSXUserID": "view.user",
     "JMSXDeliveryCount": "view.delivery_count + 1",
-    "JMSReplyTo": "view.fields[4]",
-    "JMSDestination": "view.fields[2]",
-    "amqp.durable": "view.header[0]",
-    "amqp.priority": "view.header[1]",
-    "amqp.ttl": "view.header[2]",
-    "amqp.first_acquirer": "view.header[3]",
-    "amqp.delivery_count": "view.delivery_count",
-    **{f"amqp.{name}": f"view.fields[{index}]" for index, name in enumerate(_PROPERTIES)},
-    "amqp.user_id": "view.user",
+    "JMSReplyTo": _field(REPLY_TO),
+    "JMSDestination": _field(TO),
+    PREFIX + "durable": _header(DURABLE),
+    user_properties.PRIORITY: _header(PRIORITY),
+    PREFIX + "ttl": _header(TTL),
+    PREFIX + "first_acquirer": _header(FIRST_ACQUIRER),
+    PREFIX + "delivery_count": "view.delivery_count",
+    **{user_properties.name_of(position): _field(position) for position in range(len(PROPERTY_NAMES))},
+    user_properties.USER_ID: "view.user",
 }
 """Names that stand for fields of the message, and how a view tells them. All others are application properties."""
 

@@ -1,9 +1,11 @@
 """Identifiers of AMQP messages (a string, bytes, a number or a UUID) as one text, or as one run of bytes.
 
 The text is what JMS clients show for them. The bytes are MQTT's correlation data: a responder sends them back as they
-are, and the requester has to get its own identifier back, of the kind that it was.
+are, and the requester has to get its own identifier back, of the kind that it was. A third form is that of envelopes of
+flows, which have bytes as MQMD does.
 """
 
+from typing import Any
 from uuid import UUID
 
 from heliograph.amqp.values import ULong
@@ -13,6 +15,7 @@ Identifier = str | bytes | int | UUID
 _KINDS = "ID:AMQP_"
 """What a text begins with whose kind is to be told."""
 _UUID, _ULONG, _BINARY, _STRING = (f"{_KINDS}{kind}:" for kind in ("UUID", "ULONG", "BINARY", "STRING"))
+_OTHER_THAN_TEXT = (_UUID.encode(), _ULONG.encode())
 
 
 def text_of(identifier: Identifier) -> str:
@@ -78,3 +81,41 @@ def _text_in(data: bytes) -> str | None:
         return data.decode()
     except UnicodeDecodeError:
         return None
+
+
+def identifier_bytes(value: Any) -> bytes:
+    """An identifier as envelopes of flows have it: readable where it can be, and bytes as they are."""
+    if type(value) is str:
+        return value.encode()
+    if value is None:
+        return b""
+    if isinstance(value, bytes):
+        return bytes(value)
+    if isinstance(value, UUID):
+        return f"{_UUID}{value}".encode()
+    return f"{_ULONG}{int(value)}".encode()
+
+
+def amqp_identifier(value: bytes) -> Any:
+    """The identifier that one of an envelope stands for: a string if it is printable, else bytes; None for no bytes."""
+    if not value:
+        return None
+    if value.startswith(_OTHER_THAN_TEXT):
+        special = _special_identifier(value)
+        if special is not None:
+            return special
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        return value
+    return text if text.isprintable() else value
+
+
+def _special_identifier(value: bytes) -> UUID | int | None:
+    """A UUID or a number, if it is written just as `identifier_bytes` does."""
+    _, kind, rest = value.split(b":", 2)
+    try:
+        found: UUID | int = UUID(rest.decode()) if kind == b"AMQP_UUID" else int(rest)
+    except ValueError:
+        return None
+    return found if identifier_bytes(found) == value and (not isinstance(found, int) or 0 <= found < 1 << 64) else None

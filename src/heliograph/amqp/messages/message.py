@@ -1,27 +1,37 @@
-"""A message and its sections, whole: for whoever makes or reads messages. Brokers use `glance`."""
+"""A message and its sections, whole: for whoever makes or reads messages. Brokers use `peek`."""
 
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 from heliograph.amqp.composite import resolve
 from heliograph.amqp.decoding import decode
 from heliograph.amqp.encoding import encode
 from heliograph.amqp.errors import DecodeError
-from heliograph.amqp.performatives import Declare, Discharge
-from heliograph.amqp.sections import (
+from heliograph.amqp.messages.sections import (
     APPLICATION_PROPERTIES,
+    APPLICATION_PROPERTIES_START,
     DATA,
+    DATA_START,
+    DEFAULT_PRIORITY,
     DELIVERY_ANNOTATIONS,
+    DELIVERY_ANNOTATIONS_START,
     FOOTER,
+    FOOTER_START,
     HEADER,
     MESSAGE_ANNOTATIONS,
+    MESSAGE_ANNOTATIONS_START,
     PROPERTIES,
+    PROPERTY_NAMES,
     SECTION_NAMES,
     SEQUENCE,
+    SEQUENCE_START,
     VALUE,
+    VALUE_START,
     Header,
     Properties,
 )
+from heliograph.amqp.performatives import Declare, Discharge
 from heliograph.amqp.values import Described, Symbol
 
 
@@ -52,7 +62,7 @@ class Message:
 
     body: Data | Sequence | Value = field(default_factory=lambda: Value(None))
     durable: bool = False
-    priority: int = 4
+    priority: int = DEFAULT_PRIORITY
     ttl: int | None = None
     first_acquirer: bool = False
     delivery_count: int = 0
@@ -79,20 +89,20 @@ def encode_message(message: Message) -> bytes:
     """The bytes of a message; sections with nothing in them are left out."""
     m = message
     parts = []
-    if m.durable or m.priority != 4 or m.ttl is not None or m.first_acquirer or m.delivery_count:
+    if m.durable or m.priority != DEFAULT_PRIORITY or m.ttl is not None or m.first_acquirer or m.delivery_count:
         parts.append(Header(m.durable, m.priority, m.ttl, m.first_acquirer, m.delivery_count).encoded())
     if m.delivery_annotations is not None:
-        parts.append(b"\x00\x53\x71" + _annotations(m.delivery_annotations))
+        parts.append(DELIVERY_ANNOTATIONS_START + _annotations(m.delivery_annotations))
     if m.message_annotations is not None:
-        parts.append(b"\x00\x53\x72" + _annotations(m.message_annotations))
+        parts.append(MESSAGE_ANNOTATIONS_START + _annotations(m.message_annotations))
     properties = _properties(m).encoded()
     if properties != _NO_PROPERTIES:
         parts.append(properties)
     if m.application_properties is not None:
-        parts.append(b"\x00\x53\x74" + encode(m.application_properties))
+        parts.append(APPLICATION_PROPERTIES_START + encode(m.application_properties))
     parts.append(_body(m.body))
     if m.footer is not None:
-        parts.append(b"\x00\x53\x78" + _annotations(m.footer))
+        parts.append(FOOTER_START + _annotations(m.footer))
     return b"".join(parts)
 
 
@@ -104,30 +114,19 @@ def _annotations(annotations: dict[Any, Any]) -> bytes:
     return encode({Symbol(key) if type(key) is str else key: value for key, value in annotations.items()})
 
 
+_fields_of = attrgetter(*PROPERTY_NAMES)
+
+
 def _properties(m: Message) -> Properties:
-    return Properties(
-        m.message_id,
-        m.user_id,
-        m.to,
-        m.subject,
-        m.reply_to,
-        m.correlation_id,
-        m.content_type,
-        m.content_encoding,
-        m.absolute_expiry_time,
-        m.creation_time,
-        m.group_id,
-        m.group_sequence,
-        m.reply_to_group_id,
-    )
+    return Properties(*_fields_of(m))
 
 
 def _body(body: Data | Sequence | Value) -> bytes:
     if isinstance(body, Data):
-        return b"\x00\x53\x75" + encode(body.content)
+        return DATA_START + encode(body.content)
     if isinstance(body, Sequence):
-        return b"\x00\x53\x76" + encode(body.items)
-    return b"\x00\x53\x77" + encode(body.value)
+        return SEQUENCE_START + encode(body.items)
+    return VALUE_START + encode(body.value)
 
 
 def decode_message(payload: bytes) -> Message:

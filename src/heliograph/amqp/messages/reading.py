@@ -10,31 +10,27 @@ from typing import Any, NamedTuple
 
 from heliograph.amqp.decoding import decode
 from heliograph.amqp.errors import DecodeError
-from heliograph.amqp.message import Data, Message, Sequence, Value, decode_message
-from heliograph.client.core.wrapped import unwrapped
-
-_PROPERTIES = (
-    "message_id",
-    "user_id",
-    "to",
-    "subject",
-    "reply_to",
-    "correlation_id",
-    "content_type",
-    "content_encoding",
-    "absolute_expiry_time",
-    "creation_time",
-    "group_id",
-    "group_sequence",
-    "reply_to_group_id",
+from heliograph.amqp.messages.message import Data, Message, Sequence, Value, decode_message
+from heliograph.amqp.messages.rabbitmq import unwrapped
+from heliograph.amqp.messages.sections import (
+    APPLICATION_PROPERTIES_START,
+    DATA_START,
+    HEADER_START,
+    MESSAGE_ANNOTATIONS_START,
+    PROPERTIES_START,
+    PROPERTY_NAMES,
+    VALUE_START,
 )
-_NOTHING = (None,) * len(_PROPERTIES)
+
+_NOTHING = (None,) * len(PROPERTY_NAMES)
+_SHORT_HEADER = HEADER_START + b"\xc0"
+_SHORT_ANNOTATIONS = MESSAGE_ANNOTATIONS_START + b"\xc1"
 _MOST_REMEMBERED = 1000
 _long = Struct(">q").unpack_from
 _size = Struct(">I").unpack_from
 
 
-class Read(NamedTuple):
+class Contents(NamedTuple):
     """What is in a message: its front (header and annotations), the 13 properties, application properties and body."""
 
     durable: bool
@@ -49,10 +45,10 @@ class Read(NamedTuple):
 _fronts: dict[bytes, tuple[bool, int, int, dict[Any, Any]]] = {}
 
 
-def read(payload: bytes) -> Read:
+def read(payload: bytes) -> Contents:
     """Everything in a message. `ProtocolError` if it is none."""
     try:
-        found = _quickly(payload)
+        found = read_usual(payload)
     except (IndexError, struct.error):  # it is cut off
         found = None
     except DecodeError:
@@ -60,31 +56,32 @@ def read(payload: bytes) -> Read:
         if original is None:
             raise
         return _of(original)
-    return found or _thoroughly(payload)
+    return found or decode_any(payload)
 
 
-def _thoroughly(payload: bytes) -> Read:
+def decode_any(payload: bytes) -> Contents:
+    """The contents of a message of any form."""
     return _of(decode_message(payload))
 
 
-def _of(message: Message) -> Read:
-    return Read(
+def _of(message: Message) -> Contents:
+    return Contents(
         message.durable,
         message.priority,
         message.delivery_count,
         message.message_annotations or {},
-        tuple(getattr(message, name) for name in _PROPERTIES),
+        tuple(getattr(message, name) for name in PROPERTY_NAMES),
         message.application_properties or {},
         message.body,
     )
 
 
-def _quickly(payload: bytes) -> Read | None:
-    """None if anything is unusual."""
+def read_usual(payload: bytes) -> Contents | None:
+    """The contents if all sections have the forms that nearly everybody sends; None if anything is unusual."""
     at = front_length(payload)
     durable, priority, delivery_count, annotations = front(payload[:at])
     properties = _NOTHING
-    if payload[at : at + 3] == b"\x00\x53\x73":
+    if payload[at : at + 3] == PROPERTIES_START:
         if payload[at + 3] != 0xC0:
             return None
         end = at + 5 + payload[at + 4]
@@ -95,7 +92,7 @@ def _quickly(payload: bytes) -> Read | None:
         if at != end:
             return None
     application_properties: Any = {}
-    if payload[at : at + 3] == b"\x00\x53\x74":
+    if payload[at : at + 3] == APPLICATION_PROPERTIES_START:
         found = _application_properties(payload, at + 3)
         if found is None:
             return None
@@ -103,7 +100,7 @@ def _quickly(payload: bytes) -> Read | None:
     body = _body(payload, at)
     if body is None:
         return None
-    return Read(durable, priority, delivery_count, annotations.copy(), properties, application_properties, body)
+    return Contents(durable, priority, delivery_count, annotations.copy(), properties, application_properties, body)
 
 
 def _application_properties(payload: bytes, at: int) -> tuple[dict[str, Any], int] | None:
@@ -129,8 +126,8 @@ _UNCHANGING = frozenset({str, int, bool, float, bytes})
 
 def front_length(payload: bytes) -> int:
     """Where header and annotations end, if they have their usual forms; an unusual one is not counted."""
-    at = 5 + payload[4] if payload.startswith(b"\x00\x53\x70\xc0") else 0
-    if payload.startswith(b"\x00\x53\x72\xc1", at):
+    at = 5 + payload[4] if payload.startswith(_SHORT_HEADER) else 0
+    if payload.startswith(_SHORT_ANNOTATIONS, at):
         at += 5 + payload[at + 4]
     return at
 
@@ -180,9 +177,9 @@ def _body(payload: bytes, at: int) -> Data | Value | None:
         return None
     if start + size != len(payload):
         return None
-    if section == b"\x00\x53\x77" and code & 1:
+    if section == VALUE_START and code & 1:
         try:
             return Value(payload[start:].decode())
         except UnicodeDecodeError:
             return None
-    return Data(payload[start:]) if section == b"\x00\x53\x75" and not code & 1 else None
+    return Data(payload[start:]) if section == DATA_START and not code & 1 else None

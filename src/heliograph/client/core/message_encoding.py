@@ -5,13 +5,18 @@ from struct import error as struct_error
 from typing import Any
 
 from heliograph.amqp import ProtocolError
-from heliograph.amqp.message import Data, Sequence, Value
-from heliograph.client.core.reading import read
-from heliograph.client.core.writing import BYTES, DELIVERY_TIME, DEST, MESSAGE, MSG_TYPE, REPLY_TO, header_of, write
+from heliograph.amqp.encoding import encode
+from heliograph.amqp.messages.annotations import DELIVERY_TIME, JMS_DESTINATION_KIND, JMS_MESSAGE_KIND, JMS_REPLY_KIND
+from heliograph.amqp.messages.jms_kinds import BYTES
+from heliograph.amqp.messages.reading import read
+from heliograph.amqp.messages.sections import APPLICATION_PROPERTIES_START
+from heliograph.amqp.messages.writing import annotations_of, fields_of, group_of, header_of, kinds_only, properties_of
+from heliograph.amqp.values import Timestamp
 from heliograph.client.destination import KINDS, Destination, Queue, destination_of
 from heliograph.client.message import Message
 from heliograph.client.problems import MessageFormat
 from heliograph.errors import Problem
+from heliograph.mapping.jms import BYTES_CONTENT_TYPE, body_of, kind_and_body
 
 AddressOf = Callable[[Destination], str]
 NameOf = Callable[[str], str]
@@ -32,9 +37,45 @@ def encode_outgoing(
     reply_to = None if message.reply_to is None else address_of(message.reply_to)
     try:
         header = header_of(persistent, priority, None if ttl is None else max(1, round(ttl * 1000)))
-        return write(message, to, reply_to, header)
+        return _encode(message, to, reply_to, header)
     except (Problem, TypeError, ValueError, OverflowError, AttributeError, struct_error) as error:
         raise MessageFormat(f"this message cannot be sent: {error}") from error
+
+
+def _encode(message: Message, to: str, reply_to: str | None, header: bytes) -> bytes:
+    kind, body = kind_and_body(message.body)
+    to_kind = _kind_of(message.destination)
+    reply_kind = _kind_of(message.reply_to)
+    if message.delivery_time is None:
+        annotations = kinds_only(kind, to_kind, reply_kind)
+    else:
+        delivery_time = {DELIVERY_TIME: Timestamp(_ms(message.delivery_time))}
+        annotations = annotations_of(kind, to_kind, reply_kind, delivery_time)
+    content_type = message.content_type
+    if content_type is None and kind == BYTES:
+        content_type = BYTES_CONTENT_TYPE
+    fields = fields_of(
+        message.message_id,
+        None if message.user_id is None else message.user_id.encode(),
+        to,
+        message.type,
+        reply_to,
+        message.correlation_id,
+        content_type,
+        None if message.expiration is None else _ms(message.expiration),
+        None if message.timestamp is None else _ms(message.timestamp),
+    )
+    fields += group_of(message.group_id, message.group_sequence)
+    own = APPLICATION_PROPERTIES_START + encode(message.properties) if message.properties else b""
+    return b"".join((header, annotations, properties_of(fields), own, body))
+
+
+def _kind_of(place: Destination | None) -> int | None:
+    return None if place is None else place.jms_type
+
+
+def _ms(seconds: float) -> int:
+    return round(seconds * 1000)
 
 
 def decode_incoming(payload: bytes, message: Message, name_of: NameOf) -> None:
@@ -60,8 +101,8 @@ def decode_incoming(payload: bytes, message: Message, name_of: NameOf) -> None:
         _,
     ) = came.properties
     message.user_id = None if user_id is None else user_id.decode("utf-8", "replace")
-    message.destination = _place(to, annotations.get(DEST), name_of)
-    message.reply_to = _place(reply_to, annotations.get(REPLY_TO), name_of)
+    message.destination = _place(to, annotations.get(JMS_DESTINATION_KIND), name_of)
+    message.reply_to = _place(reply_to, annotations.get(JMS_REPLY_KIND), name_of)
     message.expiration = _seconds(expires)
     message.timestamp = _seconds(created)
     message.delivery_time = _seconds(annotations.get(DELIVERY_TIME))
@@ -69,7 +110,7 @@ def decode_incoming(payload: bytes, message: Message, name_of: NameOf) -> None:
     message.persistent = came.durable
     message.annotations = annotations
     message.properties = came.application_properties
-    message.body = _body(came.body, message.content_type, annotations)
+    message.body = body_of(came.body, message.content_type, annotations.get(JMS_MESSAGE_KIND))
     message._delivered_before = came.delivery_count
 
 
@@ -84,22 +125,3 @@ def _place(address: str | None, kind: Any, name_of: NameOf) -> Destination | Non
         return KINDS.get(kind, Queue)(name_of(address))
     place = destination_of(address)  # clients that are no JMS clients say it in the address, if at all
     return type(place)(name_of(place.name))
-
-
-def _body(body: Data | Sequence | Value, content_type: str | None, annotations: dict[Any, Any]) -> Any:
-    if isinstance(body, Value):
-        return body.value
-    if isinstance(body, Sequence):
-        return body.items
-    kind = annotations.get(MSG_TYPE)
-    if kind != BYTES and content_type is not None and content_type.startswith("text/"):
-        return _text(body.content)
-    # A message without a body, as other JMS clients send it, may have empty data.
-    return None if not body.content and kind == MESSAGE else body.content
-
-
-def _text(content: bytes) -> str | bytes:
-    try:
-        return content.decode()
-    except UnicodeDecodeError:  # in some other encoding, which the application may know
-        return content

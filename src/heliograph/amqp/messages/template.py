@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from heliograph.amqp.encoding import encode
-from heliograph.client.core import writing
-from heliograph.client.destination import Queue
-from heliograph.client.encoded import beginning_of, opening_of
+from heliograph.amqp.messages import jms_kinds, writing
+from heliograph.amqp.messages.encoded import opening_of
+from heliograph.amqp.messages.sections import APPLICATION_PROPERTIES_START, PROPERTIES_START
 
 
-class Stencil:
+class Template:
     """What is the same for all. Its methods make the bytes of messages, for `Producer.send_encoded`."""
 
     __slots__ = ("_count", "_heads", "_opening", "_rest", "_tails", "to")
@@ -25,10 +25,10 @@ class Stencil:
         properties: Mapping[str, Any] | None = None,
         annotations: Mapping[str, Any] | None = None,
         user_id: bytes | None = None,
-        to_kind: int = Queue.jms_type,
+        to_kind: int = jms_kinds.QUEUE,
         subject: str | None = None,
         reply_to: str | None = None,
-        reply_kind: int = Queue.jms_type,
+        reply_kind: int = jms_kinds.QUEUE,
         correlation_id: Any = None,
         content_type: str | None = None,
         created: int | None = None,
@@ -44,7 +44,7 @@ class Stencil:
         fields += writing.group_of(group_id, group_sequence)
         self._count = len(fields)
         self._rest = b"".join(fields[1:])
-        own = b"\x00\x53\x74" + encode(dict(properties)) if properties else b""
+        own = APPLICATION_PROPERTIES_START + encode(dict(properties)) if properties else b""
         self._heads: dict[int, bytes] = {}
         """What comes before the id, by its length."""
         self._tails = _Tails(self._rest + own, text)
@@ -91,7 +91,7 @@ class Stencil:
                 section = bytes((0xC0, size, self._count))
             else:
                 section = b"\xd0" + (size + 3).to_bytes(4, "big") + self._count.to_bytes(4, "big")
-            head = self._heads[length] = self._opening + b"\x00\x53\x73" + section
+            head = self._heads[length] = self._opening + PROPERTIES_START + section
         return head
 
 
@@ -104,7 +104,7 @@ class _Tails(dict[int, bytes]):
         self._text = text
 
     def __missing__(self, length: int) -> bytes:
-        tail = self._before + beginning_of(length, self._text)
+        tail = self._before + writing.start_of_body(length, self._text)
         if len(self) < _MOST_TAILS:
             self[length] = tail
         return tail

@@ -7,37 +7,52 @@ from typing import Any, Final, NamedTuple
 
 from heliograph.amqp.decoding import decode
 from heliograph.amqp.errors import DecodeError, InvalidField
-from heliograph.amqp.sections import HEADER, Header
+from heliograph.amqp.messages.annotations import DELIVERY_DELAY, DELIVERY_PREFIX, DELIVERY_TIME
+from heliograph.amqp.messages.sections import (
+    ABSOLUTE_EXPIRY_TIME,
+    APPLICATION_PROPERTIES_START,
+    DATA_START,
+    DELIVERY_ANNOTATIONS_START,
+    FOOTER,
+    HEADER,
+    HEADER_NAME,
+    HEADER_START,
+    MESSAGE_ANNOTATIONS_START,
+    PROPERTIES_START,
+    SEQUENCE_START,
+    TO,
+    VALUE_START,
+    Header,
+    section_start,
+)
 from heliograph.amqp.values import Described
 
 
-class Glance(NamedTuple):
+class Peeked(NamedTuple):
     """The broker's view of a message. Times are in milliseconds; 0 means that there is none."""
 
     durable: bool | None  # None: the message does not say
     priority: int | None  # the same
     ttl: int  # relative, as in the header
     delivery_count: int
-    body_at: int  # where the header section ends
-    deliver_at: int  # absolute, from the annotation x-opt-delivery-time
-    delay: int  # relative, from the annotation x-opt-delivery-delay
+    header_end: int  # where the header section ends
+    deliver_at: int  # absolute, from an annotation
+    delay: int  # relative, from an annotation
     expires: int  # absolute, from the properties
 
 
-_HEADER, _ANNOTATIONS = b"\x00\x53\x70", (b"\x00\x53\x71", b"\x00\x53\x72")
-_SECTIONS: Final = tuple(bytes((0, 0x53, code)) for code in range(0x70, 0x79))
+_ANNOTATIONS: Final = (DELIVERY_ANNOTATIONS_START, MESSAGE_ANNOTATIONS_START)
+_SECTIONS: Final = tuple(section_start(code) for code in range(HEADER, FOOTER + 1))
 _LONG_DESCRIPTORS: Final = (b"\x00\x80", b"\x00\xa3", b"\x00\xb3")  # legal, though nobody is known to send them
-_SHORT_HEADER: Final = b"\x00\x53\x70\xc0"
-_SHORT_ANNOTATIONS: Final = (b"\x00\x53\x71\xc1", b"\x00\x53\x72\xc1")
-_SHORT_PROPERTIES: Final = b"\x00\x53\x73\xc0"
-_LONG_PROPERTIES: Final = b"\x00\x53\x73\xd0"
-_BEHIND_PROPERTIES: Final = (b"\x00\x53\x74", b"\x00\x53\x75", b"\x00\x53\x76", b"\x00\x53\x77")
-_DELAYED: Final = b"x-opt-delivery-"
+_SHORT_HEADER: Final = HEADER_START + b"\xc0"
+_SHORT_ANNOTATIONS: Final = tuple(start + b"\xc1" for start in _ANNOTATIONS)
+_SHORT_PROPERTIES: Final = PROPERTIES_START + b"\xc0"
+_LONG_PROPERTIES: Final = PROPERTIES_START + b"\xd0"
+_BEHIND_PROPERTIES: Final = (APPLICATION_PROPERTIES_START, DATA_START, SEQUENCE_START, VALUE_START)
+_DELAYED: Final = DELIVERY_PREFIX.encode()
 _NEAR: Final = 1024  # how far behind the header the annotation is looked for before any section is decoded
 _DELAYED_MOST: Final = 16_384  # of annotations, to decode more would take long
 _LONGEST_HEADER: Final = 256  # its five fields need a tenth of that
-_TO_FIELD: Final = 2
-_EXPIRY_FIELD: Final = 8
 _REMEMBERED: Final = 1024
 _LATEST: Final = 1 << 62  # milliseconds: the present and a delay up to this still make a time in 64 bits
 _IDENTIFIERS: Final = (b"\xa1", b"\x40")
@@ -49,11 +64,11 @@ _time = struct.Struct(">q").unpack_from
 
 # Headers of one application are a few dozen different byte strings, so each is decoded once.
 _headers: dict[bytes, Header] = {}
-# Messages without delays and expiry, which is most of them, have one and the same glance per header.
-_plain: dict[bytes, Glance] = {b"": Glance(None, None, 0, 0, 0, 0, 0, 0)}
+# Messages without delays and expiry, which is most of them, have one and the same result per header.
+_plain: dict[bytes, Peeked] = {b"": Peeked(None, None, 0, 0, 0, 0, 0, 0)}
 
 
-def glance(payload: bytes) -> Glance:
+def peek(payload: bytes) -> Peeked:
     """Look at the header, the annotations about delayed delivery and the expiry time.
 
     A `ProtocolError` says that this is no message; sections behind the properties are not looked at.
@@ -72,16 +87,16 @@ def glance(payload: bytes) -> Glance:
     return plain
 
 
-def glances(payloads: Sequence[bytes]) -> Iterator[Glance]:
-    """Look at a run of messages, as `glance` does at each.
+def peek_run(payloads: Sequence[bytes]) -> Iterator[Peeked]:
+    """Look at a run of messages, as `peek` does at each.
 
     Messages of one sender mostly differ in their identifiers, times and bodies only. Where everything else has the
     bytes of one before, it is not looked at again.
     """
-    return map(glance, payloads) if len(payloads) < _RUN else _glances_of_run(payloads)
+    return map(peek, payloads) if len(payloads) < _RUN else _peek_run(payloads)
 
 
-def _glances_of_run(payloads: Sequence[bytes]) -> Iterator[Glance]:
+def _peek_run(payloads: Sequence[bytes]) -> Iterator[Peeked]:
     opening, fields, plain, attempts = b"", b"", _plain[b""], _ATTEMPTS
     for payload in payloads:
         if opening and payload.startswith(opening):
@@ -95,11 +110,11 @@ def _glances_of_run(payloads: Sequence[bytes]) -> Iterator[Glance]:
             if payload.startswith(fields, at) and code in _IDENTIFIERS:
                 yield plain
                 continue
-        seen = glance(payload)
+        seen = peek(payload)
         yield seen
         if attempts and not (seen.deliver_at or seen.delay or seen.expires):
             attempts -= 1
-            plain, (opening, fields) = seen, _alike(payload, seen.body_at)
+            plain, (opening, fields) = seen, _alike(payload, seen.header_end)
 
 
 def _alike(payload: bytes, at: int) -> tuple[bytes, bytes]:
@@ -112,7 +127,7 @@ def _alike(payload: bytes, at: int) -> tuple[bytes, bytes]:
     if payload.startswith(_BEHIND_PROPERTIES, at):
         return payload[: at + len(_BEHIND_PROPERTIES[0])], b""
     first = at + 6
-    end = _field_at(payload, at, _EXPIRY_FIELD + 1)
+    end = _field_at(payload, at, ABSOLUTE_EXPIRY_TIME + 1)
     if not end or not payload.startswith(_SHORT_PROPERTIES, at) or not payload.startswith(_IDENTIFIERS, first):
         return b"", b""
     start = first + 2 + payload[first + 1] if payload[first] == 0xA1 else first + 1
@@ -127,7 +142,7 @@ def with_header(payload: bytes, *, delivery_count: int, ttl: int | None = None) 
     return Header(old.durable, old.priority, ttl, old.first_acquirer, delivery_count).encoded() + payload[end:]
 
 
-def with_manner(payload: bytes, durable: bool, priority: int) -> bytes:
+def with_durable_and_priority(payload: bytes, durable: bool, priority: int) -> bytes:
     """The message with these in its header, and every other byte the same."""
     end = _header_end(payload)
     return _header_with(payload[:end], durable, priority) + payload[end:]
@@ -140,11 +155,11 @@ def _header_with(head: bytes, durable: bool, priority: int) -> bytes:
 
 
 def _header_end(payload: bytes) -> int:
-    if payload.startswith(_HEADER):
+    if payload.startswith(HEADER_START):
         return _end_of_compound(payload, 3)
     if payload.startswith(_LONG_DESCRIPTORS):
         descriptor, at = decode(payload, 1)
-        if descriptor in {HEADER, "amqp:header:list"}:
+        if descriptor in {HEADER, HEADER_NAME}:
             return _end_of_compound(payload, at)
     elif not payload.startswith(_SECTIONS):
         # Who receives this could not read it, and some clients end their connection then.
@@ -170,12 +185,12 @@ def _header(head: bytes) -> Header:
     return header
 
 
-def _learn(head: bytes) -> Glance:
+def _learn(head: bytes) -> Peeked:
     header = _header(head)
     said = decode(head)[0].value
     durable = header.durable if said and said[0] is not None else None
     priority = header.priority if len(said) > 1 and said[1] is not None else None
-    plain = Glance(durable, priority, header.ttl or 0, header.delivery_count, len(head), 0, 0, 0)
+    plain = Peeked(durable, priority, header.ttl or 0, header.delivery_count, len(head), 0, 0, 0)
     _plain[head] = plain
     return plain
 
@@ -211,7 +226,7 @@ def _delays(payload: bytes, at: int) -> tuple[int, int]:
     annotations = decode(payload, at + 3)[0]
     if type(annotations) is not dict:
         return 0, 0
-    return _wait(annotations, "x-opt-delivery-time"), _wait(annotations, "x-opt-delivery-delay")
+    return _wait(annotations, DELIVERY_TIME), _wait(annotations, DELIVERY_DELAY)
 
 
 def _wait(annotations: dict[Any, Any], name: str) -> int:
@@ -239,7 +254,7 @@ def _annotations_end(payload: bytes, at: int) -> int:
 
 def _expiry(payload: bytes, at: int) -> int:
     """The absolute expiry time in the properties, if they begin here."""
-    at = _field_at(payload, at, _EXPIRY_FIELD)
+    at = _field_at(payload, at, ABSOLUTE_EXPIRY_TIME)
     try:
         expires = int(_time(payload, at + 1)[0]) if at and payload[at] == 0x83 else 0
     except (IndexError, struct.error):
@@ -253,7 +268,7 @@ def address_at(payload: bytes) -> tuple[int, int]:
     (0, 0) if there is no string. Messages that are the same up to the end have the same address.
     """
     end = 5 + payload[4] if payload.startswith(_SHORT_HEADER) and len(payload) > 5 else _header_end(payload)
-    at = _field_at(payload, _annotations_end(payload, end), _TO_FIELD)
+    at = _field_at(payload, _annotations_end(payload, end), TO)
     try:
         if at and payload[at] == 0xA1:
             return at + 2, at + 2 + payload[at + 1]

@@ -6,8 +6,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from heliograph.amqp.identifiers import data_of, identifier_in, identifier_of, text_of
 from heliograph.amqp.values import ULong
+from heliograph.mapping.identifiers import (
+    amqp_identifier,
+    data_of,
+    identifier_bytes,
+    identifier_in,
+    identifier_of,
+    text_of,
+)
 
 TEXTS = st.text() | st.sampled_from(
     [
@@ -55,3 +62,22 @@ def test_any_correlation_data_survives_as_an_identifier_unless_it_looks_like_the
 )
 def test_identifiers_are_written_as_jms_clients_do(identifier, text):
     assert text_of(identifier) == text
+
+
+@given(st.text(min_size=1).filter(str.isprintable) | st.uuids() | st.integers(0, 2**64 - 1))
+def test_identifiers_come_back_from_envelopes(identifier):
+    assume(not (isinstance(identifier, str) and identifier.startswith("ID:AMQP_")))
+    assert amqp_identifier(identifier_bytes(identifier)) == identifier
+
+
+@pytest.mark.parametrize(
+    ("identifier", "data"),
+    [(None, b""), ("ID:1", b"ID:1"), (b"\xff\x00", b"\xff\x00"), (ULong(7), b"ID:AMQP_ULONG:7")],
+)
+def test_envelopes_have_bytes(identifier, data):
+    assert identifier_bytes(identifier) == data
+
+
+@pytest.mark.parametrize("data", [b"\xff", b"a\n", b"ID:AMQP_ULONG:\xff", b"ID:AMQP_UUID:\n"])
+def test_bytes_of_an_envelope_that_are_not_printable_stay_bytes(data):
+    assert amqp_identifier(data) == data

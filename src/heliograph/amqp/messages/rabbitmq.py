@@ -8,11 +8,11 @@ that are no text.
 
 from heliograph.amqp.decoding import decode
 from heliograph.amqp.errors import DecodeError
-from heliograph.amqp.message import Data, Message, decode_message
+from heliograph.amqp.messages.message import Data, Message, decode_message
+from heliograph.amqp.messages.sections import APPLICATION_PROPERTIES_START
 
 _SECTIONS = (b"x-amqp-1.0-message-annotations", b"x-amqp-1.0-properties", b"x-amqp-1.0-app-properties")
 _ENCODED_BODY = b"amqp-1.0"
-_START = b"\x00\x53\x74"
 _SHORT_MAP, _LONG_MAP = 0xC1, 0xD1
 _SHORT_TEXT, _LONG_TEXT = 0xA1, 0xB1
 
@@ -31,7 +31,7 @@ def _unwrapped(payload: bytes) -> Message | None:
     start = _find(payload)
     if start is None:
         return None
-    texts, end = _texts(payload, start + len(_START))
+    texts, end = _texts(payload, start + len(APPLICATION_PROPERTIES_START))
     outside = decode_message(payload[:start] + payload[end:])
     if not isinstance(outside.body, Data):
         return None
@@ -50,7 +50,7 @@ def _unwrapped(payload: bytes) -> Message | None:
 def _find(payload: bytes) -> int | None:
     """Where the application properties begin, behind sections that can be read."""
     at = 0
-    while not payload.startswith(_START, at):
+    while not payload.startswith(APPLICATION_PROPERTIES_START, at):
         at = decode(payload, at)[1]
         if at >= len(payload):
             return None

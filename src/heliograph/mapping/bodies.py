@@ -4,13 +4,24 @@ So the payload of a publication has the items as their sender encoded them, righ
 """
 
 import struct
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from heliograph.amqp.errors import DecodeError, InvalidField
-from heliograph.amqp.sections import DATA, FOOTER, SECTION_NAMES, SEQUENCE, VALUE
-from heliograph.broker.queues.message_view import UNREADABLE, read_value
+from heliograph.amqp.messages.sections import (
+    DATA,
+    FOOTER,
+    SECTION_NAMES,
+    SEQUENCE,
+    SEQUENCE_START,
+    VALUE,
+    VALUE_START,
+    section_start,
+)
+from heliograph.amqp.messages.value_reading import UNREADABLE, read_value
 
-MOST_SECTIONS = 1000
+ENCODED: Final = "application/vnd.heliograph.amqp"
+"""Content type of a payload that is the body of an AMQP message, as AMQP encodes it: a map, a list, a number, ..."""
+MOST_SECTIONS: Final = 1000
 """A body of bytes or of lists may come in pieces, which somebody has to put together."""
 _NULL, _EMPTY_LIST, _SHORT_LIST, _LONG_LIST = 0x40, 0x45, 0xC0, 0xD0
 _SHORT_STRING, _LONG_STRING = 0xA1, 0xB1
@@ -34,7 +45,7 @@ def body_of(message: bytes, at: int) -> Body:
         if code == VALUE:
             return _of_value(values[0])
         if code == SEQUENCE:
-            return Body(section_head(SEQUENCE) + _joined(values), encoded=True)
+            return Body(SEQUENCE_START + _joined(values), encoded=True)
         return Body(b"".join([_bytes(value) for value in values]))
     except UNREADABLE:
         raise DecodeError(f"expected the body of a message, found {message[at : at + 20].hex(' ')} ...") from None
@@ -48,12 +59,18 @@ def is_body(payload: bytes) -> bool:
             _items(values[0])
     except (*UNREADABLE, InvalidField):
         return False
-    return code in {SEQUENCE, VALUE} and payload == section_head(code) + values[0]
+    return code in {SEQUENCE, VALUE} and payload == section_start(code) + values[0]
 
 
-def section_head(code: int) -> bytes:
-    """What comes before the value of a section."""
-    return bytes((0, 0x53, code))
+def is_utf8(payload: bytes) -> bool:
+    """Whether a payload is UTF-8."""
+    if payload.isascii():
+        return True
+    try:
+        payload.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _sections(message: bytes, at: int) -> tuple[int, list[bytes]]:
@@ -93,7 +110,7 @@ def _of_value(value: bytes) -> Body:
         return Body(text, text=True)
     if code in {_SHORT_BYTES, _LONG_BYTES}:
         return Body(_bytes(value))
-    return Body(section_head(VALUE) + value, encoded=True)
+    return Body(VALUE_START + value, encoded=True)
 
 
 def _bytes(value: bytes) -> bytes:

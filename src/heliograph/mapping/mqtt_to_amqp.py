@@ -1,0 +1,248 @@
+"""MQTT publications become AMQP messages.
+
+All that comes before the payload is made once for a run of publications. What is the same for all runs of a topic with
+the same properties is made once for them: only the times in it are filled in.
+"""
+
+from collections.abc import Sequence
+from struct import Struct
+from typing import Any, NamedTuple
+
+from heliograph.amqp.encoding import NULL, encode, encode_list
+from heliograph.amqp.messages import jms_kinds
+from heliograph.amqp.messages.annotations import JMS_DESTINATION_KIND, JMS_REPLY_KIND, MQTT_PROPERTIES, RETAIN
+from heliograph.amqp.messages.sections import (
+    ABSOLUTE_EXPIRY_TIME,
+    APPLICATION_PROPERTIES_START,
+    CONTENT_TYPE,
+    CORRELATION_ID,
+    CREATION_TIME,
+    DATA_START,
+    DEFAULT_PRIORITY,
+    HEADER_START,
+    MESSAGE_ANNOTATIONS_START,
+    PROPERTIES_START,
+    PROPERTY_NAMES,
+    REPLY_TO,
+    TO,
+    VALUE_START,
+)
+from heliograph.amqp.values import Byte, Symbol
+from heliograph.mapping import user_properties
+from heliograph.mapping.addresses import TOPIC_PREFIX
+from heliograph.mapping.amqp_to_mqtt import properties_of
+from heliograph.mapping.bodies import ENCODED, is_body, is_utf8
+from heliograph.mapping.delivery import LONGEST_TTL, is_durable
+from heliograph.mapping.identifiers import identifier_in
+from heliograph.mapping.reply_to import reply_to
+from heliograph.mapping.user_properties import Sections, fields_from_users
+from heliograph.mqtt.framing import encode_varint
+from heliograph.mqtt.packet_types import PacketType
+from heliograph.mqtt.properties import Properties, decode_properties
+
+_TOPIC = Byte(jms_kinds.TOPIC)
+_TTL = Struct(">BI")
+_TIME = Struct(">Bq")
+_NO_TTL, _NO_TIME = _TTL.pack(0x70, 0), _TIME.pack(0x83, 0)
+"""What stands in a template where a time is filled in."""
+
+
+def amqp_messages(
+    topic: bytes, payloads: Sequence[bytes], properties: bytes, qos: int, retain: bool, left: int, wall: int
+) -> list[bytes]:
+    """The messages of publications with payloads of one length, encoded.
+
+    `properties` are as MQTT 5 encodes them, without their length. `left` is the milliseconds until they expire, 0 if
+    they do not; `wall` is the present, in milliseconds since 1970.
+    """
+    converted = _converted(properties)
+    if converted.plain is not None and not all(map(is_body, payloads)):
+        converted = converted.plain
+    head = _template(topic, converted, qos, retain, left > 0).filled(left, wall)
+    if converted.is_encoded:
+        return list(map(head.__add__, payloads))
+    size = len(payloads[0])
+    data_head = head + DATA_START + _length(0xA0, size)
+    if not converted.is_text:
+        return list(map(data_head.__add__, payloads))
+    text_head = head + VALUE_START + _length(0xA1, size)
+    return [(text_head if is_utf8(payload) else data_head) + payload for payload in payloads]
+
+
+def _length(small: int, size: int) -> bytes:
+    """What comes before a string or bytes of this length; the longer form of each has a code that is higher by 0x10."""
+    return bytes((small, size)) if size < 256 else (small + 0x10).to_bytes(1) + size.to_bytes(4, "big")
+
+
+# Properties
+
+
+class _Converted(NamedTuple):
+    """One set of MQTT properties as AMQP has them, encoded as far as it does not depend on the message."""
+
+    key: bytes
+    annotations: dict[Symbol, object]
+    priority: bytes
+    fields: list[bytes]
+    """The fields of the properties section, each encoded."""
+    application: bytes
+    """The whole section of the application properties."""
+    is_text: bool
+    is_encoded: bool
+    plain: "_Converted | None" = None
+    """Of payloads that are said to be the body of an AMQP message: what to do with those that are not."""
+
+
+_remembered: dict[bytes, _Converted] = {}
+_templates: dict[tuple[bytes, bytes, bool, bool, bool, bool], "_Template"] = {}
+_MOST_REMEMBERED = 4096
+_LONGEST_REMEMBERED = 1024
+
+
+def _converted(properties: bytes) -> _Converted:
+    known = _remembered.get(properties)
+    if known is not None:
+        return known
+    known = _convert(properties, _decoded(properties))
+    if len(properties) <= _LONGEST_REMEMBERED:
+        if len(_remembered) >= _MOST_REMEMBERED:
+            _remembered.clear()
+        _remembered[properties] = known
+    return known
+
+
+def _convert(key: bytes, found: Properties) -> _Converted:
+    is_encoded = found.get("content_type") == ENCODED
+    plain = _encode(key, found, is_encoded=False) if is_encoded else None
+    return _encode(key, found, is_encoded=is_encoded)._replace(plain=plain)
+
+
+def _encode(key: bytes, found: Properties, *, is_encoded: bool) -> _Converted:
+    text = found.get("payload_format_indicator") == 1 and not is_encoded
+    sections = _sections_of(found, is_encoded=is_encoded)
+    annotations: dict[Symbol, object] = {}
+    answers_to = sections.fields[REPLY_TO]
+    if answers_to is not None and answers_to.startswith(TOPIC_PREFIX):
+        annotations[JMS_REPLY_KIND] = _TOPIC
+    back = _decoded(properties_of(sections, text=text, encoded=is_encoded))
+    if back != _without_defaults(found):
+        annotations[MQTT_PROPERTIES] = key
+    return _Converted(
+        key,
+        annotations,
+        NULL if sections.priority == DEFAULT_PRIORITY else encode(sections.priority),
+        [encode(value) for value in sections.fields],
+        APPLICATION_PROPERTIES_START + encode(sections.application) if sections.application else b"",
+        text,
+        is_encoded,
+    )
+
+
+def _decoded(properties: bytes) -> Properties:
+    encoded = encode_varint(len(properties)) + properties
+    return decode_properties(encoded, 0, len(encoded), PacketType.PUBLISH)[0]
+
+
+def _without_defaults(found: Properties) -> Properties:
+    """The same properties, without those that say no more than their absence would."""
+    if found.get("payload_format_indicator") == 0:
+        found = found.copy()
+        del found["payload_format_indicator"]
+    return found
+
+
+def _sections_of(found: Properties, *, is_encoded: bool) -> Sections:
+    """Sections that say what these properties say, as far as AMQP can."""
+    fields: list[Any] = [None] * len(PROPERTY_NAMES)
+    users = found.get("user_property", []).copy()
+    content_type = found.get("content_type")
+    if is_encoded:
+        content_type = _taken(users, user_properties.CONTENT_TYPE)
+    if content_type is not None and content_type.isascii():
+        fields[CONTENT_TYPE] = Symbol(content_type)
+    if (topic := found.get("response_topic")) is not None:
+        fields[REPLY_TO] = reply_to(topic)
+    else:
+        fields[REPLY_TO] = _taken(users, user_properties.REPLY_TO)
+    if (data := found.get("correlation_data")) is not None:
+        fields[CORRELATION_ID] = identifier_in(data)
+    priority, application = fields_from_users(users, fields)
+    return Sections(priority, fields, application, {})
+
+
+def _taken(users: list[tuple[str, str]], wanted: str) -> str | None:
+    """The first user property of this name, taken out."""
+    for index, (name, value) in enumerate(users):
+        if name == wanted:
+            del users[index]
+            return value
+    return None
+
+
+# Templates
+
+
+class _Template(NamedTuple):
+    """The sections before the body, cut where times have to be filled in."""
+
+    pieces: tuple[bytes, ...]
+    expires: bool
+    """Whether there is a place for how long it lives, and for when that ends."""
+    created: bool
+
+    def filled(self, left: int, wall: int) -> bytes:
+        """The sections of a message that arrives now, and has so many milliseconds left."""
+        times = []
+        if self.expires:
+            times = [_TTL.pack(0x70, min(left, LONGEST_TTL)), _TIME.pack(0x83, wall + left)]
+        if self.created:
+            times.append(_TIME.pack(0x83, wall))
+        pieces = self.pieces
+        filled = pieces[0]
+        for time, piece in zip(times, pieces[1:], strict=True):
+            filled += time + piece
+        return filled
+
+
+def _template(topic: bytes, converted: _Converted, qos: int, retain: bool, expires: bool) -> _Template:
+    key = (topic, converted.key, qos > 0, retain, expires, converted.is_encoded)
+    known = _templates.get(key)
+    if known is None:
+        known = _make_template(topic, converted, qos, retain, expires)
+        if len(topic) + len(converted.key) <= _LONGEST_REMEMBERED:
+            if len(_templates) >= _MOST_REMEMBERED:
+                _templates.clear()
+            _templates[key] = known
+    return known
+
+
+def _make_template(topic: bytes, converted: _Converted, qos: int, retain: bool, expires: bool) -> _Template:
+    header = [encode(is_durable(qos)), converted.priority]
+    annotations = {JMS_DESTINATION_KIND: _TOPIC, **converted.annotations}
+    if retain:
+        annotations[RETAIN] = True
+    fields = converted.fields.copy()
+    fields[TO] = encode(TOPIC_PREFIX + topic.decode())
+    created = fields[CREATION_TIME] == NULL
+    marks = []
+    if expires:
+        header.append(_NO_TTL)
+        fields[ABSOLUTE_EXPIRY_TIME] = _NO_TIME
+    if created:
+        fields[CREATION_TIME] = _NO_TIME
+    while fields[-1] == NULL:
+        fields.pop()
+    sections = HEADER_START + encode_list(header)
+    if expires:
+        marks.append((len(sections) - len(_NO_TTL), len(_NO_TTL)))
+    sections += MESSAGE_ANNOTATIONS_START + encode(annotations)
+    sections += PROPERTIES_START + encode_list(fields)
+    for index, wanted in ((ABSOLUTE_EXPIRY_TIME, expires), (CREATION_TIME, created)):
+        if wanted:
+            marks.append((len(sections) - len(b"".join(fields[index:])), len(_NO_TIME)))
+    sections += converted.application
+    pieces, at = [], 0
+    for mark, width in marks:
+        pieces.append(sections[at:mark])
+        at = mark + width
+    return _Template((*pieces, sections[at:]), expires, created)

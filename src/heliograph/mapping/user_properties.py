@@ -1,0 +1,105 @@
+"""Fields of AMQP messages that MQTT has no place for travel as user properties, under the names that selectors use."""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from heliograph.amqp.messages import sections
+from heliograph.amqp.messages.sections import DEFAULT_PRIORITY
+from heliograph.amqp.values import Symbol, Timestamp, UByte, UInt
+from heliograph.mapping.identifiers import identifier_of, text_of
+
+PREFIX: Final = "amqp."
+"""What the names of all of them begin with."""
+
+
+def name_of(position: int) -> str:
+    """The name for a field of the properties."""
+    return PREFIX + sections.PROPERTY_NAMES[position]
+
+
+MESSAGE_ID: Final = name_of(sections.MESSAGE_ID)
+CONTENT_TYPE: Final = name_of(sections.CONTENT_TYPE)
+"""The content type of a message whose body is not plain bytes or text; MQTT's own says what the payload is."""
+REPLY_TO: Final = name_of(sections.REPLY_TO)
+"""Where answers go, if that is no topic."""
+USER_ID: Final = name_of(sections.USER_ID)
+"""Who sent it. One way only: a publisher could claim to be anybody."""
+PRIORITY: Final = PREFIX + "priority"
+
+
+class Sections(NamedTuple):
+    """What conversion needs of the sections before the body."""
+
+    priority: int
+    fields: list[Any]
+    """Of the properties section, in the order of the standard."""
+    application: dict[str, Any]
+    annotations: dict[str, Any]
+
+
+def _number(kind: type[int], least: int, most: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        number = int(text) if len(text) <= 20 else most + 1
+        if not least <= number <= most or str(number) != text:
+            raise ValueError(text)
+        return kind(number)
+
+    return read
+
+
+def _symbol(text: str) -> Symbol:
+    text.encode("ascii")
+    return Symbol(text)
+
+
+_READERS: Final[dict[int, Callable[[str], Any]]] = {
+    sections.MESSAGE_ID: identifier_of,
+    sections.SUBJECT: str,
+    sections.CONTENT_ENCODING: _symbol,
+    sections.CREATION_TIME: _number(Timestamp, -(2**63), 2**63 - 1),
+    sections.GROUP_ID: str,
+    sections.GROUP_SEQUENCE: _number(UInt, 0, 2**32 - 1),
+    sections.REPLY_TO_GROUP_ID: str,
+}
+FIELDS: Final = {name_of(position): (position, read) for position, read in _READERS.items()}
+"""Where each stands in the properties, and what reads its text; ValueError: it is not written as it would be here."""
+read_priority: Final = _number(UByte, 0, 255)
+"""The same for the priority, which is in the header."""
+RESERVED: Final = frozenset({*FIELDS, CONTENT_TYPE, REPLY_TO, USER_ID, PRIORITY})
+
+
+def fields_as_users(message: Sections) -> list[tuple[str, str]]:
+    """The fields of a message that become user properties, with their names."""
+    fields = message.fields
+    found: list[tuple[str, str]] = []
+    for name, (position, _) in FIELDS.items():
+        value = fields[position]
+        if value is not None:
+            found.append((name, text_of(value) if position == sections.MESSAGE_ID else str(value)))
+    if message.priority != DEFAULT_PRIORITY:
+        found.append((PRIORITY, str(message.priority)))
+    if fields[sections.USER_ID] is not None:
+        found.append((USER_ID, fields[sections.USER_ID].decode(errors="replace")))
+    return found
+
+
+def fields_from_users(users: list[tuple[str, str]], fields: list[Any]) -> tuple[int, dict[str, str]]:
+    """Put user properties where they came from; the priority, and those that are properties of the application.
+
+    One that is not written as it would be here is the application's. Of several with one name, the first counts.
+    """
+    priority = DEFAULT_PRIORITY
+    application: dict[str, str] = {}
+    for name, text in users:
+        try:
+            if name in FIELDS:
+                position, read = FIELDS[name]
+                fields[position] = read(text)
+                continue
+            if name == PRIORITY:
+                priority = read_priority(text)
+                continue
+        except ValueError:
+            pass
+        application.setdefault(name, text)
+    return priority, application

@@ -1,0 +1,90 @@
+"""Whole messages."""
+
+import random
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amqp.strategies import messages, quick
+from heliograph.amqp.encoding import encode
+from heliograph.amqp.errors import ProtocolError
+from heliograph.amqp.messages.message import (
+    Data,
+    Message,
+    Sequence,
+    Value,
+    coordination,
+    decode_message,
+    encode_message,
+)
+from heliograph.amqp.messages.peek import peek, with_header
+from heliograph.amqp.performatives import Declare, Discharge
+from heliograph.amqp.values import Described, Symbol, ULong
+
+
+def test_known_bytes():
+    message = Message(Data(b"hi"), durable=True, message_id="1", application_properties={"a": True})
+    assert encode_message(message).hex() == (
+        "005370c0020141" + "005373c00401a10131" + "005374c10502a1016141" + "005375a0026869"
+    )
+
+
+@quick
+@given(messages)
+def test_what_is_written_is_read_again(message):
+    assert decode_message(encode_message(message)) == message
+
+
+def test_sections_may_have_their_names_as_descriptors():
+    data = encode(Described(Symbol("amqp:header:list"), [True])) + encode(Described(Symbol("amqp:amqp-value:*"), 1))
+    assert decode_message(data) == Message(Value(1), durable=True)
+    assert peek(data).durable
+    assert decode_message(with_header(data, delivery_count=2)) == Message(Value(1), durable=True, delivery_count=2)
+
+
+def test_data_and_sequences_in_pieces_are_joined():
+    assert decode_message(b"\x00\x53\x75\xa0\x01a\x00\x53\x75\xa0\x01b").body == Data(b"ab")
+    assert decode_message(b"\x00\x53\x76\xc0\x02\x01\x41\x00\x53\x76\xc0\x02\x01\x42").body == Sequence([True, False])
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [[0x77, 0x70], [0x70, 0x70], [0x77, 0x77], [0x75, 0x77], [0x78, 0x77], [0x73, 0x72], [0x79], [0x6F]],
+    ids=str,
+)
+def test_sections_out_of_order_are_no_message(sections):
+    bodies = {0x70: [], 0x72: {}, 0x73: [], 0x75: b"", 0x77: None, 0x78: {}, 0x79: [], 0x6F: []}
+    with pytest.raises(ProtocolError):
+        decode_message(b"".join(encode(Described(ULong(code), bodies[code])) for code in sections))
+
+
+@pytest.mark.parametrize(
+    "section",
+    [(0x70, {}), (0x70, ["x"]), (0x73, [None, "user"]), (0x73, [None] * 14), (0x74, []), (0x75, "text"), (0x76, {})],
+    ids=str,
+)
+def test_sections_of_the_wrong_type_are_no_message(section):
+    code, value = section
+    with pytest.raises(ProtocolError):
+        decode_message(encode(Described(ULong(code), value)))
+
+
+def test_the_coordinator_takes_declare_and_discharge_and_nothing_else():
+    for asked in (Declare(), Discharge(b"t", True)):
+        assert coordination(encode_message(Message(Value(asked)))) == asked
+    for other in (Value(None), Data(b"x"), Value(Described(ULong(0x24), []))):
+        with pytest.raises(ProtocolError):
+            coordination(encode_message(Message(other)))
+
+
+@quick
+@given(messages, st.randoms(use_true_random=False))
+def test_damaged_messages_raise_nothing_but_protocol_errors(message, chance: random.Random):
+    data = bytearray(encode_message(message))
+    for _ in range(chance.randint(1, 3)):
+        data[chance.randrange(len(data))] = chance.randrange(256)
+    del data[chance.randint(0, len(data)) :]
+    with suppress(ProtocolError):
+        decode_message(bytes(data))

@@ -1,0 +1,63 @@
+"""Bodies of AMQP messages as payloads of MQTT."""
+
+import pytest
+
+from heliograph.amqp.errors import DecodeError, InvalidField
+from heliograph.amqp.messages.message import Data, Message, Sequence, Value, encode_message
+from heliograph.mapping.bodies import MOST_SECTIONS, Body, body_of, is_body, is_utf8
+
+
+def section(body):
+    return encode_message(Message(body))
+
+
+@pytest.mark.parametrize(
+    ("sections", "body"),
+    [
+        ([Data(b"ab")], Body(b"ab")),
+        ([Data(b"ab"), Data(b"cd")], Body(b"abcd")),
+        ([Value(b"ab")], Body(b"ab")),
+        ([Value("text")], Body(b"text", text=True)),
+        ([Value(None)], Body(b"")),
+        ([Value(5)], Body(section(Value(5)), encoded=True)),
+        (
+            [Sequence([1]), Sequence([2])],
+            Body(b"\x00\x53\x76\xd0" + b"\0\0\0\x08" + b"\0\0\0\x02U\x01U\x02", encoded=True),
+        ),
+        ([], Body(b"")),
+    ],
+    ids=repr,
+)
+def test_a_body_is_a_payload(sections, body):
+    assert body_of(b"".join(map(section, sections)), 0) == body
+
+
+def test_a_footer_is_left_out():
+    assert body_of(encode_message(Message(Data(b"x"), footer={"a": 1})), 0) == Body(b"x")
+
+
+def test_what_is_no_body_is_refused():
+    with pytest.raises(DecodeError):
+        body_of(section(Value(1)) + section(Value(2)), 0)
+
+
+def test_a_body_has_so_many_sections_and_no_more():
+    assert body_of(section(Data(b"x")) * MOST_SECTIONS, 0).payload == b"x" * MOST_SECTIONS
+    with pytest.raises(InvalidField):
+        body_of(section(Data(b"x")) * (MOST_SECTIONS + 1), 0)
+
+
+@pytest.mark.parametrize("body", [Value({"a": 1}), Value("text"), Sequence([1, "x"])], ids=repr)
+def test_a_whole_section_of_a_value_or_a_list_is_a_body(body):
+    assert is_body(section(body))
+    assert not is_body(section(body)[:-1])
+    assert not is_body(section(body) + b"\x40")
+
+
+def test_bytes_are_no_encoded_body():
+    assert not is_body(section(Data(b"x")))
+
+
+@pytest.mark.parametrize(("payload", "text"), [(b"", True), (b"a", True), ("ä".encode(), True), (b"\xff", False)])
+def test_text_is_utf_8(payload, text):
+    assert is_utf8(payload) is text
