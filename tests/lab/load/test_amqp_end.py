@@ -25,9 +25,9 @@ from heliograph.amqp import (
 from heliograph.amqp.message import Data, Message, decode_message, encode_message
 from heliograph.errors import Problem
 from heliograph.lab.load import Address, Group, Plan, group_from, header
-from heliograph.lab.load.amqp_crew import AmqpCrew
-from heliograph.lab.load.amqp_end import AmqpEnd
-from heliograph.lab.load.amqp_flight import AmqpFlight
+from heliograph.lab.load.amqp.client import AmqpEnd
+from heliograph.lab.load.amqp.client_group import AmqpCrew
+from heliograph.lab.load.amqp.in_flight import AmqpFlight
 from heliograph.lab.load.link import Link
 
 NOW = 10**15

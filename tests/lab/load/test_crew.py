@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.lab.load import Group, Plan
-from heliograph.lab.load.crew import Crew
-from heliograph.lab.load.end import End, Times
+from heliograph.lab.load.client_group import Crew
+from heliograph.lab.load.load_client import End, Times
 
 SECOND = 1_000_000_000
 

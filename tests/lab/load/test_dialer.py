@@ -4,9 +4,9 @@ import select
 
 from heliograph.lab.load import Address, Group, Plan
 from heliograph.lab.load.dialer import ANSWER_SECONDS, MOST_OPENING, Dialer
-from heliograph.lab.load.end import End
-from heliograph.lab.load.mqtt_crew import MqttCrew
-from heliograph.lab.load.mqtt_end import MqttEnd
+from heliograph.lab.load.load_client import End
+from heliograph.lab.load.mqtt.client import MqttEnd
+from heliograph.lab.load.mqtt.client_group import MqttCrew
 
 SECOND = 1_000_000_000
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from heliograph.lab.load import Address, Group, Plan, header
 from heliograph.lab.load.link import Link
-from heliograph.lab.load.mqtt_crew import MqttCrew
-from heliograph.lab.load.mqtt_end import MqttEnd
+from heliograph.lab.load.mqtt.client import MqttEnd
+from heliograph.lab.load.mqtt.client_group import MqttCrew
 from heliograph.mqtt import ConnAck, PubAck, Publish, PubRel, SubAck, decode, encode, packet_bounds
 
 NOW = 10**15

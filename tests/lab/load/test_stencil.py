@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.lab.load import Group, Payload, header
-from heliograph.lab.load.arrivals import form_of, run_of
+from heliograph.lab.load.mqtt.received_runs import form_of, run_of
+from heliograph.lab.load.mqtt.template import Stencil
 from heliograph.lab.load.naming import expand, topics_of
 from heliograph.lab.load.payloads import tails_of
-from heliograph.lab.load.stencil import Stencil
 from heliograph.mqtt import Properties, Publish, encode
 
 VERSIONS = {"mqtt31": 3, "mqtt311": 4, "mqtt5": 5}

@@ -3,9 +3,9 @@
 import select
 
 from heliograph.lab.load.address import Address
-from heliograph.lab.load.amqp_crew import AmqpCrew
-from heliograph.lab.load.crew import Crew
-from heliograph.lab.load.mqtt_crew import MqttCrew
+from heliograph.lab.load.amqp.client_group import AmqpCrew
+from heliograph.lab.load.client_group import Crew
+from heliograph.lab.load.mqtt.client_group import MqttCrew
 from heliograph.lab.load.plan import Plan
 
 

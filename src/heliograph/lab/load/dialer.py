@@ -5,8 +5,8 @@ from collections import deque
 from collections.abc import Callable
 from itertools import count
 
-from heliograph.lab.load.crew import Crew
-from heliograph.lab.load.end import End, EndFailed
+from heliograph.lab.load.client_group import Crew
+from heliograph.lab.load.load_client import End, EndFailed
 from heliograph.lab.load.schedule import NEVER, Piece, Schedule
 
 # More connections in the making than the broker's queue of new ones holds would wait for TCP to try again: a second.

@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import count
 
 from heliograph.lab.load.address import Address
-from heliograph.lab.load.end import EndFailed
+from heliograph.lab.load.load_client import EndFailed
 from heliograph.network_errors import sentence
 
 # Linux looks for a free port the longer, the more ports of one address are taken; all of 127.0.0.0/8 is this machine.

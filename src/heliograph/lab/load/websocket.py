@@ -9,8 +9,8 @@ import ssl
 import numpy as np
 
 from heliograph.lab.load.address import Address
-from heliograph.lab.load.end import EndFailed
 from heliograph.lab.load.link import Inbox, Link
+from heliograph.lab.load.load_client import EndFailed
 
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _BINARY, _CLOSE, _PING, _PONG = 0x82, 0x88, 0x89, 0x8A

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from heliograph.errors import Problem
 from heliograph.lab.load.address import Address
-from heliograph.lab.load.crew import Crew
+from heliograph.lab.load.client_group import Crew
 from heliograph.lab.load.crews import make_crew
 from heliograph.lab.load.dialer import Dialer
-from heliograph.lab.load.end import End, EndFailed
 from heliograph.lab.load.histogram import Histogram
 from heliograph.lab.load.link import WRITE, Inbox
+from heliograph.lab.load.load_client import End, EndFailed
 from heliograph.lab.load.plan import Plan
 from heliograph.lab.load.schedule import NEVER
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from heliograph.amqp.message import Data, Message, decode_message, encode_message
-from heliograph.lab.load.amqp_outlet import AmqpOutlet
-from heliograph.lab.load.amqp_stencil import frames_of
-from heliograph.lab.load.end import EndFailed
+from heliograph.lab.load.amqp.sender_link import AmqpOutlet
+from heliograph.lab.load.amqp.template import frames_of
+from heliograph.lab.load.load_client import EndFailed
 
 if TYPE_CHECKING:
-    from heliograph.lab.load.amqp_dialogue import AmqpDialogue
+    from heliograph.lab.load.amqp.connection import AmqpDialogue
 
 _MOST_KNOWN = 20_000
 _DATA = b"\x00\x53\x75"  # descriptor of the section with the payload

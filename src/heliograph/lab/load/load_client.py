@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from heliograph.lab.load.crew import Crew
+    from heliograph.lab.load.client_group import Crew
     from heliograph.lab.load.link import Link
 
 Times = NDArray[np.int64]

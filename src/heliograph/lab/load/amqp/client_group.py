@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from heliograph.errors import Problem
 from heliograph.lab.load.address import Address
-from heliograph.lab.load.amqp_dialogue import SENDING
-from heliograph.lab.load.amqp_end import AmqpEnd
-from heliograph.lab.load.amqp_stencil import AmqpStencil
-from heliograph.lab.load.crew import Crew
+from heliograph.lab.load.amqp.client import AmqpEnd
+from heliograph.lab.load.amqp.connection import SENDING
+from heliograph.lab.load.amqp.template import AmqpStencil
+from heliograph.lab.load.client_group import Crew
 from heliograph.lab.load.link import Link
 from heliograph.lab.load.plan import Plan
 from heliograph.lab.load.websocket import WebSocketLink

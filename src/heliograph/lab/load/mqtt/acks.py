@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from heliograph.lab.load.flight import Ids
+from heliograph.lab.load.mqtt.in_flight import Ids
 
 PUBACK, PUBREC, PUBREL, PUBCOMP = 0x40, 0x50, 0x62, 0x70
 KINDS = frozenset({PUBACK, PUBREC, PUBREL, PUBCOMP})

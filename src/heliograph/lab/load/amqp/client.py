@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heliograph.amqp.performatives import Accepted, TransactionalState
-from heliograph.lab.load.amqp_dialogue import AmqpDialogue
-from heliograph.lab.load.amqp_dispositions import Outcomes, dispositions
-from heliograph.lab.load.amqp_replies import AmqpReplies
-from heliograph.lab.load.amqp_stencil import AmqpStencil, FrameCycle
-from heliograph.lab.load.end import Times
+from heliograph.lab.load.amqp.connection import AmqpDialogue
+from heliograph.lab.load.amqp.dispositions import Outcomes, dispositions
+from heliograph.lab.load.amqp.replies import AmqpReplies
+from heliograph.lab.load.amqp.template import AmqpStencil, FrameCycle
+from heliograph.lab.load.load_client import Times
 
 if TYPE_CHECKING:
-    from heliograph.lab.load.amqp_crew import AmqpCrew
+    from heliograph.lab.load.amqp.client_group import AmqpCrew
     from heliograph.lab.load.ledger import Receiver
     from heliograph.lab.load.link import Link
 

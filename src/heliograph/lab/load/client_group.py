@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heliograph.lab.load import header
-from heliograph.lab.load.end import End
 from heliograph.lab.load.histogram import Recorder
 from heliograph.lab.load.ledger import Faults, Receiver, Share
+from heliograph.lab.load.load_client import End
 from heliograph.lab.load.meter import Meter
 from heliograph.lab.load.naming import filters_of, share_of
 from heliograph.lab.load.plan import Group, Plan

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from heliograph.amqp.transfer_decoding import decode_transfer
 from heliograph.lab.load import header
-from heliograph.lab.load.amqp_arrivals import Form, form_of, run_of
-from heliograph.lab.load.amqp_dispositions import accepting
+from heliograph.lab.load.amqp.dispositions import accepting
+from heliograph.lab.load.amqp.received_runs import Form, form_of, run_of
 
 if TYPE_CHECKING:
-    from heliograph.lab.load.amqp_dialogue import AmqpDialogue
+    from heliograph.lab.load.amqp.connection import AmqpDialogue
 
 _CREDIT = 1000  # messages that JMS clients usually have sent to them ahead
 _EVERYTHING = 2**32

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heliograph.lab.load import header
-from heliograph.lab.load.end import Times
-from heliograph.lab.load.flight import Ids
+from heliograph.lab.load.load_client import Times
+from heliograph.lab.load.mqtt.in_flight import Ids
 from heliograph.lab.load.naming import expand, topics_of
 from heliograph.lab.load.payloads import tails_of
 from heliograph.lab.load.plan import Group

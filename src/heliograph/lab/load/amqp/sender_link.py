@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from heliograph.lab.load.amqp_session import AmqpSession
+    from heliograph.lab.load.amqp.session import AmqpSession
 
 
 class AmqpOutlet:

@@ -2,8 +2,8 @@
 
 from heliograph.amqp.frames import amqp_frame
 from heliograph.amqp.performatives import Flow
-from heliograph.lab.load.amqp_flight import AmqpFlight
-from heliograph.lab.load.amqp_termini import WIDEST, WINDOW
+from heliograph.lab.load.amqp.handshake import WIDEST, WINDOW
+from heliograph.lab.load.amqp.in_flight import AmqpFlight
 
 
 class AmqpSession:

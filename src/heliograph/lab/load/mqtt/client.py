@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from heliograph.lab.load import header
-from heliograph.lab.load.acks import KINDS, PUBACK, PUBCOMP, PUBREC, PUBREL, ack_ids, acks_of
-from heliograph.lab.load.arrivals import Form, form_of, run_of
-from heliograph.lab.load.end import End, EndFailed, Times
-from heliograph.lab.load.flight import Flight, Ids
 from heliograph.lab.load.ledger import Receiver
-from heliograph.lab.load.mqtt_dialogue import connect_packet, subscribe_packet
-from heliograph.lab.load.replies import Replies
-from heliograph.lab.load.stencil import Images
+from heliograph.lab.load.load_client import End, EndFailed, Times
+from heliograph.lab.load.mqtt.acks import KINDS, PUBACK, PUBCOMP, PUBREC, PUBREL, ack_ids, acks_of
+from heliograph.lab.load.mqtt.handshake import connect_packet, subscribe_packet
+from heliograph.lab.load.mqtt.in_flight import Flight, Ids
+from heliograph.lab.load.mqtt.received_runs import Form, form_of, run_of
+from heliograph.lab.load.mqtt.replies import Replies
+from heliograph.lab.load.mqtt.template import Images
 from heliograph.mqtt import (
     ConnAck,
     Disconnect,
@@ -31,7 +31,7 @@ from heliograph.mqtt import (
 
 if TYPE_CHECKING:
     from heliograph.lab.load.link import Link
-    from heliograph.lab.load.mqtt_crew import MqttCrew
+    from heliograph.lab.load.mqtt.client_group import MqttCrew
 
 _LARGEST = 268_435_460  # bytes of a packet: what MQTT allows
 

@@ -23,15 +23,15 @@ from heliograph.amqp.performatives import (
     Transfer,
 )
 from heliograph.amqp.performatives import End as EndOfSession
-from heliograph.lab.load.amqp_inlet import HEAD, AmqpInlet
-from heliograph.lab.load.amqp_outlet import AmqpOutlet
-from heliograph.lab.load.amqp_session import AmqpSession
-from heliograph.lab.load.amqp_termini import FRAME, coordinating, hello, receiving, sending, sending_to
-from heliograph.lab.load.amqp_units import AmqpUnits
-from heliograph.lab.load.end import End, EndFailed
+from heliograph.lab.load.amqp.handshake import FRAME, coordinating, hello, receiving, sending, sending_to
+from heliograph.lab.load.amqp.receiver_link import HEAD, AmqpInlet
+from heliograph.lab.load.amqp.sender_link import AmqpOutlet
+from heliograph.lab.load.amqp.session import AmqpSession
+from heliograph.lab.load.amqp.transactions import AmqpUnits
+from heliograph.lab.load.load_client import End, EndFailed
 
 if TYPE_CHECKING:
-    from heliograph.lab.load.amqp_crew import AmqpCrew
+    from heliograph.lab.load.amqp.client_group import AmqpCrew
     from heliograph.lab.load.link import Link
 
 SENDING, _COORDINATING, _OTHERS = 0, 1, 2  # handles

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from heliograph.amqp.decoding import decode
 from heliograph.lab.load import header
-from heliograph.lab.load.end import EndFailed
+from heliograph.lab.load.load_client import EndFailed
 
 _FEW = 64  # frames that are looked at where it is not likely that all that came are alike
 _ROWS_FROM = 4  # frames; fewer are read faster one by one

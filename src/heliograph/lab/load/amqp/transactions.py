@@ -6,10 +6,10 @@ from heliograph.amqp.encoding import encode
 from heliograph.amqp.frames import amqp_frame
 from heliograph.amqp.performatives import Accepted, Declare, Declared, Discharge, Transfer
 from heliograph.amqp.values import Described
-from heliograph.lab.load.end import EndFailed
+from heliograph.lab.load.load_client import EndFailed
 
 if TYPE_CHECKING:
-    from heliograph.lab.load.amqp_session import AmqpSession
+    from heliograph.lab.load.amqp.session import AmqpSession
     from heliograph.lab.load.meter import Meter
 
 _VALUE = b"\x00\x53\x77"  # descriptor of the section of a message that holds one value

@@ -15,8 +15,8 @@ from heliograph.amqp.message import Data, Message, encode_message
 from heliograph.amqp.performatives import TransactionalState, Transfer
 from heliograph.lab.load import header
 from heliograph.lab.load.address import Address
-from heliograph.lab.load.amqp_termini import correlation_of, written_as
-from heliograph.lab.load.end import Times
+from heliograph.lab.load.amqp.handshake import correlation_of, written_as
+from heliograph.lab.load.load_client import Times
 from heliograph.lab.load.naming import expand, topics_of
 from heliograph.lab.load.payloads import tails_of
 from heliograph.lab.load.plan import Group

@@ -3,7 +3,7 @@
 from collections import deque
 
 from heliograph.errors import Problem
-from heliograph.lab.load.arrivals import Form
+from heliograph.lab.load.mqtt.received_runs import Form
 from heliograph.lab.load.naming import expand
 from heliograph.lab.load.plan import Group
 from heliograph.mqtt import PacketType, Publish, decode, encode_varint

@@ -4,12 +4,12 @@ import select
 import ssl
 
 from heliograph.lab.load.address import Address
-from heliograph.lab.load.crew import Crew
+from heliograph.lab.load.client_group import Crew
 from heliograph.lab.load.link import Link
-from heliograph.lab.load.mqtt_dialogue import VERSIONS
-from heliograph.lab.load.mqtt_end import MqttEnd
+from heliograph.lab.load.mqtt.client import MqttEnd
+from heliograph.lab.load.mqtt.handshake import VERSIONS
+from heliograph.lab.load.mqtt.template import Stencil
 from heliograph.lab.load.plan import Plan
-from heliograph.lab.load.stencil import Stencil
 from heliograph.lab.load.websocket import WebSocketLink
 
 
