@@ -18,7 +18,7 @@ import numpy as np
 
 from heliograph.lab.load.address import Address
 from heliograph.lab.load.interval import LoadOutcome
-from heliograph.lab.load.mqtt.template import Stencil
+from heliograph.lab.load.mqtt.template import MqttTemplate
 from heliograph.lab.load.plan import Group, Plan
 from heliograph.lab.load.running import run_load
 
@@ -41,7 +41,7 @@ class _Peer:
         self._fed: dict[int, int] = {}  # messages that each subscriber has been sent
         self._rest: dict[int, memoryview] = {}
         self._buffer = memoryview(bytearray(1 << 20))
-        self._stencil = Stencil(_SENDERS, 1, 4, 1)
+        self._stencil = MqttTemplate(_SENDERS, 1, 4, 1)
         self._images = self._stencil.images(0)
 
     def serve(self, pipe: Connection) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from heliograph.lab.load import header
 from heliograph.lab.load.histogram import Recorder
 from heliograph.lab.load.ledger import Faults, Receiver, Share
-from heliograph.lab.load.load_client import End
+from heliograph.lab.load.load_client import LoadClient
 from heliograph.lab.load.meter import Meter
 from heliograph.lab.load.naming import filters_of, share_of
 from heliograph.lab.load.plan import Group, Plan
@@ -20,8 +20,8 @@ from heliograph.lab.load.schedule import NEVER, Schedule, pieces_of
 _PATIENCE = 5_000_000_000  # ns until a message that closes a loop is taken for lost
 
 
-class Crew(ABC):
-    """Subclasses know a protocol: they make ends.
+class ClientGroup(ABC):
+    """Subclasses know a protocol: they make clients.
 
     Clients are dealt out to processes in turn, so client c is with process c modulo their number. Places are the
     numbers of this process's clients: client = process + place * processes.
@@ -37,9 +37,9 @@ class Crew(ABC):
         self.meter = Meter(process, self.group.name)
         self.own_lateness = Recorder()  # of messages that did not have to wait for the broker
         self.clients = range(process, self.group.clients, plan.processes)
-        self.ends: list[End | None] = [None] * len(self.clients)
+        self.load_clients: list[LoadClient | None] = [None] * len(self.clients)
         self.counts = [0] * len(self.clients)  # messages that each client has sent
-        self.ready = 0  # ends
+        self.ready = 0  # clients
         self.shares: dict[str, Share] = {}
         self.epoch = 0  # ns: what was due earlier belongs to another run
         self._streams = {number: group.streams for number, group in enumerate(plan.groups)}
@@ -50,7 +50,7 @@ class Crew(ABC):
         self._next: list[int] = []  # of each client: the number of its next message in the schedule
         self._behind: set[int] = set()  # places of clients that could not send all that was due
         self._halfway: set[int] = set()  # of these, those that only have to wait for their next batch
-        self._able: deque[End] = deque()  # those that may be able to send what they could not
+        self._able: deque[LoadClient] = deque()  # those that may be able to send what they could not
         self._until = NEVER
         self._pinged = 0
         self._ping_due = 0  # ns
@@ -64,27 +64,27 @@ class Crew(ABC):
         return (client - self.process) // self.plan.processes
 
     @abstractmethod
-    def make_end(self, client: int, began: int) -> End:
-        """Begin to connect this client; EndFailed if that is not possible."""
+    def make_client(self, client: int, began: int) -> LoadClient:
+        """Begin to connect this client; ClientFailed if that is not possible."""
 
-    # What ends report
+    # What clients report
 
-    def connected(self, end: End, now: int) -> None:
+    def connected(self, load_client: LoadClient, now: int) -> None:
         """The broker has accepted the client."""
-        self.meter.recorder("connect").record(now - end.began)
+        self.meter.recorder("connect").record(now - load_client.began)
 
-    def is_ready(self, end: End) -> None:
+    def is_ready(self, load_client: LoadClient) -> None:
         """The client can do its work."""
-        end.ready = True
+        load_client.ready = True
         self.ready += 1
         self.meter.connected += 1
-        self.revive(end)
+        self.revive(load_client)
 
-    def gone(self, end: End) -> None:
+    def gone(self, load_client: LoadClient) -> None:
         """The connection has ended."""
-        self.ends[end.place] = None
-        if end.ready:
-            end.ready = False
+        self.load_clients[load_client.place] = None
+        if load_client.ready:
+            load_client.ready = False
             self.ready -= 1
             self.meter.connected -= 1
 
@@ -149,9 +149,9 @@ class Crew(ABC):
         if not self.group.sends or not len(self.clients):
             return
         if self.group.rate is None and self.group.pace == "steady":
-            for end in self.ends:
-                if end is not None:
-                    self._queue(end)
+            for load_client in self.load_clients:
+                if load_client is not None:
+                    self._queue(load_client)
             return
         seconds = (until - at) / 1e9
         share = len(self.clients) / self.group.clients
@@ -163,22 +163,22 @@ class Crew(ABC):
         if self._schedule is not None:
             self._schedule.change(factor, now)
 
-    def revive(self, end: End) -> None:
-        """This end may be able to send again."""
-        if self._schedule is None or end.place in self._behind:
-            self._queue(end)
+    def revive(self, load_client: LoadClient) -> None:
+        """This load_client may be able to send again."""
+        if self._schedule is None or load_client.place in self._behind:
+            self._queue(load_client)
 
-    def _queue(self, end: End) -> None:
-        if not end.queued:
-            end.queued = True
-            self._able.append(end)
+    def _queue(self, load_client: LoadClient) -> None:
+        if not load_client.queued:
+            load_client.queued = True
+            self._able.append(load_client)
 
-    def _able_ends(self) -> Iterator[End]:
+    def _able_clients(self) -> Iterator[LoadClient]:
         """Those that may be able to send, once each; who is queued meanwhile waits for the next time."""
         for _ in range(len(self._able)):
-            end = self._able.popleft()
-            end.queued = False
-            yield end
+            load_client = self._able.popleft()
+            load_client.queued = False
+            yield load_client
 
     @property
     def eager(self) -> bool:
@@ -203,11 +203,11 @@ class Crew(ABC):
     def _pump_closed(self, now: int) -> int:
         if now >= self._until:
             return NEVER
-        for end in self._able_ends():
-            if room := end.room():
-                end.send(np.full(room, now), now)
-                if end.room():
-                    self._queue(end)
+        for load_client in self._able_clients():
+            if room := load_client.room():
+                load_client.send(np.full(room, now), now)
+                if load_client.room():
+                    self._queue(load_client)
         return now if self._able else NEVER
 
     def _deal(self, total: int, now: int) -> None:
@@ -223,10 +223,10 @@ class Crew(ABC):
 
     def _catch_up(self, total: int, now: int) -> None:
         """Let those that could not send everything go on."""
-        for end in self._able_ends():
-            if end.place in self._behind:
-                self._behind.discard(end.place)
-                self._advance(end.place, total, now, punctual=end.place in self._halfway)
+        for load_client in self._able_clients():
+            if load_client.place in self._behind:
+                self._behind.discard(load_client.place)
+                self._advance(load_client.place, total, now, punctual=load_client.place in self._halfway)
 
     def _advance(self, place: int, total: int, now: int, *, punctual: bool) -> None:
         """Let a client send of its messages with numbers below `total` what it can; the rest leaves it behind.
@@ -234,15 +234,15 @@ class Crew(ABC):
         `punctual`: if these are late, that is not because the client had to wait for the broker.
         """
         assert self._schedule is not None
-        end, clients = self.ends[place], len(self.clients)
+        load_client, clients = self.load_clients[place], len(self.clients)
         wanted = -(-(total - self._next[place]) // clients)
-        sent = min(wanted, end.room()) if end is not None else 0
-        if sent and end is not None:
+        sent = min(wanted, load_client.room()) if load_client is not None else 0
+        if sent and load_client is not None:
             if sent == 1:
                 due = np.array([self._schedule.when(self._next[place])])
             else:
                 due = self._schedule.due(self._next[place], sent, clients)
-            end.send(due, now)
+            load_client.send(due, now)
             self._next[place] += sent * clients
             lateness = now - due
             self.meter.recorder("lateness").record_all(lateness)
@@ -251,9 +251,9 @@ class Crew(ABC):
         self._halfway.discard(place)
         if sent < wanted:
             self._behind.add(place)
-            if end is not None and end.room():  # a batch has its limit, the broker did nothing
+            if load_client is not None and load_client.room():  # a batch has its limit, the broker did nothing
                 self._halfway.add(place)
-                self._queue(end)
+                self._queue(load_client)
 
     @property
     def unsent(self) -> int:
@@ -265,32 +265,32 @@ class Crew(ABC):
         """Let those that have waited in vain for their own messages send again."""
         if not self.answered_window or now < self._forgiving:
             return
-        for end, count, before in zip(self.ends, self.counts, self._earlier, strict=False):
-            if end is not None and end.ready and count == before:
-                end.forgive()
-                self._queue(end)
+        for load_client, count, before in zip(self.load_clients, self.counts, self._earlier, strict=False):
+            if load_client is not None and load_client.ready and count == before:
+                load_client.forgive()
+                self._queue(load_client)
         self._earlier = list(self.counts)
         self._forgiving = now + _PATIENCE
 
     def ping(self, now: int) -> int:
         """Let the clients whose turn it is tell the broker that they are there; when to come again (ns)."""
-        if not self.group.keep_alive or not self.ends:
+        if not self.group.keep_alive or not self.load_clients:
             return NEVER
         # In turn, not all at once: ten thousand pings together would make messages late.
-        apart = max(1, self.group.keep_alive * 1_000_000_000 // 2 // len(self.ends))
+        apart = max(1, self.group.keep_alive * 1_000_000_000 // 2 // len(self.load_clients))
         if not self._ping_due:
             self._ping_due = now + apart
         while self._ping_due <= now:
-            end = self.ends[self._pinged % len(self.ends)]
-            if end is not None and end.ready:
-                end.ping()
+            load_client = self.load_clients[self._pinged % len(self.load_clients)]
+            if load_client is not None and load_client.ready:
+                load_client.ping()
             self._pinged += 1
             self._ping_due += apart
         return self._ping_due
 
     def outstanding(self) -> int:
         """Messages that the broker has not acknowledged."""
-        return sum(end.outstanding() for end in self.ends if end is not None)
+        return sum(load_client.outstanding() for load_client in self.load_clients if load_client is not None)
 
     def stop(self, now: int) -> None:
         """Send nothing that is due later."""

@@ -1,7 +1,7 @@
-"""What a protocol has to bring: one `End` per client connection, made by the crew of its group.
+"""What a protocol has to bring: one `LoadClient` for each connection, made by its `ClientGroup`.
 
-A worker process has a `Crew` for each group, which owns what its clients have in common (pace, accounts, meters,
-templates), and an `End` for each client. The worker does the rest: sockets, TLS and WebSocket (`Link`), timers, phases.
+A worker process has a `ClientGroup` for each group of the plan, which owns what its clients have in common (pace,
+accounts, meters, templates). The worker does the rest: sockets, TLS and WebSocket (`Link`), timers, phases.
 """
 
 from abc import ABC, abstractmethod
@@ -11,36 +11,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from heliograph.lab.load.client_group import Crew
+    from heliograph.lab.load.client_group import ClientGroup
     from heliograph.lab.load.link import Link
 
 Times = NDArray[np.int64]
 
 
-class EndFailed(Exception):
+class ClientFailed(Exception):
     """The conversation cannot go on; the text says why. The worker counts an error and closes the connection."""
 
 
-class End(ABC):
+class LoadClient(ABC):
     """One client on one connection.
 
-    An end calls `crew.connected(self, now)` when the broker has accepted it, `crew.is_ready(self)` when the client may
-    do its work (connected and, where its role subscribes, subscribed: how long that took goes into
-    `crew.meter.recorder("subscribe")`), and `crew.take` or `crew.take_one` for messages that arrive. It counts what it
-    sends (`sent`, `bytes_sent`) and what the broker acknowledges in `crew.meter`, and keeps
-    `crew.counts[self.place]`. All calls come from one thread.
+    A client calls `client_group.connected(self, now)` when the broker has accepted it, `client_group.is_ready(self)`
+    when it may do its work (connected and, where its role subscribes, subscribed: how long that took goes into
+    `client_group.meter.recorder("subscribe")`), and `client_group.take` or `client_group.take_one` for messages that
+    arrive. It counts what it sends (`sent`, `bytes_sent`) and what the broker acknowledges in `client_group.meter`, and
+    keeps `client_group.counts[self.place]`. All calls come from one thread.
     """
 
-    __slots__ = ("began", "client", "crew", "link", "place", "queued", "ready")
+    __slots__ = ("began", "client", "client_group", "link", "place", "queued", "ready")
 
-    def __init__(self, crew: "Crew", client: int, link: "Link", began: int) -> None:
-        self.crew = crew
+    def __init__(self, client_group: "ClientGroup", client: int, link: "Link", began: int) -> None:
+        self.client_group = client_group
         self.client = client  # its number in the whole group
-        self.place = crew.place(client)  # its number among those of this process
+        self.place = client_group.place(client)  # its number among those of this process
         self.link = link
         self.began = began  # when its connect was due, ns
         self.ready = False
-        self.queued = False  # the crew's: whether it is going to be asked for room
+        self.queued = False  # the client_group's: whether it is going to be asked for room
 
     @abstractmethod
     def opened(self, now: int) -> None:
@@ -51,7 +51,7 @@ class End(ABC):
         """Take whole frames or packets from the front of `data`; how many bytes were used.
 
         `now` (ns) is when they were read. The memory is used again afterwards. What is not used comes again, with more
-        behind it. Raises EndFailed.
+        behind it. Raises ClientFailed.
         """
 
     @abstractmethod

@@ -6,21 +6,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heliograph.amqp.performatives import Accepted, TransactionalState
-from heliograph.lab.load.amqp.connection import AmqpDialogue
+from heliograph.lab.load.amqp.connection import AmqpConnection
 from heliograph.lab.load.amqp.dispositions import Outcomes, dispositions
 from heliograph.lab.load.amqp.replies import AmqpReplies
-from heliograph.lab.load.amqp.template import AmqpStencil, FrameCycle
+from heliograph.lab.load.amqp.template import AmqpTemplate, FrameCycle
 from heliograph.lab.load.load_client import Times
 
 if TYPE_CHECKING:
-    from heliograph.lab.load.amqp.client_group import AmqpCrew
+    from heliograph.lab.load.amqp.client_group import AmqpClientGroup
     from heliograph.lab.load.ledger import Receiver
     from heliograph.lab.load.link import Link
 
 _GOOD = frozenset({Accepted.CODE, TransactionalState.CODE})
 
 
-class AmqpEnd(AmqpDialogue):
+class AmqpLoadClient(AmqpConnection):
     """One AMQP client on one connection.
 
     QoS 0 is fire and forget: messages are settled when they are sent. With QoS 1, who puts waits for dispositions, and
@@ -30,15 +30,15 @@ class AmqpEnd(AmqpDialogue):
 
     __slots__ = ("_answered", "_cycle", "_forgiven", "_receiver", "_replies", "_stencil", "count")
 
-    def __init__(self, crew: "AmqpCrew", client: int, link: "Link", began: int) -> None:
-        super().__init__(crew, client, link, began)
-        self.count = crew.counts[self.place]  # messages that this client has sent, on earlier connections too
+    def __init__(self, client_group: "AmqpClientGroup", client: int, link: "Link", began: int) -> None:
+        super().__init__(client_group, client, link, began)
+        self.count = client_group.counts[self.place]  # messages that this client has sent, on earlier connections too
         self._answered = self.count  # answers that have come
         self._forgiven = 0  # own messages that are not waited for any more
-        self._stencil: AmqpStencil | None = None
+        self._stencil: AmqpTemplate | None = None
         self._cycle: FrameCycle | None = None
-        self._receiver: Receiver | None = crew.receiver(client) if crew.group.receives else None
-        self._replies = AmqpReplies(self) if crew.group.role == "respond" else None
+        self._receiver: Receiver | None = client_group.receiver(client) if client_group.group.receives else None
+        self._replies = AmqpReplies(self) if client_group.group.role == "respond" else None
 
     # Receiving
 
@@ -46,16 +46,16 @@ class AmqpEnd(AmqpDialogue):
         """Messages of one group have arrived, together so many bytes long."""
         assert self._receiver is not None
         group = int(rows["group"][0])
-        if group == self.crew.index:
+        if group == self.client_group.index:
             self._answered += len(rows)
-        self.crew.take(self._receiver, group, rows, size, now)
+        self.client_group.take(self._receiver, group, rows, size, now)
 
     def took_one(self, values: tuple[int, ...], size: int, now: int) -> bool:
         """One message has arrived: the header of its payload; whether it is one of this load."""
         assert self._receiver is not None
-        if values[1] == self.crew.index:
+        if values[1] == self.client_group.index:
             self._answered += 1
-        return self.crew.take_one(self._receiver, values, size, now)
+        return self.client_group.take_one(self._receiver, values, size, now)
 
     def answer(self, head: bytes, mark: bytes) -> None:
         """Answer a request: all that comes before its payload, and the header of that."""
@@ -75,7 +75,7 @@ class AmqpEnd(AmqpDialogue):
 
     def _accept(self, now: int, *, all_of_it: bool = False) -> bytes:
         """Accept what has arrived, if that is enough for a batch or a unit of work; or in any case."""
-        group, units = self.crew.group, self.units
+        group, units = self.client_group.group, self.units
         waiting = sum(inlet.unsettled for inlet in self.inlets)
         if units is None:
             if waiting < group.acknowledge_every and not all_of_it:
@@ -98,7 +98,7 @@ class AmqpEnd(AmqpDialogue):
         return end
 
     def _settle(self, outcomes: Outcomes, now: int) -> None:
-        units, meter = self.units, self.crew.meter
+        units, meter = self.units, self.client_group.meter
         state = outcomes.state
         for first, last in outcomes.ranges:
             if units is not None and units.asked:
@@ -121,15 +121,15 @@ class AmqpEnd(AmqpDialogue):
         """What credit, windows and the unit of work allow, and not more than one batch."""
         if self.link.blocked or not self.ready or self.outlet is None:
             return 0
-        stencil = self._stencil
-        if stencil is None:
-            stencil = self._stencil = self.crew.stencil(self.largest)
-        room = min(stencil.batch, self.outlet.room(stencil.frames))
-        if self.crew.answered_window:
-            room = min(room, self.crew.group.window - self.unanswered())
+        template = self._stencil
+        if template is None:
+            template = self._stencil = self.client_group.template(self.largest)
+        room = min(template.batch, self.outlet.room(template.frames))
+        if self.client_group.answered_window:
+            room = min(room, self.client_group.group.window - self.unanswered())
         units = self.units
         if units is not None:
-            room = min(room, self.crew.group.transaction - units.filled) if units.current is not None else 0
+            room = min(room, self.client_group.group.transaction - units.filled) if units.current is not None else 0
         return max(0, room)
 
     def unanswered(self) -> int:
@@ -138,12 +138,12 @@ class AmqpEnd(AmqpDialogue):
         Where requesters have a reply queue in common and the broker does not select, anybody's answer counts: the
         number of requests under way stays the same.
         """
-        if self.crew.group.role == "request":
+        if self.client_group.group.role == "request":
             return self.count - max(self._answered, self._forgiven)
         assert self._receiver is not None
-        topics = self.crew.group.topics
+        topics = self.client_group.group.topics
         first = self.client * topics
-        back = sum(self._receiver.highest(self.crew.index, first + topic) for topic in range(topics))
+        back = sum(self._receiver.highest(self.client_group.index, first + topic) for topic in range(topics))
         return self.count - max(back, self._forgiven)
 
     def forgive(self) -> None:
@@ -152,34 +152,34 @@ class AmqpEnd(AmqpDialogue):
 
     def send(self, due: Times, now: int) -> int:
         """Send in one batch, and commit when the unit of work is full."""
-        stencil, outlet, units = self._stencil, self.outlet, self.units
-        assert stencil is not None
+        template, outlet, units = self._stencil, self.outlet, self.units
+        assert template is not None
         assert outlet is not None
         work = None if units is None else units.current
         length = 0 if work is None else len(work)
         if self._cycle is None or self._cycle.work != length:
-            self._cycle = stencil.cycle_of(self.client, length)
+            self._cycle = template.cycle_of(self.client, length)
         size = len(due)
-        number = outlet.begin(size, self._frames(stencil, size), now)
-        frames = stencil.make(self._cycle, self.client, self.count, due, now, number, work)
+        number = outlet.begin(size, self._frames(template, size), now)
+        frames = template.make(self._cycle, self.client, self.count, due, now, number, work)
         self.count += size
-        self.crew.counts[self.place] = self.count
-        meter = self.crew.meter
+        self.client_group.counts[self.place] = self.count
+        meter = self.client_group.meter
         meter.sent += size
         meter.bytes_sent += len(frames)
         self.link.write(frames)
         if units is not None:
             units.filled += size
-            if units.filled >= self.crew.group.transaction and units.able:
+            if units.filled >= self.client_group.group.transaction and units.able:
                 self.link.write(units.commit(now))
         return size
 
-    def _frames(self, stencil: AmqpStencil, size: int) -> int:
+    def _frames(self, template: AmqpTemplate, size: int) -> int:
         """Of the next so many messages."""
         assert self._cycle is not None
-        if stencil.frames == 1 or stencil.cycle == 1:
-            return stencil.frames * size
-        return sum(self._cycle.parts[turn % stencil.cycle].count for turn in range(self.count, self.count + size))
+        if template.frames == 1 or template.cycle == 1:
+            return template.frames * size
+        return sum(self._cycle.parts[turn % template.cycle].count for turn in range(self.count, self.count + size))
 
     def settle_rest(self, now: int) -> None:
         """Nothing more will be sent soon: commit or accept what there is."""

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from heliograph.errors import Problem
 from heliograph.lab.load.address import Address
-from heliograph.lab.load.amqp.client import AmqpEnd
+from heliograph.lab.load.amqp.client import AmqpLoadClient
 from heliograph.lab.load.amqp.connection import SENDING
-from heliograph.lab.load.amqp.template import AmqpStencil
-from heliograph.lab.load.client_group import Crew
+from heliograph.lab.load.amqp.template import AmqpTemplate
+from heliograph.lab.load.client_group import ClientGroup
 from heliograph.lab.load.link import Link
 from heliograph.lab.load.plan import Plan
 from heliograph.lab.load.websocket import WebSocketLink
@@ -18,8 +18,8 @@ _KEEP_ALIVE = 20  # seconds, where the plan has nothing else: brokers close conn
 _LOOK = 20_000_000  # ns between two looks whether nothing more is to be sent
 
 
-class AmqpCrew(Crew):
-    """Makes AMQP ends, which share the stencil of their frames."""
+class AmqpClientGroup(ClientGroup):
+    """Makes AMQP clients, which share the template of their frames."""
 
     def __init__(self, plan: Plan, index: int, process: int, address: Address, poller: select.epoll) -> None:
         super().__init__(plan, index, process)
@@ -31,23 +31,23 @@ class AmqpCrew(Crew):
         if group.transaction and not group.qos:
             raise Problem(f"group {group.name!r}: messages of transactions are acknowledged; that needs qos 1")
         self.address = address
-        self._stencils: dict[int, AmqpStencil] = {}
+        self._stencils: dict[int, AmqpTemplate] = {}
         self._poller = poller
         secure = group.transport in {"tls", "wss"}
         self._tls: ssl.SSLContext | None = address.tls_context() if secure else None
 
-    def make_end(self, client: int, began: int) -> AmqpEnd:
+    def make_client(self, client: int, began: int) -> AmqpLoadClient:
         """Begin to connect this client."""
         if self.group.transport in {"ws", "wss"}:
             link: Link = WebSocketLink(self.address, self._tls, self._poller, "amqp")
         else:
             link = Link(self.address, self._tls, self._poller)
-        return AmqpEnd(self, client, link, began)
+        return AmqpLoadClient(self, client, link, began)
 
-    def stencil(self, largest: int) -> AmqpStencil:
+    def template(self, largest: int) -> AmqpTemplate:
         """Makes messages for a broker that takes frames up to this length."""
         if largest not in self._stencils:
-            self._stencils[largest] = AmqpStencil(
+            self._stencils[largest] = AmqpTemplate(
                 self.group, self.index, self.plan.seed, self.address, SENDING, largest
             )
         return self._stencils[largest]
@@ -61,7 +61,7 @@ class AmqpCrew(Crew):
         if not self.group.transaction and self.group.acknowledge_every == 1:
             return wake
         if now >= self._until:
-            for end in self.ends:
-                if isinstance(end, AmqpEnd):
-                    end.settle_rest(now)
+            for load_client in self.load_clients:
+                if isinstance(load_client, AmqpLoadClient):
+                    load_client.settle_rest(now)
         return min(wake, now + _LOOK)

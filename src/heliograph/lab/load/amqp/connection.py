@@ -24,14 +24,14 @@ from heliograph.amqp.performatives import (
 )
 from heliograph.amqp.performatives import End as EndOfSession
 from heliograph.lab.load.amqp.handshake import FRAME, coordinating, hello, receiving, sending, sending_to
-from heliograph.lab.load.amqp.receiver_link import HEAD, AmqpInlet
-from heliograph.lab.load.amqp.sender_link import AmqpOutlet
+from heliograph.lab.load.amqp.receiver_link import HEAD, ReceiverLink
+from heliograph.lab.load.amqp.sender_link import SenderLink
 from heliograph.lab.load.amqp.session import AmqpSession
-from heliograph.lab.load.amqp.transactions import AmqpUnits
-from heliograph.lab.load.load_client import End, EndFailed
+from heliograph.lab.load.amqp.transactions import Transactions
+from heliograph.lab.load.load_client import ClientFailed, LoadClient
 
 if TYPE_CHECKING:
-    from heliograph.lab.load.amqp.client_group import AmqpCrew
+    from heliograph.lab.load.amqp.client_group import AmqpClientGroup
     from heliograph.lab.load.link import Link
 
 SENDING, _COORDINATING, _OTHERS = 0, 1, 2  # handles
@@ -39,7 +39,7 @@ _HEADERS = frozenset({AMQP_HEADER, SASL_HEADER})
 _GONE = (Close, Detach, EndOfSession)
 
 
-class AmqpDialogue(End):
+class AmqpConnection(LoadClient):
     """A connection with one session, and the links that the client's role needs."""
 
     __slots__ = (
@@ -58,28 +58,28 @@ class AmqpDialogue(End):
         "units",
     )
 
-    crew: "AmqpCrew"
+    client_group: "AmqpClientGroup"
 
-    def __init__(self, crew: "AmqpCrew", client: int, link: "Link", began: int) -> None:
-        super().__init__(crew, client, link, began)
-        group = crew.group
+    def __init__(self, client_group: "AmqpClientGroup", client: int, link: "Link", began: int) -> None:
+        super().__init__(client_group, client, link, began)
+        group = client_group.group
         self.session = AmqpSession(group.window)
         self.largest = FRAME  # bytes of a frame that the broker takes
-        self.inlets: list[AmqpInlet] = []
-        self.outlet: AmqpOutlet | None = None  # for own messages
-        self.units: AmqpUnits | None = None
+        self.inlets: list[ReceiverLink] = []
+        self.outlet: SenderLink | None = None  # for own messages
+        self.units: Transactions | None = None
         self._asked = 0  # when it attached its links
         self._beginning = b""  # of a large frame of which not all is here
         self._large = 0  # its length
         self._missing = 0  # bytes of it that are still to come
         self._handles = _OTHERS  # the next one
         self._attaching: dict[tuple[str, bool], Attach] = {}  # by name and role
-        self._links: dict[int, AmqpInlet | AmqpOutlet | AmqpUnits] = {}  # by our handles
-        self._remote: dict[int, AmqpInlet | AmqpOutlet | AmqpUnits] = {}  # by the broker's handles
+        self._links: dict[int, ReceiverLink | SenderLink | Transactions] = {}  # by our handles
+        self._remote: dict[int, ReceiverLink | SenderLink | Transactions] = {}  # by the broker's handles
 
     def opened(self, now: int) -> None:
         """Say everything up to begin."""
-        self.link.write(hello(self.crew.group, self.client, self.crew.address))
+        self.link.write(hello(self.client_group.group, self.client, self.client_group.address))
 
     def feed(self, data: memoryview, now: int) -> int:
         """Take whole frames, transfers and dispositions in runs."""
@@ -106,7 +106,7 @@ class AmqpDialogue(End):
                     self._control(resolve(decode(bytes(data[at:stop]), 8)[0]), now)
                     at = stop
         except (ProtocolError, IndexError) as problem:
-            raise EndFailed(f"the broker sent what AMQP does not allow: {problem}") from None
+            raise ClientFailed(f"the broker sent what AMQP does not allow: {problem}") from None
         self._respond(now)
         return at
 
@@ -148,8 +148,8 @@ class AmqpDialogue(End):
         code = data[at + 14]
         handle = 0 if code == 0x43 else data[at + 15] if code == 0x52 else int.from_bytes(data[at + 15 : at + 19])
         inlet = self._remote.get(handle)
-        if not isinstance(inlet, AmqpInlet):
-            raise EndFailed(f"the broker sent a message over a link that is not there: handle {handle}")
+        if not isinstance(inlet, ReceiverLink):
+            raise ClientFailed(f"the broker sent a message over a link that is not there: handle {handle}")
         return inlet.take(data, at, stop, now)
 
     def _control(self, frame: Any, now: int) -> None:
@@ -161,39 +161,39 @@ class AmqpDialogue(End):
             self.largest = min(FRAME, frame.max_frame_size)
         elif isinstance(frame, Begin):
             self.session.opened(0, frame.incoming_window)
-            self.crew.connected(self, now)
+            self.client_group.connected(self, now)
             self._attach_all(now)
         elif isinstance(frame, SaslOutcome) and frame.code:
-            raise EndFailed(f"the broker did not let us in: SASL outcome {frame.code.name}")
+            raise ClientFailed(f"the broker did not let us in: SASL outcome {frame.code.name}")
         elif isinstance(frame, _GONE):
             why = frame.error
             text = f"{why.condition} {why.description or ''}".rstrip() if why else "it did not say why"
-            raise EndFailed(f"the broker ended the {_NAMES[type(frame)]}: {text}")
+            raise ClientFailed(f"the broker ended the {_NAMES[type(frame)]}: {text}")
 
     def _attach_all(self, now: int) -> None:
-        group, crew = self.crew.group, self.crew
+        group, client_group = self.client_group.group, self.client_group
         self._asked = now
         if group.sends:
-            self.outlet = AmqpOutlet(self.session, SENDING, settled=not group.qos)
-            self._attach(sending(group, self.client, crew.address, SENDING), self.outlet)
+            self.outlet = SenderLink(self.session, SENDING, settled=not group.qos)
+            self._attach(sending(group, self.client, client_group.address, SENDING), self.outlet)
         if group.transaction:
-            self.units = AmqpUnits(self.session, crew.meter, _COORDINATING)
+            self.units = Transactions(self.session, client_group.meter, _COORDINATING)
             self._attach(coordinating(_COORDINATING), self.units)
         if group.receives:
-            for attach in receiving(group, self.client, crew.address, _OTHERS):
-                self.inlets.append(AmqpInlet(self, attach.handle))
+            for attach in receiving(group, self.client, client_group.address, _OTHERS):
+                self.inlets.append(ReceiverLink(self, attach.handle))
                 self._attach(attach, self.inlets[-1])
             self._handles += len(self.inlets)
         self._look_whether_ready()
 
-    def attach_reply(self, place: str) -> AmqpOutlet:
+    def attach_reply(self, place: str) -> SenderLink:
         """A new link to this address; there is no credit before the broker has answered."""
-        outlet = AmqpOutlet(self.session, self._handles, settled=not self.crew.group.qos)
-        self._attach(sending_to(place, self.crew.group, self._handles), outlet)
+        outlet = SenderLink(self.session, self._handles, settled=not self.client_group.group.qos)
+        self._attach(sending_to(place, self.client_group.group, self._handles), outlet)
         self._handles += 1
         return outlet
 
-    def _attach(self, attach: Attach, link: AmqpInlet | AmqpOutlet | AmqpUnits) -> None:
+    def _attach(self, attach: Attach, link: ReceiverLink | SenderLink | Transactions) -> None:
         self._links[attach.handle] = link
         self._attaching[attach.name, attach.role] = attach
         self.link.write(amqp_frame(0, attach.encoded()))
@@ -203,10 +203,10 @@ class AmqpDialogue(End):
         if (answer.source if asked.role == RECEIVER else answer.target) is None:
             return  # it is refused: why, says the detach that follows
         link = self._remote[answer.handle] = self._links[asked.handle]
-        if isinstance(link, AmqpInlet):
+        if isinstance(link, ReceiverLink):
             self.link.write(link.open(answer.initial_delivery_count or 0))
             if not any(role == RECEIVER for _, role in self._attaching):
-                self.crew.meter.recorder("subscribe").record(now - self._asked)
+                self.client_group.meter.recorder("subscribe").record(now - self._asked)
         self._look_whether_ready()
 
     def _flowed(self, flow: Flow) -> None:
@@ -214,10 +214,10 @@ class AmqpDialogue(End):
         if flow.handle is None:
             return
         link = self._remote.get(flow.handle)
-        if isinstance(link, AmqpOutlet | AmqpUnits):
+        if isinstance(link, SenderLink | Transactions):
             first = not link.limit
             link.limit = (flow.delivery_count or 0) + (flow.link_credit or 0)
-            if first and isinstance(link, AmqpUnits):
+            if first and isinstance(link, Transactions):
                 self.link.write(link.begin())
             self._look_whether_ready()
 
@@ -228,7 +228,7 @@ class AmqpDialogue(End):
         if self.outlet is not None and not self.outlet.limit:
             return
         if self.units is None or self.units.current is not None:
-            self.crew.is_ready(self)
+            self.client_group.is_ready(self)
 
     def say_goodbye(self) -> None:
         """Close links, so that no durable subscription is left, and the connection."""

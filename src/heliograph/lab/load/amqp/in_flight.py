@@ -8,7 +8,7 @@ _NUMBERS = 2**32
 _NONE: NDArray[np.int64] = np.empty(0, np.int64)
 
 
-class AmqpFlight:
+class AmqpInFlight:
     """What one session has sent unsettled and not heard of; numbers are the wire's, but without the wrap."""
 
     __slots__ = ("_mask", "_oldest", "_sent_at", "_size", "count", "next", "window")

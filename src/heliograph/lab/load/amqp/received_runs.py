@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from heliograph.amqp.decoding import decode
 from heliograph.lab.load import header
-from heliograph.lab.load.load_client import EndFailed
+from heliograph.lab.load.load_client import ClientFailed
 
 _FEW = 64  # frames that are looked at where it is not likely that all that came are alike
 _ROWS_FROM = 4  # frames; fewer are read faster one by one
@@ -68,7 +68,7 @@ def form_of(data: memoryview, at: int, stop: int) -> Form:
     id_width = _WIDTHS.get(frame[id_code], -1)
     tag_at = id_code + 1 + id_width + 2
     if frame[11] != 0xC0 or id_width < 0 or frame[tag_at - 2] != 0xA0:
-        raise EndFailed(f"the broker sent a transfer of an unusual form: {frame[:32].hex()}")
+        raise ClientFailed(f"the broker sent a transfer of an unusual form: {frame[:32].hex()}")
     tag_end = tag_at + frame[tag_at - 1]
     data_at, payload_at = _payload_at(data, at + message_at, stop)
     return Form(

@@ -11,14 +11,14 @@ from heliograph.lab.load.amqp.dispositions import accepting
 from heliograph.lab.load.amqp.received_runs import Form, form_of, run_of
 
 if TYPE_CHECKING:
-    from heliograph.lab.load.amqp.connection import AmqpDialogue
+    from heliograph.lab.load.amqp.connection import AmqpConnection
 
 _CREDIT = 1000  # messages that JMS clients usually have sent to them ahead
 _EVERYTHING = 2**32
 HEAD = 4096  # bytes of a frame: in these is all that is looked at
 
 
-class AmqpInlet:
+class ReceiverLink:
     """What one client gets over one link."""
 
     __slots__ = (
@@ -38,8 +38,8 @@ class AmqpInlet:
         "unsettled",
     )
 
-    def __init__(self, end: "AmqpDialogue", handle: int) -> None:
-        group = end.crew.group
+    def __init__(self, end: "AmqpConnection", handle: int) -> None:
+        group = end.client_group.group
         self.handle = handle
         self.unsettled = 0  # deliveries that have arrived and wait to be accepted
         self._end = end

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from heliograph.amqp.message import Data, Message, decode_message, encode_message
-from heliograph.lab.load.amqp.sender_link import AmqpOutlet
+from heliograph.lab.load.amqp.sender_link import SenderLink
 from heliograph.lab.load.amqp.template import frames_of
-from heliograph.lab.load.load_client import EndFailed
+from heliograph.lab.load.load_client import ClientFailed
 
 if TYPE_CHECKING:
-    from heliograph.lab.load.amqp.connection import AmqpDialogue
+    from heliograph.lab.load.amqp.connection import AmqpConnection
 
 _MOST_KNOWN = 20_000
 _DATA = b"\x00\x53\x75"  # descriptor of the section with the payload
@@ -23,7 +23,7 @@ _DATA = b"\x00\x53\x75"  # descriptor of the section with the payload
 class _Reply:
     """What answers to requests of one form look like."""
 
-    outlet: AmqpOutlet
+    outlet: SenderLink
     count: int  # of frames
     size: int  # of them together
     around: tuple[bytes, bytes, bytes]  # what comes before the header of the payload, but for the delivery's number
@@ -36,10 +36,10 @@ class AmqpReplies:
     Requests of one requester differ in their payload only, so what is made of everything before it is kept.
     """
 
-    def __init__(self, end: "AmqpDialogue") -> None:
+    def __init__(self, end: "AmqpConnection") -> None:
         self._end = end
         self._known: dict[bytes, _Reply] = {}  # by what comes before the payload, with the payload's length
-        self._outlets: dict[str, AmqpOutlet] = {}
+        self._outlets: dict[str, SenderLink] = {}
         self.waiting: deque[tuple[_Reply, bytes]] = deque()  # with the header of the payload
 
     def add(self, head: bytes, mark: bytes) -> None:
@@ -56,11 +56,11 @@ class AmqpReplies:
         payload = bytes(_length(head))
         asked = decode_message(head + payload)
         if not asked.reply_to:
-            raise EndFailed("a request does not say where to answer: it has no reply-to")
+            raise ClientFailed("a request does not say where to answer: it has no reply-to")
         outlet = self._outlets.get(str(asked.reply_to))
         if outlet is None:
             outlet = self._outlets[str(asked.reply_to)] = end.attach_reply(str(asked.reply_to))
-        answer = Message(Data(payload), durable=end.crew.group.persistent, correlation_id=asked.correlation_id)
+        answer = Message(Data(payload), durable=end.client_group.group.persistent, correlation_id=asked.correlation_id)
         message = encode_message(answer)
         at = len(message) - len(payload)
         frames = frames_of(message, at, outlet.handle, end.largest, settled=outlet.settled)
@@ -69,7 +69,7 @@ class AmqpReplies:
     def send(self, now: int) -> bytes:
         """Frames of as many answers as may be sent now."""
         made: list[bytes] = []
-        waiting, meter = self.waiting, self._end.crew.meter
+        waiting, meter = self.waiting, self._end.client_group.meter
         while waiting:
             outlet, frames = waiting[0][0].outlet, waiting[0][0].count
             room = outlet.room(frames)

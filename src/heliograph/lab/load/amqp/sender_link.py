@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from heliograph.lab.load.amqp.session import AmqpSession
 
 
-class AmqpOutlet:
+class SenderLink:
     """Credit of one link."""
 
     __slots__ = ("_session", "handle", "limit", "sent", "settled")

@@ -3,7 +3,7 @@
 from heliograph.amqp.frames import amqp_frame
 from heliograph.amqp.performatives import Flow
 from heliograph.lab.load.amqp.handshake import WIDEST, WINDOW
-from heliograph.lab.load.amqp.in_flight import AmqpFlight
+from heliograph.lab.load.amqp.in_flight import AmqpInFlight
 
 
 class AmqpSession:
@@ -13,7 +13,7 @@ class AmqpSession:
 
     def __init__(self, window: int) -> None:
         """`window`: messages under way at most."""
-        self.flight = AmqpFlight(window)
+        self.flight = AmqpInFlight(window)
         self.frames_in = 0  # transfer frames that have arrived
         self.frames_out = 0
         self._limit = 0  # transfer frames that the broker takes so far

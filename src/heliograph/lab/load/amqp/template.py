@@ -108,7 +108,7 @@ class FrameCycle:
     work: int  # length of the name of a unit of work
 
 
-class AmqpStencil:
+class AmqpTemplate:
     """Makes the frames of a group's clients in this process."""
 
     def __init__(self, group: Group, index: int, seed: int, address: Address, handle: int, largest: int) -> None:

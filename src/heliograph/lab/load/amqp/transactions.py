@@ -6,7 +6,7 @@ from heliograph.amqp.encoding import encode
 from heliograph.amqp.frames import amqp_frame
 from heliograph.amqp.performatives import Accepted, Declare, Declared, Discharge, Transfer
 from heliograph.amqp.values import Described
-from heliograph.lab.load.load_client import EndFailed
+from heliograph.lab.load.load_client import ClientFailed
 
 if TYPE_CHECKING:
     from heliograph.lab.load.amqp.session import AmqpSession
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _VALUE = b"\x00\x53\x77"  # descriptor of the section of a message that holds one value
 
 
-class AmqpUnits:
+class Transactions:
     """Asks the coordinator, and knows the unit of work that is open."""
 
     __slots__ = ("_asked_at", "_meter", "_session", "asked", "current", "filled", "handle", "limit", "used")
@@ -56,7 +56,7 @@ class AmqpUnits:
         elif isinstance(question, Discharge) and descriptor == Accepted.CODE:
             self._meter.recorder("commit").record(now - self._asked_at)
         else:
-            raise EndFailed(f"the coordinator answered {state} to {type(question).__name__}")
+            raise ClientFailed(f"the coordinator answered {state} to {type(question).__name__}")
 
     def _ask(self, question: Declare | Discharge) -> bytes:
         number = self._session.flight.skip()

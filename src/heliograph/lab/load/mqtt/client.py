@@ -6,10 +6,10 @@ import numpy as np
 
 from heliograph.lab.load import header
 from heliograph.lab.load.ledger import Receiver
-from heliograph.lab.load.load_client import End, EndFailed, Times
+from heliograph.lab.load.load_client import ClientFailed, LoadClient, Times
 from heliograph.lab.load.mqtt.acks import KINDS, PUBACK, PUBCOMP, PUBREC, PUBREL, ack_ids, acks_of
 from heliograph.lab.load.mqtt.handshake import connect_packet, subscribe_packet
-from heliograph.lab.load.mqtt.in_flight import Flight, Ids
+from heliograph.lab.load.mqtt.in_flight import Ids, InFlight
 from heliograph.lab.load.mqtt.received_runs import Form, form_of, run_of
 from heliograph.lab.load.mqtt.replies import Replies
 from heliograph.lab.load.mqtt.template import Images
@@ -31,32 +31,34 @@ from heliograph.mqtt import (
 
 if TYPE_CHECKING:
     from heliograph.lab.load.link import Link
-    from heliograph.lab.load.mqtt.client_group import MqttCrew
+    from heliograph.lab.load.mqtt.client_group import MqttClientGroup
 
 _LARGEST = 268_435_460  # bytes of a packet: what MQTT allows
 
 
-class MqttEnd(End):
+class MqttLoadClient(LoadClient):
     """One MQTT client on one connection."""
 
-    __slots__ = ("_acks", "_asked", "_flight", "_forgiven", "_images", "_receiver", "_replies", "count", "crew")
+    __slots__ = ("_acks", "_asked", "_flight", "_forgiven", "_images", "_receiver", "_replies", "client_group", "count")
 
-    crew: "MqttCrew"
+    client_group: "MqttClientGroup"
 
-    def __init__(self, crew: "MqttCrew", client: int, link: "Link", began: int) -> None:
-        super().__init__(crew, client, link, began)
-        self.count = crew.counts[self.place]  # messages that this client has sent, on earlier connections too
+    def __init__(self, client_group: "MqttClientGroup", client: int, link: "Link", began: int) -> None:
+        super().__init__(client_group, client, link, began)
+        self.count = client_group.counts[self.place]  # messages that this client has sent, on earlier connections too
         self._asked = 0  # when it subscribed
         self._acks: list[bytes] = []
         self._forgiven = 0  # own messages that are not waited for any more
-        self._flight: Flight | None = None
+        self._flight: InFlight | None = None
         self._images: Images | None = None
         self._receiver: Receiver | None = None
-        self._replies = Replies(crew.group, crew.version) if crew.group.role == "respond" else None
+        self._replies = (
+            Replies(client_group.group, client_group.version) if client_group.group.role == "respond" else None
+        )
 
     def opened(self, now: int) -> None:
         """Send CONNECT."""
-        self.link.write(connect_packet(self.crew.group, self.client, self.crew.version))
+        self.link.write(connect_packet(self.client_group.group, self.client, self.client_group.version))
 
     def feed(self, data: memoryview, now: int) -> int:
         """Take whole packets, in runs."""
@@ -68,7 +70,7 @@ class MqttEnd(End):
                     break
                 at += used
         except ProtocolError as problem:
-            raise EndFailed(f"the broker sent what MQTT does not allow: {problem}") from None
+            raise ClientFailed(f"the broker sent what MQTT does not allow: {problem}") from None
         if self._acks:
             self.link.write(b"".join(self._acks))
             self._acks.clear()
@@ -85,7 +87,7 @@ class MqttEnd(End):
             ids = ack_ids(data, at)
             self._take_acks(first, ids, now)
             return 4 * len(ids)
-        version = self.crew.version
+        version = self.client_group.version
         bounds = packet_bounds(data, at, _LARGEST, version)
         if bounds is None or bounds[1] > len(data):
             return 0
@@ -94,47 +96,47 @@ class MqttEnd(End):
         return end - at
 
     def _take_other(self, first: int, body: bytes, now: int) -> None:
-        packet = decode(first, body, self.crew.version)
+        packet = decode(first, body, self.client_group.version)
         if isinstance(packet, ConnAck):
             self._connected(packet, now)
         elif isinstance(packet, SubAck):
             self._subscribed(packet, now)
         elif isinstance(packet, PubAck | PubRec | PubRel | PubComp):  # with a reason
             if packet.reason >= 0x80:
-                self.crew.meter.failed(f"{type(packet).__name__} with reason 0x{packet.reason:02X}")
+                self.client_group.meter.failed(f"{type(packet).__name__} with reason 0x{packet.reason:02X}")
             kind = PUBCOMP if isinstance(packet, PubRec) and packet.reason >= 0x80 else first
             self._take_acks(kind, np.array([packet.packet_id]), now)
         elif isinstance(packet, Disconnect):
-            raise EndFailed(f"the broker disconnected with reason 0x{packet.reason:02X}")
+            raise ClientFailed(f"the broker disconnected with reason 0x{packet.reason:02X}")
 
     def _connected(self, packet: ConnAck, now: int) -> None:
-        crew = self.crew
+        client_group = self.client_group
         if packet.reason:
-            raise EndFailed(f"the broker refused the connection: 0x{packet.reason:02X}")
-        if crew.group.qos and (crew.group.sends or self._replies is not None):
+            raise ClientFailed(f"the broker refused the connection: 0x{packet.reason:02X}")
+        if client_group.group.qos and (client_group.group.sends or self._replies is not None):
             limit = packet.properties.get("receive_maximum", 65535)
-            self._flight = Flight(min(crew.group.window, limit))
-        crew.connected(self, now)
-        if crew.group.sends:
-            self._images = crew.stencil.images(self.client)
-        if crew.group.receives:
-            self._receiver = crew.receiver(self.client)
+            self._flight = InFlight(min(client_group.group.window, limit))
+        client_group.connected(self, now)
+        if client_group.group.sends:
+            self._images = client_group.template.images(self.client)
+        if client_group.group.receives:
+            self._receiver = client_group.receiver(self.client)
             self._asked = now
-            self.link.write(subscribe_packet(crew.group, self.client, crew.version))
+            self.link.write(subscribe_packet(client_group.group, self.client, client_group.version))
         else:
-            crew.is_ready(self)
+            client_group.is_ready(self)
 
     def _subscribed(self, packet: SubAck, now: int) -> None:
         for granted in packet.reasons:
-            if granted != self.crew.group.qos:
-                raise EndFailed(f"asked for QoS {self.crew.group.qos}, the broker granted 0x{granted:02X}")
-        self.crew.meter.recorder("subscribe").record(now - self._asked)
-        self.crew.is_ready(self)
+            if granted != self.client_group.group.qos:
+                raise ClientFailed(f"asked for QoS {self.client_group.group.qos}, the broker granted 0x{granted:02X}")
+        self.client_group.meter.recorder("subscribe").record(now - self._asked)
+        self.client_group.is_ready(self)
 
     # Receiving
 
     def _take_publishes(self, data: memoryview, at: int, now: int) -> int:
-        form = form_of(data, at, self.crew.version)
+        form = form_of(data, at, self.client_group.version)
         if form is None:
             return 0
         rows = run_of(data, at, form) if self._replies is None else None
@@ -145,7 +147,7 @@ class MqttEnd(End):
         if form.id_at:
             self._acks.append(acks_of(self._answer(data[at]), rows["id"].astype(np.int64)))
         assert self._receiver is not None
-        self.crew.take(self._receiver, int(rows["group"][0]), rows, used, now)
+        self.client_group.take(self._receiver, int(rows["group"][0]), rows, used, now)
         return used
 
     def _take_one(self, data: memoryview, at: int, form: Form, now: int) -> None:
@@ -155,10 +157,10 @@ class MqttEnd(End):
         payload = at + form.payload_at
         receiver = self._receiver
         if receiver is None or form.stride - form.payload_at < header.SIZE:
-            self.crew.meter.failed("a message came that nobody here has sent")
+            self.client_group.meter.failed("a message came that nobody here has sent")
             return
         values = header.HEADER.unpack_from(data, payload)
-        if self.crew.take_one(receiver, values, form.stride, now) and self._replies is not None:
+        if self.client_group.take_one(receiver, values, form.stride, now) and self._replies is not None:
             self._reply(self._replies, data[at : at + form.stride], form, values[1], values[2])
 
     @staticmethod
@@ -166,18 +168,18 @@ class MqttEnd(End):
         return PUBACK if first & 0x06 == 0x02 else PUBREC
 
     def _reply(self, replies: Replies, packet: memoryview, form: Form, group: int, sender: int) -> None:
-        made = replies.make(packet, form, self.crew.plan.groups[group], sender)
+        made = replies.make(packet, form, self.client_group.plan.groups[group], sender)
         replies.waiting.append(made)
         self._send_replies(replies)
 
     def _send_replies(self, replies: Replies) -> None:
-        now = self.crew.clock()
+        now = self.client_group.clock()
         while replies.waiting and (self._flight is None or self._flight.room()):
             head, rest = replies.waiting.popleft()
             identifier = b"" if self._flight is None else int(self._flight.begin(1, now)[0]).to_bytes(2)
             packet = head + identifier + rest
-            self.crew.meter.bytes_sent += len(packet)
-            self.crew.meter.sent += 1
+            self.client_group.meter.bytes_sent += len(packet)
+            self.client_group.meter.sent += 1
             self._acks.append(packet)
 
     # Acknowledgements
@@ -191,7 +193,7 @@ class MqttEnd(End):
             self._settle(ids, now)
 
     def _settle(self, ids: Ids, now: int) -> None:
-        flight, meter = self._flight, self.crew.meter
+        flight, meter = self._flight, self.client_group.meter
         times = flight.end(ids, now) if flight is not None else np.empty(0, np.int64)
         if len(times) < len(ids):
             meter.failed("an acknowledgement came for what was not under way")
@@ -206,19 +208,19 @@ class MqttEnd(End):
         """What the window allows, and not more than one batch."""
         if self.link.blocked or not self.ready:
             return 0
-        room = self.crew.stencil.batch
+        room = self.client_group.template.batch
         if self._flight is not None:
             room = min(room, self._flight.room())
-        if self.crew.answered_window:
-            room = min(room, self.crew.group.window - self.unanswered())
+        if self.client_group.answered_window:
+            room = min(room, self.client_group.group.window - self.unanswered())
         return max(0, room)
 
     def unanswered(self) -> int:
         """Own messages that have not come back, where that limits what is sent."""
         assert self._receiver is not None
-        topics = self.crew.group.topics
+        topics = self.client_group.group.topics
         first = self.client * topics
-        answered = sum(self._receiver.highest(self.crew.index, first + topic) for topic in range(topics))
+        answered = sum(self._receiver.highest(self.client_group.index, first + topic) for topic in range(topics))
         return self.count - max(answered, self._forgiven)
 
     def forgive(self) -> None:
@@ -227,14 +229,14 @@ class MqttEnd(End):
 
     def send(self, due: Times, now: int) -> int:
         """Send in one batch."""
-        size, crew = len(due), self.crew
+        size, client_group = len(due), self.client_group
         assert self._images is not None
         ids = self._flight.begin(size, now) if self._flight is not None else None
-        packets = crew.stencil.make(self._images, self.client, self.count, due, now, ids)
+        packets = client_group.template.make(self._images, self.client, self.count, due, now, ids)
         self.count += size
-        crew.counts[self.place] = self.count
-        crew.meter.sent += size
-        crew.meter.bytes_sent += len(packets)
+        client_group.counts[self.place] = self.count
+        client_group.meter.sent += size
+        client_group.meter.bytes_sent += len(packets)
         self.link.write(packets)
         return size
 
@@ -245,8 +247,8 @@ class MqttEnd(End):
 
     def say_goodbye(self) -> None:
         """Send DISCONNECT."""
-        self.link.write(encode(Disconnect(), self.crew.version))
+        self.link.write(encode(Disconnect(), self.client_group.version))
 
     def ping(self) -> None:
         """Send PINGREQ."""
-        self.link.write(encode(PingReq(), self.crew.version))
+        self.link.write(encode(PingReq(), self.client_group.version))

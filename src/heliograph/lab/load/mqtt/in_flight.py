@@ -10,7 +10,7 @@ Ids = NDArray[np.int64]
 _LAST = 65535
 
 
-class Flight:
+class InFlight:
     """What one client has sent with QoS 1 or 2 and not settled; identifiers are used in turn."""
 
     __slots__ = ("_next", "_sent_at", "_space", "count", "window")

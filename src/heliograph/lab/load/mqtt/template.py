@@ -47,7 +47,7 @@ class Images:
     alike: bool  # all have the length and the form of the group's other clients
 
 
-class Stencil:
+class MqttTemplate:
     """Makes the packets of a group's clients in this process."""
 
     def __init__(self, group: Group, index: int, version: int, seed: int) -> None:

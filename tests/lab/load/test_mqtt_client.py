@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from heliograph.lab.load import Address, Group, Plan, header
 from heliograph.lab.load.link import Link
-from heliograph.lab.load.mqtt.client import MqttEnd
-from heliograph.lab.load.mqtt.client_group import MqttCrew
+from heliograph.lab.load.mqtt.client import MqttLoadClient
+from heliograph.lab.load.mqtt.client_group import MqttClientGroup
 from heliograph.mqtt import ConnAck, PubAck, Publish, PubRel, SubAck, decode, encode, packet_bounds
 
 NOW = 10**15
@@ -35,12 +35,12 @@ def plan(qos: int, role: str) -> Plan:
     return Plan((senders, other), 1.0)
 
 
-def ready_end(qos: int, role: str) -> tuple[MqttEnd, Paper]:
-    crew = MqttCrew(plan(qos, role), 1, 0, Address(1), select.epoll())
+def ready_end(qos: int, role: str) -> tuple[MqttLoadClient, Paper]:
+    client_group = MqttClientGroup(plan(qos, role), 1, 0, Address(1), select.epoll())
     link = Paper()
-    end = MqttEnd(crew, 0, link, NOW)
+    end = MqttLoadClient(client_group, 0, link, NOW)
     end.opened(NOW)
-    hello = encode(ConnAck(), 5) + (encode(SubAck(1, (qos,)), 5) if crew.group.receives else b"")
+    hello = encode(ConnAck(), 5) + (encode(SubAck(1, (qos,)), 5) if client_group.group.receives else b"")
     assert end.feed(memoryview(hello), NOW) == len(hello)
     assert end.ready
     link.written = b""
@@ -88,8 +88,8 @@ def test_deliveries_are_counted_and_acknowledged_however_they_are_cut(
         at, turn = at + cuts[turn % len(cuts)], turn + 1
         kept = piece[end.feed(memoryview(piece), NOW) :]
     assert kept == b""
-    end.crew.collect()
-    interval = end.crew.meter.take(0)
+    end.client_group.collect()
+    interval = end.client_group.meter.take(0)
     assert (interval.received, interval.bytes_received, interval.errors) == (len(sent), len(data), 0)
     assert interval.duplicates == len(sent) - len(set(sent))
     for kind, latency in (("message", 1000), ("service", 500)):
@@ -105,7 +105,7 @@ def test_releases_are_completed_and_messages_of_others_are_errors() -> None:
     data += encode(Publish("t", b"short", 0), 5) + encode(Publish("t", b"?" * 64, 0), 5)
     assert end.feed(memoryview(data), NOW) == len(data)
     assert Counter(type(packet).__name__ for packet in packets(link.written)) == {"PubComp": 3}
-    assert end.crew.meter.errors == 2
+    assert end.client_group.meter.errors == 2
 
 
 def test_a_window_closes_and_opens_with_acknowledgements_in_any_order() -> None:
@@ -122,7 +122,7 @@ def test_a_window_closes_and_opens_with_acknowledgements_in_any_order() -> None:
     end.feed(memoryview(refused), NOW + 1000)
     unknown = encode(PubAck(ids[0]), 5)
     end.feed(memoryview(unknown), NOW + 1000)
-    meter = end.crew.meter
+    meter = end.client_group.meter
     assert (meter.acknowledged, meter.errors, end.outstanding()) == (51, 2, 49)
     histogram = meter.recorder("acknowledge").take()
     assert histogram is not None
@@ -131,14 +131,14 @@ def test_a_window_closes_and_opens_with_acknowledgements_in_any_order() -> None:
 
 def test_pings_are_spread_over_half_of_the_keep_alive() -> None:
     group = Group("quiet", "publish", 10, destination="t", rate=1.0, keep_alive=20)
-    crew = MqttCrew(Plan((group,), 1.0), 0, 0, Address(1), select.epoll())
+    client_group = MqttClientGroup(Plan((group,), 1.0), 0, 0, Address(1), select.epoll())
     links = [Paper() for _ in range(10)]
     for client, link in enumerate(links):
-        end = crew.ends[client] = MqttEnd(crew, client, link, NOW)
+        end = client_group.load_clients[client] = MqttLoadClient(client_group, client, link, NOW)
         end.ready = True
     second = 1_000_000_000
-    assert crew.ping(NOW) == NOW + second
-    crew.ping(NOW + 3 * second)
+    assert client_group.ping(NOW) == NOW + second
+    client_group.ping(NOW + 3 * second)
     assert [len(packets(link.written)) for link in links] == [1, 1, 1, 0, 0, 0, 0, 0, 0, 0]
-    crew.ping(NOW + 12 * second)
+    client_group.ping(NOW + 12 * second)
     assert [len(packets(link.written)) for link in links] == [2, 2, 1, 1, 1, 1, 1, 1, 1, 1]

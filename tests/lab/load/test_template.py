@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from heliograph.lab.load import Group, Payload, header
 from heliograph.lab.load.mqtt.received_runs import form_of, run_of
-from heliograph.lab.load.mqtt.template import Stencil
+from heliograph.lab.load.mqtt.template import MqttTemplate
 from heliograph.lab.load.naming import expand, topics_of
 from heliograph.lab.load.payloads import tails_of
 from heliograph.mqtt import Properties, Publish, encode
@@ -53,18 +53,18 @@ def plainly(group: Group, client: int, number: int, due: int, now: int, packet_i
 def test_a_batch_is_what_the_codec_makes(group: Group, count: int, size: int, data: st.DataObject) -> None:
     client = data.draw(st.integers(0, group.clients - 1))
     version, now = VERSIONS[group.protocol], 2**50
-    stencil = Stencil(group, 5, version, 1)
+    template = MqttTemplate(group, 5, version, 1)
     due = np.arange(size) * 1000 + 2**49
     ids = (np.arange(size) + 65_000) % 65_535 + 1 if group.qos else None
     # A batch of somebody else has left its traces.
-    stencil.make(stencil.images(0), 0, 7, due, now - 1, ids)
-    made = bytes(stencil.make(stencil.images(client), client, count, due, now, ids))
+    template.make(template.images(0), 0, 7, due, now - 1, ids)
+    made = bytes(template.make(template.images(client), client, count, due, now, ids))
     packets = [
         plainly(group, client, count + place, int(due[place]), now, 0 if ids is None else int(ids[place]))
         for place in range(size)
     ]
     assert made == b"".join(packets)
-    assert stencil.cycle == lcm(group.topics, len(group.payload.sizes))
+    assert template.cycle == lcm(group.topics, len(group.payload.sizes))
     read_back(made, group, client, count, due, version)
 
 

@@ -25,9 +25,9 @@ from heliograph.amqp import (
 from heliograph.amqp.message import Data, Message, decode_message, encode_message
 from heliograph.errors import Problem
 from heliograph.lab.load import Address, Group, Plan, group_from, header
-from heliograph.lab.load.amqp.client import AmqpEnd
-from heliograph.lab.load.amqp.client_group import AmqpCrew
-from heliograph.lab.load.amqp.in_flight import AmqpFlight
+from heliograph.lab.load.amqp.client import AmqpLoadClient
+from heliograph.lab.load.amqp.client_group import AmqpClientGroup
+from heliograph.lab.load.amqp.in_flight import AmqpInFlight
 from heliograph.lab.load.link import Link
 
 NOW = 10**15
@@ -52,9 +52,9 @@ class Peers:
     def __init__(self, **group: Any) -> None:
         senders = Group("senders", "publish", 3, protocol="amqp", destination="queue://q", rate=1.0)
         other = group_from({"name": "other", "clients": 1, "protocol": "amqp", "qos": 1, **group})
-        crew = AmqpCrew(Plan((senders, other), 1.0), 1, 0, Address(1), select.epoll())
+        client_group = AmqpClientGroup(Plan((senders, other), 1.0), 1, 0, Address(1), select.epoll())
         self.paper = Paper()
-        self.end = AmqpEnd(crew, 0, self.paper, NOW)
+        self.end = AmqpLoadClient(client_group, 0, self.paper, NOW)
         self.broker = Connection(Options("broker", mechanisms=("ANONYMOUS",)), server=True)
         self.source: Sender | None = None
         self.target: Receiver | None = None
@@ -137,9 +137,9 @@ def test_deliveries_are_counted_and_accepted_however_they_are_cut(
     length = peers.to_end([max(cut, 500) for cut in cuts] if len(sent) > 200 else cuts)
     peers.to_broker()
     assert peers.accepted == list(range(len(sent)))
-    crew = peers.end.crew
-    crew.collect()
-    interval = crew.meter.take(0)
+    client_group = peers.end.client_group
+    client_group.collect()
+    interval = client_group.meter.take(0)
     assert (interval.received, interval.bytes_received, interval.errors) == (len(sent), length, 0)
     assert interval.duplicates == len(sent) - len(set(sent))
     for kind, latency in (("message", 1000), ("service", 500)):
@@ -154,7 +154,7 @@ def test_messages_of_others_are_errors_and_are_accepted_all_the_same() -> None:
     peers.source.send([message(0, 0), *strange, message(0, 1)])
     peers.to_end([1 << 20])
     peers.to_broker()
-    interval = peers.end.crew.meter.take(0)
+    interval = peers.end.client_group.meter.take(0)
     assert (interval.received, interval.errors, len(peers.accepted)) == (2, 2, 4)
 
 
@@ -190,12 +190,12 @@ def test_what_is_sent_is_what_the_plan_says(size: int, count: int) -> None:
         peers.broker.flush()
     peers.to_end([1 << 20])
     assert end.outstanding() == 0
-    assert end.crew.meter.take(0).acknowledged == count
+    assert end.client_group.meter.take(0).acknowledged == count
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 60), st.integers(0, 20)), max_size=60))
 def test_whatever_is_settled_in_whatever_order_frees_the_window(steps: list[tuple[int, int, int]]) -> None:
-    flight, under_way = AmqpFlight(50), set[int]()
+    flight, under_way = AmqpInFlight(50), set[int]()
     for now, (wanted, start, length) in enumerate(steps, 1):
         count = min(wanted, flight.room())
         if count:
