@@ -58,7 +58,7 @@ node-red: $(READY_DEV) ## install Node-RED, which flows can be compared with (ma
 	npm install --no-audit --no-fund --silent --no-package-lock --prefix $(VENV)/node-red node-red@4
 
 soak: $(READY_DEV) ## run the server under steady durable load; fails if memory or disk grow (SOAK_MINUTES=30)
-	$(BIN)/python -m heliograph.lab.soak --minutes $(SOAK_MINUTES)
+	$(BIN)/python -m heliograph.lab.bench.soak --minutes $(SOAK_MINUTES)
 
 faults: $(READY_DEV) ## kill the server hundreds of times under load; nothing may be lost (ROUNDS=300, FAULTS="--load queues"; --load pipelines kills Spark too)
 	PYTHONPATH=tests $(BIN)/python -m faults --rounds $(ROUNDS) $(FAULTS)

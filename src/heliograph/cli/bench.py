@@ -9,10 +9,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from heliograph.lab.bench import list_choices, run_bench
-from heliograph.lab.case import FULL, QUICK
-from heliograph.lab.catalogue import choose
-from heliograph.lab.rounds import choose_targets, missing
+from heliograph.lab.bench.case import FULL, QUICK
+from heliograph.lab.bench.catalogue import choose
+from heliograph.lab.bench.rounds import choose_targets, missing
+from heliograph.lab.bench.running import list_choices, run_bench
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heliograph.errors import Problem
-from heliograph.lab.bench_report import disk_line
+from heliograph.lab.bench.report import disk_line
 from heliograph.lab.disk import describe_disk
 from heliograph.lab.flows import node_red, peers, report
 from heliograph.lab.flows.rows import FULL, QUICK, Row, chosen_cases, measure_all, rows_of

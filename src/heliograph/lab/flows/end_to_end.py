@@ -25,7 +25,7 @@ from heliograph.lab.flows.postgresql import running_postgresql
 from heliograph.lab.flows.published import Published
 from heliograph.lab.flows.tables import make_table
 from heliograph.lab.machine import Cores
-from heliograph.lab.meter import before_start
+from heliograph.lab.probes.meter import before_start
 from heliograph.lab.targets.running import running
 
 MOST_MESSAGES = 50_000

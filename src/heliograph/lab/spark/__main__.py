@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heliograph.errors import Problem
-from heliograph.lab.bench_report import disk_line
+from heliograph.lab.bench.report import disk_line
 from heliograph.lab.disk import describe_disk
 from heliograph.lab.machine import Cores, describe, on_cores
 from heliograph.lab.spark import report

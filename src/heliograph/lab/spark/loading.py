@@ -7,11 +7,11 @@ from pathlib import Path
 
 from heliograph.errors import Problem
 from heliograph.lab import wire
+from heliograph.lab.bench.case import QUICK, Site
+from heliograph.lab.bench.closed_loop import Load
 from heliograph.lab.bytestream import Address
-from heliograph.lab.case import QUICK, Site
-from heliograph.lab.closed_loop import Load
 from heliograph.lab.flows.messages import simple_text
-from heliograph.lab.meter import Meter
+from heliograph.lab.probes.meter import Meter
 from heliograph.lab.publishers import Publisher
 from heliograph.lab.ring import Ring
 from heliograph.log.stream_reader import StreamReader

@@ -15,13 +15,13 @@ import psutil
 
 import heliograph
 from heliograph.lab.amqp_client import Client
+from heliograph.lab.bench.case import Restart
 from heliograph.lab.bytestream import HOST, Address, BrokerGone
-from heliograph.lab.case import Restart
 from heliograph.lab.disk import work_folder
-from heliograph.lab.family import descendants
 from heliograph.lab.link import Link
 from heliograph.lab.machine import on_core
-from heliograph.lab.meter import Meter, before_start
+from heliograph.lab.probes.meter import Meter, before_start
+from heliograph.lab.probes.process_tree import descendants
 from heliograph.lab.targets.certificate import make_certificate
 from heliograph.lab.targets.demand import Demand, Way
 from heliograph.lab.targets.layout import Layout

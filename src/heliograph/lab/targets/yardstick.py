@@ -19,4 +19,4 @@ class BareLoop(Target):
 
     def command(self, setup: Setup) -> list[str]:
         """It has no configuration."""
-        return [sys.executable, "-m", "heliograph.lab.bare_loop", str(setup.port)]
+        return [sys.executable, "-m", "heliograph.lab.targets.bare_loop", str(setup.port)]

@@ -3,10 +3,10 @@
 import os
 import sys
 
-from heliograph.lab.family import descendants
 from heliograph.lab.probes.energy import EnergyProbe, readable_zones
 from heliograph.lab.probes.machine_use import MachineProbe
 from heliograph.lab.probes.probe import Probe
+from heliograph.lab.probes.process_tree import descendants
 from heliograph.lab.probes.processes import ProcessProbe
 from heliograph.lab.probes.server_statistics import StatisticsProbe
 from heliograph.lab.targets.system import System

@@ -1,0 +1,43 @@
+"""Very many AMQP connections to one server, beside RabbitMQ: how fast they come in, and what each takes in memory.
+
+Run it with `python -m heliograph.lab.bench.connections`. All are opened from this machine, 50 handshakes under way at a time.
+"""
+
+import argparse
+import resource
+
+from heliograph.lab.bench import report
+from heliograph.lab.bench.case import Effort
+from heliograph.lab.bench.idle import Idle
+from heliograph.lab.bench.rounds import choose_targets, measure
+from heliograph.lab.machine import raise_file_limit, split_cores
+
+WANTED = 60_000  # what a queue manager of another make was shown with, in 30 seconds
+SPARE_FILES = 500  # that brokers need for other things
+
+
+def most() -> int:
+    """As many as the limit on open files allows."""
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return min(WANTED, files - SPARE_FILES)
+
+
+def main() -> None:
+    """Measure and print one row for each broker."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--connections", type=int, default=most(), metavar="N", help="how many (default: %(default)s)")
+    parser.add_argument("--target", action="append", default=[], metavar="NAME", help="only these brokers")
+    args = parser.parse_args()
+    raise_file_limit()
+    count = min(args.connections, most())
+    case = Idle(name="amqp-connections", about="AMQP connections, each with a session", connections=count, amqp=True)
+    print(report.header())
+    with split_cores() as cores:
+        effort = Effort(seconds=0, rounds=1, connections=count)
+        for rows in measure([case], choose_targets(args.target), effort, cores, lambda _text: None):
+            print("\n".join(report.lines(rows)))
+    print(f"in/s: connections per second, each with a SASL exchange, an open and a begin. {report.LEGEND}")
+
+
+if __name__ == "__main__":
+    main()
