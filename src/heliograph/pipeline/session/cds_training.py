@@ -75,7 +75,7 @@ def main() -> None:
     archive = Path(sys.argv[1])
     options = {"spark.driver.extraJavaOptions": " ".join(options_to_make(archive))}
     # An AOT cache also keeps what the better compiler learned; for the others that would be time lost.
-    spark = build_session("practice", conf=options, quick=archive.suffix != ".aot")
+    spark = build_session("class archive", conf=options, quick=archive.suffix != ".aot")
     with tempfile.TemporaryDirectory() as directory:
         practise(spark, Path(directory))
     gateway = spark.sparkContext._gateway

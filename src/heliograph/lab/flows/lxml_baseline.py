@@ -1,4 +1,4 @@
-"""Floors: what the work of some flows takes if somebody writes it in Python with lxml, without any flow."""
+"""Baselines: what the work of some flows takes if somebody writes it in Python with lxml, without any flow."""
 
 from collections.abc import Callable
 

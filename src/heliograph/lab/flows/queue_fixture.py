@@ -16,7 +16,7 @@ _RUN_BYTES = 2 << 20
 _PATIENCE = 20.0
 
 
-class Desk:
+class QueueFixture:
     """A connection to the server of one case."""
 
     def __init__(self, server: str) -> None:
