@@ -6,7 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Self
 
-from heliograph.lab import wire
+from heliograph.lab.load.mqtt.acks import PUBACK, PUBCOMP, PUBREC, PUBREL
+from heliograph.mqtt import packet_bounds
 
 # Given the number of a message at this broker and its packet: the packets to deliver instead.
 Script = Callable[[int, bytes], list[bytes]]
@@ -15,6 +16,10 @@ Script = Callable[[int, bytes], list[bytes]]
 def faithful(_number: int, packet: bytes) -> list[bytes]:
     """Deliver what came."""
     return [packet]
+
+
+def _packet(first: int, body: bytes) -> bytes:
+    return bytes((first, len(body))) + body
 
 
 class ScriptedBroker:
@@ -31,6 +36,7 @@ class ScriptedBroker:
         self._next_id: dict[socket.socket, int] = {}  # of every subscriber
         self._filters: dict[socket.socket, bytes] = {}
         self._rest: dict[socket.socket, bytes] = {}  # of every connection
+        self._properties: dict[socket.socket, bytes] = {}  # none, as each version says it
 
     def __enter__(self) -> Self:
         self._selector.register(self._listener, selectors.EVENT_READ)
@@ -67,32 +73,34 @@ class ScriptedBroker:
             self._next_id.pop(client, None)
             return
         data = self._rest[client] + data
-        end = 0
-        for start, _body, end in wire.packets(data):
-            self._handle(client, data[start:end])
-        self._rest[client] = data[end:]
+        at = 0
+        while at < len(data) and (bounds := packet_bounds(data, at, 1 << 24)) and bounds[1] <= len(data):
+            self._handle(client, data[at : bounds[1]])
+            at = bounds[1]
+        self._rest[client] = data[at:]
 
     def _handle(self, client: socket.socket, packet: bytes) -> None:
         kind = packet[0] >> 4
         if kind == 1:
-            client.sendall(b"\x20\x02\x00\x00")
+            self._properties[client] = b"\x00" if packet[8] == 5 else b""
+            client.sendall(_packet(0x20, b"\x00\x00" + self._properties[client]))
         elif kind == 8:
             self._next_id[client] = 1
             self._filters[client] = packet[packet.index(b"lab/") : -1]  # behind identifier, properties and length
-            client.sendall(b"\x90\x03\x00\x01" + packet[-1:])
+            client.sendall(_packet(0x90, b"\x00\x01" + self._properties[client] + packet[-1:]))
         elif kind == 3:
             self._publish(client, packet)
-        elif packet == wire.DISCONNECT:
+        elif kind == 14:
             client.shutdown(socket.SHUT_WR)
-        elif packet[0] in {wire.PUBREC, wire.PUBREL}:
-            answer = wire.PUBREL if packet[0] == wire.PUBREC else wire.PUBCOMP
+        elif packet[0] in {PUBREC, PUBREL}:
+            answer = PUBREL if packet[0] == PUBREC else PUBCOMP
             client.sendall(bytes([answer]) + packet[1:])
 
     def _publish(self, client: socket.socket, packet: bytes) -> None:
         qos = packet[0] >> 1 & 3
         id_at = 4 + packet[3]  # all test packets are short: two bytes of header, two of topic length
         if qos:
-            client.sendall(bytes([0, wire.PUBACK, wire.PUBREC][qos : qos + 1]) + b"\x02" + packet[id_at : id_at + 2])
+            client.sendall(bytes([0, PUBACK, PUBREC][qos : qos + 1]) + b"\x02" + packet[id_at : id_at + 2])
         for out in self._script(self._seen, packet):
             for subscriber, number in self._next_id.items():
                 if not packet[4:id_at].startswith(self._filters[subscriber].rstrip(b"#")):

@@ -10,12 +10,12 @@ from heliograph.lab.bench.backlog import Backlog
 from heliograph.lab.bench.case import Outcome
 from heliograph.lab.bench.idle import Idle
 from heliograph.lab.bench.rounds import Row, Run
-from heliograph.lab.bench.throughput import Flow
+from heliograph.lab.bench.throughput import Throughput
 from heliograph.lab.probes.meter import Reading
 from heliograph.lab.targets.mosquitto import Mosquitto
 
-CASE = Flow(name="qos0", about="", goal=50)
-DURABLE = Flow(name="durable", about="", durable=True, qos=1, share=0.5)
+CASE = Throughput(name="qos0", about="", goal=50)
+DURABLE = Throughput(name="durable", about="", durable=True, qos=1, share=0.5)
 
 
 def outcome(cpu: float, **more: int | dict[str, float]) -> Outcome:

@@ -11,9 +11,12 @@ from heliograph.lab.bench import rounds
 from heliograph.lab.bench.backlog import Backlog
 from heliograph.lab.bench.case import Effort, Site
 from heliograph.lab.bench.recovery import Recovery
-from heliograph.lab.bench.throughput import Flow
+from heliograph.lab.bench.throughput import Throughput
 from heliograph.lab.disk import filesystem, occupied, work_folder
-from heliograph.lab.link import Link
+from heliograph.lab.load.client_loop import ClientLoop, give_up
+from heliograph.lab.load.mqtt.client_group import MqttClientGroup
+from heliograph.lab.load.mqtt.connection import MqttConnection
+from heliograph.lab.load.plan import Group, Plan
 from heliograph.lab.machine import Cores
 from heliograph.lab.targets.heliograph_server import Heliograph, HeliographMemory
 from heliograph.lab.targets.mosquitto import Mosquitto
@@ -54,13 +57,24 @@ def test_a_broker_that_saves_its_messages_recovers_them(publishers):
 
 @needs_mosquitto
 def test_a_client_that_has_left_is_away_and_its_session_stays():
+    present = []
+
+    class Client(MqttConnection):
+        __slots__ = ()
+
+        def accepted(self, packet, now):
+            present.append(packet.session_present)
+            super().accepted(packet, now)
+
     with mosquitto() as site:
-        first = Link(site.address, "s", durable=True)
-        first.finish()
-        first.leave()
-        second = Link(site.address, "s", durable=True)
-        assert second.socket.recv(4) == b"\x20\x02\x01\x00"  # session present
-        second.close()
+        loop = ClientLoop(give_up)
+        group = Group("s", "consume", 1, filters=("t",), durable=True)
+        clients = MqttClientGroup(Plan((group,), 1.0), 0, 0, site.address, loop.poller, Client)
+        for _ in range(2):
+            loop.connect(clients)
+            loop.leave(clients.load_clients)
+        loop.close()
+    assert present == [False, True]
 
 
 def test_a_short_run_has_fewer_messages_and_a_broker_may_have_a_bound():
@@ -85,7 +99,7 @@ def test_mosquitto_stores_in_durable_cases_only(durable, line, tmp_path):
 
 def test_ours_in_memory_is_measured_where_it_is_compared(monkeypatch):
     monkeypatch.setattr(rounds, "_run", lambda *_: rounds.Run(1, None, "not measured here"))
-    cases = [Flow(name="plain", about=""), Flow(name="durable", about="", durable=True, share=0.5)]
+    cases = [Throughput(name="plain", about=""), Throughput(name="durable", about="", durable=True, share=0.5)]
     done = rounds.measure(cases, [Heliograph(), HeliographMemory()], EFFORT, Cores(), lambda _: None)
     assert [[row.target for row in rows] for rows in done] == [["heliograph"], ["heliograph", "heliograph-memory"]]
 

@@ -7,9 +7,9 @@ import pytest
 from heliograph.lab.bench.case import Case, Effort, Site
 from heliograph.lab.bench.growth import GROWTH, Depth, Queues, RetainedMessages, Sessions, Subscriptions, topic
 from heliograph.lab.bench.growth_chart import growth_chart, standing_alone
-from heliograph.lab.link import Link
 from heliograph.lab.targets.heliograph_server import Heliograph
 from heliograph.lab.targets.running import running
+from paho_client import V311, PahoClient
 
 EFFORT = Effort(0.1, 1, 10)
 FEW: list[Case] = [
@@ -33,10 +33,10 @@ def test_devices_that_have_been_there_have_sessions_and_messages() -> None:
     case = Sessions(name="growth", about="", sizes=(3,))
     with running(Heliograph(), None, durable=True) as broker:
         case.measure(Site(broker.address, broker.meter, EFFORT, restart=broker.restart))
-        device = Link(broker.address, "device-0000002", durable=True)
-        assert device._expect(0x20) == b"\x01\x00", "there is a session"
-        assert topic(2).encode() in device._expect(0x32)
-        device.close()
+        device = PahoClient(V311, "device-0000002", clean=False).connect(broker.address.port)
+        assert device.flags.session_present
+        assert device.message().topic == topic(2)
+        device.drop()
 
 
 def test_a_short_run_has_the_same_sizes_in_little() -> None:

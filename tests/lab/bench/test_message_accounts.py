@@ -4,25 +4,25 @@ import os
 
 import pytest
 
-from heliograph.lab import wire
 from heliograph.lab.bench import closed_loop
 from heliograph.lab.bench.case import Case, Effort, Outcome, Site
 from heliograph.lab.bench.idle import AT_ONCE, Idle
 from heliograph.lab.bench.latency import Latency
-from heliograph.lab.bench.throughput import Flow
+from heliograph.lab.bench.throughput import Throughput
 from heliograph.lab.bench.visits import Visits
-from heliograph.lab.bytestream import Address, BrokerGone
+from heliograph.lab.load import Address
+from heliograph.lab.network import BrokerGone
 from heliograph.lab.probes.meter import Meter
 from lab.bench.scripted_broker import Script, ScriptedBroker, faithful
 
-ONE_TO_ONE = [Flow(name=f"qos{qos}", about="", qos=qos, window=40) for qos in (0, 1, 2)]
+ONE_TO_ONE = [Throughput(name=f"qos{qos}", about="", qos=qos, window=40) for qos in (0, 1, 2)]
 SHAPES = [
     *ONE_TO_ONE,
-    Flow(name="fan-in", about="", publishers=5, window=1),
-    Flow(name="fan-in-qos1", about="", publishers=5, window=1, qos=1),
-    Flow(name="fan-out", about="", subscribers=3, window=40),
-    Flow(name="durable", about="", durable=True, qos=1, window=40),
-    Flow(name="lengths", about="", payload=(16, 60), topics=5, window=40),
+    Throughput(name="fan-in", about="", publishers=5, window=1),
+    Throughput(name="fan-in-qos1", about="", publishers=5, window=1, qos=1),
+    Throughput(name="fan-out", about="", subscribers=3, window=40),
+    Throughput(name="durable", about="", durable=True, qos=1, window=40),
+    Throughput(name="lengths", about="", payload=(16, 60), topics=5, window=40),
 ]
 
 
@@ -69,20 +69,20 @@ def test_messages_out_of_order_are_neither(case):
 
 
 def test_a_loss_in_fan_out_counts_for_every_subscriber():
-    case = Flow(name="fan-out", about="", subscribers=3, window=40)
+    case = Throughput(name="fan-out", about="", subscribers=3, window=40)
     assert accounts(measure(case, lambda number, packet: [] if number == 3 else [packet])) == (3, 0, 0)
 
 
 @pytest.mark.parametrize("qos", [0, 1])
 def test_fan_in_tells_publishers_apart(qos):
-    case = Flow(name="fan-in", about="", publishers=5, window=1, qos=qos)
+    case = Throughput(name="fan-in", about="", publishers=5, window=1, qos=qos)
     twice = measure(case, lambda number, packet: [packet, packet] if number == 7 else [packet])
     assert accounts(twice) == (0, 1, 0)
 
 
 def test_a_rewritten_packet_is_still_a_delivery():
     """MQTT 5 lets a broker add properties; the payload says which message it is."""
-    case = Flow(name="v5", about="", from_version=wire.V5, to_version=wire.V5, window=40)
+    case = Throughput(name="v5", about="", from_version="mqtt5", to_version="mqtt5", window=40)
 
     def add_property(number: int, packet: bytes) -> list[bytes]:
         if number % 3:

@@ -49,7 +49,7 @@ def test_every_queue_manager_is_a_virtual_host_with_all_queues(tmp_path):
         ("qm1", "a", True),
         ("qm1", "b", True),
     ]
-    assert [door.hostname for door in RabbitMQ().doors(setup)] == ["vhost:qm0", "vhost:qm1"]
+    assert [door.address.hostname for door in RabbitMQ().doors(setup)] == ["vhost:qm0", "vhost:qm1"]
 
 
 def test_a_missing_peer_is_named_with_its_package(monkeypatch):

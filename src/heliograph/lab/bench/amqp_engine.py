@@ -1,4 +1,4 @@
-"""What the AMQP engine costs for each message, in memory: `python -m heliograph.lab.bench.amqp_engine`.
+"""What the AMQP engine costs for each message, in memory (`helio bench amqp`).
 
 Two engines are connected; the cost of each step is CPU time divided by messages, the best of several rounds, because a
 shared machine only ever adds to it.
@@ -163,7 +163,8 @@ def messages() -> None:
     steps.show("messages with annotations and properties", count)
 
 
-if __name__ == "__main__":
+def measure_engine() -> None:
+    """Measure and print."""
     for settled in (True, False):
         for singly in (False, True):
             transfers(64, settled=settled, singly=singly)

@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass, replace
 
 from heliograph.lab.bench.case import Case, Outcome, Site
-from heliograph.lab.bench.offline_subscriber import Absence
+from heliograph.lab.bench.offline_subscriber import OfflineSubscriber
 from heliograph.lab.probes.meter import Meter
 
 RESIDENT = "MB resident"
@@ -21,7 +21,7 @@ class Backlog(Case):
 
     def measure(self, site: Site) -> Outcome:
         """Fill, then drain. Memory is the most that was seen at any time, not what is left at the end."""
-        queue = Absence(site.messages(self.messages), 1, self.payload)
+        queue = OfflineSubscriber(site.messages(self.messages), 1, self.payload)
         peak = Peak(site.meter)
         start = time.perf_counter()
         queue.fill(site, peak.look)

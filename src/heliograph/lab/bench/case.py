@@ -5,9 +5,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from heliograph.lab.bytestream import Address, BrokerGone
+from heliograph.lab.load.address import Address
+from heliograph.lab.load.plan import Transport
+from heliograph.lab.network import BrokerGone
 from heliograph.lab.probes.meter import Meter, Reading
 from heliograph.lab.targets.layout import Door, Layout
+from heliograph.lab.targets.running import Restart
 
 
 @dataclass(frozen=True)
@@ -24,14 +27,6 @@ FULL = Effort(seconds=3.0, rounds=3, connections=10_000)
 QUICK = Effort(seconds=0.6, rounds=1, connections=2_000, backlog=0.02)
 
 
-@dataclass(frozen=True)
-class Restart:
-    """A broker that has been ended and started again with the same data."""
-
-    spent: Reading  # from the start of the new process until it has answered a CONNECT
-    meter: Meter  # of the new process
-
-
 def _no_restart() -> Restart:
     raise BrokerGone("this broker cannot be started again")
 
@@ -46,6 +41,11 @@ class Site:
     longest_queue: int = sys.maxsize  # see Target
     restart: Callable[[], Restart] = _no_restart
     doors: tuple[Door, ...] = ()  # one to each queue manager, for AMQP
+
+    @property
+    def transport(self) -> Transport:
+        """How MQTT clients come in."""
+        return "tls" if self.address.ca_file else "tcp"
 
     def messages(self, count: int) -> int:
         """How many messages to send where a full measurement of our server has `count`."""

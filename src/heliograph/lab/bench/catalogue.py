@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
 from heliograph.errors import Problem
-from heliograph.lab import wire
 from heliograph.lab.bench.backlog import RESIDENT, Backlog
 from heliograph.lab.bench.case import Case
 from heliograph.lab.bench.growth import GROWTH
@@ -12,7 +11,7 @@ from heliograph.lab.bench.idle import Idle
 from heliograph.lab.bench.latency import Latency
 from heliograph.lab.bench.queue_catalogue import QUEUES
 from heliograph.lab.bench.recovery import SECONDS, Recovery
-from heliograph.lab.bench.throughput import Flow
+from heliograph.lab.bench.throughput import Throughput
 from heliograph.lab.bench.visits import Visits
 
 SHARE = 0.5  # of the rate that our server has when it does not wait for the disk
@@ -20,7 +19,7 @@ SHARE = 0.5  # of the rate that our server has when it does not wait for the dis
 # Here subscribers have durable sessions, so that our server stores every message and waits for the disk before it
 # acknowledges. Windows are large where many messages are to share one wait.
 DURABLE: tuple[Case, ...] = (
-    Flow(
+    Throughput(
         name="durable-qos1",
         about="durable: 1 publisher, 1 subscriber, QoS 1",
         durable=True,
@@ -28,7 +27,7 @@ DURABLE: tuple[Case, ...] = (
         goal=10,
         share=SHARE,
     ),
-    Flow(
+    Throughput(
         name="durable-pairs-qos1",
         about="durable: 10 pairs, QoS 1, window 4000 each",
         durable=True,
@@ -37,7 +36,7 @@ DURABLE: tuple[Case, ...] = (
         goal=10,
         share=SHARE,
     ),
-    Flow(
+    Throughput(
         name="durable-pairs-qos1-512",
         about="the same with 512 B payloads, window 2000 each",
         durable=True,
@@ -48,7 +47,7 @@ DURABLE: tuple[Case, ...] = (
         goal=10,
         share=SHARE,
     ),
-    Flow(
+    Throughput(
         name="durable-pairs-qos1-4k",
         about="the same with 4 KB payloads, window 256 each",
         durable=True,
@@ -59,7 +58,7 @@ DURABLE: tuple[Case, ...] = (
         goal=10,
         share=SHARE,
     ),
-    Flow(
+    Throughput(
         name="durable-pairs-qos2",
         about="durable: 10 pairs, QoS 2, window 1000 each",
         durable=True,
@@ -69,7 +68,7 @@ DURABLE: tuple[Case, ...] = (
         goal=10,
         share=SHARE,
     ),
-    Flow(
+    Throughput(
         name="durable-fan-out-100-qos1",
         about="durable: 1 publisher, 100 subscribers, QoS 1",
         durable=True,
@@ -79,7 +78,7 @@ DURABLE: tuple[Case, ...] = (
         goal=10,
         share=SHARE,
     ),
-    Flow(
+    Throughput(
         name="durable-fan-in-100-qos1",
         about="durable: 100 publishers to 1 wildcard subscriber, QoS 1, one packet per read",
         durable=True,
@@ -88,7 +87,7 @@ DURABLE: tuple[Case, ...] = (
         window=1,
         share=SHARE,
     ),
-    Flow(
+    Throughput(
         name="durable-fan-in-500-qos1",
         about="the same with 500 publishers",
         durable=True,
@@ -97,7 +96,7 @@ DURABLE: tuple[Case, ...] = (
         window=1,
         goal=1.2,
     ),
-    Flow(
+    Throughput(
         name="durable-fan-in-500-qos2",
         about="the same with QoS 2",
         durable=True,
@@ -105,7 +104,7 @@ DURABLE: tuple[Case, ...] = (
         qos=2,
         window=1,
     ),
-    Flow(
+    Throughput(
         name="durable-fan-in-500-shared",
         about="500 publishers to 10 sharers, QoS 1, one packet per read",
         durable=True,
@@ -140,44 +139,48 @@ DURABLE: tuple[Case, ...] = (
 # Windows keep what is on its way to one subscriber below every broker's limits (4000 small messages, a few megabytes)
 # and let a slow broker empty its queues within a second or two at the end.
 CASES: tuple[Case, ...] = (
-    Flow(name="qos0", about="1 publisher, 1 subscriber, pipelined", goal=50),
-    Flow(name="qos1", about="the same with QoS 1", qos=1, goal=25),
+    Throughput(name="qos0", about="1 publisher, 1 subscriber, pipelined", goal=50),
+    Throughput(name="qos1", about="the same with QoS 1", qos=1, goal=25),
     # With 4000 in flight mosquitto would spend half its time looking up identifiers.
-    Flow(name="qos2", about="the same with QoS 2, window 1000", qos=2, window=1000, goal=20),
-    Flow(name="pairs-qos0-w100", about="10 pairs, window 100 each", groups=10, window=100),
-    Flow(name="pairs-qos0-w1000", about="10 pairs, window 1000 each", groups=10, window=1000, goal=50),
-    Flow(name="pairs-qos1-w100", about="10 pairs, QoS 1, window 100 each", groups=10, qos=1, window=100),
-    Flow(name="pairs-qos1-w1000", about="10 pairs, QoS 1, window 1000 each", groups=10, qos=1, window=1000, goal=25),
-    Flow(
+    Throughput(name="qos2", about="the same with QoS 2, window 1000", qos=2, window=1000, goal=20),
+    Throughput(name="pairs-qos0-w100", about="10 pairs, window 100 each", groups=10, window=100),
+    Throughput(name="pairs-qos0-w1000", about="10 pairs, window 1000 each", groups=10, window=1000, goal=50),
+    Throughput(name="pairs-qos1-w100", about="10 pairs, QoS 1, window 100 each", groups=10, qos=1, window=100),
+    Throughput(
+        name="pairs-qos1-w1000", about="10 pairs, QoS 1, window 1000 each", groups=10, qos=1, window=1000, goal=25
+    ),
+    Throughput(
         name="fan-in-500",
         about="500 publishers to 1 wildcard subscriber, one packet per read",
         publishers=500,
         window=1,
         goal=2,
     ),
-    Flow(name="fan-out-10", about="1 publisher, 10 subscribers", subscribers=10),
-    Flow(name="fan-out-100", about="1 publisher, 100 subscribers", subscribers=100, window=1000, goal=200),
-    Flow(name="fan-out-1000", about="1 publisher, 1000 subscribers", subscribers=1000, window=120),
-    Flow(name="fan-out-100-qos1", about="1 publisher, 100 subscribers, QoS 1", subscribers=100, qos=1, window=400),
-    Flow(
+    Throughput(name="fan-out-10", about="1 publisher, 10 subscribers", subscribers=10),
+    Throughput(name="fan-out-100", about="1 publisher, 100 subscribers", subscribers=100, window=1000, goal=200),
+    Throughput(name="fan-out-1000", about="1 publisher, 1000 subscribers", subscribers=1000, window=120),
+    Throughput(
+        name="fan-out-100-qos1", about="1 publisher, 100 subscribers, QoS 1", subscribers=100, qos=1, window=400
+    ),
+    Throughput(
         name="random",
         about="random lengths of 16 to 512 bytes over 1000 topics to 1 wildcard subscriber",
         payload=(16, 512),
         topics=1000,
         goal=3,
     ),
-    Flow(
+    Throughput(
         name="v5-properties",
         about="MQTT 5 with two user properties, 1:1",
-        from_version=wire.V5,
-        to_version=wire.V5,
-        properties=wire.user_properties([("unit", "celsius"), ("site", "north-7")]),
+        from_version="mqtt5",
+        to_version="mqtt5",
+        user_properties=(("unit", "celsius"), ("site", "north-7")),
     ),
-    Flow(name="v3-to-v5", about="3.1.1 publisher, 10 MQTT 5 subscribers", subscribers=10, to_version=wire.V5),
-    Flow(name="tls", about="1 publisher, 1 subscriber, pipelined over TLS", tls=True),
-    Flow(name="payload-4k", about="4 KB payloads, 1:1", payload=(4096, 4096), window=256),
-    Flow(name="payload-256k", about="256 KB payloads, 1:1", payload=(256 * 1024, 256 * 1024), window=8),
-    Flow(name="qos1-4k", about="4 KB payloads, QoS 1, 1:1", qos=1, payload=(4096, 4096), window=256),
+    Throughput(name="v3-to-v5", about="3.1.1 publisher, 10 MQTT 5 subscribers", subscribers=10, to_version="mqtt5"),
+    Throughput(name="tls", about="1 publisher, 1 subscriber, pipelined over TLS", tls=True),
+    Throughput(name="payload-4k", about="4 KB payloads, 1:1", payload=(4096, 4096), window=256),
+    Throughput(name="payload-256k", about="256 KB payloads, 1:1", payload=(256 * 1024, 256 * 1024), window=8),
+    Throughput(name="qos1-4k", about="4 KB payloads, QoS 1, 1:1", qos=1, payload=(4096, 4096), window=256),
     Idle(
         name="idle-10k", about="10,000 idle connections; CPU per connect", connections=10_000, most={"KB/connection": 4}
     ),

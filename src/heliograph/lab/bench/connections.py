@@ -1,10 +1,10 @@
 """Very many AMQP connections to one server, beside RabbitMQ: how fast they come in, and what each takes in memory.
 
-Run it with `python -m heliograph.lab.bench.connections`. All are opened from this machine, 50 handshakes under way at a time.
+All are opened from this machine, 50 handshakes under way at a time.
 """
 
-import argparse
 import resource
+from collections.abc import Sequence
 
 from heliograph.lab.bench import report
 from heliograph.lab.bench.case import Effort
@@ -22,22 +22,14 @@ def most() -> int:
     return min(WANTED, files - SPARE_FILES)
 
 
-def main() -> None:
+def run_connections(connections: int | None, targets: Sequence[str]) -> None:
     """Measure and print one row for each broker."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--connections", type=int, default=most(), metavar="N", help="how many (default: %(default)s)")
-    parser.add_argument("--target", action="append", default=[], metavar="NAME", help="only these brokers")
-    args = parser.parse_args()
     raise_file_limit()
-    count = min(args.connections, most())
+    count = min(connections or WANTED, most())
     case = Idle(name="amqp-connections", about="AMQP connections, each with a session", connections=count, amqp=True)
     print(report.header())
     with split_cores() as cores:
         effort = Effort(seconds=0, rounds=1, connections=count)
-        for rows in measure([case], choose_targets(args.target), effort, cores, lambda _text: None):
+        for rows in measure([case], choose_targets(targets), effort, cores, lambda _text: None):
             print("\n".join(report.lines(rows)))
     print(f"in/s: connections per second, each with a SASL exchange, an open and a begin. {report.LEGEND}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,7 @@
 """What one process must do at the least to pass messages on and keep them: read, write to a file, force, send.
 
 No broker: bytes from one socket go to a file and to another socket, in blocks, without anybody looking at them. Large
-payloads cannot be stored for less CPU than this, in any language. Run `python -m heliograph.lab.bench.copying`.
+payloads cannot be stored for less CPU than this, in any language. See `helio bench copy`.
 """
 
 import os
@@ -103,14 +103,10 @@ def measure(cores: Cores, files: _Files | None) -> float:
     return spent / (_BYTES / _PAYLOAD) * 1e6
 
 
-def main() -> None:
+def measure_copying() -> None:
     """Print both."""
     with split_cores() as cores, tempfile.TemporaryDirectory(dir=work_folder()) as name:
         for _ in range(3):
             passed = measure(cores, None)
             stored = measure(cores, _Files(Path(name)))
             print(f"4 KB passed on: {passed:.2f} us of CPU; stored and passed on: {stored:.2f} us")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,11 +1,10 @@
-"""What the generator itself can do: `python -m heliograph.lab.bench.generator`.
+"""What the generator itself can do: `helio bench generator`.
 
 There is no broker: a process of its own takes MQTT connections and does nothing but read and discard (`sink`), or
 sends packets from memory as fast as they are taken (`source`). So the figures are those of the generator alone: how
 many messages one of its processes sends, how many it receives and accounts for, and how well it keeps time.
 """
 
-import argparse
 import os
 import select
 import socket
@@ -41,8 +40,8 @@ class _Peer:
         self._fed: dict[int, int] = {}  # messages that each subscriber has been sent
         self._rest: dict[int, memoryview] = {}
         self._buffer = memoryview(bytearray(1 << 20))
-        self._stencil = MqttTemplate(_SENDERS, 1, 4, 1)
-        self._images = self._stencil.images(0)
+        self._template = MqttTemplate(_SENDERS, 1, 4, 1)
+        self._images = self._template.images(0)
 
     def serve(self, pipe: Connection) -> None:
         """Until the other end of the pipe is closed."""
@@ -91,9 +90,9 @@ class _Peer:
         try:
             if data is None:
                 now = time.monotonic_ns()
-                due = np.full(self._stencil.batch, now)
-                data = memoryview(bytes(self._stencil.make(self._images, 0, self._fed[fd], due, now, None)))
-                self._fed[fd] += self._stencil.batch
+                due = np.full(self._template.batch, now)
+                data = memoryview(bytes(self._template.make(self._images, 0, self._fed[fd], due, now, None)))
+                self._fed[fd] += self._template.batch
             sent = self._clients[fd].send(data)
             if sent < len(data):
                 self._rest[fd] = data[sent:]
@@ -171,15 +170,8 @@ def timing(seconds: float) -> Figure:
     return Figure("10,000 clients, 1 msg/s each: lateness, 99P", late, "ms", 5.0, outcome)
 
 
-def main() -> None:
+def measure_generator(seconds: float) -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description="Measure what one process of the load generator can do.")
-    parser.add_argument("--seconds", type=float, default=5.0, help="measured time of each case (default: 5)")
-    seconds = parser.parse_args().seconds
     print(f"load of the machine: {' '.join(f'{load:.1f}' for load in os.getloadavg())} on {os.cpu_count()} cores")
     for measure in (sending, paced, receiving, timing):
         print(measure(seconds), flush=True)
-
-
-if __name__ == "__main__":
-    main()

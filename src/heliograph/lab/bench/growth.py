@@ -8,16 +8,18 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from heliograph.lab import wire
-from heliograph.lab.amqp_client import Client
 from heliograph.lab.bench.case import Case, Outcome, Site
 from heliograph.lab.bench.closed_loop import Load
-from heliograph.lab.bench.queue_throughput import enter
-from heliograph.lab.bytestream import Address, BrokerGone, ByteStream
-from heliograph.lab.link import Link
+from heliograph.lab.bench.queue_clients import QueueSender, clients_of
+from heliograph.lab.load.acknowledged import publish_packets
+from heliograph.lab.load.amqp.client_group import AmqpClientGroup
+from heliograph.lab.load.client_loop import ClientLoop, give_up
+from heliograph.lab.load.mqtt.client_group import MqttClientGroup
+from heliograph.lab.load.mqtt.packet_cycle import marked_payload
+from heliograph.lab.load.plan import Group, Member, Payload, Plan
+from heliograph.lab.network import BrokerGone
 from heliograph.lab.probes.meter import Reading
-from heliograph.lab.queue_ends import Putter
-from heliograph.lab.transfers import Template, body
+from heliograph.mqtt import Publish, encode
 
 SIZES = (10_000, 100_000, 1_000_000)
 QUEUE_SIZES = (200, 2_000, 20_000)
@@ -31,6 +33,7 @@ FILTERS = 400  # of one client: less than brokers allow
 WINDOW = 100
 LONG_WINDOW = 4_000
 PAYLOAD = 32
+_VERSION = 4  # MQTT 3.1.1
 SETTLE_SECONDS = 0.2
 SILENCE_SECONDS = 10.0
 
@@ -53,10 +56,10 @@ class Growth(Case):
         figures: dict[str, float] = {}
         empty, grown, sent = site.meter.memory(), 0, 0
         spent = Reading(1.0, 0.0, 0.0, 0.0)
-        links: list[ByteStream] = []
+        loop = ClientLoop(give_up)
         try:
             for size in dict.fromkeys(max(1, round(size * site.effort.backlog)) for size in self.sizes):
-                self.grow(site, links, range(grown, size))
+                self.grow(site, loop, range(grown, size))
                 grown = size
                 time.sleep(SETTLE_SECONDS)
                 figures[at(EACH, size)] = (site.meter.memory() - empty) / size
@@ -70,17 +73,16 @@ class Growth(Case):
                 spent = site.meter.read().since(before)
                 figures[at(MESSAGE, size)] = spent.broker_cpu / sent * 1e6
         finally:
-            for link in links:
-                link.close()
+            loop.close()
         return Outcome(spent=spent, sent=sent, delivered=sent, figures=figures)
 
     @abstractmethod
-    def grow(self, site: Site, links: list[ByteStream], numbers: range) -> None:
-        """Make those of these numbers. Connections that have to stay are among `links`."""
+    def grow(self, site: Site, loop: ClientLoop, numbers: range) -> None:
+        """Make those of these numbers. Connections that have to stay are in `loop`."""
 
     def publish(self, site: Site, size: int) -> int:
         """Publish to some of them, all over the place; how many messages."""
-        publish(site.address, some_topics(size))
+        publish(site, some_topics(size))
         return min(size, MESSAGES)
 
 
@@ -90,14 +92,10 @@ class Sessions(Growth):
 
     durable: bool = True
 
-    def grow(self, site: Site, links: list[ByteStream], numbers: range) -> None:
+    def grow(self, site: Site, loop: ClientLoop, numbers: range) -> None:
         """Come, subscribe and go."""
         for some in _in_parts(numbers, AT_ONCE):
-            devices = [_Device(site.address, number) for number in some]
-            for device in devices:
-                device.subscribed()
-            for device in devices:
-                device.leave()
+            _come_and_go(site, some)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,13 +104,12 @@ class Subscriptions(Growth):
 
     restarts: bool = False
 
-    def grow(self, site: Site, links: list[ByteStream], numbers: range) -> None:
+    def grow(self, site: Site, loop: ClientLoop, numbers: range) -> None:
         """Connect as many clients as it takes."""
         for some in _in_parts(numbers, FILTERS):
-            link = _Many(site.address, f"many-{some.start}")
-            links.append(link)
-            link.finish()
-            link.subscribe_to([topic(number) for number in some])
+            filters = tuple(topic(number) for number in some)
+            group = Group(f"many-{some.start}", "consume", 1, filters=filters)
+            loop.connect(*loop.groups_of(Plan((group,), 1.0), {"main": site.address}))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,13 +118,13 @@ class RetainedMessages(Growth):
 
     durable: bool = True
 
-    def grow(self, site: Site, links: list[ByteStream], numbers: range) -> None:
+    def grow(self, site: Site, loop: ClientLoop, numbers: range) -> None:
         """Publish one on each topic."""
-        publish(site.address, map(topic, numbers), retain=True)
+        publish(site, map(topic, numbers), retain=True)
 
     def publish(self, site: Site, size: int) -> int:
         """Replace some of them."""
-        publish(site.address, some_topics(size), retain=True)
+        publish(site, some_topics(size), retain=True)
         return min(size, MESSAGES)
 
 
@@ -137,17 +134,15 @@ class Depth(Growth):
 
     durable: bool = True
 
-    def grow(self, site: Site, links: list[ByteStream], numbers: range) -> None:
+    def grow(self, site: Site, loop: ClientLoop, numbers: range) -> None:
         """Subscribe once, and fill."""
         if not numbers.start:
-            device = _Device(site.address, 0)
-            device.subscribed()
-            device.leave()
-        publish(site.address, (topic(0) for _ in numbers), window=LONG_WINDOW)
+            _come_and_go(site, range(1))
+        publish(site, (topic(0) for _ in numbers), window=LONG_WINDOW)
 
     def publish(self, site: Site, size: int) -> int:
         """To the one there is."""
-        publish(site.address, (topic(0) for _ in range(IN_DEPTH)))
+        publish(site, (topic(0) for _ in range(IN_DEPTH)))
         return IN_DEPTH
 
 
@@ -167,67 +162,58 @@ class Queues(Growth):
         """Queues outlive the broker."""
         return True
 
-    def grow(self, site: Site, links: list[ByteStream], numbers: range) -> None:
+    def grow(self, site: Site, loop: ClientLoop, numbers: range) -> None:
         """Open a link to each; that makes it."""
         for some in _in_parts(numbers, AT_ONCE):
-            clients = [Client(site.doors[0], f"maker-{number}") for number in some]
-            for client, number in zip(clients, some, strict=True):
-                client.finish()
-                client.send_to(site.doors[0].queue(_queue(number)))
-            for client in clients:
-                client.close()
+            makers = tuple(Member(f"maker-{number}", topics=(f"queue://{_queue(number)}",)) for number in some)
+            group = self._group(site, Group(f"makers-{some.start}", "publish", len(makers), members=makers))
+            made = ClientLoop(give_up)
+            try:
+                made.connect(*made.groups_of(Plan((group,), 1.0), {"main": site.doors[0].address}))
+            finally:
+                made.close()
 
     def publish(self, site: Site, size: int) -> int:
         """Put messages on one of them."""
+        group = self._group(site, Group("putter", "publish", 1, destination=f"queue://{_queue(size - 1)}"))
         with Load(site) as load:
-            client = enter(load, site, "putter")
-            client.send_to(site.doors[0].queue(_queue(size - 1)))
-            putter = Putter(client, Template(body(PAYLOAD, persistent=True), WINDOW), 0, WINDOW, 1, [])
-            load.add_publisher(putter)
-            while putter.settled < ON_QUEUE:
-                if count := min(putter.batch(), ON_QUEUE - putter.sent):
-                    putter.send(count)
-                if not load.turn(SILENCE_SECONDS):
+            clients = AmqpClientGroup(Plan((group,), 1.0), 0, 0, site.doors[0].address, load.loop.poller)
+            load.loop.connect(clients)
+            sender = QueueSender(clients_of(clients)[0], [], WINDOW, 1)
+            while sender.settled < ON_QUEUE:
+                if count := min(sender.batch(), ON_QUEUE - sender.sent):
+                    sender.send_next(count)
+                if not load.loop.turn(SILENCE_SECONDS):
                     raise BrokerGone(f"it accepted nothing for {SILENCE_SECONDS:.0f} s")
         return ON_QUEUE
 
-
-class _Device(Link):
-    """A client with a durable session, which subscribes without waiting to be let in."""
-
-    def __init__(self, address: Address, number: int) -> None:
-        super().__init__(address, f"device-{number:07}", durable=True)
-        self._say(wire.subscribe(topic(number), 1))
-
-    def subscribed(self) -> None:
-        """Wait for CONNACK and SUBACK."""
-        self.finish()
-        self._expect(wire.SUBACK)
-
-
-class _Many(Link):
-    """A client with many subscriptions."""
-
-    def subscribe_to(self, filters: list[str]) -> None:
-        """Subscribe to all of them in one packet, and wait until they are granted."""
-        self._say(wire.subscribe_all(filters, 0))
-        head = self._exactly(2)
-        while head[-1] & 0x80:  # the answer has a byte for each
-            head += self._exactly(1)
-        granted = self._exactly(2 + len(filters))[2:]
-        if head[0] != wire.SUBACK or any(granted):
-            raise BrokerGone(f"asked for QoS 0 on {len(filters)} filters, the broker granted {set(granted)}")
+    @staticmethod
+    def _group(site: Site, template: Group) -> Group:
+        door = site.doors[0]
+        payload = Payload((PAYLOAD,))
+        return replace(
+            template,
+            protocol="amqp",
+            qos=1,
+            window=WINDOW,
+            payload=payload,
+            persistent=True,
+            user=door.user,
+            password=door.password,
+        )
 
 
-class _Publisher(Link):
-    """Sends what its window allows, and waits for all of it."""
-
-    def send(self, packets: list[bytes]) -> None:
-        """Send packets of QoS 1 and wait for their acknowledgements."""
-        self._say(b"".join(packets))
-        answers = self._exactly(4 * len(packets))
-        if answers[::4].strip(bytes([wire.PUBACK])):
-            raise BrokerGone("it sent something else than acknowledgements")
+def _come_and_go(site: Site, numbers: range) -> None:
+    """Have devices with durable sessions connect, subscribe and go."""
+    devices = tuple(Member(f"device-{number:07}", filters=(topic(number),)) for number in numbers)
+    group = Group("devices", "consume", len(devices), members=devices, qos=1, durable=True)
+    loop = ClientLoop(give_up)
+    try:
+        clients = MqttClientGroup(Plan((group,), 1.0), 0, 0, site.address, loop.poller)
+        loop.connect(clients)
+        loop.leave([one for one in clients.load_clients if one is not None])
+    finally:
+        loop.close()
 
 
 def topic(number: int) -> str:
@@ -241,20 +227,15 @@ def some_topics(size: int) -> list[str]:
     return [topic(index * size // count) for index in range(count)]
 
 
-def publish(address: Address, topics: Iterable[str], *, retain: bool = False, window: int = WINDOW) -> None:
-    """Publish a message to each of these topics, with QoS 1."""
-    shape = wire.Shape(qos=1, retain=retain)
-    link = _Publisher(address, "publisher")
-    link.finish()
-    packets: list[bytes] = []
-    for index, name in enumerate(topics):
-        packets.append(shape.publish(name, wire.payload(0, index, PAYLOAD), 1 + len(packets)))
-        if len(packets) == window:
-            link.send(packets)
-            packets = []
-    if packets:
-        link.send(packets)
-    link.close()
+def publish(site: Site, topics: Iterable[str], *, retain: bool = False, window: int = WINDOW) -> None:
+    """Publish a message to each of these topics, with QoS 1: a window of them, then wait for all of those."""
+
+    def packets() -> Iterable[bytes]:
+        for index, name in enumerate(topics):
+            payload = marked_payload(0, index, PAYLOAD)
+            yield encode(Publish(name, payload, 1, retain, packet_id=1 + index % window), _VERSION)
+
+    publish_packets(site.address, packets(), window)
 
 
 def _in_parts(numbers: range, size: int) -> list[range]:

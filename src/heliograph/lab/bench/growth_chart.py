@@ -1,13 +1,10 @@
-"""The chart of what a message costs at each size, from what `helio bench --case 'growth*' --json RESULTS` has written.
+"""The chart of what a message costs at each size, from the results of `helio bench --case 'growth*' --json RESULTS`."""
 
-Run it with `python -m heliograph.lab.bench.growth_chart RESULTS CHART.svg`.
-"""
-
-import argparse
 import json
 from pathlib import Path
 from typing import Any
 
+from heliograph.errors import Problem
 from heliograph.lab.bench.growth import GROWTH, MESSAGE
 from heliograph.lab.report.charts.chart import Axis, Chart, Series
 from heliograph.lab.report.charts.drawing import HEIGHT, WIDTH, draw
@@ -81,15 +78,10 @@ def standing_alone(chart: Chart) -> str:
     )
 
 
-def main() -> None:
+def write_chart(results: Path, chart: Path) -> None:
     """Read results, draw."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("results", type=Path, metavar="RESULTS")
-    parser.add_argument("chart", type=Path, metavar="CHART.svg")
-    args = parser.parse_args()
-    rows = json.loads(args.results.read_text())["rows"]
-    args.chart.write_text(standing_alone(growth_chart(rows)) + "\n")
-
-
-if __name__ == "__main__":
-    main()
+    try:
+        rows = json.loads(results.read_text())["rows"]
+    except (ValueError, KeyError, TypeError):
+        raise Problem(f"{results} is not what `helio bench --json` writes") from None
+    chart.write_text(standing_alone(growth_chart(rows)) + "\n")

@@ -2,15 +2,16 @@
 
 from dataclasses import dataclass, replace
 
-from heliograph.lab.amqp_client import Client
 from heliograph.lab.bench.case import Case, Outcome, Site
 from heliograph.lab.bench.closed_loop import Load
-from heliograph.lab.commits import ConfirmedGetter, ConfirmedPutter, TransactedGetter, TransactedPutter
-from heliograph.lab.queue_ends import Getter, Putter
+from heliograph.lab.bench.queue_clients import QueueSender, clients_of
+from heliograph.lab.load.amqp.client_group import AmqpClientGroup
+from heliograph.lab.load.client_group import ClientGroup
+from heliograph.lab.load.histogram import Histogram
+from heliograph.lab.load.plan import Group, Payload, Plan
 from heliograph.lab.targets.layout import Layout
-from heliograph.lab.timing import milliseconds
-from heliograph.lab.transfers import Template, body
 
+AVERAGE, PERCENTILE = "ms on average", "ms 99P"
 DISK_BYTES = "disk bytes/message"
 
 
@@ -20,7 +21,7 @@ class QueueCase(Case):
 
     size: int = 256  # bytes of data in a message
     persistent: bool = False
-    window: int = 1000  # messages on their way per putter
+    window: int = 1000  # messages on their way per sender
 
     @property
     def needs(self) -> frozenset[str]:
@@ -32,21 +33,32 @@ class QueueCase(Case):
         """Persistent messages are stored."""
         return self.persistent
 
+    def group(self, site: Site, template: Group, manager: int = 0) -> Group:
+        """This group with what all of the case have in common, at one queue manager."""
+        door = site.doors[manager]
+        return replace(
+            template,
+            protocol="amqp",
+            door=f"QM{manager}",
+            qos=1,
+            window=self.window,
+            payload=Payload((self.size,)),
+            persistent=self.persistent,
+            user=door.user,
+            password=door.password,
+        )
 
-def figures(outcome: Outcome, load: Load, putters: list[Putter], *, stored: bool) -> Outcome:
-    """With what only loads on queues measure."""
-    found = milliseconds([putter.timing for putter in putters], load.start)
-    if stored:
-        found[DISK_BYTES] = outcome.written
-    return replace(outcome, figures=found)
-
-
-def enter(load: Load, site: Site, name: str, manager: int = 0) -> Client:
-    """A client of a queue manager whose session has begun."""
-    client = Client(site.doors[manager], name)
-    load.keep(client)
-    client.finish()
-    return client
+    def figures(self, outcome: Outcome, receiving: list[ClientGroup]) -> Outcome:
+        """With what only loads on queues measure."""
+        histogram = Histogram()
+        for group in receiving:
+            histogram += group.meter.recorder("message").take() or Histogram()
+        found = {}
+        if histogram.count:
+            found = {AVERAGE: histogram.mean / 1e6, PERCENTILE: histogram.percentile(99) / 1e6}
+        if self.persistent:
+            found[DISK_BYTES] = outcome.written
+        return replace(outcome, figures=found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,46 +78,45 @@ class PutGet(QueueCase):
     @property
     def layout(self) -> Layout:
         """One queue for each pair, or one for all."""
-        return Layout(queues=tuple(dict.fromkeys(map(self._queue, range(self.pairs)))))
+        return Layout(queues=("lab.0",) if self.select else tuple(f"lab.{pair}" for pair in range(self.pairs)))
 
     def measure(self, site: Site) -> Outcome:
         """Warm up, measure while the load flows, then wait for what is on its way."""
+        transactions = site.doors[0].transactions
         with Load(site) as load:
-            putters = [self._open(load, site, pair) for pair in range(self.pairs)]
-            outcome = figures(load.run(load.pump), load, putters, stored=self.persistent)
-        batched = self.commit and not site.doors[0].transactions
+            senders, receivers = _connected(load, site, *self._groups(site, transactions=transactions))
+            batch = self.commit or self.window // 4
+            sources = [
+                QueueSender(client, [receivers.receiver(client.client)], self.window, batch, self.commit)
+                for client in clients_of(senders)
+            ]
+            load.add_sources(senders, sources)
+            load.add_receivers(receivers)
+            outcome = self.figures(load.run(load.pump), [receivers])
+        batched = self.commit and not transactions
         return replace(outcome, note=f"no transactions: {self.commit} per confirmed batch") if batched else outcome
 
-    def _open(self, load: Load, site: Site, pair: int) -> Putter:
-        address = site.doors[0].queue(self._queue(pair))
-        into, out = enter(load, site, f"g{pair}"), enter(load, site, f"p{pair}")
-        into.receive_from(address, self.window, f"colour = 'c{pair}'" if self.select else "")
-        out.send_to(address)
-        properties = {"colour": f"c{pair}"} if self.coloured else None
-        message = body(self.size, persistent=self.persistent, properties=properties)
-        getter, putter = self._ends(into, out, message, pair, transactions=site.doors[0].transactions)
-        getter.timing = putter.timing
-        load.add_subscriber(getter)
-        load.add_publisher(putter)
-        return putter
-
-    def _ends(
-        self, into: Client, out: Client, message: bytes, pair: int, *, transactions: bool
-    ) -> tuple[Getter, Putter]:
-        window, commit = self.window, self.commit
-        if not commit:
-            getter = Getter(into, pair)
-            return getter, Putter(out, Template(message, window), pair, window, window // 4, getter.tallies)
-        if not transactions:
-            getter = ConfirmedGetter(into, pair, commit)
-            return getter, ConfirmedPutter(out, message, pair, window, commit, getter.tallies)
-        into.coordinate()
-        out.coordinate()
-        getter = TransactedGetter(into, pair, commit)
-        return getter, TransactedPutter(out, message, pair, window, commit, getter.tallies)
-
-    def _queue(self, pair: int) -> str:
-        return f"lab.{0 if self.select else pair}"
+    def _groups(self, site: Site, *, transactions: bool) -> tuple[Group, Group]:
+        queue = "queue://lab.0" if self.select else "queue://lab.{client}"
+        work = self.commit if transactions else 0
+        putting = Group(
+            "putters",
+            "publish",
+            self.pairs,
+            destination=queue,
+            labels=(("colour", "c{client}"),) if self.coloured else (),
+            transaction=work,
+        )
+        getting = Group(
+            "getters",
+            "consume",
+            self.pairs,
+            filters=(queue,),
+            selector="colour = 'c{client}'" if self.select else "",
+            transaction=work,
+            acknowledge_every=max(1, self.commit),
+        )
+        return self.group(site, putting), self.group(site, getting)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,18 +127,20 @@ class TopicFanOut(QueueCase):
 
     def measure(self, site: Site) -> Outcome:
         """Warm up, measure while the load flows, then wait for what is on its way."""
-        topic, window = site.doors[0].topic("lab"), self.window
-        template = Template(body(self.size, persistent=self.persistent), window)
+        sending = self.group(site, Group("sender", "publish", 1, destination="topic://lab"))
+        receiving = self.group(site, Group("subscribers", "consume", self.subscribers, filters=("topic://lab",)))
         with Load(site) as load:
-            getters = []
-            for number in range(self.subscribers):
-                client = enter(load, site, f"s{number}")
-                client.receive_from(topic, window)
-                getters.append(Getter(client, 0))
-                load.add_subscriber(getters[-1])
-            out = enter(load, site, "p")
-            out.send_to(topic)
-            putter = Putter(out, template, 0, window, window // 4, [getter.tallies[0] for getter in getters])
-            getters[0].timing = putter.timing
-            load.add_publisher(putter)
-            return figures(load.run(load.pump), load, [putter], stored=False)
+            senders, receivers = _connected(load, site, sending, receiving)
+            heard = [receivers.receiver(number) for number in range(self.subscribers)]
+            [client] = clients_of(senders)
+            load.add_sources(senders, [QueueSender(client, heard, self.window, self.window // 4)], self.subscribers)
+            load.add_receivers(receivers)
+            return self.figures(load.run(load.pump), [receivers])
+
+
+def _connected(load: Load, site: Site, sending: Group, receiving: Group) -> tuple[AmqpClientGroup, AmqpClientGroup]:
+    plan, poller = Plan((sending, receiving), 1.0), load.loop.poller
+    senders, receivers = (AmqpClientGroup(plan, index, 0, site.doors[0].address, poller) for index in (0, 1))
+    load.loop.connect(receivers)
+    load.loop.connect(senders)
+    return senders, receivers

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from heliograph.lab.bench.case import Case, Outcome, Site
-from heliograph.lab.bench.offline_subscriber import Absence
+from heliograph.lab.bench.offline_subscriber import OfflineSubscriber
 
 SECONDS = "s to recover"
 
@@ -19,7 +19,7 @@ class Recovery(Case):
 
     def measure(self, site: Site) -> Outcome:
         """The time until a CONNECT is answered; then the consumer drains everything, which only counts."""
-        queue = Absence(site.messages(self.messages), self.publishers, self.payload)
+        queue = OfflineSubscriber(site.messages(self.messages), self.publishers, self.payload)
         queue.fill(site, _look_away)
         restart = site.restart()
         drained = queue.drain(replace(site, meter=restart.meter), _look_away)

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from heliograph.lab.bench.case import Outcome, Site
 from heliograph.lab.bench.closed_loop import Load
-from heliograph.lab.bench.queue_throughput import QueueCase, enter, figures
-from heliograph.lab.queue_ends import Getter, Putter, Responder
+from heliograph.lab.bench.queue_clients import QueueSender, Responder, Responders, clients_of
+from heliograph.lab.bench.queue_throughput import QueueCase
+from heliograph.lab.load.amqp.client_group import AmqpClientGroup
+from heliograph.lab.load.client_group import ClientGroup
+from heliograph.lab.load.plan import Group, Plan
 from heliograph.lab.targets.layout import Layout
-from heliograph.lab.transfers import Template, body
 
-CREDIT = 1000  # as many messages as JMS clients usually have sent to them ahead
 # Between two turns of the generator, where several requests are under way: who reads every single message at once makes
 # a broker that writes them singly pay for waking it.
 NAP = 0.0002
@@ -35,37 +36,36 @@ class RoundTrips(QueueCase):
 
     def measure(self, site: Site) -> Outcome:
         """Every requester sends the next request as soon as it has an answer."""
-        template = Template(body(self.size, persistent=self.persistent), self.window)
         with Load(site) as load:
-            putters = [
-                self._open(load, site, template, manager, pair)
-                for manager in range(self.managers)
-                for pair in range(self.pairs)
-            ]
+            asking = [self._open(load, site, manager) for manager in range(self.managers)]
 
             def pump() -> float:
-                for putter in putters:
-                    if count := putter.batch():
-                        putter.send(count)
+                for source in load.sources:
+                    if count := source.batch():
+                        source.send_next(count)
                 if self.window > 1:
                     time.sleep(NAP)
                 return 0.1
 
-            outcome = load.run(pump)
-            return figures(outcome, load, putters, stored=self.persistent)
+            return self.figures(load.run(pump), asking)
 
-    def _open(self, load: Load, site: Site, template: Template, manager: int, pair: int) -> Putter:
-        door, number = site.doors[manager], manager * self.pairs + pair
-        request, reply = door.queue(f"lab.request.{pair}"), door.queue(f"lab.reply.{pair}")
-        answering = enter(load, site, f"responder-{number}", manager)
-        answering.send_to(reply)
-        answering.receive_from(request, CREDIT)
-        load.add_between(Responder(answering, template, number))
-        asking = enter(load, site, f"requester-{number}", manager)
-        asking.send_to(request)
-        asking.receive_from(reply, CREDIT)
-        getter = Getter(asking, number)
-        putter = Putter(asking, template, number, self.window, 1, getter.tallies)
-        getter.timing = putter.timing
-        load.add_pair(putter, getter)
-        return putter
+    def _open(self, load: Load, site: Site, manager: int) -> ClientGroup:
+        request, reply = "queue://lab.request.{client}", "queue://lab.reply.{client}"
+        asking = Group(f"requesters-{manager}", "both", self.pairs, destination=request, filters=(reply,))
+        answering = Group(f"responders-{manager}", "both", self.pairs, destination=reply, filters=(request,))
+        plan = Plan((self.group(site, asking, manager), self.group(site, answering, manager)), 1.0)
+        address, poller = site.doors[manager].address, load.loop.poller
+        requesters, responders = AmqpClientGroup(plan, 0, 0, address, poller), Responders(plan, 1, 0, address, poller)
+        load.loop.connect(responders)
+        load.loop.connect(requesters)
+        sources = [
+            QueueSender(client, [requesters.receiver(client.client)], self.window, 1, answered_by=responders.index)
+            for client in clients_of(requesters)
+        ]
+        responders.answering = [
+            Responder(client, source) for client, source in zip(clients_of(responders), sources, strict=True)
+        ]
+        load.add_sources(requesters, sources)
+        load.add_receivers(requesters)
+        load.add_between(responders)
+        return requesters

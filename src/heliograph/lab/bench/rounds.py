@@ -8,8 +8,8 @@ import psutil
 
 from heliograph.errors import Problem
 from heliograph.lab.bench.case import Case, Effort, Outcome, Site
-from heliograph.lab.bytestream import BrokerGone
 from heliograph.lab.machine import Cores
+from heliograph.lab.network import BrokerGone
 from heliograph.lab.targets.peers import TARGETS
 from heliograph.lab.targets.running import running
 from heliograph.lab.targets.target import Target

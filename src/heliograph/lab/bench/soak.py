@@ -1,34 +1,34 @@
 """A steady durable load for a long time on a server in a process of its own: it must lose nothing and stop growing.
 
-    python -m heliograph.lab.bench.soak --minutes 30
-
 Messages of QoS 1 and 2 go to durable sessions at a fixed rate. One consumer comes and goes, so that messages wait for
 it; the others reconnect now and then. Retained messages are replaced over and over, and sessions are made and thrown
 away. Memory and data folder are sampled all along. At the end everything must have arrived once, and neither may have
 grown from the second third of the time to the last. A run of a few minutes shows that the load works, but no slow leak.
 """
 
-import argparse
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from heliograph.lab import wire
 from heliograph.lab.bench.case import FULL, Site
 from heliograph.lab.bench.closed_loop import QUIET_SECONDS, Load
 from heliograph.lab.bench.flatness import MB, Record, Sample, growths, middle_and_last
 from heliograph.lab.bench.report import disk_line
-from heliograph.lab.bytestream import BrokerGone
 from heliograph.lab.disk import describe_disk, occupied
-from heliograph.lab.link import Link
-from heliograph.lab.publishers import Publisher
-from heliograph.lab.ring import Ring
-from heliograph.lab.subscribers import Acknowledging, Subscriber
-from heliograph.lab.targets.heliograph_server import Heliograph
+from heliograph.lab.load.client_loop import ClientLoop, give_up
+from heliograph.lab.load.mqtt.client_group import MqttClientGroup
+from heliograph.lab.load.mqtt.connection import MqttConnection
+from heliograph.lab.load.mqtt.packet_cycle import MARK, PacketCycle, marked_payload
+from heliograph.lab.load.mqtt.repeating_publisher import RepeatingPublisher, RepeatingPublishers
+from heliograph.lab.load.mqtt.repeating_subscriber import RepeatingSubscriber, RepeatingSubscribers
+from heliograph.lab.load.plan import Group
+from heliograph.lab.load.plan import Plan as LoadPlan
+from heliograph.lab.network import BrokerGone
 from heliograph.lab.targets.running import Broker, running
 from heliograph.lab.targets.target import Target
+from heliograph.mqtt import Packet, Publish, encode
 
 TICK = 0.05  # seconds between two batches
 PATIENCE = 2.0  # seconds of traffic that may be on its way before a publisher must wait for a stalled server
@@ -40,6 +40,7 @@ RETAINED, RETAINED_TOPICS = "lab/retained", 100
 VISIT_SECONDS = 1.0
 STAY = 1 / 3  # of every cycle, for the consumer that comes and goes
 SAMPLES_PER_LINE = 12  # of progress
+_VERSION = 4  # MQTT 3.1.1
 
 
 @dataclass(frozen=True)
@@ -63,15 +64,15 @@ class Plan:
 class Pace:
     """A publisher that sends at a fixed rate, as far as the server keeps up."""
 
-    def __init__(self, publisher: Publisher, rate: int) -> None:
+    def __init__(self, publisher: RepeatingPublisher, rate: int) -> None:
         self.publisher = publisher
         self._rate = rate
 
     def send(self, elapsed: float) -> None:
         """Send what is due by now."""
-        count = min(self.due(elapsed) - self.publisher.sent, self.publisher.room)
+        count = min(self.due(elapsed) - self.publisher.sent, self.publisher.room())
         if count > 0:
-            self.publisher.send(count)
+            self.publisher.send_next(count)
 
     def due(self, elapsed: float) -> int:
         """How many messages there should be by now."""
@@ -81,26 +82,27 @@ class Pace:
 class Consumer:
     """A durable session whose client comes and goes."""
 
-    def __init__(self, load: Load, client: str, topic: str, qos: int, ring: Ring) -> None:
-        self._load = load
-        self._client = client
-        link = load.open(client, durable=True)
-        link.subscribe(topic, qos)
-        self.reader = Acknowledging(link, ring, topic, qos)
-        load.add_subscriber(self.reader)
-        self.here = True
+    def __init__(self, loop: ClientLoop, site: Site, client: str, topic: str, qos: int, cycle: PacketCycle) -> None:
+        self._loop = loop
+        group = Group(client, "consume", 1, filters=(topic,), qos=qos, durable=True, client_id=client)
+        self.group = RepeatingSubscribers(LoadPlan((group,), 1.0), 0, site.address, loop.poller, [cycle])
+        self.tracker = self.group.trackers[0][0]
+        loop.connect(self.group)
+        self.group.resume = True
 
     def come(self) -> None:
         """Be here."""
-        if not self.here:
-            self._load.come_back(self.reader, self._load.open(self._client, durable=True))
-            self.here = True
+        if not self._reader:
+            self._loop.connect(self.group)
 
     def go(self) -> None:
         """Be away, once what was read has been acknowledged: only what was not may come a second time."""
-        if self.here and not self.reader.link.blocked:
-            self._load.leave(self.reader.link)
-            self.here = False
+        if self._reader and not self._reader[0].link.blocked:
+            self._loop.leave(self._reader)
+
+    @property
+    def _reader(self) -> list[RepeatingSubscriber]:
+        return self.group.subscribers
 
 
 class Visitors:
@@ -114,11 +116,18 @@ class Visitors:
         """One visit; every second one takes back what the one before has left."""
         number, second = divmod(self._count, 2)
         self._count += 1
-        link = Link(self._site.address, f"visitor-{number}", durable=not second)
-        link.finish()
-        if not second:
-            link.subscribe(f"lab/visitor/{number}", 1)
-        link.leave()
+        name = f"visitor-{number}"
+        if second:
+            group = Group(name, "publish", 1, destination="none", client_id=name)
+        else:
+            group = Group(name, "consume", 1, filters=(f"lab/visitor/{number}",), qos=1, durable=True, client_id=name)
+        loop = ClientLoop(give_up)
+        try:
+            clients = MqttClientGroup(LoadPlan((group,), 1.0), 0, 0, self._site.address, loop.poller)
+            loop.connect(clients)
+            loop.leave([one for one in clients.load_clients if one is not None])
+        finally:
+            loop.close()
 
 
 @dataclass(frozen=True)
@@ -137,7 +146,7 @@ class Lane:
     @property
     def lost(self) -> int:
         """Deliveries that have not arrived."""
-        return sum(self.pace.publisher.sent - consumer.reader.received for consumer in self.consumers)
+        return sum(self.pace.publisher.sent - consumer.tracker.received for consumer in self.consumers)
 
 
 class Soak:
@@ -154,21 +163,25 @@ class Soak:
         exactly = self._lane("lab/soak/exactly", 2, max(1, plan.rate // 10), ["steady-2"])
         self._steady = [once.consumers[0], exactly.consumers[0]]
         self._wanderer = once.consumers[1]
-        self._retained = _ring(_retained_topics(), wire.Shape(qos=1, retain=True), RETAINED_TOPICS * 10, sent=True)
-        updates = Publisher(load.open("retainer"), self._retained, 1, RETAINED_TOPICS * 4, [])
-        load.add_publisher(updates)
+        self._retained = _cycle(_retained_topics(), 1, RETAINED_TOPICS * 10, sent=True, retain=True)
+        updates = self._publisher("retainer", 1, RETAINED_TOPICS * 4, self._retained)
         self._lanes = [once, exactly, Lane(Pace(updates, max(1, plan.rate // 20)))]
 
     def _lane(self, topic: str, qos: int, rate: int, names: Sequence[str]) -> Lane:
         window = min(LONGEST_WINDOW, max(100, round(rate * PATIENCE)))
-        shape, count = wire.Shape(qos=qos), 2 * window + 2
-        arriving = _ring([topic], shape, count, sent=False)
-        consumers = [Consumer(self._load, name, topic, qos, arriving) for name in names]
-        link = self._load.open(f"publisher-{qos}")
-        sending = _ring([topic], shape, count, sent=True)
-        publisher = Publisher(link, sending, qos, window, consumers[0].reader.tallies)
-        self._load.add_publisher(publisher)
+        count = 2 * window + 2
+        arriving = _cycle([topic], qos, count, sent=False)
+        consumers = [Consumer(self._load.loop, self._site, name, topic, qos, arriving) for name in names]
+        publisher = self._publisher(f"publisher-{qos}", qos, window, _cycle([topic], qos, count, sent=True))
+        publisher.heard_by = [consumers[0].tracker]
         return Lane(Pace(publisher, rate), consumers)
+
+    def _publisher(self, name: str, qos: int, window: int, cycle: PacketCycle) -> RepeatingPublisher:
+        group = Group(name, "publish", 1, destination="lab", qos=qos, window=window, client_id=name)
+        loop = self._load.loop
+        clients = RepeatingPublishers(LoadPlan((group,), 1.0), 0, self._site.address, loop.poller, [cycle])
+        loop.connect(clients)
+        return clients.publishers[0]
 
     @property
     def sent(self) -> int:
@@ -178,7 +191,7 @@ class Soak:
     @property
     def received(self) -> int:
         """Deliveries so far."""
-        return sum(consumer.reader.received for lane in self._lanes for consumer in lane.consumers)
+        return sum(consumer.tracker.received for lane in self._lanes for consumer in lane.consumers)
 
     def run(self, sample: Callable[[float], None]) -> list[str]:
         """Put the load on for as long as planned, then wait for what is on its way; what went wrong."""
@@ -190,7 +203,7 @@ class Soak:
                 sample(elapsed)
                 sample_at += self._plan.sample
             while (left := elapsed + TICK - (time.perf_counter() - start)) > 0:
-                self._load.turn(left)
+                self._load.loop.turn(left)
         behind = [lane for lane in self._lanes if lane.pace.publisher.sent < KEPT_UP * lane.pace.due(elapsed)]
         self._finish()
         problems = ["the server did not keep up with the rate; ask for less with --rate"] if behind else []
@@ -215,19 +228,18 @@ class Soak:
 
     def _finish(self) -> None:
         self._wanderer.come()
-        while not all(lane.arrived for lane in self._lanes) and self._load.turn(SILENCE_SECONDS):
+        while not all(lane.arrived for lane in self._lanes) and self._load.loop.turn(SILENCE_SECONDS):
             pass
-        self._load.turn(QUIET_SECONDS)
+        self._load.loop.turn(QUIET_SECONDS)
 
     def _accounts(self) -> list[str]:
-        readers = [consumer.reader for lane in self._lanes for consumer in lane.consumers]
-        tallies = [tally for reader in readers for tally in reader.tallies]
+        consumers = [consumer for lane in self._lanes for consumer in lane.consumers]
+        errors = sum(consumer.group.meter.errors for consumer in consumers)
         counts = {
             "lost": sum(lane.lost for lane in self._lanes),
-            "delivered twice": sum(tally.duplicates for tally in tallies),
-            "out of order": sum(tally.late for tally in tallies),
-            "strange packets": sum(reader.strange for reader in readers)
-            + sum(lane.pace.publisher.strange for lane in self._lanes),
+            "delivered twice": sum(consumer.tracker.duplicates for consumer in consumers),
+            "out of order": sum(consumer.tracker.late for consumer in consumers),
+            "strange packets": errors + sum(lane.pace.publisher.client_group.meter.errors for lane in self._lanes),
         }
         return [f"{count} {name}" for name, count in counts.items() if count]
 
@@ -236,48 +248,50 @@ class Soak:
         sent = self._lanes[-1].pace.publisher.sent
         last = range(max(0, sent - RETAINED_TOPICS), sent)
         expected = sorted(number % self._retained.count for number in last)
-        with Load(self._site) as load:
-            reader = Collecting(load.open("retained-check"))
-            reader.link.subscribe(f"{RETAINED}/#", 1)
-            load.add_subscriber(reader)
-            while len(reader.sequences) < len(expected) and load.turn(SILENCE_SECONDS):
+        loop = ClientLoop(give_up)
+        try:
+            group = Group("retained-check", "consume", 1, filters=(f"{RETAINED}/#",), qos=1)
+            clients = MqttClientGroup(LoadPlan((group,), 1.0), 0, 0, self._site.address, loop.poller, Collecting)
+            loop.connect(clients)
+            reader = clients.load_clients[0]
+            assert isinstance(reader, Collecting)
+            while len(reader.sequences) < len(expected) and loop.turn(SILENCE_SECONDS):
                 pass
-            load.turn(QUIET_SECONDS)
+            loop.turn(QUIET_SECONDS)
+        finally:
+            loop.close()
         return (
             [] if sorted(reader.sequences) == expected else ["retained messages are not the last ones of their topics"]
         )
 
 
-class Collecting(Subscriber):
+class Collecting(MqttConnection):
     """Notes which messages come, one by one: there are only a few."""
 
-    def __init__(self, link: Link) -> None:
-        super().__init__(link, [])
+    __slots__ = ("sequences",)
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
         self.sequences: list[int] = []
 
-    def read(self) -> None:
-        """Read every whole packet."""
-        data = bytes(self.link.receive(self._kept))
-        end = 0
-        for start, body, end in wire.packets(data):
-            delivery = wire.read_publish(data[start:end], body - start, self.link.version)
-            if delivery is not None:
-                self.sequences.append(delivery.sequence)
-        self._kept = data[end:]
+    def take_other(self, first: int, packet: Packet, now: int) -> None:
+        """Note the number of a message."""
+        if isinstance(packet, Publish):
+            self.sequences.append(MARK.unpack_from(packet.payload)[1])
 
 
 def _retained_topics() -> list[str]:
     return [f"{RETAINED}/{number:03}" for number in range(RETAINED_TOPICS)]
 
 
-def _ring(topics: Sequence[str], shape: wire.Shape, count: int, *, sent: bool) -> Ring:
+def _cycle(topics: Sequence[str], qos: int, count: int, *, sent: bool, retain: bool = False) -> PacketCycle:
     """What is sent to these topics in turn, or how it arrives: without packet identifiers."""
-    return Ring(
-        [
-            shape.publish(topics[index % len(topics)], wire.payload(0, index, PAYLOAD), index + 1 if sent else 0)
-            for index in range(count)
-        ]
-    )
+    packets = []
+    for index in range(count):
+        payload, identifier = marked_payload(0, index, PAYLOAD), index + 1 if sent else 0
+        packet = Publish(topics[index % len(topics)], payload, qos, retain, packet_id=identifier)
+        packets.append(encode(packet, _VERSION))
+    return PacketCycle(packets)
 
 
 def soak(plan: Plan, results: Path, target: Target) -> int:
@@ -329,31 +343,3 @@ def _growth(record: Record) -> list[str]:
         middle, last = middle_and_last(values)
         print(f"{name}: {middle / MB:.1f} MB in the second third, {last / MB:.1f} MB in the last (medians)")
     return growths(record.samples)
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Read the options and run."""
-    parser = argparse.ArgumentParser(
-        prog="python -m heliograph.lab.bench.soak", description=(__doc__ or "").partition("\n")[0]
-    )
-    parser.add_argument("--minutes", type=_positive, default=30.0, metavar="N", help="how long (30)")
-    parser.add_argument("--rate", type=int, default=2000, metavar="N", help="QoS 1 messages per second (2000)")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="where samples go (bench-results/soak-TIME.csv)")
-    args = parser.parse_args(argv)
-    results = args.csv or Path("bench-results") / time.strftime("soak-%Y%m%dT%H%M%S.csv")
-    try:
-        return soak(Plan(args.minutes * 60, args.rate), results, Heliograph())
-    except KeyboardInterrupt:
-        print(f"broken off; samples so far: {results}", file=sys.stderr)
-        return 130
-
-
-def _positive(text: str) -> float:
-    minutes = float(text)
-    if minutes <= 0:
-        raise argparse.ArgumentTypeError("expected more than 0 minutes")
-    return minutes
-
-
-if __name__ == "__main__":
-    sys.exit(main())

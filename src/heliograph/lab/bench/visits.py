@@ -4,24 +4,31 @@ import time
 from dataclasses import dataclass
 
 from heliograph.lab.bench.case import Case, Outcome, Site
-from heliograph.lab.bench.idle import AT_ONCE
-from heliograph.lab.link import Link
+from heliograph.lab.bench.idle import AT_ONCE, STAY
+from heliograph.lab.load.client_loop import ClientLoop, give_up
+from heliograph.lab.load.plan import Group, Plan
 
 
 @dataclass(frozen=True, kw_only=True)
 class Visits(Case):
-    """Connect some clients, have all of them leave, and begin again."""
+    """Connect some clients, have all of them leave, one after the other, and begin again."""
 
     def measure(self, site: Site) -> Outcome:
         """CPU is per client, for both its CONNECT and its DISCONNECT."""
+        group = Group("visit", "connect", AT_ONCE, transport=site.transport, stay=STAY)
+        loop = ClientLoop(give_up)
         count = 0
-        before = site.meter.read()
-        until = time.perf_counter() + site.effort.seconds
-        while time.perf_counter() < until:
-            links = [Link(site.address, f"visit-{number}") for number in range(AT_ONCE)]
-            for link in links:
-                link.finish()
-            for link in links:
-                link.leave()
-            count += len(links)
-        return Outcome(spent=site.meter.read().since(before), sent=count, delivered=count)
+        try:
+            [clients] = loop.groups_of(Plan((group,), 1.0), {"main": site.address})
+            before = site.meter.read()
+            until = time.perf_counter() + site.effort.seconds
+            while time.perf_counter() < until:
+                loop.connect(clients, at_once=AT_ONCE)
+                for client in list(clients.load_clients):
+                    if client is not None:
+                        loop.leave([client])
+                count += AT_ONCE
+            spent = site.meter.read().since(before)
+        finally:
+            loop.close()
+        return Outcome(spent=spent, sent=count, delivered=count)

@@ -12,12 +12,20 @@ from heliograph.lab.load.link import WRITE, Inbox
 from heliograph.lab.load.load_client import ClientFailed, LoadClient
 from heliograph.lab.load.mqtt.client_group import MqttClientGroup
 from heliograph.lab.load.plan import Plan
+from heliograph.lab.network import BrokerGone
+
+_CONNECTING = 0.05  # seconds between two looks whether more clients can be connected
 
 Failed = Callable[[LoadClient, Dialer, str], None]
 
 
 def _try_again(load_client: LoadClient, dialer: Dialer, why: str) -> None:
     dialer.failed(load_client.client, why)
+
+
+def give_up(_load_client: LoadClient, _dialer: Dialer, why: str) -> None:
+    """For loads that are over when one of their clients fails."""
+    raise BrokerGone(why)
 
 
 class ClientLoop:
@@ -37,14 +45,31 @@ class ClientLoop:
         self.dialers.append(dialer)
         return dialer
 
-    def add_all(self, plan: Plan, process: int, addresses: Mapping[str, Address]) -> list[ClientGroup]:
-        """Serve the clients that this process has of all groups of the plan."""
+    def groups_of(self, plan: Plan, addresses: Mapping[str, Address], process: int = 0) -> list[ClientGroup]:
+        """The clients that this process has of all groups of the plan."""
         made: list[ClientGroup] = []
         for index, group in enumerate(plan.groups):
             kind = AmqpClientGroup if group.protocol == "amqp" else MqttClientGroup
             made.append(kind(plan, index, process, addresses[group.door], self.poller))
-            self.add(made[-1])
         return made
+
+    def connect(self, *client_groups: ClientGroup, at_once: int = MOST_OPENING) -> None:
+        """Connect all clients of these groups, so many at a time, and wait until they can do their work."""
+        dialers = [self.add(one, at_once) for one in client_groups]
+        for dialer in dialers:
+            dialer.start(time.monotonic_ns())
+        while any(one.ready < len(one.clients) for one in client_groups):
+            for dialer in dialers:
+                dialer.turn(time.monotonic_ns())
+            self.turn(_CONNECTING)
+        self.dialers = [one for one in self.dialers if one not in dialers]
+
+    def turn(self, timeout: float) -> bool:
+        """Serve the clients for which something has arrived within this time (seconds); whether there were any."""
+        events = self.poller.poll(timeout)
+        for fd, mask in events:
+            self.serve(fd, mask)
+        return bool(events)
 
     def serve(self, fd: int, mask: int) -> None:
         """Let the client with this descriptor do what it can."""
@@ -65,7 +90,7 @@ class ClientLoop:
                 more = True
                 while more:
                     data, more = link.receive(self._inbox)
-                    link.keep(data[load_client.feed(data, time.monotonic_ns()) :])
+                    link.keep(data, load_client.feed(data, time.monotonic_ns()))
             if load_client.ready:
                 load_client.client_group.revive(load_client)
                 if not was_ready:

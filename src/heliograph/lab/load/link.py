@@ -6,7 +6,6 @@ import select
 import socket
 import ssl
 import sys
-from contextlib import suppress
 from itertools import count
 
 from heliograph.lab.load.address import Address
@@ -93,9 +92,10 @@ class Link:
 
     def receive(self, inbox: Inbox) -> tuple[memoryview, bool]:
         """What has arrived, behind what was kept, and whether there may be more to read right now."""
-        kept = self._kept
-        view = inbox.start(kept)
+        kept, view = self._kept, inbox.view
         end = len(kept)
+        if end:
+            view = inbox.start(kept)
         while True:
             try:
                 got = self._read(view[end:])
@@ -121,9 +121,9 @@ class Link:
             raise ClientFailed("the broker closed the connection")
         return got
 
-    def keep(self, rest: memoryview) -> None:
-        """These bytes were not used; they come again in front of the next ones."""
-        self._kept = bytes(rest)
+    def keep(self, data: memoryview, used: int) -> None:
+        """What follows the bytes that were used comes again, in front of the next ones."""
+        self._kept = bytes(data[used:]) if used < len(data) else b""
 
     def write(self, data: bytes | memoryview, *, lasting: bool = False) -> None:
         """Send now, or when the socket takes it; what cannot be sent now is copied unless these bytes never change."""
@@ -149,10 +149,12 @@ class Link:
         Of a connection that is broken it takes nothing: whoever sends goes on, and who reads is told.
         """
         sent = 0
-        with suppress(OSError):  # the socket is full, or there is none any more
+        try:
             sent = self.sock.send(data)
             while self._tls and sent < len(data):  # TLS takes no more than a record at a time
                 sent += self.sock.send(memoryview(data)[sent:])
+        except OSError:
+            pass  # the socket is full, or there is none any more
         return sent
 
     def _poll(self, events: int) -> None:

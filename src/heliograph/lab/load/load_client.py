@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from heliograph.lab.network import BrokerGone
+
 if TYPE_CHECKING:
     from heliograph.lab.load.client_group import ClientGroup
     from heliograph.lab.load.link import Link
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 Times = NDArray[np.int64]
 
 
-class ClientFailed(Exception):
+class ClientFailed(BrokerGone):
     """The conversation cannot go on; the text says why. The worker counts an error and closes the connection."""
 
 

@@ -89,8 +89,8 @@ class Worker:
             if group.door not in addresses:
                 known = ", ".join(addresses)
                 raise Problem(f"group {group.name!r} goes to door {group.door!r}; the target has: {known}")
-        self._groups = self._loop.add_all(plan, process, addresses)
-        self._dialers = self._loop.dialers
+        self._groups = self._loop.groups_of(plan, addresses, process)
+        self._dialers = [self._loop.add(one) for one in self._groups]
         self._arrived = dict.fromkeys(range(len(self._groups)), 0)
         self._start: Start | None = None
         self._second = 0  # that is being counted

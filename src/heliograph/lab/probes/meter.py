@@ -3,12 +3,7 @@
 import time
 from dataclasses import dataclass, replace
 
-from heliograph.errors import Problem
-
-try:
-    import psutil
-except ImportError:  # pragma: no cover
-    raise Problem("helio bench needs psutil; install heliograph with its 'lab' extra") from None
+import psutil
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,27 @@ import select
 import socket
 import sys
 
-from heliograph.lab.bytestream import HOST
+from heliograph import __version__
+from heliograph.lab.network import HOST
+from heliograph.lab.targets.target import Setup, Target
 
 _CONNECT, _SUBSCRIBE = 0x10, 0x82
 _CONNACK = b"\x20\x02\x00\x00"
+
+
+class BareLoop(Target):
+    """No broker, but what one Python process must do at the least; for cases with one packet per read."""
+
+    name = "bare-loop"
+    on_request = True
+
+    def version(self) -> str | None:
+        """Epoll is what it needs."""
+        return __version__ if hasattr(select, "epoll") else None
+
+    def command(self, setup: Setup) -> list[str]:
+        """It has no configuration."""
+        return [sys.executable, "-m", "heliograph.lab.targets.bare_loop", str(setup.port)]
 
 
 def serve(port: int) -> None:

@@ -28,14 +28,15 @@ class AmqpLoadClient(AmqpConnection):
     exactly so many messages as the group says; only the last ones may have fewer.
     """
 
-    __slots__ = ("_answered", "_cycle", "_forgiven", "_receiver", "_replies", "_stencil", "count")
+    __slots__ = ("_answered", "_cycle", "_forgiven", "_receiver", "_replies", "_template", "count", "received")
 
     def __init__(self, client_group: "AmqpClientGroup", client: int, link: "Link", began: int) -> None:
         super().__init__(client_group, client, link, began)
         self.count = client_group.counts[self.place]  # messages that this client has sent, on earlier connections too
+        self.received = 0  # messages, whatever they are
         self._answered = self.count  # answers that have come
         self._forgiven = 0  # own messages that are not waited for any more
-        self._stencil: AmqpTemplate | None = None
+        self._template: AmqpTemplate | None = None
         self._cycle: FrameCycle | None = None
         self._receiver: Receiver | None = client_group.receiver(client) if client_group.group.receives else None
         self._replies = AmqpReplies(self) if client_group.group.role == "respond" else None
@@ -46,6 +47,7 @@ class AmqpLoadClient(AmqpConnection):
         """Messages of one group have arrived, together so many bytes long."""
         assert self._receiver is not None
         group = int(rows["group"][0])
+        self.received += len(rows)
         if group == self.client_group.index:
             self._answered += len(rows)
         self.client_group.take(self._receiver, group, rows, size, now)
@@ -53,6 +55,7 @@ class AmqpLoadClient(AmqpConnection):
     def took_one(self, values: tuple[int, ...], size: int, now: int) -> bool:
         """One message has arrived: the header of its payload; whether it is one of this load."""
         assert self._receiver is not None
+        self.received += 1
         if values[1] == self.client_group.index:
             self._answered += 1
         return self.client_group.take_one(self._receiver, values, size, now)
@@ -117,19 +120,29 @@ class AmqpLoadClient(AmqpConnection):
 
     # Sending
 
-    def room(self) -> int:
-        """What credit, windows and the unit of work allow, and not more than one batch."""
+    def credit(self) -> int:
+        """How many messages credit and the windows of the protocol allow now."""
         if self.link.blocked or not self.ready or self.outlet is None:
             return 0
-        template = self._stencil
+        if self.units is not None and self.units.current is None:
+            return 0
+        template = self._template
         if template is None:
-            template = self._stencil = self.client_group.template(self.largest)
-        room = min(template.batch, self.outlet.room(template.frames))
+            template = self._template = self.client_group.template(self.largest)
+        return self.outlet.room(template.frames)
+
+    def room(self) -> int:
+        """What credit, windows and the unit of work allow, and not more than one batch."""
+        room = self.credit()
+        if room < 1:
+            return 0
+        assert self._template is not None
+        room = min(self._template.batch, room)
         if self.client_group.answered_window:
             room = min(room, self.client_group.group.window - self.unanswered())
         units = self.units
         if units is not None:
-            room = min(room, self.client_group.group.transaction - units.filled) if units.current is not None else 0
+            room = min(room, self.client_group.group.transaction - units.filled)
         return max(0, room)
 
     def unanswered(self) -> int:
@@ -152,7 +165,7 @@ class AmqpLoadClient(AmqpConnection):
 
     def send(self, due: Times, now: int) -> int:
         """Send in one batch, and commit when the unit of work is full."""
-        template, outlet, units = self._stencil, self.outlet, self.units
+        template, outlet, units = self._template, self.outlet, self.units
         assert template is not None
         assert outlet is not None
         work = None if units is None else units.current
@@ -173,6 +186,13 @@ class AmqpLoadClient(AmqpConnection):
             if units.filled >= self.client_group.group.transaction and units.able:
                 self.link.write(units.commit(now))
         return size
+
+    def send_all(self, due: Times, now: int) -> None:
+        """Send the next len(due) messages in as many batches as it takes; not more than there is credit for."""
+        assert self._template is not None
+        most = self._template.batch
+        for start in range(0, len(due), most):
+            self.send(due[start : start + most], now)
 
     def _frames(self, template: AmqpTemplate, size: int) -> int:
         """Of the next so many messages."""

@@ -31,7 +31,7 @@ class AmqpClientGroup(ClientGroup):
         if group.transaction and not group.qos:
             raise Problem(f"group {group.name!r}: messages of transactions are acknowledged; that needs qos 1")
         self.address = address
-        self._stencils: dict[int, AmqpTemplate] = {}
+        self._templates: dict[int, AmqpTemplate] = {}
         self._poller = poller
         secure = group.transport in {"tls", "wss"}
         self._tls: ssl.SSLContext | None = address.tls_context() if secure else None
@@ -46,11 +46,11 @@ class AmqpClientGroup(ClientGroup):
 
     def template(self, largest: int) -> AmqpTemplate:
         """Makes messages for a broker that takes frames up to this length."""
-        if largest not in self._stencils:
-            self._stencils[largest] = AmqpTemplate(
+        if largest not in self._templates:
+            self._templates[largest] = AmqpTemplate(
                 self.group, self.index, self.plan.seed, self.address, SENDING, largest
             )
-        return self._stencils[largest]
+        return self._templates[largest]
 
     def pump(self, now: int) -> int:
         """Send what is due. At the end, batches and units of work that are not full are settled as they are.

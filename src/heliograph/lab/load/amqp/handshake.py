@@ -128,7 +128,7 @@ def selector_of(group: Group, client: int) -> str:
     """What the client selects; requesters with a common reply queue, their own answers."""
     if group.role == "request" and shares_replies(group):
         return f"JMSCorrelationID = '{correlation_of(group, client)}'"
-    return group.selector
+    return expand(group.selector, group, client)
 
 
 def shares_replies(group: Group) -> bool:

@@ -145,6 +145,7 @@ class AmqpTemplate:
     def _frames(self, place: str, tail: bytes, client: int, work: int) -> Frames:
         group = self._group
         names = {f"name_{n:02}": f"value_{n:02}" for n in range(group.properties)}
+        names |= {name: expand(value, group, client) for name, value in group.labels}
         asks = group.role == "request"
         message = encode_message(
             Message(

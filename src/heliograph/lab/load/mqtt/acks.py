@@ -37,3 +37,18 @@ def acks_of(kind: int, ids: Ids) -> bytes:
     rows[:, 0] = kind << 8 | 2
     rows[:, 1] = ids
     return rows.tobytes()
+
+
+def ack_run(kind: int, high: bytes, low: bytes) -> bytes:
+    """Acknowledgements of one kind for packet identifiers given as a column of high and a column of low bytes."""
+    run = bytearray(bytes([kind, 2, 0, 0]) * len(high))
+    run[2::4] = high
+    run[3::4] = low
+    return bytes(run)
+
+
+def answer_run(kind: int, run: bytes) -> bytes:
+    """The same identifiers as in this run of four-byte acknowledgements, acknowledged by another kind."""
+    answer = bytearray(run)
+    answer[0::4] = bytes([kind]) * (len(run) // 4)
+    return bytes(answer)

@@ -6,47 +6,28 @@ import numpy as np
 
 from heliograph.lab.load import header
 from heliograph.lab.load.ledger import Receiver
-from heliograph.lab.load.load_client import ClientFailed, LoadClient, Times
+from heliograph.lab.load.load_client import Times
 from heliograph.lab.load.mqtt.acks import KINDS, PUBACK, PUBCOMP, PUBREC, PUBREL, ack_ids, acks_of
-from heliograph.lab.load.mqtt.handshake import connect_packet, subscribe_packet
+from heliograph.lab.load.mqtt.connection import MqttConnection
 from heliograph.lab.load.mqtt.in_flight import Ids, InFlight
 from heliograph.lab.load.mqtt.received_runs import Form, form_of, run_of
 from heliograph.lab.load.mqtt.replies import Replies
 from heliograph.lab.load.mqtt.template import Images
-from heliograph.mqtt import (
-    ConnAck,
-    Disconnect,
-    PacketType,
-    PingReq,
-    ProtocolError,
-    PubAck,
-    PubComp,
-    PubRec,
-    PubRel,
-    SubAck,
-    decode,
-    encode,
-    packet_bounds,
-)
+from heliograph.mqtt import ConnAck, Packet, PacketType, PubAck, PubComp, PubRec, PubRel
 
 if TYPE_CHECKING:
     from heliograph.lab.load.link import Link
     from heliograph.lab.load.mqtt.client_group import MqttClientGroup
 
-_LARGEST = 268_435_460  # bytes of a packet: what MQTT allows
 
+class MqttLoadClient(MqttConnection):
+    """One MQTT client on one connection, whose messages have numbers and times in them."""
 
-class MqttLoadClient(LoadClient):
-    """One MQTT client on one connection."""
-
-    __slots__ = ("_acks", "_asked", "_flight", "_forgiven", "_images", "_receiver", "_replies", "client_group", "count")
-
-    client_group: "MqttClientGroup"
+    __slots__ = ("_acks", "_flight", "_forgiven", "_images", "_receiver", "_replies", "count")
 
     def __init__(self, client_group: "MqttClientGroup", client: int, link: "Link", began: int) -> None:
         super().__init__(client_group, client, link, began)
         self.count = client_group.counts[self.place]  # messages that this client has sent, on earlier connections too
-        self._asked = 0  # when it subscribed
         self._acks: list[bytes] = []
         self._forgiven = 0  # own messages that are not waited for any more
         self._flight: InFlight | None = None
@@ -56,21 +37,14 @@ class MqttLoadClient(LoadClient):
             Replies(client_group.group, client_group.version) if client_group.group.role == "respond" else None
         )
 
-    def opened(self, now: int) -> None:
-        """Send CONNECT."""
-        self.link.write(connect_packet(self.client_group.group, self.client, self.client_group.version))
-
-    def feed(self, data: memoryview, now: int) -> int:
+    def take(self, data: memoryview, now: int) -> int:
         """Take whole packets, in runs."""
         at, size = 0, len(data)
-        try:
-            while size - at >= 2:
-                used = self._next(data, at, now)
-                if not used:
-                    break
-                at += used
-        except ProtocolError as problem:
-            raise ClientFailed(f"the broker sent what MQTT does not allow: {problem}") from None
+        while size - at >= 2:
+            used = self._next(data, at, now)
+            if not used:
+                break
+            at += used
         if self._acks:
             self.link.write(b"".join(self._acks))
             self._acks.clear()
@@ -87,51 +61,27 @@ class MqttLoadClient(LoadClient):
             ids = ack_ids(data, at)
             self._take_acks(first, ids, now)
             return 4 * len(ids)
-        version = self.client_group.version
-        bounds = packet_bounds(data, at, _LARGEST, version)
-        if bounds is None or bounds[1] > len(data):
-            return 0
-        start, end = bounds
-        self._take_other(first, bytes(data[start:end]), now)
-        return end - at
+        return self.take_control(data, at, now)
 
-    def _take_other(self, first: int, body: bytes, now: int) -> None:
-        packet = decode(first, body, self.client_group.version)
-        if isinstance(packet, ConnAck):
-            self._connected(packet, now)
-        elif isinstance(packet, SubAck):
-            self._subscribed(packet, now)
-        elif isinstance(packet, PubAck | PubRec | PubRel | PubComp):  # with a reason
+    def take_other(self, first: int, packet: Packet, now: int) -> None:
+        """Acknowledgements come this way when they say a reason."""
+        if isinstance(packet, PubAck | PubRec | PubRel | PubComp):
             if packet.reason >= 0x80:
                 self.client_group.meter.failed(f"{type(packet).__name__} with reason 0x{packet.reason:02X}")
             kind = PUBCOMP if isinstance(packet, PubRec) and packet.reason >= 0x80 else first
             self._take_acks(kind, np.array([packet.packet_id]), now)
-        elif isinstance(packet, Disconnect):
-            raise ClientFailed(f"the broker disconnected with reason 0x{packet.reason:02X}")
 
-    def _connected(self, packet: ConnAck, now: int) -> None:
+    def accepted(self, packet: ConnAck, now: int) -> None:
+        """Be ready for messages in both directions before there are any."""
         client_group = self.client_group
-        if packet.reason:
-            raise ClientFailed(f"the broker refused the connection: 0x{packet.reason:02X}")
         if client_group.group.qos and (client_group.group.sends or self._replies is not None):
             limit = packet.properties.get("receive_maximum", 65535)
             self._flight = InFlight(min(client_group.group.window, limit))
-        client_group.connected(self, now)
         if client_group.group.sends:
             self._images = client_group.template.images(self.client)
         if client_group.group.receives:
             self._receiver = client_group.receiver(self.client)
-            self._asked = now
-            self.link.write(subscribe_packet(client_group.group, self.client, client_group.version))
-        else:
-            client_group.is_ready(self)
-
-    def _subscribed(self, packet: SubAck, now: int) -> None:
-        for granted in packet.reasons:
-            if granted != self.client_group.group.qos:
-                raise ClientFailed(f"asked for QoS {self.client_group.group.qos}, the broker granted 0x{granted:02X}")
-        self.client_group.meter.recorder("subscribe").record(now - self._asked)
-        self.client_group.is_ready(self)
+        super().accepted(packet, now)
 
     # Receiving
 
@@ -244,11 +194,3 @@ class MqttLoadClient(LoadClient):
         """What is under way with QoS 1 or 2, and replies that wait."""
         waiting = len(self._replies.waiting) if self._replies is not None else 0
         return waiting + (self._flight.count if self._flight is not None else 0)
-
-    def say_goodbye(self) -> None:
-        """Send DISCONNECT."""
-        self.link.write(encode(Disconnect(), self.client_group.version))
-
-    def ping(self) -> None:
-        """Send PINGREQ."""
-        self.link.write(encode(PingReq(), self.client_group.version))

@@ -1,7 +1,11 @@
-"""Exact accounts of what reached a subscriber from one publisher: what is missing, what came twice."""
+"""Numbered messages of one sender as they reach one receiver: what is missing, what came twice, what came late.
+
+The `ledger` does the same for messages whose numbers are whole. These are known modulo some number only, because their
+packets are made once and sent over and over.
+"""
 
 
-class Tally:
+class SequenceTracker:
     """Counts messages that are numbered from 0 but known only modulo `modulus`, in whatever order they come."""
 
     def __init__(self, modulus: int) -> None:
@@ -15,7 +19,8 @@ class Tally:
         """A message with this number (modulo `modulus`) has arrived."""
         ahead = (sequence - self.next) % self.modulus
         if ahead < self.modulus // 2:
-            self.missing.update(range(self.next, self.next + ahead))
+            if ahead:
+                self.missing.update(range(self.next, self.next + ahead))
             self.next += ahead + 1
             return
         late = self.next + ahead - self.modulus
