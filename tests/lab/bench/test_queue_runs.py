@@ -1,34 +1,26 @@
-"""The measurements that are run by themselves: restarts with full queues, and very many connections."""
+"""The measurements that are no cases: restarts with full queues, and very many connections."""
 
-import sys
-
-import pytest
-
-from heliograph.lab.bench import connections, queue_restart
+from heliograph.cli.main import main
+from heliograph.lab.bench import connections
 
 
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def run(module, *words: str) -> list[list[str]]:
-        monkeypatch.setattr(sys, "argv", [module.__name__, *words])
-        module.main()
-        return [line.split() for line in capsys.readouterr().out.splitlines()]
-
-    return run
+def rows(capsys, *words: str) -> list[list[str]]:
+    assert main(["bench", *words]) == 0
+    return [line.split() for line in capsys.readouterr().out.splitlines()]
 
 
-def test_a_crash_loses_no_persistent_message(run):
-    head, *rows, _legend = run(queue_restart, "--messages", "2000")
+def test_a_crash_loses_no_persistent_message(capsys):
+    head, *found, _legend = rows(capsys, "restart", "--messages", "2000")
     assert head[:2] == ["size", "broker"]
-    assert [row[:2] for row in rows] == [["256", "heliograph"], ["2048", "heliograph"]]
-    for row in rows:
+    assert [row[:2] for row in found] == [["256", "heliograph"], ["2048", "heliograph"]]
+    for row in found:
         assert row[-2:] == ["0", "0"]  # lost, twice
         ready, first = float(row[3]), float(row[4])
         assert 0 < ready < first
 
 
-def test_connections_have_a_rate_and_a_size(run):
-    _head, row, *_ = run(connections, "--connections", "60", "--target", "heliograph")
+def test_connections_have_a_rate_and_a_size(capsys):
+    _head, row, *_ = rows(capsys, "connections", "--connections", "60", "--target", "heliograph")
     assert row[:2] == ["amqp-connections", "heliograph"]
     assert "KB/connection" in " ".join(row)
 
