@@ -27,7 +27,9 @@ def add_actions(
 
     Each is a module heliograph.cli.COMMAND_ACTION with EXAMPLES, add_arguments(parser) and run(args) -> exit status.
     """
-    found = parser.add_subparsers(dest="action", required=required, metavar="ACTION", parser_class=_ActionParser)
+    found = parser.add_subparsers(
+        dest="action", required=required, metavar="ACTION" if required else "[ACTION]", parser_class=_ActionParser
+    )
     for name, text in actions.items():
         found.add_parser(name, help=text, module=f"heliograph.cli.{command}_{name}")
 

@@ -1,4 +1,4 @@
-"""An end takes bytes in whatever pieces they come, counts what they say and acknowledges what it has to."""
+"""A client takes bytes in whatever pieces they come, counts what they say and acknowledges what it has to."""
 
 import select
 from collections import Counter
@@ -35,16 +35,16 @@ def plan(qos: int, role: str) -> Plan:
     return Plan((senders, other), 1.0)
 
 
-def ready_end(qos: int, role: str) -> tuple[MqttLoadClient, Paper]:
+def ready_client(qos: int, role: str) -> tuple[MqttLoadClient, Paper]:
     client_group = MqttClientGroup(plan(qos, role), 1, 0, Address(1), select.epoll())
     link = Paper()
-    end = MqttLoadClient(client_group, 0, link, NOW)
-    end.opened(NOW)
+    client = MqttLoadClient(client_group, 0, link, NOW)
+    client.opened(NOW)
     hello = encode(ConnAck(), 5) + (encode(SubAck(1, (qos,)), 5) if client_group.group.receives else b"")
-    assert end.feed(memoryview(hello), NOW) == len(hello)
-    assert end.ready
+    assert client.feed(memoryview(hello), NOW) == len(hello)
+    assert client.ready
     link.written = b""
-    return end, link
+    return client, link
 
 
 def packets(data: bytes) -> list[object]:
@@ -74,7 +74,7 @@ messages = st.lists(
 def test_deliveries_are_counted_and_acknowledged_however_they_are_cut(
     wanted: list[tuple[int, int, int, str, int]], qos: int, cuts: list[int]
 ) -> None:
-    end, link = ready_end(qos, "consume")
+    client, link = ready_client(qos, "consume")
     data, sent, packet_id = b"", [], 0
     for sender, sequence, more, topic, repeats in wanted:
         for step in range(repeats):
@@ -86,10 +86,10 @@ def test_deliveries_are_counted_and_acknowledged_however_they_are_cut(
     while at < len(data):
         piece = kept + data[at : at + cuts[turn % len(cuts)]]
         at, turn = at + cuts[turn % len(cuts)], turn + 1
-        kept = piece[end.feed(memoryview(piece), NOW) :]
+        kept = piece[client.feed(memoryview(piece), NOW) :]
     assert kept == b""
-    end.client_group.collect()
-    interval = end.client_group.meter.take(0)
+    client.client_group.collect()
+    interval = client.client_group.meter.take(0)
     assert (interval.received, interval.bytes_received, interval.errors) == (len(sent), len(data), 0)
     assert interval.duplicates == len(sent) - len(set(sent))
     for kind, latency in (("message", 1000), ("service", 500)):
@@ -100,30 +100,30 @@ def test_deliveries_are_counted_and_acknowledged_however_they_are_cut(
 
 
 def test_releases_are_completed_and_messages_of_others_are_errors() -> None:
-    end, link = ready_end(2, "consume")
+    client, link = ready_client(2, "consume")
     data = b"".join(encode(PubRel(number), 5) for number in (3, 4, 9))
     data += encode(Publish("t", b"short", 0), 5) + encode(Publish("t", b"?" * 64, 0), 5)
-    assert end.feed(memoryview(data), NOW) == len(data)
+    assert client.feed(memoryview(data), NOW) == len(data)
     assert Counter(type(packet).__name__ for packet in packets(link.written)) == {"PubComp": 3}
-    assert end.client_group.meter.errors == 2
+    assert client.client_group.meter.errors == 2
 
 
 def test_a_window_closes_and_opens_with_acknowledgements_in_any_order() -> None:
-    end, link = ready_end(1, "publish")
-    assert end.room() == 100
-    end.send(np.full(100, NOW), NOW)
-    assert end.room() == 0
+    client, link = ready_client(1, "publish")
+    assert client.room() == 100
+    client.send(np.full(100, NOW), NOW)
+    assert client.room() == 0
     ids = [packet.packet_id for packet in packets(link.written)]  # type: ignore[attr-defined]
     assert len(set(ids)) == 100
     for number in reversed(ids[50:]):
-        end.feed(memoryview(encode(PubAck(number), 5)), NOW + 1000)
-    assert end.room() == 50
+        client.feed(memoryview(encode(PubAck(number), 5)), NOW + 1000)
+    assert client.room() == 50
     refused = encode(PubAck(ids[0], 0x97), 5)
-    end.feed(memoryview(refused), NOW + 1000)
+    client.feed(memoryview(refused), NOW + 1000)
     unknown = encode(PubAck(ids[0]), 5)
-    end.feed(memoryview(unknown), NOW + 1000)
-    meter = end.client_group.meter
-    assert (meter.acknowledged, meter.errors, end.outstanding()) == (51, 2, 49)
+    client.feed(memoryview(unknown), NOW + 1000)
+    meter = client.client_group.meter
+    assert (meter.acknowledged, meter.errors, client.outstanding()) == (51, 2, 49)
     histogram = meter.recorder("acknowledge").take()
     assert histogram is not None
     assert (histogram.min_ns, histogram.max_ns) == (1000, 1000)
@@ -133,9 +133,9 @@ def test_pings_are_spread_over_half_of_the_keep_alive() -> None:
     group = Group("quiet", "publish", 10, destination="t", rate=1.0, keep_alive=20)
     client_group = MqttClientGroup(Plan((group,), 1.0), 0, 0, Address(1), select.epoll())
     links = [Paper() for _ in range(10)]
-    for client, link in enumerate(links):
-        end = client_group.load_clients[client] = MqttLoadClient(client_group, client, link, NOW)
-        end.ready = True
+    for number, link in enumerate(links):
+        client = client_group.load_clients[number] = MqttLoadClient(client_group, number, link, NOW)
+        client.ready = True
     second = 1_000_000_000
     assert client_group.ping(NOW) == NOW + second
     client_group.ping(NOW + 3 * second)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from heliograph.lab.bench.case import Case, Outcome, Site
 from heliograph.lab.bench.closed_loop import Load
 from heliograph.lab.bench.queue_clients import QueueSender, clients_of
-from heliograph.lab.load.acknowledged import publish_packets
 from heliograph.lab.load.amqp.client_group import AmqpClientGroup
 from heliograph.lab.load.client_loop import ClientLoop, give_up
 from heliograph.lab.load.mqtt.client_group import MqttClientGroup
 from heliograph.lab.load.mqtt.packet_cycle import marked_payload
+from heliograph.lab.load.mqtt.publishing import publish_packets
 from heliograph.lab.load.plan import Group, Member, Payload, Plan
 from heliograph.lab.network import BrokerGone
 from heliograph.lab.probes.meter import Reading

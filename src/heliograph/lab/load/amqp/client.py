@@ -67,31 +67,31 @@ class AmqpLoadClient(AmqpConnection):
 
     def _respond(self, now: int) -> None:
         frames = self._replies.send(now) if self._replies is not None and self._replies.waiting else b""
-        for inlet in self.inlets:
-            if inlet.unsettled:
+        for receiver_link in self.receiver_links:
+            if receiver_link.unsettled:
                 frames += self._accept(now)
                 break
-        for inlet in self.inlets:
-            frames += inlet.renew()
+        for receiver_link in self.receiver_links:
+            frames += receiver_link.renew()
         if frames:
             self.link.write(frames)
 
     def _accept(self, now: int, *, all_of_it: bool = False) -> bytes:
         """Accept what has arrived, if that is enough for a batch or a unit of work; or in any case."""
-        group, units = self.client_group.group, self.units
-        waiting = sum(inlet.unsettled for inlet in self.inlets)
-        if units is None:
+        group, transactions = self.client_group.group, self.transactions
+        waiting = sum(receiver_link.unsettled for receiver_link in self.receiver_links)
+        if transactions is None:
             if waiting < group.acknowledge_every and not all_of_it:
                 return b""
-            return b"".join(inlet.accept() for inlet in self.inlets)
-        if (waiting < group.transaction and not all_of_it) or not units.able:
+            return b"".join(receiver_link.accept() for receiver_link in self.receiver_links)
+        if (waiting < group.transaction and not all_of_it) or not transactions.able:
             return b""
         frames, left = b"", group.transaction
-        for inlet in self.inlets:
-            before = inlet.unsettled
-            frames += inlet.accept(left, units.current)
-            left -= before - inlet.unsettled
-        return frames + units.commit(now)
+        for receiver_link in self.receiver_links:
+            before = receiver_link.unsettled
+            frames += receiver_link.accept(left, transactions.current)
+            left -= before - receiver_link.unsettled
+        return frames + transactions.commit(now)
 
     # Dispositions
 
@@ -101,12 +101,12 @@ class AmqpLoadClient(AmqpConnection):
         return end
 
     def _settle(self, outcomes: Outcomes, now: int) -> None:
-        units, meter = self.units, self.client_group.meter
+        transactions, meter = self.transactions, self.client_group.meter
         state = outcomes.state
         for first, last in outcomes.ranges:
-            if units is not None and units.asked:
-                for number in [number for number in units.asked if first <= number <= last]:
-                    units.answered(number, state, now)
+            if transactions is not None and transactions.asked:
+                for number in [number for number in transactions.asked if first <= number <= last]:
+                    transactions.answered(number, state, now)
                     self._look_whether_ready()
             took = self.session.flight.end(first, last, now)
             if not len(took):
@@ -122,14 +122,14 @@ class AmqpLoadClient(AmqpConnection):
 
     def credit(self) -> int:
         """How many messages credit and the windows of the protocol allow now."""
-        if self.link.blocked or not self.ready or self.outlet is None:
+        if self.link.blocked or not self.ready or self.sender_link is None:
             return 0
-        if self.units is not None and self.units.current is None:
+        if self.transactions is not None and self.transactions.current is None:
             return 0
         template = self._template
         if template is None:
             template = self._template = self.client_group.template(self.largest)
-        return self.outlet.room(template.frames)
+        return self.sender_link.room(template.frames)
 
     def room(self) -> int:
         """What credit, windows and the unit of work allow, and not more than one batch."""
@@ -140,9 +140,9 @@ class AmqpLoadClient(AmqpConnection):
         room = min(self._template.batch, room)
         if self.client_group.answered_window:
             room = min(room, self.client_group.group.window - self.unanswered())
-        units = self.units
-        if units is not None:
-            room = min(room, self.client_group.group.transaction - units.filled)
+        transactions = self.transactions
+        if transactions is not None:
+            room = min(room, self.client_group.group.transaction - transactions.filled)
         return max(0, room)
 
     def unanswered(self) -> int:
@@ -165,15 +165,15 @@ class AmqpLoadClient(AmqpConnection):
 
     def send(self, due: Times, now: int) -> int:
         """Send in one batch, and commit when the unit of work is full."""
-        template, outlet, units = self._template, self.outlet, self.units
+        template, sender_link, transactions = self._template, self.sender_link, self.transactions
         assert template is not None
-        assert outlet is not None
-        work = None if units is None else units.current
+        assert sender_link is not None
+        work = None if transactions is None else transactions.current
         length = 0 if work is None else len(work)
         if self._cycle is None or self._cycle.work != length:
             self._cycle = template.cycle_of(self.client, length)
         size = len(due)
-        number = outlet.begin(size, self._frames(template, size), now)
+        number = sender_link.begin(size, self._frames(template, size), now)
         frames = template.make(self._cycle, self.client, self.count, due, now, number, work)
         self.count += size
         self.client_group.counts[self.place] = self.count
@@ -181,10 +181,10 @@ class AmqpLoadClient(AmqpConnection):
         meter.sent += size
         meter.bytes_sent += len(frames)
         self.link.write(frames)
-        if units is not None:
-            units.filled += size
-            if units.filled >= self.client_group.group.transaction and units.able:
-                self.link.write(units.commit(now))
+        if transactions is not None:
+            transactions.filled += size
+            if transactions.filled >= self.client_group.group.transaction and transactions.able:
+                self.link.write(transactions.commit(now))
         return size
 
     def send_all(self, due: Times, now: int) -> None:
@@ -203,14 +203,16 @@ class AmqpLoadClient(AmqpConnection):
 
     def settle_rest(self, now: int) -> None:
         """Nothing more will be sent soon: commit or accept what there is."""
-        if self.units is not None and self.units.filled and self.units.able:
-            self.link.write(self.units.commit(now))
-        if any(inlet.unsettled for inlet in self.inlets) and (frames := self._accept(now, all_of_it=True)):
+        if self.transactions is not None and self.transactions.filled and self.transactions.able:
+            self.link.write(self.transactions.commit(now))
+        if any(receiver_link.unsettled for receiver_link in self.receiver_links) and (
+            frames := self._accept(now, all_of_it=True)
+        ):
             self.link.write(frames)
 
     def outstanding(self) -> int:
         """What the broker has not accepted, what is not committed, and answers that wait."""
         waiting = len(self._replies.waiting) if self._replies is not None else 0
-        if self.units is not None and self.outlet is not None:
-            waiting += self.units.filled + len(self.units.asked)
+        if self.transactions is not None and self.sender_link is not None:
+            waiting += self.transactions.filled + len(self.transactions.asked)
         return waiting + self.session.flight.count

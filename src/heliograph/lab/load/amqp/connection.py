@@ -51,11 +51,11 @@ class AmqpConnection(LoadClient):
         "_links",
         "_missing",
         "_remote",
-        "inlets",
         "largest",
-        "outlet",
+        "receiver_links",
+        "sender_link",
         "session",
-        "units",
+        "transactions",
     )
 
     client_group: "AmqpClientGroup"
@@ -65,9 +65,9 @@ class AmqpConnection(LoadClient):
         group = client_group.group
         self.session = AmqpSession(group.window)
         self.largest = FRAME  # bytes of a frame that the broker takes
-        self.inlets: list[ReceiverLink] = []
-        self.outlet: SenderLink | None = None  # for own messages
-        self.units: Transactions | None = None
+        self.receiver_links: list[ReceiverLink] = []
+        self.sender_link: SenderLink | None = None  # for own messages
+        self.transactions: Transactions | None = None
         self._asked = 0  # when it attached its links
         self._beginning = b""  # of a large frame of which not all is here
         self._large = 0  # its length
@@ -147,10 +147,10 @@ class AmqpConnection(LoadClient):
     def _take_transfers(self, data: memoryview, at: int, stop: int, now: int) -> int:
         code = data[at + 14]
         handle = 0 if code == 0x43 else data[at + 15] if code == 0x52 else int.from_bytes(data[at + 15 : at + 19])
-        inlet = self._remote.get(handle)
-        if not isinstance(inlet, ReceiverLink):
+        receiver_link = self._remote.get(handle)
+        if not isinstance(receiver_link, ReceiverLink):
             raise ClientFailed(f"the broker sent a message over a link that is not there: handle {handle}")
-        return inlet.take(data, at, stop, now)
+        return receiver_link.take(data, at, stop, now)
 
     def _control(self, frame: Any, now: int) -> None:
         if isinstance(frame, Flow):
@@ -174,24 +174,24 @@ class AmqpConnection(LoadClient):
         group, client_group = self.client_group.group, self.client_group
         self._asked = now
         if group.sends:
-            self.outlet = SenderLink(self.session, SENDING, settled=not group.qos)
-            self._attach(sending(group, self.client, client_group.address, SENDING), self.outlet)
+            self.sender_link = SenderLink(self.session, SENDING, settled=not group.qos)
+            self._attach(sending(group, self.client, client_group.address, SENDING), self.sender_link)
         if group.transaction:
-            self.units = Transactions(self.session, client_group.meter, _COORDINATING)
-            self._attach(coordinating(_COORDINATING), self.units)
+            self.transactions = Transactions(self.session, client_group.meter, _COORDINATING)
+            self._attach(coordinating(_COORDINATING), self.transactions)
         if group.receives:
             for attach in receiving(group, self.client, client_group.address, _OTHERS):
-                self.inlets.append(ReceiverLink(self, attach.handle))
-                self._attach(attach, self.inlets[-1])
-            self._handles += len(self.inlets)
+                self.receiver_links.append(ReceiverLink(self, attach.handle))
+                self._attach(attach, self.receiver_links[-1])
+            self._handles += len(self.receiver_links)
         self._look_whether_ready()
 
     def attach_reply(self, place: str) -> SenderLink:
         """A new link to this address; there is no credit before the broker has answered."""
-        outlet = SenderLink(self.session, self._handles, settled=not self.client_group.group.qos)
-        self._attach(sending_to(place, self.client_group.group, self._handles), outlet)
+        sender_link = SenderLink(self.session, self._handles, settled=not self.client_group.group.qos)
+        self._attach(sending_to(place, self.client_group.group, self._handles), sender_link)
         self._handles += 1
-        return outlet
+        return sender_link
 
     def _attach(self, attach: Attach, link: ReceiverLink | SenderLink | Transactions) -> None:
         self._links[attach.handle] = link
@@ -225,14 +225,14 @@ class AmqpConnection(LoadClient):
         """The client can work when its links are there, there is credit, and a unit of work where it needs one."""
         if self.ready or self._attaching:
             return
-        if self.outlet is not None and not self.outlet.limit:
+        if self.sender_link is not None and not self.sender_link.limit:
             return
-        if self.units is None or self.units.current is not None:
+        if self.transactions is None or self.transactions.current is not None:
             self.client_group.is_ready(self)
 
     def say_goodbye(self) -> None:
         """Close links, so that no durable subscription is left, and the connection."""
-        closing = [amqp_frame(0, Detach(inlet.handle, True).encoded()) for inlet in self.inlets]
+        closing = [amqp_frame(0, Detach(receiver_link.handle, True).encoded()) for receiver_link in self.receiver_links]
         self.link.write(b"".join(closing) + amqp_frame(0, Close().encoded()))
 
     def ping(self) -> None:

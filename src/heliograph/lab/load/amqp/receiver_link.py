@@ -22,9 +22,9 @@ class ReceiverLink:
     """What one client gets over one link."""
 
     __slots__ = (
+        "_client",
         "_counted",
         "_credit",
-        "_end",
         "_first_count",
         "_form",
         "_granted",
@@ -42,7 +42,7 @@ class ReceiverLink:
         group = end.client_group.group
         self.handle = handle
         self.unsettled = 0  # deliveries that have arrived and wait to be accepted
-        self._end = end
+        self._client = end
         self._credit = max(_CREDIT, 2 * group.acknowledge_every, 2 * group.transaction)
         self._counted = self._granted = 0  # deliveries that have arrived, and those that may arrive
         self._first_count = 0  # with what the broker began to count
@@ -58,7 +58,7 @@ class ReceiverLink:
         """The first credit; the broker counts deliveries from this one on."""
         self._first_count = delivery_count
         self._granted = self._credit
-        return self._end.session.credit(self.handle, delivery_count, self._credit)
+        return self._client.session.credit(self.handle, delivery_count, self._credit)
 
     def take(self, data: memoryview, at: int, stop: int, now: int) -> int:
         """Take the transfer from `at` to `stop`, and more behind it that are like it; where the last of them ends.
@@ -78,7 +78,7 @@ class ReceiverLink:
                 self._answer_run(data, at, len(rows), form)
             return at + len(rows) * form.stride
         number = form.number(data, at)
-        self._end.session.frames_in += 1
+        self._client.session.frames_in += 1
         self._note(number, 1, settled=form.settled)
         self._values, self._size = self._header(data, at + form.payload_at, stop), form.stride
         if self._responds:
@@ -92,8 +92,8 @@ class ReceiverLink:
 
     def _complete(self, now: int) -> None:
         """A message that came by itself is there."""
-        if self._end.took_one(self._values, self._size, now) and self._responds:
-            self._end.answer(self._head, header.HEADER.pack(*self._values))
+        if self._client.took_one(self._values, self._size, now) and self._responds:
+            self._client.answer(self._head, header.HEADER.pack(*self._values))
 
     @staticmethod
     def _header(data: memoryview, at: int, stop: int) -> tuple[int, ...]:
@@ -102,19 +102,19 @@ class ReceiverLink:
 
     def _take_run(self, rows: NDArray[np.void], form: Form, now: int) -> None:
         count = len(rows)
-        self._end.session.frames_in += count
+        self._client.session.frames_in += count
         self._note(int(rows["id"][0]), count, settled=form.settled)
-        self._end.took(rows, count * form.stride, now)
+        self._client.took(rows, count * form.stride, now)
 
     def _answer_run(self, data: memoryview, at: int, count: int, form: Form) -> None:
-        answer = self._end.answer
+        answer = self._client.answer
         for place in range(at, at + count * form.stride, form.stride):
             payload = place + form.payload_at
             answer(bytes(data[place + form.message_at : payload]), bytes(data[payload : payload + header.SIZE]))
 
     def _go_on(self, data: memoryview, at: int, stop: int, now: int) -> None:
         """A further piece of a message."""
-        self._end.session.frames_in += 1
+        self._client.session.frames_in += 1
         self._size += stop - at
         frame = bytes(data[at : min(stop, at + HEAD)])
         found = decode_transfer(frame, 8, len(frame))
@@ -152,4 +152,4 @@ class ReceiverLink:
         if granted - self._granted < self._credit // 2:
             return b""
         self._granted = granted
-        return self._end.session.credit(self.handle, self._first_count + self._counted, granted - self._counted)
+        return self._client.session.credit(self.handle, self._first_count + self._counted, granted - self._counted)

@@ -23,7 +23,7 @@ _DATA = b"\x00\x53\x75"  # descriptor of the section with the payload
 class _Reply:
     """What answers to requests of one form look like."""
 
-    outlet: SenderLink
+    sender_link: SenderLink
     count: int  # of frames
     size: int  # of them together
     around: tuple[bytes, bytes, bytes]  # what comes before the header of the payload, but for the delivery's number
@@ -37,9 +37,9 @@ class AmqpReplies:
     """
 
     def __init__(self, end: "AmqpConnection") -> None:
-        self._end = end
+        self._client = end
         self._known: dict[bytes, _Reply] = {}  # by what comes before the payload, with the payload's length
-        self._outlets: dict[str, SenderLink] = {}
+        self._sender_links: dict[str, SenderLink] = {}
         self.waiting: deque[tuple[_Reply, bytes]] = deque()  # with the header of the payload
 
     def add(self, head: bytes, mark: bytes) -> None:
@@ -52,41 +52,41 @@ class AmqpReplies:
         self.waiting.append((reply, mark))
 
     def _learn(self, head: bytes) -> _Reply:
-        end = self._end
+        end = self._client
         payload = bytes(_length(head))
         asked = decode_message(head + payload)
         if not asked.reply_to:
             raise ClientFailed("a request does not say where to answer: it has no reply-to")
-        outlet = self._outlets.get(str(asked.reply_to))
-        if outlet is None:
-            outlet = self._outlets[str(asked.reply_to)] = end.attach_reply(str(asked.reply_to))
+        sender_link = self._sender_links.get(str(asked.reply_to))
+        if sender_link is None:
+            sender_link = self._sender_links[str(asked.reply_to)] = end.attach_reply(str(asked.reply_to))
         answer = Message(Data(payload), durable=end.client_group.group.persistent, correlation_id=asked.correlation_id)
         message = encode_message(answer)
         at = len(message) - len(payload)
-        frames = frames_of(message, at, outlet.handle, end.largest, settled=outlet.settled)
-        return _Reply(outlet, frames.count, frames.stride, frames.around(), frames.tail)
+        frames = frames_of(message, at, sender_link.handle, end.largest, settled=sender_link.settled)
+        return _Reply(sender_link, frames.count, frames.stride, frames.around(), frames.tail)
 
     def send(self, now: int) -> bytes:
         """Frames of as many answers as may be sent now."""
         made: list[bytes] = []
-        waiting, meter = self.waiting, self._end.client_group.meter
+        waiting, meter = self.waiting, self._client.client_group.meter
         while waiting:
-            outlet, frames = waiting[0][0].outlet, waiting[0][0].count
-            room = outlet.room(frames)
+            sender_link, frames = waiting[0][0].sender_link, waiting[0][0].count
+            room = sender_link.room(frames)
             if room < 1:
                 break
             count = 0
             while waiting and count < room:
                 reply, mark = waiting[0]
-                if reply.outlet is not outlet or reply.count != frames:
+                if reply.sender_link is not sender_link or reply.count != frames:
                     break
                 waiting.popleft()
-                number = ((outlet.next + count) % 2**32).to_bytes(4)
+                number = ((sender_link.next + count) % 2**32).to_bytes(4)
                 first, second, third = reply.around
                 made += first, number, second, number, third, mark, reply.tail
                 meter.bytes_sent += reply.size
                 count += 1
-            outlet.begin(count, count * frames, now)
+            sender_link.begin(count, count * frames, now)
             meter.sent += count
         return b"".join(made)
 
