@@ -98,7 +98,13 @@ class Responder:
         return times
 
 
-class Responders(AmqpClientGroup):
+class QueueClients(AmqpClientGroup):
+    """A group in a closed loop: there, messages are due when they are sent."""
+
+    measures_service = False
+
+
+class Responders(QueueClients):
     """A group whose clients answer as soon as they have read what has arrived."""
 
     answering: Sequence[Responder] = ()

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from heliograph.lab.bench.case import Case, Outcome, Site
 from heliograph.lab.bench.closed_loop import Load
-from heliograph.lab.bench.queue_clients import QueueSender, clients_of
+from heliograph.lab.bench.queue_clients import QueueClients, QueueSender, clients_of
 from heliograph.lab.load.amqp.client_group import AmqpClientGroup
 from heliograph.lab.load.client_group import ClientGroup
 from heliograph.lab.load.histogram import Histogram
@@ -140,7 +140,7 @@ class TopicFanOut(QueueCase):
 
 def _connected(load: Load, site: Site, sending: Group, receiving: Group) -> tuple[AmqpClientGroup, AmqpClientGroup]:
     plan, poller = Plan((sending, receiving), 1.0), load.loop.poller
-    senders, receivers = (AmqpClientGroup(plan, index, 0, site.doors[0].address, poller) for index in (0, 1))
+    senders, receivers = (QueueClients(plan, index, 0, site.doors[0].address, poller) for index in (0, 1))
     load.loop.connect(receivers)
     load.loop.connect(senders)
     return senders, receivers

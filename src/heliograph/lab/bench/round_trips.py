@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from heliograph.lab.bench.case import Outcome, Site
 from heliograph.lab.bench.closed_loop import Load
-from heliograph.lab.bench.queue_clients import QueueSender, Responder, Responders, clients_of
+from heliograph.lab.bench.queue_clients import QueueClients, QueueSender, Responder, Responders, clients_of
 from heliograph.lab.bench.queue_throughput import QueueCase
-from heliograph.lab.load.amqp.client_group import AmqpClientGroup
 from heliograph.lab.load.client_group import ClientGroup
 from heliograph.lab.load.plan import Group, Plan
 from heliograph.lab.targets.layout import Layout
@@ -55,7 +54,7 @@ class RoundTrips(QueueCase):
         answering = Group(f"responders-{manager}", "both", self.pairs, destination=reply, filters=(request,))
         plan = Plan((self.group(site, asking, manager), self.group(site, answering, manager)), 1.0)
         address, poller = site.doors[manager].address, load.loop.poller
-        requesters, responders = AmqpClientGroup(plan, 0, 0, address, poller), Responders(plan, 1, 0, address, poller)
+        requesters, responders = QueueClients(plan, 0, 0, address, poller), Responders(plan, 1, 0, address, poller)
         load.loop.connect(responders)
         load.loop.connect(requesters)
         sources = [

@@ -29,6 +29,8 @@ class ClientGroup(ABC):
     """
 
     clock = staticmethod(time.monotonic_ns)
+    measures_service = True
+    """Whether to record the time since messages were sent, besides that since they were due."""
 
     def __init__(self, plan: Plan, index: int, process: int) -> None:
         self.plan = plan
@@ -116,7 +118,7 @@ class ClientGroup(ABC):
     def take(self, receiver: Receiver, group: int, rows: NDArray[np.void], size: int, now: int) -> None:
         """Messages of one group have arrived: `rows` has the columns of the header, `size` is their length together."""
         due, meter = rows["due"], self.meter
-        if not self._known(group, int(rows["sender"].max()), int(due.min())):
+        if not self._known(group, int(rows["sender"].max()), int(due.min()) if self.epoch else 0):
             ours = (due >= self.epoch) & (rows["sender"] < self._streams.get(group, 0))
             meter.errors += len(rows) - int(np.count_nonzero(ours)) - 1
             meter.failed("messages came that nobody here has sent")
@@ -127,7 +129,8 @@ class ClientGroup(ABC):
         meter.received += len(rows)
         meter.bytes_received += size
         meter.recorder(self._kind(group)).record_all(now - due)
-        meter.recorder("service").record_all(now - rows["sent"])
+        if self.measures_service:
+            meter.recorder("service").record_all(now - rows["sent"])
         receiver.take(group, rows["sender"], rows["sequence"], self._faults)
 
     def take_one(self, receiver: Receiver, values: Sequence[int], size: int, now: int) -> bool:

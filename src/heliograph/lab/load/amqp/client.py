@@ -165,6 +165,29 @@ class AmqpLoadClient(AmqpConnection):
 
     def send(self, due: Times, now: int) -> int:
         """Send in one batch, and commit when the unit of work is full."""
+        self.link.write(self._batch(due, now))
+        transactions = self.transactions
+        full = transactions is not None and transactions.filled >= self.client_group.group.transaction
+        if full and transactions is not None and transactions.able:
+            self.link.write(transactions.commit(now))
+        return len(due)
+
+    def send_all(self, due: Times, now: int) -> None:
+        """Send the next len(due) messages in one piece, however many batches these are.
+
+        Not more than there is credit for; in a unit of work, not more than belong to it.
+        """
+        assert self._template is not None
+        most = self._template.batch
+        if len(due) <= most:
+            self.send(due, now)
+            return
+        parts = [bytes(self._batch(due[at : at + most], now)) for at in range(0, len(due) - most, most)]
+        rest = len(due) - len(parts) * most
+        self.link.write(b"".join([*parts, self._batch(due[-rest:], now)]), lasting=True)
+
+    def _batch(self, due: Times, now: int) -> bytes | memoryview:
+        """The frames of the next len(due) messages, which are valid until the next call."""
         template, sender_link, transactions = self._template, self.sender_link, self.transactions
         assert template is not None
         assert sender_link is not None
@@ -180,19 +203,9 @@ class AmqpLoadClient(AmqpConnection):
         meter = self.client_group.meter
         meter.sent += size
         meter.bytes_sent += len(frames)
-        self.link.write(frames)
         if transactions is not None:
             transactions.filled += size
-            if transactions.filled >= self.client_group.group.transaction and transactions.able:
-                self.link.write(transactions.commit(now))
-        return size
-
-    def send_all(self, due: Times, now: int) -> None:
-        """Send the next len(due) messages in as many batches as it takes; not more than there is credit for."""
-        assert self._template is not None
-        most = self._template.batch
-        for start in range(0, len(due), most):
-            self.send(due[start : start + most], now)
+        return frames
 
     def _frames(self, template: AmqpTemplate, size: int) -> int:
         """Of the next so many messages."""

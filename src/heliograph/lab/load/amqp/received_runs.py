@@ -16,7 +16,7 @@ from heliograph.lab.load import header
 from heliograph.lab.load.load_client import ClientFailed
 
 _FEW = 64  # frames that are looked at where it is not likely that all that came are alike
-_ROWS_FROM = 4  # frames; fewer are read faster one by one
+_ROWS_FROM = 6  # frames; fewer are read faster one by one
 _LONGEST_HEAD = 300  # of a frame: where the payload of a transfer has begun
 _FIELDS = 14  # where the first field is, behind frame header, descriptor, size and count of a short list
 _WIDTHS = {0x43: 0, 0x52: 1, 0x70: 4}
