@@ -31,7 +31,7 @@ def needs(target):
 
 def publish_one(port, tls=None):
     """Publish a message to a subscriber of its own, and wait for it."""
-    clients = [PahoClient(V311, name, context=tls).connect(port) for name in ("lab-in", "lab-out")]
+    clients = [PahoClient(V311, name, context=tls).connect(port) for name in (f"lab-in-{port}", f"lab-out-{port}")]
     clients[0].subscribe("lab/t")
     clients[1].client.publish("lab/t", bytes(8))
     assert clients[0].message().payload == bytes(8)

@@ -74,7 +74,7 @@ class Stand:
         total = self.each * QUEUES
         lost = total - getters.meter.received + getters.meter.duplicates
         return (
-            f"{total / filled:<8.0f} {restart.spent.wall:<8.2f} {restart.spent.wall + first:<22.2f} "
+            f"{total / filled:<8.0f} {restart.spent.wall:<8.3f} {restart.spent.wall + first:<22.3f} "
             f"{restart.spent.broker_cpu:<7.2f} {resident:<12.0f} {total / drained:<8.0f} {lost:<7} "
             f"{getters.meter.duplicates}"
         )
