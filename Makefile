@@ -46,19 +46,19 @@ bench: bench-scores ## measure this server beside its peers (BENCH="--quick" for
 	$(BIN)/helio bench $(BENCH)
 
 bench-scores: $(READY_DEV) ## measure how fast Spark scores runs, on 100 million samples (SAMPLES=100000000)
-	$(BIN)/python -m heliograph.pipeline.measurements.bench --samples $(SAMPLES)
+	$(BIN)/helio bench scores --samples $(SAMPLES)
 
 bench-flows: $(READY_DEV) ## measure message flows beside published figures (BENCH="--quick" for a short look)
-	$(BIN)/python -m heliograph.lab.flows $(BENCH)
+	$(BIN)/helio bench flows $(BENCH)
 
 bench-spark: $(READY_DEV) ## measure pipelines on Spark (BENCH="--quick" for a short look)
-	$(BIN)/python -m heliograph.lab.spark $(BENCH)
+	$(BIN)/helio bench spark $(BENCH)
 
 node-red: $(READY_DEV) ## install Node-RED, which flows can be compared with (make bench-flows BENCH="--target node-red")
 	npm install --no-audit --no-fund --silent --no-package-lock --prefix $(VENV)/node-red node-red@4
 
 soak: $(READY_DEV) ## run the server under steady durable load; fails if memory or disk grow (SOAK_MINUTES=30)
-	$(BIN)/python -m heliograph.lab.soak --minutes $(SOAK_MINUTES)
+	$(BIN)/helio soak --minutes $(SOAK_MINUTES)
 
 faults: $(READY_DEV) ## kill the server hundreds of times under load; nothing may be lost (ROUNDS=300, FAULTS="--load queues"; --load pipelines kills Spark too)
 	PYTHONPATH=tests $(BIN)/python -m faults --rounds $(ROUNDS) $(FAULTS)

@@ -20,12 +20,16 @@ class _ActionParser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
 
-def add_actions(parser: argparse.ArgumentParser, command: str, actions: Mapping[str, str]) -> None:
-    """Declare actions, each with its line of help.
+def add_actions(
+    parser: argparse.ArgumentParser, command: str, actions: Mapping[str, str], *, required: bool = True
+) -> None:
+    """Declare actions, each with its line of help; unless one is required, the command does something without, too.
 
     Each is a module heliograph.cli.COMMAND_ACTION with EXAMPLES, add_arguments(parser) and run(args) -> exit status.
     """
-    found = parser.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=_ActionParser)
+    found = parser.add_subparsers(
+        dest="action", required=required, metavar="ACTION" if required else "[ACTION]", parser_class=_ActionParser
+    )
     for name, text in actions.items():
         found.add_parser(name, help=text, module=f"heliograph.cli.{command}_{name}")
 

@@ -1,6 +1,7 @@
 """Measure this server beside its peers: the same load on each, CPU per message, losses, memory, latency.
 
-Every load stays on 127.0.0.1 and is bounded in time. Brokers are started fresh for every measurement.
+Every load stays on 127.0.0.1 and is bounded in time. Brokers are started fresh for every measurement. Without an
+action the cases of --list are measured; actions measure something else.
 """
 
 import argparse
@@ -9,14 +10,28 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from heliograph.lab.bench import list_choices, run_bench
-from heliograph.lab.case import FULL, QUICK
-from heliograph.lab.catalogue import choose
-from heliograph.lab.rounds import choose_targets, missing
+from heliograph.cli.actions import add_actions, run_action
+from heliograph.lab.bench.case import FULL, QUICK
+from heliograph.lab.bench.catalogue import choose
+from heliograph.lab.bench.rounds import choose_targets, missing
+from heliograph.lab.bench.running import list_choices, run_bench
+
+_ACTIONS = {
+    "flows": "measure message flows beside published figures",
+    "spark": "measure pipelines on Spark",
+    "scores": "measure how fast Spark scores runs of the lab",
+    "restart": "measure restarts with full queues after kill -9",
+    "connections": "measure very many AMQP connections",
+    "chart": "draw what a message costs as a server has more to look after",
+    "generator": "measure the load generator itself",
+    "amqp": "measure the AMQP engine alone, in memory",
+    "copy": "measure the least that passing messages on and storing them can cost",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `helio bench`."""
+    add_actions(parser, "bench", _ACTIONS, required=False)
     parser.add_argument("--quick", action="store_true", help="a short look, about ten minutes; figures are rougher")
     parser.add_argument("--case", action="append", default=[], metavar="NAME", help="only these cases (globs work)")
     parser.add_argument("--target", action="append", default=[], metavar="NAME", help="only these brokers")
@@ -36,7 +51,9 @@ def _rounds(text: str) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `helio bench`; 1 when our own server failed, lost or repeated anything."""
+    """Run `helio bench` or one of its actions; 1 when our own server failed, lost or repeated anything."""
+    if args.action is not None:
+        return run_action("bench", args)
     cases = choose(args.case)
     if args.list:
         list_choices(cases)

@@ -17,8 +17,8 @@ from heliograph.cli.lab_table import HEADINGS, row
 from heliograph.cli.stopping import ended_in_order
 from heliograph.cli.table import table
 from heliograph.errors import Problem
-from heliograph.lab.bytestream import BrokerGone
 from heliograph.lab.machine import raise_file_limit
+from heliograph.lab.network import BrokerGone
 from heliograph.lab.raw.manifest import new_id
 from heliograph.lab.scenarios import Scenario, catalogue, load
 from heliograph.lab.trials.experiment import Experiment

@@ -13,8 +13,8 @@ from heliograph.cli.lab_options import add_load, add_target, overrides, targets
 from heliograph.cli.lab_progress import Progress
 from heliograph.cli.stopping import ended_in_order
 from heliograph.errors import Problem
-from heliograph.lab.bytestream import BrokerGone
 from heliograph.lab.machine import raise_file_limit
+from heliograph.lab.network import BrokerGone
 from heliograph.lab.raw.manifest import new_id
 from heliograph.lab.scenarios import load
 from heliograph.lab.trials.experiment import Experiment

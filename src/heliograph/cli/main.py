@@ -25,11 +25,21 @@ COMMANDS = {
     "flow": "write, check, test and run message flows",
     "pipeline": "run flows and jobs on Spark, and see how they are doing",
     "lab": "put load on any broker, measure, find its peak, report",
-    "bench": "measure this server beside its peers",
+    "bench": "measure this server beside its peers, and what else has a figure",
+    "soak": "put a steady load on a server for a long time; fail if it grows",
 }
 
 # Sub-commands that need more than the core install, and the extra that brings it.
-EXTRAS = {"bench": "lab", "lab": "flow,lab,spark", "flow": "flow", "pipeline": "flow,spark"}
+EXTRAS = {
+    "bench": "lab",
+    "bench flows": "flow,lab",
+    "bench spark": "flow,lab,spark",
+    "bench scores": "spark",
+    "soak": "lab",
+    "lab": "flow,lab,spark",
+    "flow": "flow",
+    "pipeline": "flow,spark",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -63,9 +73,10 @@ def _command(name: str, rest: Sequence[str]) -> int:
     except ModuleNotFoundError as missing:
         if name not in EXTRAS or str(missing.name).startswith("heliograph"):
             raise
+        extra = EXTRAS.get(" ".join([name, *rest[:1]]), EXTRAS[name])
         print(
             f"helio {name}: the package {str(missing.name).partition('.')[0]} is missing; install the extra: "
-            f"pip install 'heliograph[{EXTRAS[name]}]' (in a checkout: pip install -e '.[{EXTRAS[name]}]')",
+            f"pip install 'heliograph[{extra}]' (in a checkout: pip install -e '.[{extra}]')",
             file=sys.stderr,
         )
         return 1

@@ -1,1 +1,1 @@
-"""Load generators and benchmarks that drive any MQTT broker over the wire."""
+"""The load generator, and what measures any MQTT or AMQP broker with it, over the wire."""

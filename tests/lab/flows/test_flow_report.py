@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from heliograph.lab.flows.__main__ import main
+from heliograph.cli.main import main
 from heliograph.lab.flows.cases import cases
 from heliograph.lab.flows.end_to_end import EndToEnd, how_many
 from heliograph.lab.flows.in_memory import InMemory
@@ -80,14 +80,14 @@ def test_a_row_can_be_written_as_json():
 
 
 def test_cases_are_listed(capsys):
-    assert main(["--list", "--case", "10.3.1"]) == 0
+    assert main(["bench", "flows", "--list", "--case", "10.3.1"]) == 0
     assert capsys.readouterr().out.split() == [
         *("10.3.1", "simple", "compute", "1024,", "4096,", "16384,", "65536,", "1024p")
     ]
 
 
 def test_a_case_that_is_not_there_is_told(capsys):
-    assert main(["--case", "11.*"]) == 2
+    assert main(["bench", "flows", "--case", "11.*"]) == 1
     assert "no case fits 11.*" in capsys.readouterr().err
 
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from heliograph.cli.main import main
 from heliograph.lab.flows import node_red
-from heliograph.lab.flows.__main__ import main
 from heliograph.lab.flows.end_to_end import EndToEnd
 from heliograph.lab.flows.peers import OURS, PEER, PeerRow
 from heliograph.lab.flows.report import peer_lines
@@ -27,7 +27,7 @@ def test_its_flow_is_a_path_from_topic_to_topic(name):
 
 def test_nothing_is_measured_without_it(monkeypatch, capsys):
     monkeypatch.setattr(node_red, "program", lambda: None)
-    assert main(["--target", "node-red"]) == 0
+    assert main(["bench", "flows", "--target", "node-red"]) == 0
     assert "make node-red" in capsys.readouterr().out
 
 

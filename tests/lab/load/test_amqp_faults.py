@@ -3,7 +3,7 @@
 import pytest
 
 from heliograph.lab.load import Address, Group, LoadOutcome, Plan, run_load, running
-from lab.scripted_queues import ScriptedQueues
+from lab.bench.scripted_queues import ScriptedQueues
 
 
 @pytest.fixture(autouse=True)

@@ -167,12 +167,7 @@ def test_rabbitmq_is_loaded_in_the_same_way(tmp_path: Path) -> None:
     queues = ("a", "ask", "answer")
     with running(RabbitMQ(), None, amqp=True, layout=Layout(queues=queues)) as broker:
         door = broker.doors[0]
-        address = Address(
-            door.address.port,
-            hostname=door.hostname,
-            queue_prefix=door.queue_prefix,
-            topic_prefix=door.topic_prefix,
-        )
+        address = door.address
         groups: list[dict[str, Any]] = [
             put("put", "queue://a"),
             get("get", "queue://a"),

@@ -1,6 +1,6 @@
 """The generator's own benchmark runs, and even a busy machine is far from making it slow."""
 
-from heliograph.lab.load.bench import receiving
+from heliograph.lab.bench.generator import receiving
 
 
 def test_one_process_takes_messages_by_the_batch() -> None:

@@ -4,27 +4,27 @@ import select
 
 from heliograph.lab.load import Address, Group, Plan
 from heliograph.lab.load.dialer import ANSWER_SECONDS, MOST_OPENING, Dialer
-from heliograph.lab.load.end import End
-from heliograph.lab.load.mqtt_crew import MqttCrew
-from heliograph.lab.load.mqtt_end import MqttEnd
+from heliograph.lab.load.load_client import LoadClient
+from heliograph.lab.load.mqtt.client import MqttLoadClient
+from heliograph.lab.load.mqtt.client_group import MqttClientGroup
 
 SECOND = 1_000_000_000
 
 
-class Silent(MqttCrew):
-    """A crew without connections, whose time is the test's."""
+class Silent(MqttClientGroup):
+    """A client_group without connections, whose time is the test's."""
 
     now = 0
 
-    def make_end(self, client: int, began: int) -> MqttEnd:
-        return MqttEnd(self, client, None, began)  # type: ignore[arg-type]
+    def make_client(self, client: int, began: int) -> MqttLoadClient:
+        return MqttLoadClient(self, client, None, began)  # type: ignore[arg-type]
 
 
-def dialled(group: Group) -> tuple[Dialer, list[End], list[tuple[End, str]]]:
-    crew = Silent(Plan((group,), 1.0), 0, 0, Address(1), select.epoll())
-    crew.clock = lambda: crew.now  # type: ignore[method-assign]
-    opened, broken = list[End](), list[tuple[End, str]]()
-    dialer = Dialer(crew, opened.append, lambda _: None, lambda end, why: broken.append((end, why)))
+def dialled(group: Group) -> tuple[Dialer, list[LoadClient], list[tuple[LoadClient, str]]]:
+    client_group = Silent(Plan((group,), 1.0), 0, 0, Address(1), select.epoll())
+    client_group.clock = lambda: client_group.now  # type: ignore[method-assign]
+    opened, broken = list[LoadClient](), list[tuple[LoadClient, str]]()
+    dialer = Dialer(client_group, opened.append, lambda _: None, lambda end, why: broken.append((end, why)))
     dialer.start(0)
     return dialer, opened, broken
 
@@ -53,7 +53,7 @@ def test_the_time_until_all_are_connected_ends_with_the_last_of_them() -> None:
     dialer.turn(0)
     for number, end in enumerate(opened):
         assert dialer.took is None
-        end.crew.is_ready(end)
+        end.client_group.is_ready(end)
         dialer.settled(end, number * 250)
     assert dialer.took == 500
 

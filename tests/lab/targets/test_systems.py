@@ -6,9 +6,6 @@ import psutil
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.lab import wire
-from heliograph.lab.bytestream import Address as PlainAddress
-from heliograph.lab.link import Link
 from heliograph.lab.load import Group, Plan
 from heliograph.lab.targets.choosing import chosen
 from heliograph.lab.targets.demand import Demand, Way, needs_of, stores, ways_of
@@ -19,6 +16,7 @@ from heliograph.lab.targets.mosquitto import Mosquitto
 from heliograph.lab.targets.nats import Nats
 from heliograph.lab.targets.rabbitmq import RabbitMQ
 from heliograph.lab.targets.target import Listener, Setup
+from paho_client import V311, PahoClient
 
 TCP, TLS, WS = Way("mqtt", "tcp"), Way("mqtt", "tls"), Way("mqtt", "ws")
 
@@ -33,13 +31,11 @@ def needs(target):
 
 def publish_one(port, tls=None):
     """Publish a message to a subscriber of its own, and wait for it."""
-    links = [Link(PlainAddress(port, tls), name) for name in ("lab-in", "lab-out")]
-    for link in links:
-        link.finish()
-    links[0].subscribe("lab/t", 0)
-    links[1].socket.sendall(wire.Shape().publish("lab/t", bytes(8)))
-    assert links[0].socket.recv(1) == b"\x30"
-    return links
+    clients = [PahoClient(V311, name, context=tls).connect(port) for name in (f"lab-in-{port}", f"lab-out-{port}")]
+    clients[0].subscribe("lab/t")
+    clients[1].client.publish("lab/t", bytes(8))
+    assert clients[0].message().payload == bytes(8)
+    return clients
 
 
 @pytest.mark.parametrize(
@@ -62,7 +58,7 @@ def test_a_system_listens_in_every_way_that_is_wanted_and_tells_its_figures(name
         assert {"connected", "messages_received"} <= metrics
         assert system.configuration
         for link in links:
-            link.close()
+            link.drop()
         system.statistics.close()
     assert processes
     assert not [process for process in processes if process.is_running()]
@@ -87,7 +83,7 @@ def test_queues_and_discards_of_our_server_are_among_its_figures():
         assert figures["queue", "ORDERS", "high_water"] == 1
         assert figures["server", "statistics", "discarded"] == 0
         for link in links:
-            link.close()
+            link.drop()
         system.statistics.close()
 
 

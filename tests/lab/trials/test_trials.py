@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from heliograph.cli.main import main
-from heliograph.lab.family import descendants
+from heliograph.lab.probes.process_tree import descendants
 from heliograph.lab.raw.reader import read_table, runs
 from heliograph.lab.scenarios import load
 from heliograph.lab.targets.choosing import chosen

@@ -5,22 +5,22 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
+from heliograph.cli.main import main
 from heliograph.lab.load.histogram import bucket_of as bucket_in_the_lab
-from heliograph.pipeline.measurements import bench
 from heliograph.pipeline.measurements.histograms import bucket_of
 
 
 def test_it_says_how_many_rows_a_second_and_how_far_off_percentiles_are(
     spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert bench.main(["--samples", "100000"]) == 0
+    assert main(["bench", "scores", "--samples", "100000"]) == 0
     out = capsys.readouterr().out
     assert out.count("rows/s") == 4
     assert "greatest error of a percentile" in out
 
 
 def test_too_few_samples_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert bench.main(["--samples", "10"]) == 2
+    assert main(["bench", "scores", "--samples", "10"]) == 1
     assert "expected at least 200 samples, found 10" in capsys.readouterr().err
 
 

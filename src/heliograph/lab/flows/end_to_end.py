@@ -15,17 +15,17 @@ from heliograph.client import encoded
 from heliograph.errors import Problem
 from heliograph.flow.database import Databases, DataSources
 from heliograph.lab.flows.cases import DATA_SOURCE, INPUT, OUTPUT, REPLIES, REQUESTS, TOPIC, FlowCase, Storage
-from heliograph.lab.flows.cpu_time import cpu_seconds
-from heliograph.lab.flows.desk import Desk, numbered
 from heliograph.lab.flows.flow_server import DEAD_LETTERS, server_for, subscriber_queues
 from heliograph.lab.flows.flow_worker import FlowWorker
 from heliograph.lab.flows.folders import write_folder
 from heliograph.lab.flows.messages import with_folders
 from heliograph.lab.flows.postgresql import running_postgresql
 from heliograph.lab.flows.published import Published
+from heliograph.lab.flows.queue_fixture import QueueFixture, numbered
 from heliograph.lab.flows.tables import make_table
 from heliograph.lab.machine import Cores
-from heliograph.lab.meter import before_start
+from heliograph.lab.probes.meter import before_start
+from heliograph.lab.probes.process_tree import cpu_seconds
 from heliograph.lab.targets.running import running
 
 MOST_MESSAGES = 50_000
@@ -124,24 +124,24 @@ class CaseSite:
 
     def looks(self, row: Published, messages: int) -> list[Look]:
         """The same, and how far things were in between."""
-        desk = Desk(self._server)
+        fixture = QueueFixture(self._server)
         try:
-            self._fill(desk, row, messages)
+            self._fill(fixture, row, messages)
             with self._flow():
-                looks = watch(desk, messages, self._look)
-            self._check(desk, row, messages)
+                looks = watch(fixture, messages, self._look)
+            self._check(fixture, row, messages)
         finally:
-            desk.close()
+            fixture.close()
         return looks
 
-    def _fill(self, desk: Desk, row: Published, messages: int) -> None:
+    def _fill(self, fixture: QueueFixture, row: Published, messages: int) -> None:
         case = self._case
         if case.filter:
             values = {"Command": "RegSub", "Topic": TOPIC, "Filter": case.filter, "QName": OUTPUT}
-            desk.fill(INPUT, [numbered(with_folders({"psc": values}, b""), 0, persistent=False)])
+            fixture.fill(INPUT, [numbered(with_folders({"psc": values}, b""), 0, persistent=False)])
         for start in range(0, messages, 1000):
             numbers = range(start, min(start + 1000, messages))
-            desk.fill(INPUT, [numbered(case.message(row.size, n), n, persistent=row.persistent) for n in numbers])
+            fixture.fill(INPUT, [numbered(case.message(row.size, n), n, persistent=row.persistent) for n in numbers])
 
     @contextmanager
     def _flow(self) -> Iterator[None]:
@@ -169,19 +169,19 @@ class CaseSite:
             others.append(self._responder.pid)
         return look(count, self._worker.pid, others)
 
-    def _check(self, desk: Desk, row: Published, messages: int) -> None:
+    def _check(self, fixture: QueueFixture, row: Published, messages: int) -> None:
         """Nothing is lost or there twice; samples have the right body."""
         case = self._case
         for queue in (INPUT, REQUESTS, REPLIES, DEAD_LETTERS):
-            if left := desk.depth(queue):
+            if left := fixture.depth(queue):
                 raise Problem(f"{left} messages are left in {queue}")
         for queue in subscriber_queues(case)[1:]:
-            if (there := desk.depth(queue)) != messages:
+            if (there := fixture.depth(queue)) != messages:
                 raise Problem(f"{queue} has {there} messages, not {messages}")
-            desk.purge(queue)
+            fixture.purge(queue)
         seen: set[int] = set()
         count = 0
-        for message in desk.take_all(OUTPUT, messages):
+        for message in fixture.take_all(OUTPUT, messages):
             number = _number(case, message)
             if number % max(1, messages // _SAMPLES) == 0 and message.body != case.expected(row.size, number):
                 raise Problem(f"message {number} has the wrong body: {message.body[:200]!r}")
@@ -193,16 +193,16 @@ class CaseSite:
             raise Problem(f"{messages} messages went in, {count} came out, {len(seen)} of them different")
 
 
-def watch(desk: Desk, messages: int, look_at: Callable[[int], Look]) -> list[Look]:
+def watch(fixture: QueueFixture, messages: int, look_at: Callable[[int], Look]) -> list[Look]:
     """Look whenever more messages have come out, until all have."""
     looks = [look_at(0)]
     while looks[-1].count < messages:
         time.sleep(_pause(looks, messages))
-        count = desk.depth(OUTPUT)
+        count = fixture.depth(OUTPUT)
         if count > looks[-1].count:
             looks.append(look_at(count))
         elif time.perf_counter() - looks[-1].at > STALLED:
-            failed = desk.depth(DEAD_LETTERS)
+            failed = fixture.depth(DEAD_LETTERS)
             raise Problem(f"{count} of {messages} messages came out, then no more; {failed} are dead letters")
     return looks
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from heliograph.lab.bytestream import HOST
 from heliograph.lab.flows.cases import INPUT, OUTPUT, REPLIES, REQUESTS, TOPIC, FlowCase
+from heliograph.lab.network import HOST
 from heliograph.lab.targets.heliograph_server import Heliograph
 from heliograph.lab.targets.target import Setup
 

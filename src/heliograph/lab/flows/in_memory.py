@@ -22,8 +22,8 @@ from heliograph.flow.engine.resources import Resources
 from heliograph.flow.envelope import Envelope
 from heliograph.flow.nodes.subscriptions import Subscription, SubscriptionRegistry
 from heliograph.lab.flows.cases import OUTPUT, TOPIC, FlowCase, Storage
-from heliograph.lab.flows.floors import SAME_WORK, Work, parse_and_write
 from heliograph.lab.flows.folders import definition_of
+from heliograph.lab.flows.lxml_baseline import SAME_WORK, Work, parse_and_write
 from heliograph.lab.flows.messages import HEADER
 from heliograph.lab.flows.tables import make_table
 
@@ -70,9 +70,9 @@ def measure(case: FlowCase, size: int, seconds: float) -> InMemory:
         documents = [body_of(envelope) for envelope in envelopes]
         works: list[Callable[[], object]] = [lambda: process(envelopes)]
         if documents[0].startswith(b"<"):
-            works.append(_floor(parse_and_write, documents))
+            works.append(_baseline(parse_and_write, documents))
             if case.section in SAME_WORK:
-                works.append(_floor(SAME_WORK[case.section], documents))
+                works.append(_baseline(SAME_WORK[case.section], documents))
         turns = [[_cpu(work) / count * 1e6 for work in works] for _ in range(ROUNDS)]
     best = [min(column) for column in zip(*turns, strict=True)]
     times = [median(turn[0] / turn[at] for turn in turns) for at in range(1, len(works))]
@@ -149,7 +149,7 @@ def _batch_size(work: Callable[[], object], seconds: float) -> int:
     return max(1, min(1000, round(seconds / ROUNDS / max(once, 1e-6))))
 
 
-def _floor(work: Work, documents: Sequence[bytes]) -> Callable[[], object]:
+def _baseline(work: Work, documents: Sequence[bytes]) -> Callable[[], object]:
     def run() -> None:
         for document in documents:
             work(document)

@@ -11,12 +11,12 @@ from heliograph.errors import Problem
 from heliograph.lab.disk import work_folder
 from heliograph.lab.flows import esql, messages, node_red
 from heliograph.lab.flows.cases import OUTPUT
-from heliograph.lab.flows.desk import Desk, numbered
 from heliograph.lab.flows.end_to_end import EndToEnd, look, result_of, watch
 from heliograph.lab.flows.flow_server import FlowServer
 from heliograph.lab.flows.flow_worker import FlowWorker
 from heliograph.lab.flows.folders import write_folder
 from heliograph.lab.flows.messages import Maker
+from heliograph.lab.flows.queue_fixture import QueueFixture, numbered
 from heliograph.lab.machine import Cores
 from heliograph.lab.targets.running import running
 
@@ -77,23 +77,23 @@ def _measure(flow: _Flow, size: int, target: str, cores: Cores, count: int) -> E
         running(server, cores.broker, amqp=True, durable=True) as broker,
     ):
         address = f"amqp://127.0.0.1:{broker.address.port}"
-        desk = Desk(address)
+        fixture = QueueFixture(address)
         try:
             if target == OURS:
                 system = _ours(flow, address, Path(name), cores.generator)
             else:
-                system = _theirs(flow, server.mqtt_port, Path(name), cores.generator, desk)
+                system = _theirs(flow, server.mqtt_port, Path(name), cores.generator, fixture)
             with system as pid:
-                return _run(desk, flow, size, count, pid, broker.pid)
+                return _run(fixture, flow, size, count, pid, broker.pid)
         finally:
-            desk.close()
+            fixture.close()
 
 
-def _run(desk: Desk, flow: _Flow, size: int, count: int, pid: int, server_pid: int) -> EndToEnd:
+def _run(fixture: QueueFixture, flow: _Flow, size: int, count: int, pid: int, server_pid: int) -> EndToEnd:
     envelopes = [numbered(flow.message(size, number), number, persistent=False) for number in range(count)]
-    desk.publish(SOURCE, envelopes)
-    figures = result_of(watch(desk, count, lambda there: look(there, pid, [server_pid])), count)
-    bodies = [message.body for message in desk.take_all(OUTPUT, count)]
+    fixture.publish(SOURCE, envelopes)
+    figures = result_of(watch(fixture, count, lambda there: look(there, pid, [server_pid])), count)
+    bodies = [message.body for message in fixture.take_all(OUTPUT, count)]
     wrong = [body for body in bodies if flow.mark not in body]
     if len(bodies) != count or wrong:
         raise Problem(f"{count} messages went in, {len(bodies)} came out, {len(wrong)} of them wrong: {wrong[:1]}")
@@ -113,18 +113,18 @@ def _ours(flow: _Flow, server: str, folder: Path, core: int | None) -> Iterator[
 
 
 @contextmanager
-def _theirs(flow: _Flow, port: int, folder: Path, core: int | None, desk: Desk) -> Iterator[int]:
+def _theirs(flow: _Flow, port: int, folder: Path, core: int | None, fixture: QueueFixture) -> Iterator[int]:
     written = node_red.flow_file(node_red.PROGRAMS[flow.name], port, SOURCE, TARGET)
     peer = node_red.NodeRed(folder / "peer", written, core)
     try:
         end = time.monotonic() + _PATIENCE
-        while not desk.depth(OUTPUT):  # it does not say when it is ready
+        while not fixture.depth(OUTPUT):  # it does not say when it is ready
             if time.monotonic() > end:
                 raise Problem(f"{PEER} passes nothing on: {peer.last_words()}")
-            desk.publish(SOURCE, [numbered(flow.message(SIZES[0], 0), 0, persistent=False)])
+            fixture.publish(SOURCE, [numbered(flow.message(SIZES[0], 0), 0, persistent=False)])
             time.sleep(0.5)
         time.sleep(0.5)
-        desk.purge(OUTPUT)
+        fixture.purge(OUTPUT)
         yield peer.pid
     finally:
         peer.close()

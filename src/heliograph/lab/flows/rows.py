@@ -7,7 +7,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from heliograph.errors import Problem
-from heliograph.lab.bytestream import BrokerGone
 from heliograph.lab.disk import work_folder
 from heliograph.lab.flows import end_to_end, in_memory, postgresql
 from heliograph.lab.flows.cases import FlowCase, Storage, cases
@@ -15,6 +14,7 @@ from heliograph.lab.flows.end_to_end import CaseSite, EndToEnd, Workers
 from heliograph.lab.flows.in_memory import InMemory
 from heliograph.lab.flows.published import Published, published_rows
 from heliograph.lab.machine import Cores
+from heliograph.lab.network import BrokerGone
 
 _UNKNOWN_US = 2000.0
 """What a flow is taken to need that cannot run in memory."""

@@ -1,12 +1,12 @@
-"""Connects the clients of a crew at their rate, and those of connection bursts again and again."""
+"""Connects the clients of a client_group at their rate, and those of connection bursts again and again."""
 
 import heapq
 from collections import deque
 from collections.abc import Callable
 from itertools import count
 
-from heliograph.lab.load.crew import Crew
-from heliograph.lab.load.end import End, EndFailed
+from heliograph.lab.load.client_group import ClientGroup
+from heliograph.lab.load.load_client import ClientFailed, LoadClient
 from heliograph.lab.load.schedule import NEVER, Piece, Schedule
 
 # More connections in the making than the broker's queue of new ones holds would wait for TCP to try again: a second.
@@ -21,28 +21,30 @@ class Dialer:
 
     def __init__(
         self,
-        crew: Crew,
-        opened: Callable[[End], None],
-        closed: Callable[[End], None],
-        broken: Callable[[End, str], None],
+        client_group: ClientGroup,
+        opened: Callable[[LoadClient], None],
+        closed: Callable[[LoadClient], None],
+        broken: Callable[[LoadClient, str], None],
+        at_once: int = MOST_OPENING,
     ) -> None:
-        """`opened` is told of ends whose connection is being made, `closed` of those that are to be closed, and
+        """`opened` is told of clients whose connection is being made, `closed` of those that are to be closed, and
         `broken` of those that got no answer, with words for that.
         """
-        self.crew = crew
-        self.bursts = crew.group.role == "connect"
+        self.client_group = client_group
+        self.bursts = client_group.group.role == "connect"
         self.opening = 0
         self._opened = opened
         self._closed = closed
         self._broken = broken
-        self._unanswered: deque[tuple[int, End]] = deque()  # when they are given up
+        self._at_once = at_once
+        self._unanswered: deque[tuple[int, LoadClient]] = deque()  # when they are given up
         self._waiting: deque[int] = deque()
         self._schedule: Schedule | None = None
         self._started = False
         self._dialled = 0
         self._failures = 0
         self._order = count()
-        self._drops: list[tuple[int, int, End]] = []
+        self._drops: list[tuple[int, int, LoadClient]] = []
         self._retries: deque[tuple[int, int]] = deque()
         self._until = NEVER
         self._began = 0
@@ -51,39 +53,39 @@ class Dialer:
 
     def start(self, now: int, until: int = NEVER) -> None:
         """Connect everybody from now on; `until` is when bursts end."""
-        self._waiting.extend(self.crew.clients)
+        self._waiting.extend(self.client_group.clients)
         self._began = now
         self._until = until
         self._started = True
-        rate = self.crew.group.connect_rate
+        rate = self.client_group.group.connect_rate
         if rate is not None:
-            share = len(self.crew.clients) / self.crew.group.clients
-            phase = self.crew.process / self.crew.plan.processes
+            share = len(self.client_group.clients) / self.client_group.group.clients
+            phase = self.client_group.process / self.client_group.plan.processes
             self._schedule = Schedule((Piece(0.0, rate),), now, share, phase)
 
     @property
     def complete(self) -> bool:
         """Whether everybody is ready to work; bursts need nobody."""
-        return self.bursts or self.crew.ready == len(self.crew.clients)
+        return self.bursts or self.client_group.ready == len(self.client_group.clients)
 
     def turn(self, now: int) -> int:
         """Connect and drop those whose time has come; when to come again at the latest (ns)."""
         if not self._started:
             return NEVER
         while self._drops and self._drops[0][0] <= now:
-            _, _, end = heapq.heappop(self._drops)
-            if end.ready:
-                self._drop(end)
+            _, _, load_client = heapq.heappop(self._drops)
+            if load_client.ready:
+                self._drop(load_client)
         while self._unanswered and (self._unanswered[0][0] <= now or self._unanswered[0][1].ready):
-            _, end = self._unanswered.popleft()
-            if self.crew.ends[end.place] is end and not end.ready:
-                self._broken(end, f"the broker did not answer for {ANSWER_SECONDS} s")
+            _, load_client = self._unanswered.popleft()
+            if self.client_group.load_clients[load_client.place] is load_client and not load_client.ready:
+                self._broken(load_client, f"the broker did not answer for {ANSWER_SECONDS} s")
         while self._retries and self._retries[0][0] <= now:
             self._waiting.append(self._retries.popleft()[1])
         if self.bursts and now >= self._until:
             self._waiting.clear()
         soonest = min(self._drops[0][0] if self._drops else NEVER, self._retries[0][0] if self._retries else NEVER)
-        while self._waiting and self.opening < MOST_OPENING:
+        while self._waiting and self.opening < self._at_once:
             due = now if self._schedule is None else self._schedule.when(self._dialled)
             if due > now:
                 return min(soonest, due)
@@ -93,37 +95,37 @@ class Dialer:
 
     def _dial(self, client: int, due: int) -> None:
         try:
-            end = self.crew.make_end(client, due)
-        except EndFailed as failure:
+            load_client = self.client_group.make_client(client, due)
+        except ClientFailed as failure:
             self.failed(client, str(failure))
             return
-        self.crew.ends[self.crew.place(client)] = end
+        self.client_group.load_clients[self.client_group.place(client)] = load_client
         self.opening += 1
-        self._unanswered.append((self.crew.clock() + ANSWER_SECONDS * 1_000_000_000, end))
-        self._opened(end)
+        self._unanswered.append((self.client_group.clock() + ANSWER_SECONDS * 1_000_000_000, load_client))
+        self._opened(load_client)
 
-    def settled(self, end: End, now: int) -> None:
-        """This end is ready; in a burst it stays for a while."""
+    def settled(self, load_client: LoadClient, now: int) -> None:
+        """This client is ready; in a burst it stays for a while."""
         self.opening -= 1
-        if self.took is None and self.crew.ready == len(self.crew.clients):
+        if self.took is None and self.client_group.ready == len(self.client_group.clients):
             self.took = now - self._began
         if self.bursts:
-            stay = int(self.crew.group.stay * 1e9)
-            heapq.heappush(self._drops, (now + stay, next(self._order), end))
+            stay = int(self.client_group.group.stay * 1e9)
+            heapq.heappush(self._drops, (now + stay, next(self._order), load_client))
 
     def failed(self, client: int, why: str) -> None:
         """This client has lost its connection or could not get one; it tries again a little later.
 
-        EndFailed if that happens so often while the load has not even begun that it makes no sense to go on.
+        ClientFailed if that happens so often while the load has not even begun that it makes no sense to go on.
         """
-        self.crew.meter.failed(why)
-        if not self.crew.epoch and not self.bursts:
+        self.client_group.meter.failed(why)
+        if not self.client_group.epoch and not self.bursts:
             self._failures += 1
-            if self._failures > TRIES * len(self.crew.clients):
-                raise EndFailed(why)
-        self._retries.append((self.crew.clock() + _RETRY, client))
+            if self._failures > TRIES * len(self.client_group.clients):
+                raise ClientFailed(why)
+        self._retries.append((self.client_group.clock() + _RETRY, client))
 
-    def _drop(self, end: End) -> None:
-        end.say_goodbye()
-        self._closed(end)
-        self._waiting.append(end.client)
+    def _drop(self, load_client: LoadClient) -> None:
+        load_client.say_goodbye()
+        self._closed(load_client)
+        self._waiting.append(load_client.client)

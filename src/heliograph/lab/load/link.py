@@ -6,17 +6,19 @@ import select
 import socket
 import ssl
 import sys
-from contextlib import suppress
 from itertools import count
 
 from heliograph.lab.load.address import Address
-from heliograph.lab.load.end import EndFailed
+from heliograph.lab.load.load_client import ClientFailed
 from heliograph.network_errors import sentence
 
 # Linux looks for a free port the longer, the more ports of one address are taken; all of 127.0.0.0/8 is this machine.
 _PER_ADDRESS = 4000
 _BIND_ADDRESS_NO_PORT = 24  # the port is chosen when the other end is known, as it is without binding
 _dialled = count(os.getpid() * _PER_ADDRESS)  # runs one after the other do not meet each other's old ports
+
+_END_SECONDS = 10.0  # that a broker may take to close a connection whose client has said goodbye
+_THROWN_AWAY = 256 * 1024
 
 READ, WRITE = select.EPOLLIN, select.EPOLLOUT
 
@@ -45,7 +47,7 @@ class Link:
     while the socket is full is `blocked`; what was written then is kept and leaves first.
     """
 
-    __slots__ = ("_kept", "_pending", "_poller", "_tls", "events", "fd", "sock", "up")
+    __slots__ = ("_kept", "_pending", "_poller", "_tls", "_where", "events", "fd", "sock", "up")
 
     def __init__(self, address: Address, tls: ssl.SSLContext | None, poller: select.epoll) -> None:
         self.up = False
@@ -53,6 +55,7 @@ class Link:
         self._pending: bytes | memoryview = b""
         self._poller = poller
         self._tls = tls is not None
+        self._where = f"{address.host} port {address.port}"
         self.sock = _dial(address, tls)
         self.fd = self.sock.fileno()
         self.events = WRITE
@@ -67,7 +70,7 @@ class Link:
         """Go on opening; whether the connection is up now."""
         error = self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if error:
-            raise EndFailed(f"cannot connect: {os.strerror(error)}")
+            raise ClientFailed(f"cannot connect to {self._where}: {os.strerror(error).lower()}")
         if isinstance(self.sock, ssl.SSLSocket):
             try:
                 self.sock.do_handshake()
@@ -78,7 +81,7 @@ class Link:
                 self._poll(WRITE)
                 return False
             except OSError as failure:
-                raise EndFailed(f"no TLS: {sentence(failure, 'the broker')}") from None
+                raise ClientFailed(f"no TLS: {sentence(failure, 'the broker')}") from None
         self._poll(READ)
         self.up = self._opened()
         return self.up
@@ -89,13 +92,14 @@ class Link:
 
     def receive(self, inbox: Inbox) -> tuple[memoryview, bool]:
         """What has arrived, behind what was kept, and whether there may be more to read right now."""
-        kept = self._kept
-        view = inbox.start(kept)
+        kept, view = self._kept, inbox.view
         end = len(kept)
+        if end:
+            view = inbox.start(kept)
         while True:
             try:
                 got = self._read(view[end:])
-            except EndFailed:
+            except ClientFailed:
                 if end == len(kept):
                     raise
                 return view[:end], True  # the broker may have said why it closes; that it did is found once more
@@ -112,23 +116,24 @@ class Link:
         except (BlockingIOError, ssl.SSLWantReadError):
             return 0
         except OSError as failure:
-            raise EndFailed(f"the connection broke: {sentence(failure, 'the broker')}") from None
+            raise ClientFailed(f"the connection broke: {sentence(failure, 'the broker')}") from None
         if not got:
-            raise EndFailed("the broker closed the connection")
+            raise ClientFailed("the broker closed the connection")
         return got
 
-    def keep(self, rest: memoryview) -> None:
-        """These bytes were not used; they come again in front of the next ones."""
-        self._kept = bytes(rest)
+    def keep(self, data: memoryview, used: int) -> None:
+        """What follows the bytes that were used comes again, in front of the next ones."""
+        self._kept = bytes(data[used:]) if used < len(data) else b""
 
-    def write(self, data: bytes | memoryview) -> None:
-        """Send now, or when the socket takes it; what cannot be sent now is copied."""
+    def write(self, data: bytes | memoryview, *, lasting: bool = False) -> None:
+        """Send now, or when the socket takes it; what cannot be sent now is copied unless these bytes never change."""
         if self._pending:
             self._pending = b"".join((self._pending, data))
             return
         sent = self._push(data)
         if sent < len(data):
-            self._pending = bytes(memoryview(data)[sent:])
+            rest = memoryview(data)[sent:]
+            self._pending = rest if lasting else bytes(rest)
             self._poll(READ | WRITE)
 
     def flush(self) -> None:
@@ -144,10 +149,12 @@ class Link:
         Of a connection that is broken it takes nothing: whoever sends goes on, and who reads is told.
         """
         sent = 0
-        with suppress(OSError):  # the socket is full, or there is none any more
+        try:
             sent = self.sock.send(data)
             while self._tls and sent < len(data):  # TLS takes no more than a record at a time
                 sent += self.sock.send(memoryview(data)[sent:])
+        except OSError:
+            pass  # the socket is full, or there is none any more
         return sent
 
     def _poll(self, events: int) -> None:
@@ -155,9 +162,27 @@ class Link:
             self.events = events
             self._poller.modify(self.fd, events)
 
+    def wait_for_end(self) -> None:
+        """Wait until the broker has closed the connection; what it sends until then is thrown away."""
+        self._poller.unregister(self.fd)
+        self.sock.settimeout(_END_SECONDS)
+        try:
+            self.sock.sendall(self._pending)
+            while self.sock.recv(_THROWN_AWAY):
+                pass
+        except ConnectionError:
+            pass  # gone, too
+        except OSError as failure:
+            raise ClientFailed(f"the connection did not end: {sentence(failure, 'the broker')}") from None
+        finally:
+            self._reset()
+
     def close(self) -> None:
         """Reset rather than close: ten thousand sockets in TIME_WAIT would starve the next run of ports."""
         self._poller.unregister(self.fd)
+        self._reset()
+
+    def _reset(self) -> None:
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
         self.sock.close()
 
@@ -185,4 +210,6 @@ def _dial(address: Address, tls: ssl.SSLContext | None) -> socket.socket:
     except OSError as failure:
         plain.close()
         where = f"{address.host}:{address.port}"
-        raise EndFailed(f"cannot connect to {address.host} port {address.port}: {sentence(failure, where)}") from None
+        raise ClientFailed(
+            f"cannot connect to {address.host} port {address.port}: {sentence(failure, where)}"
+        ) from None

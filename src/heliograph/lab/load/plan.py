@@ -67,10 +67,10 @@ class Member:
 class Group:
     """Clients that do the same.
 
-    In `destination`, `filters`, `reply`, `client_id`, `user` and topics of wills, `{client}` is the number of the
-    client in its group, with leading zeros so that all have one length; `{partition}` is that number modulo
-    `destinations`; `{topic}` counts the `topics` that each client publishes to in turn. Each topic of a client is a
-    stream of its own: it is numbered from 0, and its gaps, doubles and swaps are what is counted.
+    In `destination`, `filters`, `reply`, `client_id`, `user`, `labels`, `selector` and topics of wills, `{client}` is
+    the number of the client in its group, with leading zeros so that all have one length; `{partition}` is that number
+    modulo `destinations`; `{topic}` counts the `topics` that each client publishes to in turn. Each topic of a client
+    is a stream of its own: it is numbered from 0, and its gaps, doubles and swaps are what is counted.
     """
 
     name: str
@@ -99,6 +99,7 @@ class Group:
     payload: Payload = field(default_factory=Payload)
     transaction: int = 0  # messages per commit; 0: none
     properties: int = 0  # MQTT 5 user properties of each message
+    labels: tuple[tuple[str, str], ...] = ()  # AMQP application properties of each message, with patterns as values
     reply: str = ""  # topic that a requester listens on and a responder answers to; `{client}` is the requester's
 
     # Consuming
@@ -218,6 +219,7 @@ def group_from(values: Mapping[str, Any]) -> Group:
         made["will"] = Will(**made["will"])
     made["members"] = tuple(_member(member) for member in made.get("members", ()))
     made["steps"] = tuple(step if isinstance(step, Step) else Step(**step) for step in made.get("steps", ()))
+    made["labels"] = _tuple(made.get("labels", ()))
     for name in ("filters", "fed_by"):
         patterns = made.get(name, ())
         made[name] = (patterns,) if isinstance(patterns, str) else tuple(patterns)

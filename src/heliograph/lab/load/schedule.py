@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from heliograph.errors import Problem
-from heliograph.lab.load.end import Times
+from heliograph.lab.load.load_client import Times
 from heliograph.lab.load.plan import Group
 
 _NS = 1e9

@@ -9,8 +9,8 @@ import ssl
 import numpy as np
 
 from heliograph.lab.load.address import Address
-from heliograph.lab.load.end import EndFailed
 from heliograph.lab.load.link import Inbox, Link
+from heliograph.lab.load.load_client import ClientFailed
 
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _BINARY, _CLOSE, _PING, _PONG = 0x82, 0x88, 0x89, 0x8A
@@ -49,7 +49,7 @@ class WebSocketLink(Link):
             return False
         accept = base64.b64encode(hashlib.sha1(self._key + _GUID, usedforsecurity=False).digest())
         if b" 101 " not in head or accept not in head:
-            raise EndFailed(f"no WebSocket: {head.splitlines()[1].decode(errors='replace')}")
+            raise ClientFailed(f"no WebSocket: {head.splitlines()[1].decode(errors='replace')}")
         self._raw = rest
         return True
 
@@ -71,11 +71,11 @@ class WebSocketLink(Link):
 
     def _control(self, first: int, body: bytes) -> None:
         if first == _CLOSE:
-            raise EndFailed(f"the broker closed the WebSocket: {int.from_bytes(body[:2])} {body[2:].decode()}")
+            raise ClientFailed(f"the broker closed the WebSocket: {int.from_bytes(body[:2])} {body[2:].decode()}")
         if first == _PING:
             self._frame_out(_PONG, body)
 
-    def write(self, data: bytes | memoryview) -> None:
+    def write(self, data: bytes | memoryview, *, lasting: bool = False) -> None:
         """Send as one frame."""
         self._frame_out(_BINARY, data)
 

@@ -19,12 +19,9 @@ from numpy.typing import NDArray
 
 from heliograph.errors import Problem
 from heliograph.lab.load.address import Address
-from heliograph.lab.load.crew import Crew
-from heliograph.lab.load.crews import make_crew
-from heliograph.lab.load.dialer import Dialer
-from heliograph.lab.load.end import End, EndFailed
+from heliograph.lab.load.client_loop import ClientLoop
 from heliograph.lab.load.histogram import Histogram
-from heliograph.lab.load.link import WRITE, Inbox
+from heliograph.lab.load.load_client import ClientFailed
 from heliograph.lab.load.plan import Plan
 from heliograph.lab.load.schedule import NEVER
 
@@ -85,24 +82,20 @@ class Worker:
         self._plan = plan
         self._process = process
         self._pipe = pipe
-        self._poller = select.epoll()
+        self._loop = ClientLoop()
+        self._poller = self._loop.poller
         self._poller.register(pipe.fileno(), select.EPOLLIN)
-        self._inbox = Inbox()
-        self._links: dict[int, tuple[End, Dialer]] = {}  # by file descriptor
-        self._crews: list[Crew] = []
-        self._dialers: list[Dialer] = []
-        for index, group in enumerate(plan.groups):
+        for group in plan.groups:
             if group.door not in addresses:
                 known = ", ".join(addresses)
                 raise Problem(f"group {group.name!r} goes to door {group.door!r}; the target has: {known}")
-            crew = make_crew(plan, index, process, addresses[group.door], self._poller)
-            self._crews.append(crew)
-            self._dialers.append(Dialer(crew, self._opened, self._close, self._break))
-        self._arrived = dict.fromkeys(range(len(self._crews)), 0)
+        self._groups = self._loop.groups_of(plan, addresses, process)
+        self._dialers = [self._loop.add(one) for one in self._groups]
+        self._arrived = dict.fromkeys(range(len(self._groups)), 0)
         self._start: Start | None = None
         self._second = 0  # that is being counted
         self._boundary = NEVER  # where it ends
-        self._pumps = [0] * len(self._crews)  # when each crew sends again (ns)
+        self._pumps = [0] * len(self._groups)  # when each client_group sends again (ns)
         self._used: list[tuple[float, float, float]] = []  # CPU, waiting and clock at both ends of the measured time
         self._finish = False
         self._tired = 0  # ns of rest that are due; less than 0 if there was more than enough
@@ -110,7 +103,7 @@ class Worker:
 
     def run(self) -> None:
         """Until the other end of the pipe says that it is over."""
-        _raise_limit(sum(len(crew.clients) for crew in self._crews))
+        _raise_limit(sum(len(client_group.clients) for client_group in self._groups))
         gc.disable()  # a collection of ten thousand clients takes milliseconds
         now = time.monotonic_ns()
         for dialer in self._dialers:
@@ -121,7 +114,7 @@ class Worker:
             self._turn()
             if time.monotonic_ns() - report > _NS:
                 report = time.monotonic_ns()
-                self._pipe.send(sum(crew.ready for crew in self._crews))
+                self._pipe.send(sum(client_group.ready for client_group in self._groups))
         gc.freeze()  # from now on only what is new is looked at
         gc.enable()
         self._pipe.send("ready")
@@ -146,11 +139,11 @@ class Worker:
         wake = self._boundary
         for dialer in self._dialers:
             wake = min(wake, dialer.turn(began))
-        for index, crew in enumerate(self._crews):
-            if began >= self._pumps[index] or crew.eager:
-                self._pumps[index] = max(min(crew.pump(began), crew.ping(began)), began + _TURN)
+        for index, client_group in enumerate(self._groups):
+            if began >= self._pumps[index] or client_group.eager:
+                self._pumps[index] = max(min(client_group.pump(began), client_group.ping(began)), began + _TURN)
             wake = min(wake, self._pumps[index])
-        before = sum(crew.meter.received for crew in self._crews)
+        before = sum(client_group.meter.received for client_group in self._groups)
         waiting = time.monotonic_ns()
         events = self._wait(wake)
         waited = time.monotonic_ns() - waiting
@@ -158,9 +151,9 @@ class Worker:
             if fd == self._pipe.fileno():
                 self._obey()
             else:
-                self._serve(fd, mask)
+                self._loop.serve(fd, mask)
         worked = time.monotonic_ns() - began - waited
-        if sum(crew.meter.received for crew in self._crews) - before >= _MANY:
+        if sum(client_group.meter.received for client_group in self._groups) - before >= _MANY:
             time.sleep(min(worked, _LONGEST_NAP) / _NS)
         elif self._paced:
             self._rest(worked, waited)
@@ -181,53 +174,6 @@ class Worker:
             select.select((self._poller.fileno(),), (), (), wait)
         return self._poller.poll(0, _MOST_EVENTS)
 
-    def _opened(self, end: End) -> None:
-        dialer = next(one for one in self._dialers if one.crew is end.crew)
-        self._links[end.link.fd] = (end, dialer)
-
-    def _close(self, end: End) -> None:
-        del self._links[end.link.fd]
-        end.crew.gone(end)
-        end.link.close_softly()
-
-    def _serve(self, fd: int, mask: int) -> None:
-        """Let the end with this descriptor do what it can."""
-        found = self._links.get(fd)
-        if found is None:  # closed since it was polled
-            return
-        end, dialer = found
-        link = end.link
-        was_ready = end.ready
-        try:
-            if not link.up:
-                if link.proceed():
-                    end.opened(time.monotonic_ns())
-                return
-            if mask & WRITE:
-                link.flush()
-            if mask & ~WRITE:
-                more = True
-                while more:
-                    data, more = link.receive(self._inbox)
-                    link.keep(data[end.feed(data, time.monotonic_ns()) :])
-            if end.ready:
-                end.crew.revive(end)
-                if not was_ready:
-                    dialer.settled(end, time.monotonic_ns())
-        except EndFailed as failure:
-            self._fail(end, dialer, str(failure))
-
-    def _break(self, end: End, why: str) -> None:
-        self._fail(end, self._links[end.link.fd][1], why)
-
-    def _fail(self, end: End, dialer: Dialer, why: str) -> None:
-        if not end.ready:
-            dialer.opening -= 1
-        del self._links[end.link.fd]
-        end.crew.gone(end)
-        end.link.close()
-        dialer.failed(end.client, why)
-
     def _obey(self) -> None:
         command = self._pipe.recv()
         if isinstance(command, Start):
@@ -235,22 +181,22 @@ class Worker:
             self._begin(command)
         elif isinstance(command, float):
             now = time.monotonic_ns()
-            for crew in self._crews:
-                crew.change_rate(command, now)
+            for client_group in self._groups:
+                client_group.change_rate(command, now)
         elif command == "stop" and self._start is not None:
             now = time.monotonic_ns()
             self._start = Start(self._start.sending, self._start.measured, now)
-            for crew in self._crews:
-                crew.stop(now)
+            for client_group in self._groups:
+                client_group.stop(now)
         elif command == "finish":
             self._finish = True
 
     def _begin(self, start: Start) -> None:
         self._second = math.floor((start.sending - start.measured) / _NS) - 1
         self._boundary = start.sending
-        self._pumps = [0] * len(self._crews)
-        for crew, dialer in zip(self._crews, self._dialers, strict=True):
-            crew.start(start.sending, start.until)
+        self._pumps = [0] * len(self._groups)
+        for client_group, dialer in zip(self._groups, self._dialers, strict=True):
+            client_group.start(start.sending, start.until)
             if dialer.bursts:
                 dialer.start(start.sending, start.until)
 
@@ -258,10 +204,10 @@ class Worker:
         """A second is over: hand out what was counted in it."""
         assert self._start is not None
         intervals = []
-        for index, crew in enumerate(self._crews):
-            crew.collect()
-            crew.forgive(now)
-            interval = crew.meter.take(self._second)
+        for index, client_group in enumerate(self._groups):
+            client_group.collect()
+            client_group.forgive(now)
+            interval = client_group.meter.take(self._second)
             self._arrived[index] += interval.received - interval.duplicates
             intervals.append(interval)
         self._pipe.send(intervals)
@@ -273,8 +219,8 @@ class Worker:
             self._used.append(_used())
         elif now >= self._start.measured and not self._used:
             self._used.append(_used())
-            for crew in self._crews:
-                crew.own_lateness.take()  # that of the warm-up does not count
+            for client_group in self._groups:
+                client_group.own_lateness.take()  # that of the warm-up does not count
 
     def _next_mark(self, now: int) -> int:
         """Start and end of the measured time are boundaries, too."""
@@ -282,41 +228,39 @@ class Worker:
         return min((mark for mark in (self._start.measured, self._start.until) if mark > now), default=NEVER)
 
     def _progress(self) -> Progress:
-        for crew in self._crews:
-            crew.collect()
-        counts = {index: np.array(crew.counts) for index, crew in enumerate(self._crews) if crew.group.sends}
-        arrived = {
-            index: self._arrived[index] + crew.meter.received - crew.meter.duplicates
-            for index, crew in enumerate(self._crews)
+        for client_group in self._groups:
+            client_group.collect()
+        counts = {
+            index: np.array(client_group.counts)
+            for index, client_group in enumerate(self._groups)
+            if client_group.group.sends
         }
-        return Progress(counts, arrived, sum(crew.outstanding() for crew in self._crews))
+        arrived = {
+            index: self._arrived[index] + client_group.meter.received - client_group.meter.duplicates
+            for index, client_group in enumerate(self._groups)
+        }
+        return Progress(counts, arrived, sum(client_group.outstanding() for client_group in self._groups))
 
     def _end(self) -> None:
         assert self._start is not None
         self._report(time.monotonic_ns())
         shares = {}
         if self._plan.processes > 1:
-            for index, crew in enumerate(self._crews):
-                for name, share in crew.shares.items():
+            for index, client_group in enumerate(self._groups):
+                for name, share in client_group.shares.items():
                     for group, coverage in share.groups.items():
                         shares[index, name, group] = coverage.packed()
-        for end, _ in list(self._links.values()):
-            try:
-                if end.ready:
-                    end.say_goodbye()
-                end.link.close_softly()
-            except EndFailed:
-                pass  # it is gone already
-        crews = dict(enumerate(self._crews))
+        self._loop.say_goodbye()
+        groups = dict(enumerate(self._groups))
         cpu, waited, seconds = (end - start for start, end in zip(*self._used, strict=True))
         self._pipe.send(
             Finished(
                 cpu,
                 waited,
                 seconds,
-                {index: crew.own_lateness.take() or Histogram() for index, crew in crews.items()},
-                {index: crew.unsent for index, crew in crews.items()},
-                {index: crew.meter.first_error for index, crew in crews.items()},
+                {index: client_group.own_lateness.take() or Histogram() for index, client_group in groups.items()},
+                {index: client_group.unsent for index, client_group in groups.items()},
+                {index: client_group.meter.first_error for index, client_group in groups.items()},
                 {index: one.took and one.took / _NS for index, one in enumerate(self._dialers)},
                 shares,
             )
@@ -346,7 +290,7 @@ def work(plan: Plan, addresses: Mapping[str, Address], process: int, pipe: Conne
     """What a worker process does from beginning to end; mistakes of the user go through the pipe."""
     try:
         Worker(plan, addresses, process, pipe).run()
-    except (Problem, EndFailed) as problem:
+    except (Problem, ClientFailed) as problem:
         pipe.send(Problem(str(problem)))
     except (EOFError, BrokenPipeError):
         pass  # nobody wants to know any more

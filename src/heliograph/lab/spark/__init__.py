@@ -1,1 +1,1 @@
-"""Measures pipelines on Spark: `python -m heliograph.lab.spark` (`make bench-spark`)."""
+"""Measures pipelines on Spark: `helio bench spark` (`make bench-spark`)."""

@@ -8,17 +8,19 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from selectors import BaseSelector, DefaultSelector
 from statistics import median
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.lab import wire
-from heliograph.lab.bytestream import Address
 from heliograph.lab.flows.folders import write_folder
-from heliograph.lab.link import Link
+from heliograph.lab.load.address import Address
+from heliograph.lab.load.client_loop import ClientLoop, give_up
+from heliograph.lab.load.mqtt.client_group import MqttClientGroup
+from heliograph.lab.load.mqtt.connection import MqttConnection
+from heliograph.lab.load.plan import Group, Plan
 from heliograph.lab.spark.rows import Effort, Row, Run, run_of
 from heliograph.lab.spark.site import SparkSite
+from heliograph.mqtt import Packet, PubAck, Publish, encode
 
 RATE = 1000
 """Messages per second."""
@@ -28,6 +30,7 @@ MEDIAN, MOST_MEDIAN = "50P ms", 300.0
 TOPIC, ALERTS = "telemetry", "alerts/hot"
 DEVICES = 100
 TICK = 0.002
+_VERSION = 4  # MQTT 3.1.1
 _PATIENCE = 120.0
 """Seconds: the first batch of a query takes a while, and all processes may share two cores with others."""
 FLOW = {
@@ -52,55 +55,53 @@ def reading(number: int, due: float) -> bytes:
     return json.dumps(values).encode()
 
 
-class Devices:
+class Devices(MqttConnection):
     """The publisher: messages at QoS 1, whatever becomes of them."""
 
-    def __init__(self, link: Link) -> None:
-        self.link = link
+    __slots__ = ("_due", "acknowledged", "sent")
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
         self.sent = 0
         self.acknowledged = 0
-        self._bytes = 0
         self._due = 0.0
-        self._shape = wire.Shape(qos=1)
 
     def begin(self, now: float) -> None:
         """From now on messages are due at the rate."""
         self._due = now
 
-    def send(self, now: float) -> None:
+    def publish(self, now: float) -> None:
         """Send what is due by now."""
         packets = []
         while self._due <= now:
             topic = f"{TOPIC}/{self.sent % DEVICES:03}"
-            packets.append(self._shape.publish(topic, reading(self.sent, self._due), self.sent % 60_000 + 1))
+            packet = Publish(topic, reading(self.sent, self._due), 1, packet_id=self.sent % 60_000 + 1)
+            packets.append(encode(packet, _VERSION))
             self.sent += 1
             self._due += 1 / RATE
         if packets:
             self.link.write(b"".join(packets))
 
-    def read(self) -> None:
-        """Count acknowledgements, all of which have four bytes."""
-        self._bytes += len(self.link.receive())
-        self.acknowledged = self._bytes // 4
+    def take_other(self, first: int, packet: Packet, now: int) -> None:
+        """Count acknowledgements."""
+        self.acknowledged += isinstance(packet, PubAck)
 
 
-class Alarm:
+class Alarm(MqttConnection):
     """The subscriber: notes how long alerts took."""
 
-    def __init__(self, link: Link) -> None:
-        self.link = link
+    __slots__ = ("duplicates", "took")
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
         self.took: dict[int, tuple[float, float]] = {}
         """By number: when it was due, and seconds until it was here."""
         self.duplicates = 0
-        self._kept = b""
 
-    def read(self) -> None:
-        """Take what has arrived."""
-        data = self._kept + bytes(self.link.receive())
-        now, end = time.perf_counter(), 0
-        for _, body, end in wire.packets(data):
-            self._take(json.loads(data[body + 2 + int.from_bytes(data[body : body + 2], "big") : end]), now)
-        self._kept = data[end:]
+    def take_other(self, first: int, packet: Packet, now: int) -> None:
+        """An alert has arrived."""
+        if isinstance(packet, Publish):
+            self._take(json.loads(packet.payload), time.perf_counter())
 
     def _take(self, alert: Mapping[str, Any], now: float) -> None:
         number, due = int(alert["number"]), int(alert["due"]) / 1e6
@@ -142,14 +143,10 @@ def measure(site: SparkSite, effort: Effort) -> Iterator[Row]:
         "routes": [f"out=topic:{ALERTS}"],
         "checkpoint": str(site.folder / "alerts-checkpoint"),
     }
-    with _links(site.mqtt) as (selector, publishing, subscribing):
-        subscribing.subscribe(ALERTS, 0)
-        alarm, devices = Alarm(subscribing), Devices(publishing)
-        subscribing.attach(selector, alarm.read)
-        publishing.attach(selector, devices.read)
+    with _clients(site.mqtt) as (loop, devices, alarm):
         site.worker.ask("start", order)
         try:
-            since, run = _publish(site, selector, devices, alarm, effort)
+            since, run = _publish(site, loop, devices, alarm, effort)
         finally:
             batches = site.worker.ask("stop")["batches"]
     _check(devices, alarm)
@@ -159,51 +156,50 @@ def measure(site: SparkSite, effort: Effort) -> Iterator[Row]:
 
 
 @contextmanager
-def _links(address: Address) -> Iterator[tuple[BaseSelector, Link, Link]]:
-    with DefaultSelector() as selector:
-        links = [Link(address, name) for name in ("devices", "alarm")]
-        try:
-            for link in links:
-                link.finish()
-            yield selector, links[0], links[1]
-        finally:
-            for link in links:
-                link.close()
+def _clients(address: Address) -> Iterator[tuple[ClientLoop, Devices, Alarm]]:
+    publishing = Group("devices", "publish", 1, destination=TOPIC)
+    subscribing = Group("alarm", "consume", 1, filters=(ALERTS,))
+    plan = Plan((publishing, subscribing), 1.0)
+    loop = ClientLoop(give_up)
+    try:
+        groups = [
+            MqttClientGroup(plan, index, 0, address, loop.poller, kind) for index, kind in enumerate((Devices, Alarm))
+        ]
+        loop.connect(*groups)
+        devices, alarm = (group.load_clients[0] for group in groups)
+        assert isinstance(devices, Devices)
+        assert isinstance(alarm, Alarm)
+        yield loop, devices, alarm
+    finally:
+        loop.close()
 
 
-def _publish(
-    site: SparkSite, selector: BaseSelector, devices: Devices, alarm: Alarm, effort: Effort
-) -> tuple[float, Run]:
+def _publish(site: SparkSite, loop: ClientLoop, devices: Devices, alarm: Alarm, effort: Effort) -> tuple[float, Run]:
     """Publish until enough has been measured and all alerts are here; from when on it was measured, and the cost."""
     devices.begin(time.perf_counter() - DEVICES / RATE)
-    devices.send(time.perf_counter())
-    _await(selector, alarm, devices.sent)  # the first batch of a query takes seconds: few messages shall wait for it
+    devices.publish(time.perf_counter())
+    _await(loop, alarm, devices.sent)  # the first batch of a query takes seconds: few messages shall wait for it
     devices.begin(time.perf_counter())
-    _publish_until(time.perf_counter() + effort.warm_seconds, selector, devices)
+    _publish_until(time.perf_counter() + effort.warm_seconds, loop, devices)
     since, before, sent = time.perf_counter(), site.counters(), devices.sent
-    _publish_until(since + effort.alert_seconds, selector, devices)
+    _publish_until(since + effort.alert_seconds, loop, devices)
     spent = site.counters().since(before)
     run = run_of(devices.sent - sent, spent.seconds, spent)
-    _await(selector, alarm, devices.sent)
+    _await(loop, alarm, devices.sent)
     return since, run
 
 
-def _publish_until(end: float, selector: BaseSelector, devices: Devices) -> None:
+def _publish_until(end: float, loop: ClientLoop, devices: Devices) -> None:
     while (now := time.perf_counter()) < end:
-        devices.send(now)
-        _turn(selector, TICK)
+        devices.publish(now)
+        loop.turn(TICK)
 
 
-def _await(selector: BaseSelector, alarm: Alarm, messages: int) -> None:
+def _await(loop: ClientLoop, alarm: Alarm, messages: int) -> None:
     """Wait until all alerts of so many messages are here, if they come at all."""
     give_up = time.perf_counter() + _PATIENCE
     while len(alarm.took) < alerts_due(messages) and time.perf_counter() < give_up:
-        _turn(selector, 0.1)
-
-
-def _turn(selector: BaseSelector, timeout: float) -> None:
-    for key, mask in selector.select(timeout):
-        key.data.ready(mask)
+        loop.turn(0.1)
 
 
 def _check(devices: Devices, alarm: Alarm) -> None:

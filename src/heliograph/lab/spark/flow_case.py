@@ -37,7 +37,7 @@ def measure(site: SparkSite, effort: Effort, there: int) -> Iterator[Row]:
     topics = [f"orders/{number}" for number in range(PUBLISHERS)]
     done = 0
     for count in (effort.flow // 2, effort.flow):
-        fill(site.mqtt, site.server_pid, topics, count, xml_payload(SIZE))
+        fill(site.mqtt, topics, count, xml_payload(SIZE))
         done += count
         await_messages(site.data, "orders", done)
         answer, spent = site.ask("flow", order)

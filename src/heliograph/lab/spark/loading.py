@@ -6,22 +6,22 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from heliograph.errors import Problem
-from heliograph.lab import wire
-from heliograph.lab.bytestream import Address
-from heliograph.lab.case import QUICK, Site
-from heliograph.lab.closed_loop import Load
 from heliograph.lab.flows.messages import simple_text
-from heliograph.lab.meter import Meter
-from heliograph.lab.publishers import Publisher
-from heliograph.lab.ring import Ring
+from heliograph.lab.load.address import Address
+from heliograph.lab.load.client_loop import ClientLoop, give_up
+from heliograph.lab.load.mqtt.packet_cycle import PacketCycle
+from heliograph.lab.load.mqtt.repeating_publisher import RepeatingPublisher, RepeatingPublishers
+from heliograph.lab.load.plan import Group, Plan
 from heliograph.log.stream_reader import StreamReader
+from heliograph.mqtt import Publish, encode
 
 PUBLISHERS = 4
 MIXED_TOPICS = 100
-RING_BYTES = 8 << 20
+CYCLE_BYTES = 8 << 20
 """More than Parquet keeps in a dictionary: payloads that come again soon would flatter it."""
 _WINDOW_BYTES = 4 << 20
 _PATIENCE = 60.0
+_VERSION = 4  # MQTT 3.1.1
 
 Payload = Callable[[int], bytes]
 
@@ -43,42 +43,43 @@ def xml_payload(size: int) -> Payload:
     return lambda number: simple_text(size, number).encode()
 
 
-def fill(address: Address, pid: int, topics: Sequence[str], count: int, payload: Payload) -> None:
+def fill(address: Address, topics: Sequence[str], count: int, payload: Payload) -> None:
     """Publish so many messages; with more topics than publishers, each message goes to another topic than the last."""
     size = len(payload(0))
-    packets = max(len(topics), min(30_000, RING_BYTES // size, count))
+    packets = max(len(topics), min(30_000, CYCLE_BYTES // size, count))
     window = max(1, min(packets // 2, _WINDOW_BYTES // size))
     shares = [count * (n + 1) // PUBLISHERS - count * n // PUBLISHERS for n in range(PUBLISHERS)]
-    with Load(Site(address, Meter(pid), QUICK)) as load:
-        publishers: list[tuple[Publisher, int]] = []
-        for number, share in enumerate(shares):
-            mine = topics[number::PUBLISHERS] or topics[:1]
-            link = load.open(f"fill-{number}")
-            publisher = Publisher(link, _ring(mine, packets, payload), 1, window, [])
-            load.add_publisher(publisher)
-            publishers.append((publisher, share))
-        _pump(load, publishers)
+    cycles = [_cycle(topics[number::PUBLISHERS] or topics[:1], packets, payload) for number in range(PUBLISHERS)]
+    group = Group("fill", "publish", PUBLISHERS, destination="any", qos=1, window=window)
+    loop = ClientLoop(give_up)
+    try:
+        clients = RepeatingPublishers(Plan((group,), 1.0), 0, address, loop.poller, cycles)
+        loop.connect(clients)
+        _pump(loop, list(zip(clients.publishers, shares, strict=True)))
+        if clients.meter.errors:
+            raise Problem(f"the server sent {clients.meter.errors} packets that have no place in the load")
+    finally:
+        loop.close()
 
 
-def _ring(topics: Sequence[str], packets: int, payload: Payload) -> Ring:
-    shape = wire.Shape(qos=1)
-    return Ring([shape.publish(topics[n % len(topics)], payload(n), n + 1) for n in range(packets)])
+def _cycle(topics: Sequence[str], packets: int, payload: Payload) -> PacketCycle:
+    return PacketCycle(
+        [encode(Publish(topics[n % len(topics)], payload(n), 1, packet_id=n + 1), _VERSION) for n in range(packets)]
+    )
 
 
-def _pump(load: Load, publishers: Sequence[tuple[Publisher, int]]) -> None:
-    settled, give_up = 0, time.monotonic() + _PATIENCE
+def _pump(loop: ClientLoop, publishers: Sequence[tuple[RepeatingPublisher, int]]) -> None:
+    settled, give_up_at = 0, time.monotonic() + _PATIENCE
     while any(publisher.settled < share for publisher, share in publishers):
         for publisher, share in publishers:
             if (many := min(publisher.batch(), share - publisher.sent)) > 0:
-                publisher.send(many)
-        load.turn(0.1)
+                publisher.send_next(many)
+        loop.turn(0.1)
         done = sum(publisher.settled for publisher, _ in publishers)
         if done > settled:
-            settled, give_up = done, time.monotonic() + _PATIENCE
-        elif time.monotonic() > give_up:
+            settled, give_up_at = done, time.monotonic() + _PATIENCE
+        elif time.monotonic() > give_up_at:
             raise Problem(f"the server acknowledged {settled} messages, then no more")
-    if strange := sum(publisher.strange for publisher, _ in publishers):
-        raise Problem(f"the server sent {strange} packets that have no place in the load")
 
 
 def await_messages(data: Path, stream: str, count: int) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from heliograph.errors import Problem
-from heliograph.lab.flows.desk import Desk
+from heliograph.lab.flows.queue_fixture import QueueFixture
 from heliograph.lab.spark.loading import await_messages
 from heliograph.lab.spark.rows import Effort, Row, best, run_of
 from heliograph.lab.spark.site import CORES, SparkSite
@@ -14,7 +14,7 @@ TOPIC = "out/sink"
 
 def measure(site: SparkSite, effort: Effort, there: int) -> Iterator[Row]:
     """Both places and both sizes; `there` messages are in the stream of outputs already."""
-    desk = Desk(site.amqp)
+    fixture = QueueFixture(site.amqp)
     try:
         for size, count in ((100, effort.sink_small), (4096, effort.sink_large)):
             for place in ("topic", "queue"):
@@ -23,12 +23,12 @@ def measure(site: SparkSite, effort: Effort, there: int) -> Iterator[Row]:
                     rows = count if number else max(1, count // 4)  # the first round warms up
                     answer, spent = site.ask("copy", _order(site, rows, size, place))
                     there += rows if place == "topic" else 0
-                    _check(site, desk, place, rows, there)
+                    _check(site, fixture, place, rows, there)
                     if number:
                         runs.append(run_of(rows, answer["seconds"], spent))
                 yield Row(f"rows made up -> {place}", size, best(runs))
     finally:
-        desk.close()
+        fixture.close()
 
 
 def _order(site: SparkSite, rows: int, size: int, place: str) -> dict[str, object]:
@@ -40,10 +40,10 @@ def _order(site: SparkSite, rows: int, size: int, place: str) -> dict[str, objec
     }
 
 
-def _check(site: SparkSite, desk: Desk, place: str, rows: int, there: int) -> None:
+def _check(site: SparkSite, fixture: QueueFixture, place: str, rows: int, there: int) -> None:
     if place == "topic":
         await_messages(site.data, "out", there)
         return
-    if (found := desk.depth(QUEUE)) != rows:
+    if (found := fixture.depth(QUEUE)) != rows:
         raise Problem(f"queue {QUEUE} has {found} messages, expected {rows}")
-    desk.purge(QUEUE)
+    fixture.purge(QUEUE)

@@ -9,9 +9,9 @@ from typing import Any
 
 import psutil
 
-from heliograph.lab.bytestream import Address
 from heliograph.lab.disk import work_folder
-from heliograph.lab.meter import before_start
+from heliograph.lab.load.address import Address
+from heliograph.lab.probes.meter import before_start
 from heliograph.lab.spark.spark_server import SparkServer
 from heliograph.lab.spark.worker import SparkWorker
 from heliograph.lab.targets.running import running

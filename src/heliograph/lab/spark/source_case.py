@@ -9,9 +9,9 @@ from pathlib import Path
 from heliograph.errors import Problem
 from heliograph.lab.spark.bare_socket import bytes_alone
 from heliograph.lab.spark.loading import (
+    CYCLE_BYTES,
     MIXED_TOPICS,
     PUBLISHERS,
-    RING_BYTES,
     Payload,
     await_messages,
     fill,
@@ -81,7 +81,7 @@ def written(effort: Effort) -> list[Load]:
 def write(data: Path, effort: Effort) -> None:
     """Write them."""
     for load in written(effort):
-        payloads = [*map(load.payload, range(min(load.count, RING_BYTES // load.size)))]
+        payloads = [*map(load.payload, range(min(load.count, CYCLE_BYTES // load.size)))]
         write_stream(data, load.stream, load.topics, payloads, load.count, load.in_record)
 
 
@@ -93,7 +93,7 @@ def measure(site: SparkSite, effort: Effort) -> Iterator[Row]:
     """All loads, one after the other."""
     for load in loads(effort):
         if not load.in_record:
-            fill(site.mqtt, site.server_pid, load.topics, load.count, load.payload)
+            fill(site.mqtt, load.topics, load.count, load.payload)
         await_messages(site.data, load.stream, load.count)
         same = _parquet(str(site.folder / "same-rows"))
         site.ask("copy", {"from": site.stream(load.stream, "http"), "to": same})

@@ -11,14 +11,15 @@ from itertools import cycle, islice
 from pathlib import Path
 from zlib import crc32
 
-from heliograph.lab import wire
 from heliograph.log.kinds import FIRST_FACT
 from heliograph.log.ledger import Ledger
 from heliograph.log.log import LogOptions
 from heliograph.log.messages import Messages
 from heliograph.log.mixed_messages import MixedMessages, name_start
+from heliograph.mqtt import Publish, encode
 
 _STREAM = FIRST_FACT + 7
+_VERSION = 4  # MQTT 3.1.1
 _QOS, _IDENTIFIER = 1, 2
 _UNSAFE = 16 << 20
 """Bytes that may wait to be written."""
@@ -36,12 +37,12 @@ def write_stream(
         cursors = [ledger.new_cursor() for _ in range(2)]
         fact = {"filter": f"{name}/#", "retention_bytes": 0, "retention_age": 0, "cursors": [c.number for c in cursors]}
         ledger.note(_STREAM, json.dumps({"stream": name, **fact, "made": True, "identity": name}).encode())
-        shape = wire.Shape(qos=_QOS)
         rows = zip(cycle(topics), islice(cycle(payloads), count), strict=False)
         while some := list(islice(rows, in_record * len(cursors))):
             shares: list[list[tuple[str, bytes]]] = [[] for _ in cursors]
             for topic, payload in some:
-                shares[crc32(topic.encode()) % len(cursors)].append((topic, shape.publish(topic, payload, 1)))
+                packet = encode(Publish(topic, payload, _QOS, packet_id=1), _VERSION)
+                shares[crc32(topic.encode()) % len(cursors)].append((topic, packet))
             for cursor, share in zip(cursors, shares, strict=True):
                 for messages in _records(share, in_record):
                     ledger.store(messages, [cursor], [0])

@@ -1,7 +1,6 @@
 """A certificate for 127.0.0.1, made on the spot for the cases with TLS."""
 
 import shutil
-import ssl
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +14,6 @@ class Certificate:
 
     cert: Path
     key: Path
-
-    def client_context(self) -> ssl.SSLContext:
-        """What a client needs to trust it."""
-        return ssl.create_default_context(cafile=self.cert)
 
 
 def make_certificate(directory: Path) -> Certificate:

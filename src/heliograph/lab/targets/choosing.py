@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from heliograph.errors import Problem
 from heliograph.flow.definition.mistakes import suggestion
+from heliograph.lab.targets.bare_loop import BareLoop
 from heliograph.lab.targets.external import External
 from heliograph.lab.targets.peers import TARGETS
 from heliograph.lab.targets.system import Installed, Kind
-from heliograph.lab.targets.yardstick import BareLoop
 
 EXTERNAL = External.name
 

@@ -4,7 +4,8 @@ import json
 import sys
 
 from heliograph import __version__
-from heliograph.lab.bytestream import HOST, Address
+from heliograph.lab.load.address import Address
+from heliograph.lab.network import HOST
 from heliograph.lab.targets.heliograph_statistics import HeliographStatistics
 from heliograph.lab.targets.layout import Door, Layout
 from heliograph.lab.targets.statistics import Statistics
@@ -77,7 +78,7 @@ queues = 30000
             return ()
         amqp = [listener.port for listener in setup.listeners if listener.protocol == "amqp"]
         ports = amqp[:1] if setup.layout.managers == 1 else setup.spare_ports[: setup.layout.managers]
-        return tuple(Door(Address(port)) for port in ports)
+        return tuple(Door(Address(port, path="/amqp", manager=f"QM{number}")) for number, port in enumerate(ports))
 
     def statistics(self, setup: Setup) -> Statistics | None:
         """From its pages for operators."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from heliograph.lab.bytestream import Address
+from heliograph.lab.load.address import Address
 
 
 @dataclass(frozen=True)
@@ -28,20 +28,9 @@ class Layout:
 
 @dataclass(frozen=True)
 class Door:
-    """Where and as whom an AMQP client comes in to one queue manager, and how addresses are written there."""
+    """Where and as whom an AMQP client comes in to one queue manager."""
 
     address: Address
-    hostname: str = ""
     user: str = ""  # nobody in particular
     password: str = ""
-    queue_prefix: str = "queue://"
-    topic_prefix: str = "topic://"
     transactions: bool = True
-
-    def queue(self, name: str) -> str:
-        """The address of a queue."""
-        return self.queue_prefix + name
-
-    def topic(self, name: str) -> str:
-        """The address of a topic."""
-        return self.topic_prefix + name

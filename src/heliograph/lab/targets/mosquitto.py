@@ -6,7 +6,8 @@ import shutil
 import signal
 import subprocess
 
-from heliograph.lab.bytestream import HOST, Address
+from heliograph.lab.load.address import Address
+from heliograph.lab.network import HOST
 from heliograph.lab.targets.statistics import Statistics
 from heliograph.lab.targets.sys_topics import SysTopics
 from heliograph.lab.targets.target import Listener, Setup, Target
@@ -68,7 +69,7 @@ class Mosquitto(Target):
         listener = next((one for one in setup.listeners if one.transport in {"tcp", "tls"}), None)
         if not setup.pages or listener is None:
             return None
-        return SysTopics(Address(listener.port, setup.certificate.client_context() if listener.encrypted else None))
+        return SysTopics(Address(listener.port, ca_file=str(setup.certificate.cert) if listener.encrypted else None))
 
 
 def _listener(listener: Listener, setup: Setup) -> list[str]:

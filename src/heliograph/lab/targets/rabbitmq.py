@@ -8,7 +8,8 @@ import shutil
 import signal
 from pathlib import Path
 
-from heliograph.lab.bytestream import HOST, Address
+from heliograph.lab.load.address import Address
+from heliograph.lab.network import HOST
 from heliograph.lab.targets.layout import Door
 from heliograph.lab.targets.target import Setup, Target
 
@@ -94,11 +95,22 @@ disk_free_limit.absolute = 50MB
         """One node is its normal form, so that a queue manager is a virtual host."""
         if not setup.amqp:
             return ()
-        address = Address(next(one.port for one in setup.listeners if one.protocol == "amqp"))
+        port = next(one.port for one in setup.listeners if one.protocol == "amqp")
         return tuple(
-            Door(address, f"vhost:{name}", _USER, _USER, "/amq/queue/", "/topic/", transactions=False)
-            for name in _hosts(setup)
+            Door(_address(port, name, number), _USER, _USER, transactions=False)
+            for number, name in enumerate(_hosts(setup))
         )
+
+
+def _address(port: int, host: str, number: int) -> Address:
+    return Address(
+        port,
+        path="/amqp",
+        manager=f"QM{number}",
+        hostname=f"vhost:{host}",
+        queue_prefix="/amq/queue/",
+        topic_prefix="/topic/",
+    )
 
 
 _KEYS = {

@@ -9,29 +9,41 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
 import heliograph
 from heliograph.common import process_end
-from heliograph.lab.amqp_client import Client
-from heliograph.lab.bytestream import HOST, Address, BrokerGone
-from heliograph.lab.case import Restart
 from heliograph.lab.disk import work_folder
-from heliograph.lab.family import descendants
-from heliograph.lab.link import Link
+from heliograph.lab.load.address import Address
+from heliograph.lab.load.client_loop import ClientLoop, give_up
+from heliograph.lab.load.plan import Group, Plan
 from heliograph.lab.machine import on_core
-from heliograph.lab.meter import Meter, before_start
+from heliograph.lab.network import HOST, BrokerGone
+from heliograph.lab.probes.meter import Meter, Reading, before_start
+from heliograph.lab.probes.process_tree import descendants
 from heliograph.lab.targets.certificate import make_certificate
 from heliograph.lab.targets.demand import Demand, Way
-from heliograph.lab.targets.layout import Layout
+from heliograph.lab.targets.layout import Door, Layout
 from heliograph.lab.targets.statistics import Statistics
 from heliograph.lab.targets.target import Listener, Setup, Target
 
 START_SECONDS = 120.0  # a broker may have a million messages to recover before it listens
 STOP_SECONDS = 5.0
 SAVE_SECONDS = 120.0  # for a broker that saves its messages only now
+
+
+_STAY = 3600.0  # seconds: longer than anybody waits
+
+
+@dataclass(frozen=True)
+class Restart:
+    """A broker that has been ended and started again with the same data."""
+
+    spent: Reading  # from the start of the new process until it has accepted a client
+    meter: Meter  # of the new process
 
 
 class Broker:
@@ -42,7 +54,7 @@ class Broker:
         self.data = setup.data
         self.doors = target.doors(setup)
         first = setup.listeners[0]
-        self.address = Address(first.port, setup.certificate.client_context() if first.encrypted else None)
+        self.address = Address(first.port, ca_file=str(setup.certificate.cert) if first.encrypted else None)
         self._target = target
         self._core = core
         self._log = setup.directory / "log"
@@ -74,14 +86,32 @@ class Broker:
         before = before_start()
         self._process = self._start()
         # The kernel may take a connection early; an answer comes from a broker that is ready.
-        links: list[Client | Link] = [Client(door, "after-restart") for door in self.doors]
-        links = links or [Link(self.address, "after-restart")]
-        for link in links:
-            link.finish()
-        spent = self.meter.read().since(before)
-        for link in links:
-            link.close()
-        return Restart(spent, self.meter)
+        self._await_answer()
+        return Restart(self.meter.read().since(before), self.meter)
+
+    def _await_answer(self) -> None:
+        """Connect a client of AMQP to each queue manager, or else one of MQTT."""
+        doors = self.doors or (Door(self.address),)
+        groups = tuple(
+            Group(
+                f"after-restart-{number}",
+                "connect",
+                1,
+                protocol="amqp" if self.doors else "mqtt311",
+                transport="tls" if door.address.ca_file else "tcp",
+                door=str(number),
+                stay=_STAY,
+                user=door.user,
+                password=door.password,
+            )
+            for number, door in enumerate(doors)
+        )
+        loop = ClientLoop(give_up)
+        try:
+            addresses = {str(number): door.address for number, door in enumerate(doors)}
+            loop.connect(*loop.groups_of(Plan(groups, 1.0), addresses))
+        finally:
+            loop.close()
 
     def stop(self) -> None:
         """End it in good order if it can."""

@@ -1,11 +1,16 @@
 """What Mosquitto publishes of itself below $SYS, as figures."""
 
 from contextlib import suppress
+from typing import Any
 
-from heliograph.lab import wire
-from heliograph.lab.bytestream import Address, BrokerGone
-from heliograph.lab.link import Link
+from heliograph.lab.load.address import Address
+from heliograph.lab.load.client_loop import ClientLoop, give_up
+from heliograph.lab.load.mqtt.client_group import MqttClientGroup
+from heliograph.lab.load.mqtt.connection import MqttConnection
+from heliograph.lab.load.plan import Group, Plan
+from heliograph.lab.network import BrokerGone
 from heliograph.lab.targets.statistics import Figure
+from heliograph.mqtt import Packet, Publish
 
 # It publishes what has changed, once in each of its intervals.
 _METRICS = {
@@ -22,39 +27,39 @@ class SysTopics:
     """A subscriber that remembers the last value of each topic."""
 
     def __init__(self, address: Address) -> None:
-        self._link = Link(address, "lab-statistics")
-        self._link.finish()
-        for topic in _METRICS:
-            # Retained values may come before the answer to the subscription, so that is read with everything else.
-            self._link.socket.sendall(wire.subscribe(topic, 0))
-        self._link.socket.setblocking(False)
-        self._rest = b""
-        self._values: dict[str, float] = {}
+        transport = "tls" if address.ca_file else "tcp"
+        group = Group("lab-statistics", "consume", 1, transport=transport, filters=tuple(_METRICS))  # type: ignore[arg-type]
+        self._loop = ClientLoop(give_up)
+        clients = MqttClientGroup(Plan((group,), 1.0), 0, 0, address, self._loop.poller, _Subscriber)
+        self._loop.connect(clients)
+        subscriber = clients.load_clients[0]
+        assert isinstance(subscriber, _Subscriber)
+        self._values = subscriber.values
 
     def read(self) -> list[Figure]:
         """The last values that came; none when the server has gone."""
         try:
-            self._take()
+            self._loop.turn(0)
         except BrokerGone:
             return []
         return [Figure("server", "statistics", metric, value) for metric, value in self._values.items()]
 
-    def _take(self) -> None:
-        data = bytes(self._link.receive(self._rest))
-        done = 0
-        for start, body, end in wire.packets(data):
-            done = end
-            if data[start] >> 4 == 3:
-                self._note(data[body:end])
-        self._rest = data[done:]
-
-    def _note(self, body: bytes) -> None:
-        length = int.from_bytes(body[:2], "big")
-        metric = _METRICS.get(body[2 : 2 + length].decode())
-        with suppress(ValueError):
-            if metric:
-                self._values[metric] = float(body[2 + length :])
-
     def close(self) -> None:
         """Leave."""
-        self._link.close()
+        self._loop.close()
+
+
+class _Subscriber(MqttConnection):
+    """Who hears the values."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
+        self.values: dict[str, float] = {}
+
+    def take_other(self, first: int, packet: Packet, now: int) -> None:
+        """Note a value."""
+        if isinstance(packet, Publish) and (metric := _METRICS.get(packet.topic)):
+            with suppress(ValueError):
+                self.values[metric] = float(packet.payload)

@@ -95,7 +95,7 @@ def _some(cores: frozenset[int] | None, most: int | None) -> frozenset[int] | No
 
 def _addresses(broker: Broker) -> dict[str, Address]:
     setup = broker.setup
-    first = broker.doors[0] if broker.doors else Door(broker.address)
+    first = broker.doors[0].address if broker.doors else broker.address
     found = {}
     for listener in setup.listeners:
         found[Way(listener.protocol, listener.transport).door] = Address(
@@ -108,19 +108,8 @@ def _addresses(broker: Broker) -> dict[str, Address]:
         )
     found["main"] = next(iter(found.values()))
     for number, way_in in enumerate(broker.doors):
-        found[f"QM{number}"] = _of_manager(number, way_in)
+        found[f"QM{number}"] = way_in.address
     return found
-
-
-def _of_manager(number: int, door: Door) -> Address:
-    return Address(
-        door.address.port,
-        path="/amqp",
-        manager=f"QM{number}",
-        hostname=door.hostname,
-        queue_prefix=door.queue_prefix,
-        topic_prefix=door.topic_prefix,
-    )
 
 
 def _credentials(doors: tuple[Door, ...]) -> tuple[str, str]:

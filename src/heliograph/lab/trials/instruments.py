@@ -2,14 +2,32 @@
 
 import os
 import sys
+from collections.abc import Iterable
 
-from heliograph.lab.family import descendants
 from heliograph.lab.probes.energy import EnergyProbe, readable_zones
 from heliograph.lab.probes.machine_use import MachineProbe
-from heliograph.lab.probes.probe import Probe
+from heliograph.lab.probes.probe import Probe, Value
+from heliograph.lab.probes.process_tree import descendants
 from heliograph.lab.probes.processes import ProcessProbe
-from heliograph.lab.probes.server_statistics import StatisticsProbe
+from heliograph.lab.targets.statistics import Statistics
 from heliograph.lab.targets.system import System
+
+
+class StatisticsProbe:
+    """Asks the system under test what it says of itself."""
+
+    asks = True
+
+    def __init__(self, statistics: Statistics) -> None:
+        self._statistics = statistics
+
+    def read(self) -> Iterable[Value]:
+        """Its figures now."""
+        return [Value(*figure) for figure in self._statistics.read()]
+
+    def close(self) -> None:
+        """Let the server go."""
+        self._statistics.close()
 
 
 def instruments(system: System) -> list[Probe]:

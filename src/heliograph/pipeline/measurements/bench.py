@@ -1,17 +1,15 @@
-"""`python -m heliograph.pipeline.measurements.bench`: how fast the jobs are, on a hundred million samples.
+"""How fast the jobs are that score runs (`helio bench scores`).
 
 Latencies of messages are made up by Spark itself: a lognormal bulk with a tail of 0.05 % up to half a second, in twenty
 runs of ten seconds. They are written as Parquet, turned into histograms of each second, and those into percentiles,
 with the expressions that runs are scored with. Exact percentiles of one run say how far off that is.
 """
 
-import argparse
 import os
 import shutil
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -29,26 +27,13 @@ MOST_ERROR = 0.005
 _KEYS = ("run", "group", "kind")
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Run it; 1 if a percentile is off by more than half a per cent."""
-    parser = argparse.ArgumentParser(
-        prog="python -m heliograph.pipeline.measurements.bench",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--samples", type=int, default=SAMPLES, metavar="N", help=f"how many samples ({SAMPLES:,})")
-    parser.add_argument("--folder", metavar="DIR", help="where raw samples are kept meanwhile (a temporary folder)")
-    given = parser.parse_args(sys.argv[1:] if words is None else words)
-    try:
-        if given.samples < RUNS * SECONDS:
-            raise Problem(f"expected at least {RUNS * SECONDS} samples, found {given.samples}")
-        return _bench(given.samples, given.folder)
-    except Problem as problem:
-        print(problem, file=sys.stderr)
-        return 2
+def bench_scores(count: int, parent: str | None) -> int:
+    """Measure with so many samples; 1 if a percentile is off by more than half a per cent.
 
-
-def _bench(count: int, parent: str | None) -> int:
+    Raw samples are kept in a folder below `parent` meanwhile.
+    """
+    if count < RUNS * SECONDS:
+        raise Problem(f"expected at least {RUNS * SECONDS} samples, found {count}")
     before = SparkSession.getActiveSession()
     spark = build_session("heliograph lab bench")
     folder = Path(tempfile.mkdtemp(prefix="helio-bench-", dir=parent))
@@ -120,7 +105,3 @@ def greatest_error(samples: DataFrame, cards: DataFrame) -> float:
     assert card is not None
     exact = {name: int(values[-(-len(values) * part // 10_000) - 1]) for name, part in PERCENTILES.items()}
     return max(abs(int(card[name]) - value) / value for name, value in exact.items())
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -45,7 +45,7 @@ def options_to_make(archive: Path) -> list[str]:
 
 
 def make_archive(archive: Path, report: Callable[[str], None]) -> None:
-    """Run a session for practice that leaves the archive behind, unless there is one already."""
+    """Run a training session that leaves the archive behind, unless there is one already."""
     if archive.exists():
         report(f"class archive: {archive} is up to date")
         return
@@ -62,7 +62,7 @@ def make_archive(archive: Path, report: Callable[[str], None]) -> None:
 
 
 def _practise(archive: Path) -> None:
-    command = [sys.executable, "-m", "heliograph.pipeline.session.practice", str(archive)]
+    command = [sys.executable, "-m", "heliograph.pipeline.session.cds_training", str(archive)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own module
     if done.returncode or not archive.exists():
         raise Problem(

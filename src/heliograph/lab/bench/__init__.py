@@ -1,0 +1,1 @@
+"""`helio bench`: the same load on several brokers, and what it costs them."""

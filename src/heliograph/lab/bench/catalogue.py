@@ -1,0 +1,206 @@
+"""Every case of `helio bench`, with the goals we set ourselves."""
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+
+from heliograph.errors import Problem
+from heliograph.lab.bench.backlog import RESIDENT, Backlog
+from heliograph.lab.bench.case import Case
+from heliograph.lab.bench.growth import GROWTH
+from heliograph.lab.bench.idle import Idle
+from heliograph.lab.bench.latency import Latency
+from heliograph.lab.bench.queue_catalogue import QUEUES
+from heliograph.lab.bench.recovery import SECONDS, Recovery
+from heliograph.lab.bench.throughput import Throughput
+from heliograph.lab.bench.visits import Visits
+
+SHARE = 0.5  # of the rate that our server has when it does not wait for the disk
+
+# Here subscribers have durable sessions, so that our server stores every message and waits for the disk before it
+# acknowledges. Windows are large where many messages are to share one wait.
+DURABLE: tuple[Case, ...] = (
+    Throughput(
+        name="durable-qos1",
+        about="durable: 1 publisher, 1 subscriber, QoS 1",
+        durable=True,
+        qos=1,
+        goal=10,
+        share=SHARE,
+    ),
+    Throughput(
+        name="durable-pairs-qos1",
+        about="durable: 10 pairs, QoS 1, window 4000 each",
+        durable=True,
+        groups=10,
+        qos=1,
+        goal=10,
+        share=SHARE,
+    ),
+    Throughput(
+        name="durable-pairs-qos1-512",
+        about="the same with 512 B payloads, window 2000 each",
+        durable=True,
+        groups=10,
+        qos=1,
+        payload=(512, 512),
+        window=2000,
+        goal=10,
+        share=SHARE,
+    ),
+    Throughput(
+        name="durable-pairs-qos1-4k",
+        about="the same with 4 KB payloads, window 256 each",
+        durable=True,
+        groups=10,
+        qos=1,
+        payload=(4096, 4096),
+        window=256,
+        goal=10,
+        share=SHARE,
+    ),
+    Throughput(
+        name="durable-pairs-qos2",
+        about="durable: 10 pairs, QoS 2, window 1000 each",
+        durable=True,
+        groups=10,
+        qos=2,
+        window=1000,
+        goal=10,
+        share=SHARE,
+    ),
+    Throughput(
+        name="durable-fan-out-100-qos1",
+        about="durable: 1 publisher, 100 subscribers, QoS 1",
+        durable=True,
+        subscribers=100,
+        qos=1,
+        window=400,
+        goal=10,
+        share=SHARE,
+    ),
+    Throughput(
+        name="durable-fan-in-100-qos1",
+        about="durable: 100 publishers to 1 wildcard subscriber, QoS 1, one packet per read",
+        durable=True,
+        publishers=100,
+        qos=1,
+        window=1,
+        share=SHARE,
+    ),
+    Throughput(
+        name="durable-fan-in-500-qos1",
+        about="the same with 500 publishers",
+        durable=True,
+        publishers=500,
+        qos=1,
+        window=1,
+        goal=1.2,
+    ),
+    Throughput(
+        name="durable-fan-in-500-qos2",
+        about="the same with QoS 2",
+        durable=True,
+        publishers=500,
+        qos=2,
+        window=1,
+    ),
+    Throughput(
+        name="durable-fan-in-500-shared",
+        about="500 publishers to 10 sharers, QoS 1, one packet per read",
+        durable=True,
+        publishers=500,
+        sharers=10,
+        qos=1,
+        window=1,
+    ),
+    Backlog(
+        name="durable-backlog",
+        about="10 million messages of 100 B wait for a consumer (1 million in mosquitto); CPU per drained message",
+        messages=10_000_000,
+        most={RESIDENT: 200},
+    ),
+    Recovery(
+        name="durable-recovery",
+        about="back after kill -9 (mosquitto: SIGTERM) with 1 million messages of 100 B; CPU per recovered message",
+        messages=1_000_000,
+        goal=None,
+        most={SECONDS: 5},
+    ),
+    Recovery(
+        name="durable-recovery-single",
+        about="the same, the messages having come one packet per read",
+        messages=1_000_000,
+        publishers=100,
+        goal=None,
+        most={SECONDS: 5},
+    ),
+)
+
+# Windows keep what is on its way to one subscriber below every broker's limits (4000 small messages, a few megabytes)
+# and let a slow broker empty its queues within a second or two at the end.
+CASES: tuple[Case, ...] = (
+    Throughput(name="qos0", about="1 publisher, 1 subscriber, pipelined", goal=50),
+    Throughput(name="qos1", about="the same with QoS 1", qos=1, goal=25),
+    # With 4000 in flight mosquitto would spend half its time looking up identifiers.
+    Throughput(name="qos2", about="the same with QoS 2, window 1000", qos=2, window=1000, goal=20),
+    Throughput(name="pairs-qos0-w100", about="10 pairs, window 100 each", groups=10, window=100),
+    Throughput(name="pairs-qos0-w1000", about="10 pairs, window 1000 each", groups=10, window=1000, goal=50),
+    Throughput(name="pairs-qos1-w100", about="10 pairs, QoS 1, window 100 each", groups=10, qos=1, window=100),
+    Throughput(
+        name="pairs-qos1-w1000", about="10 pairs, QoS 1, window 1000 each", groups=10, qos=1, window=1000, goal=25
+    ),
+    Throughput(
+        name="fan-in-500",
+        about="500 publishers to 1 wildcard subscriber, one packet per read",
+        publishers=500,
+        window=1,
+        goal=2,
+    ),
+    Throughput(name="fan-out-10", about="1 publisher, 10 subscribers", subscribers=10),
+    Throughput(name="fan-out-100", about="1 publisher, 100 subscribers", subscribers=100, window=1000, goal=200),
+    Throughput(name="fan-out-1000", about="1 publisher, 1000 subscribers", subscribers=1000, window=120),
+    Throughput(
+        name="fan-out-100-qos1", about="1 publisher, 100 subscribers, QoS 1", subscribers=100, qos=1, window=400
+    ),
+    Throughput(
+        name="random",
+        about="random lengths of 16 to 512 bytes over 1000 topics to 1 wildcard subscriber",
+        payload=(16, 512),
+        topics=1000,
+        goal=3,
+    ),
+    Throughput(
+        name="v5-properties",
+        about="MQTT 5 with two user properties, 1:1",
+        from_version="mqtt5",
+        to_version="mqtt5",
+        user_properties=(("unit", "celsius"), ("site", "north-7")),
+    ),
+    Throughput(name="v3-to-v5", about="3.1.1 publisher, 10 MQTT 5 subscribers", subscribers=10, to_version="mqtt5"),
+    Throughput(name="tls", about="1 publisher, 1 subscriber, pipelined over TLS", tls=True),
+    Throughput(name="payload-4k", about="4 KB payloads, 1:1", payload=(4096, 4096), window=256),
+    Throughput(name="payload-256k", about="256 KB payloads, 1:1", payload=(256 * 1024, 256 * 1024), window=8),
+    Throughput(name="qos1-4k", about="4 KB payloads, QoS 1, 1:1", qos=1, payload=(4096, 4096), window=256),
+    Idle(
+        name="idle-10k", about="10,000 idle connections; CPU per connect", connections=10_000, most={"KB/connection": 4}
+    ),
+    Visits(name="visits", about="clients that connect and leave, 50 at a time; CPU per client"),
+    Latency(
+        name="latency",
+        about="1:1 at 10,000 messages/s while 50,000/s of other traffic flow",
+        rate=10_000,
+        other_rate=50_000,
+    ),
+    *DURABLE,
+    *QUEUES,
+    *GROWTH,
+)
+
+
+def choose(patterns: Iterable[str]) -> list[Case]:
+    """The cases whose names match any of these globs, all when there are none."""
+    patterns = list(patterns) or ["*"]
+    for pattern in patterns:
+        if not any(fnmatchcase(case.name, pattern) for case in CASES):
+            raise Problem(f"no case is called '{pattern}'; helio bench --list shows them all")
+    return [case for case in CASES if any(fnmatchcase(case.name, pattern) for pattern in patterns)]

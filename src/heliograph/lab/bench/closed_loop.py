@@ -1,0 +1,179 @@
+"""A load while it runs: clients of the load generator in this process, as fast as end-to-end windows let them go."""
+
+import time
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Protocol, Self
+
+from heliograph.lab.bench.case import Outcome, Site
+from heliograph.lab.load.client_group import ClientGroup
+from heliograph.lab.load.client_loop import ClientLoop, give_up
+
+WARM_UP = 0.25  # of the measured interval, before it
+# What is under way when the measured interval begins or ends must be delivered so many times over within it: a slow
+# broker that takes up much and hands out little for a while would else be measured by an accident.
+LEAST_TURNS = 2
+DRAIN_SECONDS = 10.0  # how long messages on their way may take to arrive once nothing more is sent
+SILENCE_SECONDS = 2.0  # how long none of them may arrive, before those that have not are given up
+# While no window has opened far enough, the generator sleeps a little longer each time. A receiver that wakes up for
+# every message makes the broker pay for waking it, which costs a broker that writes message by message a third of its
+# CPU; and as each nap is no longer than the time since the last batch, three quarters of a window cannot run out.
+SHORTEST_NAP, LONGEST_NAP = 0.00005, 0.001
+QUIET_SECONDS = 0.02  # after the last expected message, how long to listen for ones that should not come
+
+
+class Source(Protocol):
+    """Who sends, in whatever protocol."""
+
+    @property
+    def sent(self) -> int:
+        """Messages so far."""
+
+    @property
+    def settled(self) -> int:
+        """Messages that every receiver has got and, where the broker acknowledges, it has acknowledged."""
+
+    def batch(self) -> int:
+        """How many messages to send now."""
+
+    def send_next(self, count: int) -> None:
+        """Send the next messages."""
+
+
+class Load:
+    """Sources and receivers on one broker, served by one thread."""
+
+    def __init__(self, site: Site) -> None:
+        self.loop = ClientLoop(give_up)
+        self.started = 0.0  # when the measured interval began, on the performance counter
+        self._site = site
+        self._copies: list[tuple[Source, int]] = []  # and how many receivers each has
+        self._sending: list[ClientGroup] = []
+        self._receiving: list[ClientGroup] = []
+        self._between: list[ClientGroup] = []
+        self._nap = SHORTEST_NAP
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.loop.close()
+
+    def add_sources(self, group: ClientGroup, sources: Sequence[Source], copies: int = 1) -> None:
+        """Let these take part, which are clients of this group; each message goes to so many receivers."""
+        self._sending.append(group)
+        self._copies += [(source, copies) for source in sources]
+
+    def add_receivers(self, group: ClientGroup) -> None:
+        """Let the clients of this group take part: what reaches them is delivered."""
+        self._receiving.append(group)
+
+    def add_between(self, group: ClientGroup) -> None:
+        """Let clients take part that are not the end of the way: only what goes wrong there counts."""
+        self._between.append(group)
+
+    def run(self, send: Callable[[], float]) -> Outcome:
+        """Warm up, measure while messages flow, then wait for those on their way.
+
+        `send` is called before every turn of the loop; it returns how long that turn may wait for something to read.
+        """
+        seconds = self._site.effort.seconds
+        self._flow(send, seconds * WARM_UP)
+        self._await_first(send)
+        self._forget_latencies()
+        self.started = time.perf_counter()
+        before, sent, delivered = self._site.meter.read(), self._sent, self.delivered
+        under_way = self.under_way
+        self._flow(send, seconds)
+        under_way = max(under_way, self.under_way, sum(group.ready for group in self._receiving))
+        self._await_delivery(delivered + LEAST_TURNS * under_way, send)
+        after, sent, delivered = self._site.meter.read(), self._sent - sent, self.delivered - delivered
+        self._drain()
+        lost = self.under_way
+        for group in self._between:
+            group.collect()
+        return Outcome(
+            spent=after.since(before),
+            sent=sent,
+            delivered=delivered,
+            lost=lost,
+            duplicates=sum(group.meter.duplicates for group in _distinct(self._receiving, self._between)),
+            strange=self.strange,
+        )
+
+    def pump(self) -> float:
+        """Let sources send what their windows allow, in rounds: when at least a quarter of them can send."""
+        able = [(source, count) for source, _ in self._copies if (count := source.batch())]
+        if 4 * len(able) >= len(self._copies):
+            for source, count in able:
+                source.send_next(count)
+            self._nap = SHORTEST_NAP
+        else:
+            time.sleep(self._nap)
+            self._nap = min(2 * self._nap, LONGEST_NAP)
+        return 0.1
+
+    @property
+    def sources(self) -> list[Source]:
+        """All of them."""
+        return [source for source, _ in self._copies]
+
+    @property
+    def _sent(self) -> int:
+        return sum([source.sent for source, _ in self._copies])
+
+    @property
+    def delivered(self) -> int:
+        """Distinct messages that have reached their receivers."""
+        total = 0
+        for group in self._receiving:
+            group.collect()
+            total += group.meter.received - group.meter.duplicates
+        return total
+
+    @property
+    def under_way(self) -> int:
+        """Deliveries that have not been made: those that are lost, once the load has drained."""
+        return sum([source.sent * copies for source, copies in self._copies]) - self.delivered
+
+    @property
+    def strange(self) -> int:
+        """What has no place in the load."""
+        return sum(group.meter.errors for group in _distinct(self._sending, self._receiving, self._between))
+
+    def _forget_latencies(self) -> None:
+        for group in self._receiving:
+            for recorder in group.meter.recorders.values():
+                recorder.take()
+
+    def _flow(self, send: Callable[[], float], seconds: float) -> None:
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            self.loop.turn(send())
+
+    def _await_first(self, send: Callable[[], float]) -> None:
+        """Go on warming up until something has reached everybody: in a short run some brokers need longer for that."""
+        end = time.perf_counter() + DRAIN_SECONDS
+        while not all(source.settled for source in self.sources) and time.perf_counter() < end:
+            self.loop.turn(send())
+
+    def _await_delivery(self, least: int, send: Callable[[], float]) -> None:
+        """Go on measuring until so much has been delivered, unless nothing more comes."""
+        end = time.perf_counter() + DRAIN_SECONDS
+        seen, silent = self.delivered, time.perf_counter() + SILENCE_SECONDS
+        while seen < least and (now := time.perf_counter()) < min(end, silent):
+            self.loop.turn(send())
+            if self.delivered > seen:
+                seen, silent = self.delivered, now + SILENCE_SECONDS
+
+    def _drain(self) -> None:
+        end = time.perf_counter() + DRAIN_SECONDS
+        while any(source.settled < source.sent for source in self.sources):
+            if not self.loop.turn(SILENCE_SECONDS) or time.perf_counter() > end:
+                return
+        self.loop.turn(QUIET_SECONDS)
+
+
+def _distinct(*groups: Sequence[ClientGroup]) -> list[ClientGroup]:
+    """Each once: who asks is a source and a receiver."""
+    return list({id(one): one for some in groups for one in some}.values())

@@ -1,0 +1,1 @@
+"""AMQP clients under load."""

@@ -1,0 +1,231 @@
+"""The messages of one AMQP client: what it puts, gets, accepts, commits and answers."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heliograph.amqp.performatives import Accepted, TransactionalState
+from heliograph.lab.load.amqp.connection import AmqpConnection
+from heliograph.lab.load.amqp.dispositions import Outcomes, dispositions
+from heliograph.lab.load.amqp.replies import AmqpReplies
+from heliograph.lab.load.amqp.template import AmqpTemplate, FrameCycle
+from heliograph.lab.load.load_client import Times
+
+if TYPE_CHECKING:
+    from heliograph.lab.load.amqp.client_group import AmqpClientGroup
+    from heliograph.lab.load.ledger import Receiver
+    from heliograph.lab.load.link import Link
+
+_GOOD = frozenset({Accepted.CODE, TransactionalState.CODE})
+
+
+class AmqpLoadClient(AmqpConnection):
+    """One AMQP client on one connection.
+
+    QoS 0 is fire and forget: messages are settled when they are sent. With QoS 1, who puts waits for dispositions, and
+    who gets accepts all that has arrived as soon as that are `acknowledge_every` messages. In a transaction there are
+    exactly so many messages as the group says; only the last ones may have fewer.
+    """
+
+    __slots__ = ("_answered", "_cycle", "_forgiven", "_receiver", "_replies", "_template", "count", "received")
+
+    def __init__(self, client_group: "AmqpClientGroup", client: int, link: "Link", began: int) -> None:
+        super().__init__(client_group, client, link, began)
+        self.count = client_group.counts[self.place]  # messages that this client has sent, on earlier connections too
+        self.received = 0  # messages, whatever they are
+        self._answered = self.count  # answers that have come
+        self._forgiven = 0  # own messages that are not waited for any more
+        self._template: AmqpTemplate | None = None
+        self._cycle: FrameCycle | None = None
+        self._receiver: Receiver | None = client_group.receiver(client) if client_group.group.receives else None
+        self._replies = AmqpReplies(self) if client_group.group.role == "respond" else None
+
+    # Receiving
+
+    def took(self, rows: NDArray[np.void], size: int, now: int) -> None:
+        """Messages of one group have arrived, together so many bytes long."""
+        assert self._receiver is not None
+        group = int(rows["group"][0])
+        self.received += len(rows)
+        if group == self.client_group.index:
+            self._answered += len(rows)
+        self.client_group.take(self._receiver, group, rows, size, now)
+
+    def took_one(self, values: tuple[int, ...], size: int, now: int) -> bool:
+        """One message has arrived: the header of its payload; whether it is one of this load."""
+        assert self._receiver is not None
+        self.received += 1
+        if values[1] == self.client_group.index:
+            self._answered += 1
+        return self.client_group.take_one(self._receiver, values, size, now)
+
+    def answer(self, head: bytes, mark: bytes) -> None:
+        """Answer a request: all that comes before its payload, and the header of that."""
+        assert self._replies is not None
+        self._replies.add(head, mark)
+
+    def _respond(self, now: int) -> None:
+        frames = self._replies.send(now) if self._replies is not None and self._replies.waiting else b""
+        for receiver_link in self.receiver_links:
+            if receiver_link.unsettled:
+                frames += self._accept(now)
+                break
+        for receiver_link in self.receiver_links:
+            frames += receiver_link.renew()
+        if frames:
+            self.link.write(frames)
+
+    def _accept(self, now: int, *, all_of_it: bool = False) -> bytes:
+        """Accept what has arrived, if that is enough for a batch or a unit of work; or in any case."""
+        group, transactions = self.client_group.group, self.transactions
+        waiting = sum(receiver_link.unsettled for receiver_link in self.receiver_links)
+        if transactions is None:
+            if waiting < group.acknowledge_every and not all_of_it:
+                return b""
+            return b"".join(receiver_link.accept() for receiver_link in self.receiver_links)
+        if (waiting < group.transaction and not all_of_it) or not transactions.able:
+            return b""
+        frames, left = b"", group.transaction
+        for receiver_link in self.receiver_links:
+            before = receiver_link.unsettled
+            frames += receiver_link.accept(left, transactions.current)
+            left -= before - receiver_link.unsettled
+        return frames + transactions.commit(now)
+
+    # Dispositions
+
+    def _take_dispositions(self, data: memoryview, at: int, stop: int, now: int) -> int:
+        outcomes, end = dispositions(data, at, stop)
+        self._settle(outcomes, now)
+        return end
+
+    def _settle(self, outcomes: Outcomes, now: int) -> None:
+        transactions, meter = self.transactions, self.client_group.meter
+        state = outcomes.state
+        for first, last in outcomes.ranges:
+            if transactions is not None and transactions.asked:
+                for number in [number for number in transactions.asked if first <= number <= last]:
+                    transactions.answered(number, state, now)
+                    self._look_whether_ready()
+            took = self.session.flight.end(first, last, now)
+            if not len(took):
+                continue
+            if state is not None and state.descriptor in _GOOD:
+                meter.acknowledged += len(took)
+                meter.recorder("acknowledge").record_all(took)
+            else:
+                meter.errors += len(took) - 1
+                meter.failed(f"the broker did not accept a message: {state}")
+
+    # Sending
+
+    def credit(self) -> int:
+        """How many messages credit and the windows of the protocol allow now."""
+        if self.link.blocked or not self.ready or self.sender_link is None:
+            return 0
+        if self.transactions is not None and self.transactions.current is None:
+            return 0
+        template = self._template
+        if template is None:
+            template = self._template = self.client_group.template(self.largest)
+        return self.sender_link.room(template.frames)
+
+    def room(self) -> int:
+        """What credit, windows and the unit of work allow, and not more than one batch."""
+        room = self.credit()
+        if room < 1:
+            return 0
+        assert self._template is not None
+        room = min(self._template.batch, room)
+        if self.client_group.answered_window:
+            room = min(room, self.client_group.group.window - self.unanswered())
+        transactions = self.transactions
+        if transactions is not None:
+            room = min(room, self.client_group.group.transaction - transactions.filled)
+        return max(0, room)
+
+    def unanswered(self) -> int:
+        """Own messages that have not come back, where that limits what is sent.
+
+        Where requesters have a reply queue in common and the broker does not select, anybody's answer counts: the
+        number of requests under way stays the same.
+        """
+        if self.client_group.group.role == "request":
+            return self.count - max(self._answered, self._forgiven)
+        assert self._receiver is not None
+        topics = self.client_group.group.topics
+        first = self.client * topics
+        back = sum(self._receiver.highest(self.client_group.index, first + topic) for topic in range(topics))
+        return self.count - max(back, self._forgiven)
+
+    def forgive(self) -> None:
+        """Do not wait any longer for own messages that have not come back: they may be lost."""
+        self._forgiven = self.count
+
+    def send(self, due: Times, now: int) -> int:
+        """Send in one batch, and commit when the unit of work is full."""
+        self.link.write(self._batch(due, now))
+        transactions = self.transactions
+        full = transactions is not None and transactions.filled >= self.client_group.group.transaction
+        if full and transactions is not None and transactions.able:
+            self.link.write(transactions.commit(now))
+        return len(due)
+
+    def send_all(self, due: Times, now: int) -> None:
+        """Send the next len(due) messages in one piece, however many batches these are.
+
+        Not more than there is credit for; in a unit of work, not more than belong to it.
+        """
+        assert self._template is not None
+        most = self._template.batch
+        if len(due) <= most:
+            self.send(due, now)
+            return
+        parts = [bytes(self._batch(due[at : at + most], now)) for at in range(0, len(due) - most, most)]
+        rest = len(due) - len(parts) * most
+        self.link.write(b"".join([*parts, self._batch(due[-rest:], now)]), lasting=True)
+
+    def _batch(self, due: Times, now: int) -> bytes | memoryview:
+        """The frames of the next len(due) messages, which are valid until the next call."""
+        template, sender_link, transactions = self._template, self.sender_link, self.transactions
+        assert template is not None
+        assert sender_link is not None
+        work = None if transactions is None else transactions.current
+        length = 0 if work is None else len(work)
+        if self._cycle is None or self._cycle.work != length:
+            self._cycle = template.cycle_of(self.client, length)
+        size = len(due)
+        number = sender_link.begin(size, self._frames(template, size), now)
+        frames = template.make(self._cycle, self.client, self.count, due, now, number, work)
+        self.count += size
+        self.client_group.counts[self.place] = self.count
+        meter = self.client_group.meter
+        meter.sent += size
+        meter.bytes_sent += len(frames)
+        if transactions is not None:
+            transactions.filled += size
+        return frames
+
+    def _frames(self, template: AmqpTemplate, size: int) -> int:
+        """Of the next so many messages."""
+        assert self._cycle is not None
+        if template.frames == 1 or template.cycle == 1:
+            return template.frames * size
+        return sum(self._cycle.parts[turn % template.cycle].count for turn in range(self.count, self.count + size))
+
+    def settle_rest(self, now: int) -> None:
+        """Nothing more will be sent soon: commit or accept what there is."""
+        if self.transactions is not None and self.transactions.filled and self.transactions.able:
+            self.link.write(self.transactions.commit(now))
+        if any(receiver_link.unsettled for receiver_link in self.receiver_links) and (
+            frames := self._accept(now, all_of_it=True)
+        ):
+            self.link.write(frames)
+
+    def outstanding(self) -> int:
+        """What the broker has not accepted, what is not committed, and answers that wait."""
+        waiting = len(self._replies.waiting) if self._replies is not None else 0
+        if self.transactions is not None and self.sender_link is not None:
+            waiting += self.transactions.filled + len(self.transactions.asked)
+        return waiting + self.session.flight.count

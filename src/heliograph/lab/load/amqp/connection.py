@@ -1,0 +1,243 @@
+"""The conversation of one AMQP client with its broker, apart from messages: connection, links, credit."""
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heliograph.amqp.composite import resolve
+from heliograph.amqp.decoding import decode
+from heliograph.amqp.errors import ProtocolError
+from heliograph.amqp.frames import AMQP_HEADER, EMPTY_FRAME, SASL_HEADER, amqp_frame
+from heliograph.amqp.performatives import (
+    RECEIVER,
+    Attach,
+    Begin,
+    Close,
+    Detach,
+    Disposition,
+    Flow,
+    Open,
+    SaslOutcome,
+    Transfer,
+)
+from heliograph.amqp.performatives import End as EndOfSession
+from heliograph.lab.load.amqp.handshake import FRAME, coordinating, hello, receiving, sending, sending_to
+from heliograph.lab.load.amqp.receiver_link import HEAD, ReceiverLink
+from heliograph.lab.load.amqp.sender_link import SenderLink
+from heliograph.lab.load.amqp.session import AmqpSession
+from heliograph.lab.load.amqp.transactions import Transactions
+from heliograph.lab.load.load_client import ClientFailed, LoadClient
+
+if TYPE_CHECKING:
+    from heliograph.lab.load.amqp.client_group import AmqpClientGroup
+    from heliograph.lab.load.link import Link
+
+SENDING, _COORDINATING, _OTHERS = 0, 1, 2  # handles
+_HEADERS = frozenset({AMQP_HEADER, SASL_HEADER})
+_GONE = (Close, Detach, EndOfSession)
+
+
+class AmqpConnection(LoadClient):
+    """A connection with one session, and the links that the client's role needs."""
+
+    __slots__ = (
+        "_asked",
+        "_attaching",
+        "_beginning",
+        "_handles",
+        "_large",
+        "_links",
+        "_missing",
+        "_remote",
+        "largest",
+        "receiver_links",
+        "sender_link",
+        "session",
+        "transactions",
+    )
+
+    client_group: "AmqpClientGroup"
+
+    def __init__(self, client_group: "AmqpClientGroup", client: int, link: "Link", began: int) -> None:
+        super().__init__(client_group, client, link, began)
+        group = client_group.group
+        self.session = AmqpSession(group.window)
+        self.largest = FRAME  # bytes of a frame that the broker takes
+        self.receiver_links: list[ReceiverLink] = []
+        self.sender_link: SenderLink | None = None  # for own messages
+        self.transactions: Transactions | None = None
+        self._asked = 0  # when it attached its links
+        self._beginning = b""  # of a large frame of which not all is here
+        self._large = 0  # its length
+        self._missing = 0  # bytes of it that are still to come
+        self._handles = _OTHERS  # the next one
+        self._attaching: dict[tuple[str, bool], Attach] = {}  # by name and role
+        self._links: dict[int, ReceiverLink | SenderLink | Transactions] = {}  # by our handles
+        self._remote: dict[int, ReceiverLink | SenderLink | Transactions] = {}  # by the broker's handles
+
+    def opened(self, now: int) -> None:
+        """Say everything up to begin."""
+        self.link.write(hello(self.client_group.group, self.client, self.client_group.address))
+
+    def feed(self, data: memoryview, now: int) -> int:
+        """Take whole frames, transfers and dispositions in runs."""
+        size = len(data)
+        at = self._rest_of_frame(size, now) if self._missing else 0
+        try:
+            while size - at >= 8:
+                stop = at + int.from_bytes(data[at : at + 4])
+                if stop > size:
+                    if bytes(data[at : at + 8]) in _HEADERS:
+                        at += 8
+                    elif size - at >= HEAD and data[at + 10] == Transfer.CODE:
+                        self._begin_frame(data, at, stop)
+                        at = size
+                    else:
+                        break
+                elif stop - at <= 8:  # a sign of life
+                    at += 8
+                elif data[at + 10] == Transfer.CODE:
+                    at = self._take_transfers(data, at, stop, now)
+                elif data[at + 10] == Disposition.CODE:
+                    at = self._take_dispositions(data, at, stop, now)
+                else:
+                    self._control(resolve(decode(bytes(data[at:stop]), 8)[0]), now)
+                    at = stop
+        except (ProtocolError, IndexError) as problem:
+            raise ClientFailed(f"the broker sent what AMQP does not allow: {problem}") from None
+        self._respond(now)
+        return at
+
+    def _begin_frame(self, data: memoryview, at: int, stop: int) -> None:
+        """The beginning of a large message is all that is needed: keep that, and let the rest go by as it comes."""
+        self._beginning = bytes(data[at : at + HEAD])
+        self._large = stop - at
+        self._missing = stop - len(data)
+
+    def _rest_of_frame(self, size: int, now: int) -> int:
+        """So many bytes have come: how many of them belong to the large frame that is being received."""
+        used = min(size, self._missing)
+        self._missing -= used
+        if not self._missing:
+            self._take_transfers(memoryview(self._beginning), 0, self._large, now)
+        return used
+
+    @abstractmethod
+    def took(self, rows: NDArray[np.void], size: int, now: int) -> None:
+        """Messages of one group have arrived, together so many bytes long."""
+
+    @abstractmethod
+    def took_one(self, values: tuple[int, ...], size: int, now: int) -> bool:
+        """One message has arrived: the header of its payload; whether it is one of this load."""
+
+    @abstractmethod
+    def answer(self, head: bytes, mark: bytes) -> None:
+        """Answer a request: all that comes before its payload, and the header of that."""
+
+    @abstractmethod
+    def _take_dispositions(self, data: memoryview, at: int, stop: int, now: int) -> int:
+        """Take the disposition from `at` to `stop`, and more behind it; where the last of them ends."""
+
+    @abstractmethod
+    def _respond(self, now: int) -> None:
+        """All that was read at once has been taken: write what is to be said to that."""
+
+    def _take_transfers(self, data: memoryview, at: int, stop: int, now: int) -> int:
+        code = data[at + 14]
+        handle = 0 if code == 0x43 else data[at + 15] if code == 0x52 else int.from_bytes(data[at + 15 : at + 19])
+        receiver_link = self._remote.get(handle)
+        if not isinstance(receiver_link, ReceiverLink):
+            raise ClientFailed(f"the broker sent a message over a link that is not there: handle {handle}")
+        return receiver_link.take(data, at, stop, now)
+
+    def _control(self, frame: Any, now: int) -> None:
+        if isinstance(frame, Flow):
+            self._flowed(frame)
+        elif isinstance(frame, Attach):
+            self._attached(frame, now)
+        elif isinstance(frame, Open):
+            self.largest = min(FRAME, frame.max_frame_size)
+        elif isinstance(frame, Begin):
+            self.session.opened(0, frame.incoming_window)
+            self.client_group.connected(self, now)
+            self._attach_all(now)
+        elif isinstance(frame, SaslOutcome) and frame.code:
+            raise ClientFailed(f"the broker did not let us in: SASL outcome {frame.code.name}")
+        elif isinstance(frame, _GONE):
+            why = frame.error
+            text = f"{why.condition} {why.description or ''}".rstrip() if why else "it did not say why"
+            raise ClientFailed(f"the broker ended the {_NAMES[type(frame)]}: {text}")
+
+    def _attach_all(self, now: int) -> None:
+        group, client_group = self.client_group.group, self.client_group
+        self._asked = now
+        if group.sends:
+            self.sender_link = SenderLink(self.session, SENDING, settled=not group.qos)
+            self._attach(sending(group, self.client, client_group.address, SENDING), self.sender_link)
+        if group.transaction:
+            self.transactions = Transactions(self.session, client_group.meter, _COORDINATING)
+            self._attach(coordinating(_COORDINATING), self.transactions)
+        if group.receives:
+            for attach in receiving(group, self.client, client_group.address, _OTHERS):
+                self.receiver_links.append(ReceiverLink(self, attach.handle))
+                self._attach(attach, self.receiver_links[-1])
+            self._handles += len(self.receiver_links)
+        self._look_whether_ready()
+
+    def attach_reply(self, place: str) -> SenderLink:
+        """A new link to this address; there is no credit before the broker has answered."""
+        sender_link = SenderLink(self.session, self._handles, settled=not self.client_group.group.qos)
+        self._attach(sending_to(place, self.client_group.group, self._handles), sender_link)
+        self._handles += 1
+        return sender_link
+
+    def _attach(self, attach: Attach, link: ReceiverLink | SenderLink | Transactions) -> None:
+        self._links[attach.handle] = link
+        self._attaching[attach.name, attach.role] = attach
+        self.link.write(amqp_frame(0, attach.encoded()))
+
+    def _attached(self, answer: Attach, now: int) -> None:
+        asked = self._attaching.pop((answer.name, not answer.role))
+        if (answer.source if asked.role == RECEIVER else answer.target) is None:
+            return  # it is refused: why, says the detach that follows
+        link = self._remote[answer.handle] = self._links[asked.handle]
+        if isinstance(link, ReceiverLink):
+            self.link.write(link.open(answer.initial_delivery_count or 0))
+            if not any(role == RECEIVER for _, role in self._attaching):
+                self.client_group.meter.recorder("subscribe").record(now - self._asked)
+        self._look_whether_ready()
+
+    def _flowed(self, flow: Flow) -> None:
+        self.session.opened(flow.next_incoming_id or 0, flow.incoming_window)
+        if flow.handle is None:
+            return
+        link = self._remote.get(flow.handle)
+        if isinstance(link, SenderLink | Transactions):
+            first = not link.limit
+            link.limit = (flow.delivery_count or 0) + (flow.link_credit or 0)
+            if first and isinstance(link, Transactions):
+                self.link.write(link.begin())
+            self._look_whether_ready()
+
+    def _look_whether_ready(self) -> None:
+        """The client can work when its links are there, there is credit, and a unit of work where it needs one."""
+        if self.ready or self._attaching:
+            return
+        if self.sender_link is not None and not self.sender_link.limit:
+            return
+        if self.transactions is None or self.transactions.current is not None:
+            self.client_group.is_ready(self)
+
+    def say_goodbye(self) -> None:
+        """Close links, so that no durable subscription is left, and the connection."""
+        closing = [amqp_frame(0, Detach(receiver_link.handle, True).encoded()) for receiver_link in self.receiver_links]
+        self.link.write(b"".join(closing) + amqp_frame(0, Close().encoded()))
+
+    def ping(self) -> None:
+        """Send an empty frame."""
+        self.link.write(EMPTY_FRAME)
+
+
+_NAMES = {Close: "connection", Detach: "link", EndOfSession: "session"}

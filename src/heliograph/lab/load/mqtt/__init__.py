@@ -1,0 +1,1 @@
+"""MQTT clients under load."""

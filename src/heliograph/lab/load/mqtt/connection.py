@@ -1,0 +1,116 @@
+"""The conversation of one MQTT client with its broker, apart from messages: connection, subscriptions, the end."""
+
+from typing import TYPE_CHECKING
+
+from heliograph.lab.load.load_client import ClientFailed, LoadClient, Times
+from heliograph.lab.load.mqtt.handshake import connect_packet, subscribe_packet
+from heliograph.mqtt import (
+    ConnAck,
+    Disconnect,
+    Packet,
+    PingReq,
+    ProtocolError,
+    SubAck,
+    decode,
+    encode,
+    packet_bounds,
+)
+
+if TYPE_CHECKING:
+    from heliograph.lab.load.link import Link
+    from heliograph.lab.load.mqtt.client_group import MqttClientGroup
+
+_LARGEST = 268_435_460  # bytes of a packet: what MQTT allows
+
+
+class MqttConnection(LoadClient):
+    """A connection and the subscriptions that the client's role needs."""
+
+    __slots__ = ("_asked", "client_group")
+
+    client_group: "MqttClientGroup"
+
+    def __init__(self, client_group: "MqttClientGroup", client: int, link: "Link", began: int) -> None:
+        super().__init__(client_group, client, link, began)
+        self._asked = 0  # when it subscribed
+
+    def opened(self, now: int) -> None:
+        """Send CONNECT."""
+        self.link.write(connect_packet(self.client_group.group, self.client, self.client_group.version))
+
+    def feed(self, data: memoryview, now: int) -> int:
+        """Take whole packets, in runs."""
+        try:
+            return self.take(data, now)
+        except ProtocolError as problem:
+            raise ClientFailed(f"the broker sent what MQTT does not allow: {problem}") from None
+
+    def take(self, data: memoryview, now: int) -> int:
+        """Take whole packets from the front, one by one; how many bytes were used. Who gets many takes runs."""
+        at = 0
+        while len(data) - at >= 2 and (used := self.take_control(data, at, now)):
+            at += used
+        return at
+
+    def take_control(self, data: memoryview, at: int, now: int) -> int:
+        """Take the packet that starts at `at` and is no message; how many bytes that was, 0 if it is not whole."""
+        version = self.client_group.version
+        bounds = packet_bounds(data, at, _LARGEST, version)
+        if bounds is None or bounds[1] > len(data):
+            return 0
+        start, end = bounds
+        packet = decode(data[at], bytes(data[start:end]), version)
+        if isinstance(packet, ConnAck):
+            if packet.reason:
+                raise ClientFailed(f"the broker refused the connection: 0x{packet.reason:02X}")
+            self.client_group.connected(self, now)
+            self.accepted(packet, now)
+        elif isinstance(packet, SubAck):
+            self._subscribed(packet, now)
+        elif isinstance(packet, Disconnect):
+            raise ClientFailed(f"the broker disconnected with reason 0x{packet.reason:02X}")
+        else:
+            self.take_other(data[at], packet, now)
+        return end - at
+
+    def accepted(self, packet: ConnAck, now: int) -> None:
+        """The broker has accepted the client, which subscribes where its role needs that."""
+        if self.client_group.group.receives:
+            self.subscribe(now)
+        else:
+            self.client_group.is_ready(self)
+
+    def subscribe(self, now: int) -> None:
+        """Subscribe to all filters of this client."""
+        self._asked = now
+        self.link.write(subscribe_packet(self.client_group.group, self.client, self.client_group.version))
+
+    def _subscribed(self, packet: SubAck, now: int) -> None:
+        for granted in packet.reasons:
+            if granted != self.client_group.group.qos:
+                raise ClientFailed(f"asked for QoS {self.client_group.group.qos}, the broker granted 0x{granted:02X}")
+        self.client_group.meter.recorder("subscribe").record(now - self._asked)
+        self.client_group.is_ready(self)
+
+    def take_other(self, first: int, packet: Packet, now: int) -> None:
+        """A packet came that has nothing to do with the connection or subscriptions."""
+
+    def room(self) -> int:
+        """How many messages it can send now; of a client that sends none."""
+        return 0
+
+    def send(self, due: Times, now: int) -> int:
+        """Send messages; how many were taken. Of a client that sends none."""
+        return 0
+
+    def outstanding(self) -> int:
+        """Messages sent and not acknowledged; of a client that sends none."""
+        return 0
+
+    def say_goodbye(self) -> None:
+        """Send DISCONNECT."""
+        self.link.write(encode(Disconnect(), self.client_group.version))
+
+    def ping(self) -> None:
+        """Send PINGREQ."""
+        self.link.write(encode(PingReq(), self.client_group.version))

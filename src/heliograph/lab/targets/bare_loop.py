@@ -1,0 +1,68 @@
+"""Not a broker: the least that can happen to a packet in one Python process, as a yardstick.
+
+It waits with epoll, reads each client that has sent something, and writes everything that came to the one subscriber.
+No packet is looked into, but for the handshakes. What this costs when each read brings one packet, no single-threaded
+server in Python can undercut.
+"""
+
+import select
+import socket
+import sys
+
+from heliograph import __version__
+from heliograph.lab.network import HOST
+from heliograph.lab.targets.target import Setup, Target
+
+_CONNECT, _SUBSCRIBE = 0x10, 0x82
+_CONNACK = b"\x20\x02\x00\x00"
+
+
+class BareLoop(Target):
+    """No broker, but what one Python process must do at the least; for cases with one packet per read."""
+
+    name = "bare-loop"
+    on_request = True
+
+    def version(self) -> str | None:
+        """Epoll is what it needs."""
+        return __version__ if hasattr(select, "epoll") else None
+
+    def command(self, setup: Setup) -> list[str]:
+        """It has no configuration."""
+        return [sys.executable, "-m", "heliograph.lab.targets.bare_loop", str(setup.port)]
+
+
+def serve(port: int) -> None:
+    """Run until the process is ended."""
+    listening = socket.create_server((HOST, port), backlog=4096)
+    epoll = select.epoll()
+    epoll.register(listening, select.EPOLLIN)
+    clients: dict[int, socket.socket] = {}
+    subscriber = listening
+    while True:
+        gathered: list[bytes] = []
+        for fd, _ in epoll.poll():
+            client = clients.get(fd)
+            if client is None:
+                client = listening.accept()[0]
+                client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                clients[client.fileno()] = client
+                epoll.register(client, select.EPOLLIN)
+                continue
+            data = client.recv(4096)
+            if not data:
+                del clients[fd]
+                client.close()
+            elif data[0] == _CONNECT:
+                client.sendall(_CONNACK)
+            elif data[0] == _SUBSCRIBE:
+                subscriber = client
+                client.sendall(b"\x90\x03" + data[2:4] + b"\x00")
+            else:
+                gathered.append(data)
+        if gathered:
+            subscriber.sendall(b"".join(gathered))
+
+
+if __name__ == "__main__":
+    serve(int(sys.argv[1]))
