@@ -39,6 +39,8 @@ _WORTH_CHARGING = 4096
 _LARGE = 16384
 """A packet that comes in parts is large from so many bytes on."""
 _PINGRESP = b"\xd0\x00"
+_PUBREL = b"\x62\x02"
+_ACK_SIZE = 4
 _TOLD_TO_OLD_CLIENTS = (Reason.UNSUPPORTED_PROTOCOL_VERSION, Reason.CLIENT_IDENTIFIER_NOT_VALID)
 # Reason strings quote what the client sent, which may be longer than a string on the wire can be.
 _REASON_STRING_MOST = 200
@@ -46,6 +48,7 @@ _VERSIONS = {3: "3.1", 4: "3.1.1", 5: "5"}
 _PROTOCOLS = {number: f"MQTT {name}" for number, name in _VERSIONS.items()}
 _KINDS = {int(kind): kind.name for kind in PacketType}
 _QOS0 = 0x30
+_QOS2 = 0x34
 _CONNECT, _PUBLISH, _FIRST_ACK, _LAST_ACK = 1, 3, 4, 7
 _MANY = {PacketType.SUBSCRIBE: subscribe, PacketType.UNSUBSCRIBE: unsubscribe}
 """Packets that may name many things."""
@@ -79,7 +82,9 @@ class Connection:
         "_usual",
         "_usual_first",
         "_usual_generation",
+        "_usual_head",
         "_usual_key",
+        "_usual_name_end",
         "_usual_receivers",
         "_usual_route",
         "bridge",
@@ -129,6 +134,8 @@ class Connection:
         self._usual_generation: int
         self._usual_first: int
         self._usual_key: int
+        self._usual_name_end: int
+        self._usual_head: int
         self._usual_route: Route | None
         self.gathering: Gathering | None = None
         """What it has published in this turn waits there."""
@@ -156,18 +163,20 @@ class Connection:
         """Bytes have come from the client."""
         broker = self.broker
         self.heard = broker.now()
+        size = len(data)
         if (
             (usual := self._usual) is not None
             and data.startswith(usual, 2)
-            and data[1] == len(data) - 2 < 0x80
+            and data[1] == size - 2 < 0x80
             and data[0] == self._usual_first
             and self._usual_generation == broker.routes.generation
             and self.gathering is None
         ):
-            if self._usual_route is None:
+            route = self._usual_route
+            if route is None:
                 forward(broker, self._usual_receivers, data, 1)
                 return
-            if self._gather(data, self._usual_route):
+            if size >= self._usual_head and self._gather(data, route):
                 return
         try:
             pos = 0
@@ -183,11 +192,14 @@ class Connection:
                 if data[0] == _QOS0:
                     # What most devices send all the time, tried before anything else is looked at.
                     pos = take_straight(self, data, 0)
-                    if pos == len(data):
+                    if pos == size:
                         return
+                elif size == _ACK_SIZE and data.startswith(_PUBREL):
+                    pos = receipts.released_alone(self, data)
             elif self.state is _ENDED:
                 return
-            self._take(data, pos)
+            if pos < len(data):
+                self._take(data, pos)
         except ProtocolError as error:
             self._broke_rules(error)
         else:
@@ -210,22 +222,33 @@ class Connection:
         """The same for a short packet of QoS 1 or 2, whose packet identifier stands behind its topic."""
         self._usual = packet[2:name_end]
         self._usual_first = packet[0]
+        self._usual_name_end = name_end
+        self._usual_head = name_end + 3 if self.version5 else name_end + 2
         self._usual_route = route
         self._usual_key = key
         self._usual_generation = self.broker.routes.generation
 
     def _gather(self, packet: bytes, route: Route) -> bool:
         """Take a packet that is like the one before, but for identifier and payload; False if there is more to it."""
-        assert self._usual is not None
-        name_end = len(self._usual) + 2
-        head = name_end + 3 if self.version5 else name_end + 2
-        if len(packet) < head or (self.version5 and packet[name_end + 2]):
-            return False
+        name_end = self._usual_name_end
         packet_id = packet[name_end] << 8 | packet[name_end + 1]
-        qos = packet[0] >> 1 & 3
-        if not packet_id or (qos == 2 and not note_received(self, packet_id)):
+        if (
+            not packet_id
+            or (self.version5 and packet[name_end + 2])
+            or (self._usual_first == _QOS2 and not note_received(self, packet_id))
+        ):
             return False
-        self.broker.turn.gatherings.gather(self, route, self._usual_key, packet, name_end, head, qos)
+        gathering = route.gatherings.get(self._usual_key)
+        if gathering is not None and len(gathering.packets) < route.most_gathered:
+            # As `Gatherings.gather` does, whose call would cost as much as all of this.
+            self.gathering = gathering
+            gathering.publishers.append(self)
+            gathering.packets.append(packet)
+            gathering.name_ends.append(name_end)
+            gathering.heads.append(self._usual_head)
+        else:
+            qos, head = self._usual_first >> 1 & 3, self._usual_head
+            self.broker.turn.gatherings.gather(self, route, self._usual_key, packet, name_end, head, qos)
         return True
 
     def _completes_large(self, data: bytes) -> bool:

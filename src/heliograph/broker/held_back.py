@@ -6,7 +6,7 @@ wait for the pace of commits (`LogOptions.interval`).
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from heliograph.broker.defects import Defects
 from heliograph.broker.outlet import Outlet
@@ -23,6 +23,26 @@ Action = tuple[Callable[[], None], Outlet | None]
 """What is done when a turn is safe, and the client on whose account."""
 
 
+class _Held:
+    """What waits for one turn: packets, column by column because there may be one for every client, and actions."""
+
+    __slots__ = ("actions", "at", "chunks", "outlets", "until")
+
+    def __init__(self) -> None:
+        self.until = 0
+        """It may leave when the log is safe up to there."""
+        self.outlets: list[Outlet] = []
+        self.chunks: list[bytes] = []
+        self.at = 0
+        """So many packets have left."""
+        self.actions: deque[Action] = deque()
+
+    @property
+    def has_packets(self) -> bool:
+        """Whether there are packets that have not left."""
+        return self.at < len(self.outlets)
+
+
 class HeldBack:
     """`broker.turn.held`, if there is a log."""
 
@@ -32,47 +52,48 @@ class HeldBack:
         self._now = now
         self._defects = defects
         self._conversation = _CONVERSATION * interval
-        self._packets: list[tuple[Outlet, bytes]] = []
-        self._actions: list[Action] = []
+        self._turn = _Held()
         self.at_once = False
         """Somebody in conversation waits for this turn."""
-        self._turns: deque[tuple[int, deque[tuple[Outlet, bytes]], deque[Action]]] = deque()
-        """Turns that are over: they may go when the log is safe up to a position."""
+        self._turns: deque[_Held] = deque()
+        """Turns that are over."""
 
     # This turn
 
     def hold(self, outlet: Outlet, chunk: bytes) -> None:
         """Write these packets when this turn is safe."""
-        outlet.unsafe += 1
-        self._packets.append((outlet, chunk))
+        self._put(self._turn, outlet, chunk)
 
     def hold_behind(self, outlet: Outlet, chunk: bytes) -> None:
         """Write these packets after those that are held for this outlet. They need not wait for this turn."""
-        if self._packets or not self._turns or not self._turns[-1][1]:
-            self.hold(outlet, chunk)
-        else:
-            outlet.unsafe += 1
-            self._turns[-1][1].append((outlet, chunk))
+        last = self._turns[-1] if self._turns else self._turn
+        self._put(self._turn if self._turn.outlets or not last.has_packets else last, outlet, chunk)
 
     def answer(self, outlet: Outlet, chunk: bytes) -> None:
         """Like `hold`, for packets that this client may be waiting for before it sends more."""
-        outlet.unsafe += 1
-        self._packets.append((outlet, chunk))
+        self._put(self._turn, outlet, chunk)
         if not self.at_once:
             self.at_once = self._is_in_conversation(outlet)
+
+    @staticmethod
+    def _put(turn: _Held, outlet: Outlet, chunk: bytes) -> None:
+        outlet.unsafe += 1
+        turn.outlets.append(outlet)
+        turn.chunks.append(chunk)
 
     def answer_all(self, outlets: Sequence[Outlet], chunks: Sequence[bytes]) -> None:
         """The same for many clients, each of which has a chunk."""
         for outlet in outlets:
             outlet.unsafe += 1
-        self._packets += zip(outlets, chunks, strict=True)
+        self._turn.outlets += outlets
+        self._turn.chunks += chunks
         if not self.at_once:
             self.at_once = any(map(self._is_in_conversation, outlets))
 
     def when_safe(self, action: Callable[[], None]) -> None:
         """Do this when this turn is safe, on account of the client that is being served."""
         client = self._defects.serving
-        self._actions.append((action, client))
+        self._turn.actions.append((action, client))
         if client is not None and not self.at_once:
             self.at_once = self._is_in_conversation(client)
 
@@ -84,24 +105,26 @@ class HeldBack:
     @property
     def is_awaited(self) -> bool:
         """Whether somebody waits for this turn."""
-        return bool(self._packets or self._actions)
+        return bool(self._turn.outlets or self._turn.actions)
 
     def mark(self) -> int:
         """A place for `forget_actions`."""
-        return len(self._actions)
+        return len(self._turn.actions)
 
     def forget_actions(self, mark: int) -> None:
         """What was to be done since that place was marked is not to be done."""
-        del self._actions[mark:]
+        while len(self._turn.actions) > mark:
+            self._turn.actions.pop()
 
     def end_turn(self) -> None:
         """This turn is over: what is held may go when the log is safe up to where it ends now."""
-        self._turns.append((self._ledger.end, deque(self._packets), deque(self._actions)))
-        self._packets, self._actions, self.at_once = [], [], False
+        self._turn.until = self._ledger.end
+        self._turns.append(self._turn)
+        self._turn, self.at_once = _Held(), False
 
     def forget(self) -> None:
         """Nobody is told anything: it is not known what has happened."""
-        self._packets, self._actions, self.at_once = [], [], False
+        self._turn, self.at_once = _Held(), False
         self._turns.clear()
 
     # Turns that are over
@@ -109,42 +132,55 @@ class HeldBack:
     @property
     def ready(self) -> bool:
         """Whether something that was held may leave."""
-        return bool(self._turns) and self._turns[0][0] <= self._ledger.safe and not self._ledger.halted
+        return bool(self._turns) and self._turns[0].until <= self._ledger.safe and not self._ledger.halted
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is held."""
-        return not (self._turns or self._packets or self._actions)
+        return not (self._turns or self.is_awaited)
 
-    def release(self, is_enough: Callable[[], bool]) -> Iterator[tuple[Outlet, bytes]]:
-        """What may leave now that more is safe; the caller writes it.
+    def release(self, dirty: list[Outlet], is_enough: Callable[[], bool]) -> None:
+        """Put what may leave now that more is safe into outlets; those that had been empty are added to `dirty`.
 
         Where there is so much that it `is_enough`, the rest is left for another call: `ready` says so.
         """
         now = self._now()
         while self.ready:
-            _, packets, actions = self._turns[0]
-            while packets:
-                for _ in range(min(len(packets), _RELEASED_AT_ONCE)):
-                    outlet, chunk = packets.popleft()
-                    outlet.unsafe -= 1
-                    outlet.answered = now
-                    if not outlet.finished:
-                        yield outlet, chunk
-                if packets and is_enough():
+            turn = self._turns[0]
+            while turn.has_packets:
+                self._release_packets(turn, dirty, now)
+                if turn.has_packets and is_enough():
                     return
-            for number in range(1, len(actions) + 1):
-                action, client = actions.popleft()
-                if client is not None:
-                    client.answered = now
-                try:
-                    action()
-                except Exception:
-                    # All of the turn is in the log. At worst it takes a restart until everybody can see it.
-                    self._defects.note("what was to be done when something is safe", client)
-                if actions and not number % _DONE_AT_ONCE and is_enough():
-                    return
+            if turn.actions and not self._do(turn.actions, now, is_enough):
+                return
             if self._turns:  # unless an action has halted all
                 self._turns.popleft()
             if is_enough():
                 break
+
+    def _release_packets(self, turn: _Held, dirty: list[Outlet], now: float) -> None:
+        """Some packets of a turn. There may be one for each client, so what `Turn.write` does is done right here."""
+        at, turn.at = turn.at, turn.at + _RELEASED_AT_ONCE
+        for outlet, chunk in zip(turn.outlets[at : turn.at], turn.chunks[at : turn.at], strict=True):
+            outlet.unsafe -= 1
+            outlet.answered = now
+            if not outlet.finished:
+                chunks = outlet.chunks
+                if not chunks:
+                    dirty.append(outlet)
+                chunks.append(chunk)
+
+    def _do(self, actions: deque[Action], now: float, is_enough: Callable[[], bool]) -> bool:
+        """Do what was to be done when a turn is safe; False if the rest is left for another call."""
+        for number in range(1, len(actions) + 1):
+            action, client = actions.popleft()
+            if client is not None:
+                client.answered = now
+            try:
+                action()
+            except Exception:
+                # All of the turn is in the log. At worst it takes a restart until everybody can see it.
+                self._defects.note("what was to be done when something is safe", client)
+            if actions and not number % _DONE_AT_ONCE and is_enough():
+                return False
+        return True

@@ -311,7 +311,9 @@ def note_received(connection: "Connection", packet_id: int) -> bool:
     if session.received is None:
         session.received = IdentifierSet()
     received = session.received
-    if packet_id in received or received.count >= connection.receive_maximum or not session.has_room_for(received):
+    if received.count and (  # most devices have one message on its way
+        packet_id in received or received.count >= connection.receive_maximum or not session.has_room_for(received)
+    ):
         return False
     received.add(packet_id, packet_id + 1)
     return True

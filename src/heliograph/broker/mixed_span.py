@@ -8,10 +8,12 @@ receivers. The packets stay as they came; what is done for each of them is to wr
 import struct
 from collections.abc import Sequence
 from itertools import accumulate
+from operator import add
 
 from heliograph.broker.span import Span
 from heliograph.log.mixed_messages import LONGEST_HEAD, MixedMessages, name_start
 from heliograph.mqtt.framing import decode_varint
+from heliograph.mqtt.runs import write_ids
 
 __all__ = ["LONGEST_HEAD", "MixedSpan"]
 
@@ -85,6 +87,11 @@ class MixedSpan(Span):
             self._starts = [*accumulate(self.sizes, initial=0)]
         return self._starts
 
+    def _is_even(self) -> bool:
+        """Whether all packets have one length, and topics of one length: devices of one kind often send such."""
+        sizes, name_ends = self.sizes, self.name_ends
+        return sizes.count(sizes[0]) == len(sizes) and name_ends.count(name_ends[0]) == len(sizes)
+
     def payloads(self, lo: int, hi: int) -> list[bytes]:
         """The payloads of messages `lo` to `hi`."""
         starts, heads, data = self.starts(), self.heads, self.data
@@ -155,11 +162,13 @@ class MixedSpan(Span):
         if not qos:
             return data
         run = bytearray(data)
-        write_id = _write_id
-        for packet_id, start, name_end in zip(
-            range(first_id, first_id + hi - lo), starts[lo:hi], self.name_ends[lo:hi], strict=True
-        ):
-            write_id(run, start - base + name_end, packet_id)
+        if self._is_even():
+            write_ids(run, self.name_ends[0], self.sizes[0], first_id, hi - lo)
+        else:
+            write_id = _write_id
+            places = map(add, starts[lo:hi], self.name_ends[lo:hi])
+            for packet_id, place in enumerate(places, first_id):
+                write_id(run, place - base, packet_id)
         if dup:
             first_byte = 0x38 | qos << 1
             for start in starts[lo:hi]:

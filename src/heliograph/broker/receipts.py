@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from heliograph.broker import facts
 from heliograph.broker.facts import Move
-from heliograph.broker.identifier_set import IdentifierSet
+from heliograph.broker.sending import answer
 from heliograph.broker.session import Session
 from heliograph.broker.window import Settled
 from heliograph.mqtt.encoding import encode
@@ -103,24 +103,44 @@ def completed(connection: "Connection", session: Session, first: int, count: int
     _note_move(connection, session, facts.COMPLETED, first, count)
 
 
+def released_alone(connection: "Connection", packet: bytes) -> int:
+    """A read has brought just a PUBREL of four bytes, as it does from devices between two messages; where it ends."""
+    session = connection.session
+    packet_id = packet[2] << 8 | packet[3]
+    if session is None or not packet_id:
+        return take_acks(connection, packet, 0)
+    released(connection, session, packet_id, 1)
+    return len(packet)
+
+
 def released(connection: "Connection", session: Session, first: int, count: int) -> None:
     """PUBREL: the identifiers are free again; answer PUBCOMP."""
-    ids = range(first, first + count)
-    received = session.received or IdentifierSet()
+    if session.number:
+        _note_move(connection, session, facts.RELEASED, first, count)
+    if count == 1 or not connection.version5 or _are_known(session, first, count):
+        _forget(connection, session, first, count)
+    else:
+        for packet_id in range(first, first + count):
+            _forget(connection, session, packet_id, 1)
+
+
+def _are_known(session: Session, first: int, count: int) -> bool:
+    return session.received is not None and session.received.within(first, first + count) == count
+
+
+def _forget(connection: "Connection", session: Session, first: int, count: int) -> None:
+    """Answer PUBREL for one identifier, or for several that are known, or whose client is not told of unknown ones."""
+    received = session.received
+    known = received.remove(first, first + count) if received is not None else 0
+    if known == count or not connection.version5:
+        chunk = ack_run(PUBCOMPS, first, count)
+    else:
+        chunk = encode(PubComp(first, Reason.PACKET_IDENTIFIER_NOT_FOUND), connection.version)
     stored = session.number > 0
-    _note_move(connection, session, facts.RELEASED, first, count)
-    if not connection.version5 or received.known(ids) == count:
-        received.discard_all(ids)
-        if stored or connection.outlet.unsafe:
-            connection.answer(ack_run(PUBCOMPS, first, count), stored=stored)
-        else:
-            connection.broker.turn.write_patiently(connection.outlet, ack_run(PUBCOMPS, first, count))
-        return
-    for packet_id in ids:
-        known = packet_id in received
-        received.remove(packet_id, packet_id + 1)
-        reason = Reason.SUCCESS if known else Reason.PACKET_IDENTIFIER_NOT_FOUND
-        connection.answer(encode(PubComp(packet_id, reason), connection.version), stored=stored)
+    if stored or connection.outlet.unsafe:
+        answer(connection.broker, connection.outlet, chunk, stored=stored)
+    else:
+        connection.broker.turn.write_patiently(connection.outlet, chunk)
 
 
 def _note_move(connection: "Connection", session: Session, what: int, first: int, count: int) -> None:

@@ -19,9 +19,9 @@ Rendered = dict[tuple[object, ...], bytes]
 
 def answer(broker: "Broker", outlet: Outlet, chunk: bytes, *, stored: bool) -> None:
     """Queue an acknowledgement: of something that is being stored, for when it is safe; and none before another."""
-    if broker.store is not None and stored:
+    if stored and broker.store is not None:
         broker.turn.held.answer(outlet, chunk)
-    elif broker.store is not None and outlet.unsafe:
+    elif outlet.unsafe:  # as it never is without a store
         broker.turn.held.hold_behind(outlet, chunk)
     else:
         broker.turn.write(outlet, chunk)

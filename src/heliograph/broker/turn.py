@@ -201,8 +201,7 @@ class Turn:
         def is_enough() -> bool:
             return len(self.dirty) + queues.awake > _SERVED_AT_ONCE or now() > until
 
-        for outlet, chunk in held.release(is_enough):
-            self.write(outlet, chunk)
+        held.release(self.dirty, is_enough)
         return held.ready
 
     def _come_back(self) -> None:

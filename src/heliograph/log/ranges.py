@@ -59,6 +59,10 @@ class Ranges:
     def remove(self, lo: int, hi: int) -> int:
         """Take the numbers from `lo` up to `hi` out; how many of them were there."""
         starts, ends = self._starts, self._ends
+        if len(starts) == 1 and lo <= starts[0] and ends[0] <= hi:  # all, as it nearly always is of a single number
+            gone, self.count = self.count, 0
+            self._starts = self._ends = _NONE
+            return gone
         left = bisect_right(ends, lo)
         right = bisect_left(starts, hi)
         if left >= right or lo >= hi:
