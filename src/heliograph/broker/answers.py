@@ -19,7 +19,7 @@ def acknowledge(connection: "Connection", qos: int, ids: Ids, published: Publish
     reason, taken, in_log, put = published
     table = PUBACKS if qos == 1 else PUBRECS
     store = connection.broker.store
-    if store is not None and store.trouble and connection.explain and reason is store.refusal:
+    if reason and store is not None and connection.explain and store.trouble and reason is store.refusal:
         kind = PubAck if qos == 1 else PubRec
         why = Properties(reason_string=store.trouble)
         chunk = b"".join([fit(kind(i, reason, why), connection.version, connection.outlet.max_packet) for i in ids])

@@ -85,6 +85,8 @@ class Gatherings:
 
     def publish(self) -> None:
         """Publish all that has gathered."""
+        if not self._open:
+            return
         gatherings, self._open = self._open, []
         for gathering in gatherings:
             gathering.route.gatherings.clear()

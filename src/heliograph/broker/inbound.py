@@ -266,7 +266,8 @@ def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: i
 
 
 def _publish(connection: "Connection", span: Span, route: Route) -> Published:
-    if refused := _refused(connection, span, route):
+    # Others are never refused anything; this is done for every run.
+    if (span.version5 or span.topic[0] == _DOLLAR) and (refused := _refused(connection, span, route)):
         return refused
     return connection.broker.publish(span, connection.session, route)
 

@@ -143,4 +143,8 @@ class Hold:
         return fits
 
     def __del__(self) -> None:
-        self.account.add(-self.size)
+        account = self.account
+        account.used -= self.size
+        account.budget.used -= self.size
+        if account.listed:  # nobody gets onto the list by having less
+            account.budget.note(account)

@@ -20,7 +20,7 @@ _NOTHING = nullcontext()
 def not_at_present(broker: "Broker", span: Span, route: Route) -> Published | None:
     """What MQTT 5 clients are told while nothing can be stored. Older ones have no such answer: theirs waits."""
     store = broker.store
-    if store is not None and store.trouble and span.version5 and span.qos and broker.needs_disk(span, route):
+    if span.version5 and span.qos and store is not None and store.trouble and broker.needs_disk(span, route):
         return Published(store.refusal, span.count)
     return None
 

@@ -317,11 +317,13 @@ class Store:
             self.ledger.end_turn(at_once=at_once)
             self._acks_since = 0.0
             self._note_unwritten()
+        elif not self.ledger.has_unwritten:  # as after most reads
+            return
         elif self.ledger.is_hurried:
             self._acks_since = 0.0
             self.ledger.end_turn(at_once=False)
             self._note_unwritten()
-        elif self.ledger.has_unwritten and self._have_waited():
+        elif self._have_waited():
             self.ledger.write_unhurried()
 
     def _note_unwritten(self) -> None:
@@ -346,7 +348,8 @@ class Store:
         """Write down how far receivers are."""
         if self.settled:
             self._acknowledge_settled()
-        self._write_moves()
+        if self._issued or self._moves:
+            self._write_moves()
 
     @contextmanager
     def group(self) -> Iterator[Group]:

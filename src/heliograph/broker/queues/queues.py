@@ -419,8 +419,9 @@ class Queues:
 
     def end_turn(self) -> None:
         """Hand out what is there, and give what has gathered to the log. The broker calls it."""
-        self._look_until = 0.0
-        self.hand_out()
+        if self._awake or self._shown:
+            self._look_until = 0.0
+            self.hand_out()
         self._look_until = 0.0
         if self.writes is not None:
             if self.writes.ledger.halted:
