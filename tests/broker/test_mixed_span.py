@@ -66,6 +66,20 @@ def test_packets_are_those_of_single_messages(rows, qos, version5, data) -> None
     assert part.payloads(0, hi - lo) == mixed.payloads(lo, hi) == [payload for _, payload, _ in rows[lo:hi]]
 
 
+@pytest.mark.parametrize("dup", [False, True])
+@pytest.mark.parametrize("version5", [False, True])
+def test_packets_of_one_size_get_their_identifiers_too(version5, dup) -> None:
+    rows = [(f"a/{number}", b"%d" % number, None) for number in range(5)]
+    mixed, singles = spans_of(rows, 1, version5)
+    found = mixed.packets(1, 4, version5=version5, qos=1, retain=False, now=0.0, first_id=300, dup=dup)
+    assert found == b"".join(
+        [
+            one.packets(0, 1, version5=version5, qos=1, retain=False, now=0.0, first_id=300 + at, dup=dup)
+            for at, one in enumerate(singles[1:4])
+        ]
+    )
+
+
 @given(ROWS, st.integers(0, 2), st.booleans())
 def test_it_is_the_same_when_it_has_been_in_the_log(rows, qos, version5) -> None:
     mixed, _ = spans_of(rows, qos, version5)

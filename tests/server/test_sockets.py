@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from heliograph.server.accepting import Acceptor
-from heliograph.server.sockets import MOST_PIECES, Reactor, SocketOutlet
+from heliograph.server.sockets import LARGEST_READ, MOST_PIECES, SINGLE_READ, SMALLEST_READ, Reactor, SocketOutlet
 
 
 class Reader:
@@ -77,6 +77,19 @@ def test_what_is_written_while_something_waits_comes_behind_it(reader):
     reader.outlet.flush()
     assert reader.read(250_000) == first + second
     assert reader.calls == ["resume"]
+
+
+def test_a_client_is_asked_for_more_as_soon_as_it_has_sent_much(reader):
+    outlet = reader.outlet
+    assert outlet.read_size == SINGLE_READ
+    outlet.adapt(SINGLE_READ)
+    assert outlet.read_size == SMALLEST_READ
+    for _ in range(20):
+        outlet.adapt(outlet.read_size)
+    assert outlet.read_size == LARGEST_READ
+    for _ in range(20):
+        outlet.adapt(1)
+    assert outlet.read_size == SMALLEST_READ
 
 
 def test_a_client_that_does_not_read_pauses_its_messages_until_it_does(reader):
