@@ -354,6 +354,40 @@ def test_streams_get_a_record_for_each_partition(tmp_path, partitions) -> None:
     scene.close()
 
 
+@pytest.mark.parametrize("version", [4, 5])
+@pytest.mark.parametrize("qos", [1, 2])
+def test_messages_for_several_partitions_are_acknowledged_in_the_order_in_which_they_came(
+    tmp_path, version, qos
+) -> None:
+    scene = DurableScene(tmp_path)
+    stream, _ = scene.store.make_stream(StreamOptions("s", "d/#", 3))
+    scene.broker.feed(stream)
+    subscriber(scene, topic_filter="d/1")
+    clients = devices(scene, 2, version)
+    with scene.one_turn():
+        for number in range(1, 31):
+            for client in clients:
+                client.send(Publish(f"d/{number % 7}", b"x", qos, packet_id=number))
+    for client in clients:
+        assert [packet.packet_id for packet in client.take()] == list(range(1, 31))
+    assert len({stream.partition_for(b"d/%d" % n) for n in range(7)}) > 1
+    scene.close()
+
+
+def test_what_could_not_be_kept_of_some_partitions_is_told_in_order_too(tmp_path) -> None:
+    scene = DurableScene(tmp_path, max_messages=3)
+    stream, _ = scene.store.make_stream(StreamOptions("s", "d/#", 3))
+    scene.broker.feed(stream)
+    offline = subscriber(scene, topic_filter="d/1", qos=1)
+    offline.disconnect()
+    (client,) = devices(scene, 1)
+    with scene.one_turn():
+        for number in range(1, 31):
+            client.send(Publish(f"d/{number % 7}", b"x", 1, packet_id=number))
+    assert [packet.packet_id for packet in client.take()] == list(range(1, 31))
+    scene.close()
+
+
 TURNS = st.lists(
     st.lists(
         st.tuples(st.integers(0, 3), st.sampled_from(["a/1", "a/2", "b", "b/c"]), st.integers(0, 2), st.booleans()),

@@ -239,7 +239,7 @@ class Connection:
         ):
             return False
         gathering = route.gatherings.get(self._usual_key)
-        if gathering is not None and len(gathering.packets) < route.most_gathered:
+        if gathering is not None and gathering.arrivals is None and len(gathering.packets) < route.most_gathered:
             # As `Gatherings.gather` does, whose call would cost as much as all of this.
             self.gathering = gathering
             gathering.publishers.append(self)

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 from contextlib import nullcontext
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from heliograph.broker.answers import acknowledge
@@ -25,11 +27,15 @@ _PUBACK, _PUBREC = b"\x40\x02", b"\x50\x02"
 
 _NOT_STORED = Published(Reason.SUCCESS, 1)
 
+_Answer = tuple[int, int, int, Published]
+"""The place of a message among all of a turn, its QoS, its packet identifier, and what became of it."""
+_ARRIVAL, _OUTCOME = itemgetter(0), itemgetter(1, 3)
+
 
 class Gathering:
     """Messages for the same receivers, column by column."""
 
-    __slots__ = ("generation", "heads", "name_ends", "packets", "publishers", "qos", "route", "version5")
+    __slots__ = ("arrivals", "generation", "heads", "name_ends", "packets", "publishers", "qos", "route", "version5")
 
     def __init__(self, route: Route, generation: int, qos: int, version5: bool) -> None:
         self.route = route
@@ -43,6 +49,8 @@ class Gathering:
         """Where the topic ends in each packet, and the packet identifier stands."""
         self.heads: list[int] = []
         """Bytes before the payload in each packet."""
+        self.arrivals: list[int] | None = [] if route.partitions else None
+        """The place of each message among all of this turn, where one publisher's may be in several gatherings."""
 
     def add(self, publisher: "Connection", packet: bytes, name_end: int, head: int) -> None:
         """One more message."""
@@ -63,6 +71,11 @@ class Gatherings:
     def __init__(self, broker: "Broker") -> None:
         self._broker = broker
         self._open: list[Gathering] = []
+        self._arrived = 0
+        self._is_out_of_order = False
+        """A publisher has messages in several gatherings."""
+        self._answers: dict[Connection, list[_Answer]] | None = None
+        """What is to be told when all gatherings are published, because it has to be told in the order of arrival."""
 
     def gather(
         self, publisher: "Connection", route: Route, key: int, packet: bytes, name_end: int, head: int, qos: int
@@ -80,14 +93,28 @@ class Gatherings:
             gathering = Gathering(route, self._broker.routes.generation, qos, publisher.version5)
             route.gatherings[key] = gathering
             self._open.append(gathering)
+            before = publisher.gathering
+        if before is not gathering and before is not None:
+            self._is_out_of_order = True
         publisher.gathering = gathering
         gathering.add(publisher, packet, name_end, head)
+        if gathering.arrivals is not None:
+            gathering.arrivals.append(self._arrived)
+            self._arrived += 1
 
     def publish(self) -> None:
         """Publish all that has gathered."""
         if not self._open:
             return
         gatherings, self._open = self._open, []
+        self._answers = {} if self._is_out_of_order else None
+        self._is_out_of_order = False
+        self._publish_all(gatherings)
+        if self._answers:
+            self._answer_in_order(self._answers)
+        self._answers = None
+
+    def _publish_all(self, gatherings: list[Gathering]) -> None:
         for gathering in gatherings:
             gathering.route.gatherings.clear()
             for publisher in gathering.publishers:
@@ -109,7 +136,7 @@ class Gatherings:
         routes, qos, version5 = self._broker.routes, gathering.qos, gathering.version5
         found: dict[tuple[Route, int], Gathering] = {}
         columns = zip(gathering.publishers, gathering.packets, gathering.name_ends, gathering.heads, strict=True)
-        for publisher, packet, name_end, head in columns:
+        for at, (publisher, packet, name_end, head) in enumerate(columns):
             topic = packet[name_start(len(packet)) : name_end]
             try:
                 route = publisher.find_route(topic)
@@ -120,7 +147,10 @@ class Gatherings:
             into = found.get(key)
             if into is None:
                 into = found[key] = Gathering(route, routes.generation, qos, version5)
+                into.arrivals = [] if gathering.arrivals is not None else None
             into.add(publisher, packet, name_end, head)
+            if into.arrivals is not None and gathering.arrivals is not None:
+                into.arrivals.append(gathering.arrivals[at])
         return found.values()
 
     def _publish(self, gathering: Gathering) -> None:
@@ -177,7 +207,7 @@ class Gatherings:
                 self._note_taken(publisher, gathering.identifier(at), published, 0)
         broker.stats.messages_received += 1
         if gathering.qos:
-            acknowledge(publisher, gathering.qos, [gathering.identifier(at)], published)
+            self._acknowledge(gathering, at, published)
         elif broker.store is not None:
             broker.store.pause_if_behind(publisher.outlet)
 
@@ -188,15 +218,33 @@ class Gatherings:
         if qos == 2 and not in_log:
             for at, publisher in enumerate(gathering.publishers):
                 self._note_taken(publisher, gathering.identifier(at), published, at)
-        if (qos == 2 and not in_log) or (qos and gathering.version5 and (published.reason or published.taken < number)):
+        is_failure = gathering.version5 and (published.reason or published.taken < number)
+        is_late = self._answers is not None and gathering.arrivals is not None
+        if qos and ((qos == 2 and not in_log) or is_failure or is_late):
             self._answer_each(gathering, published)
         else:
             self._answer_all(gathering, stored=published.stored > 0 or published.put)
 
     def _answer_each(self, gathering: Gathering, published: Published) -> None:
-        for at, publisher in enumerate(gathering.publishers):
-            one = published._replace(taken=int(at < published.taken))
-            acknowledge(publisher, gathering.qos, [gathering.identifier(at)], one)
+        for at in range(len(gathering.packets)):
+            self._acknowledge(gathering, at, published._replace(taken=int(at < published.taken)))
+
+    def _acknowledge(self, gathering: Gathering, at: int, published: Published) -> None:
+        """Tell a publisher what became of one message: now, or when it is known of those that came before it."""
+        publisher, packet_id = gathering.publishers[at], gathering.identifier(at)
+        if self._answers is None or gathering.arrivals is None:
+            acknowledge(publisher, gathering.qos, [packet_id], published)
+        else:
+            answer = gathering.arrivals[at], gathering.qos, packet_id, published
+            self._answers.setdefault(publisher, []).append(answer)
+
+    def _answer_in_order(self, answers: "dict[Connection, list[_Answer]]") -> None:
+        """Acknowledge messages in the order in which they came, as the standard demands; in runs that went alike."""
+        for publisher, own in answers.items():
+            own.sort(key=_ARRIVAL)
+            for (qos, published), run in groupby(own, key=_OUTCOME):
+                ids = [packet_id for _, _, packet_id, _ in run]
+                acknowledge(publisher, qos, ids, published._replace(taken=len(ids) if published.taken else 0))
 
     def _answer_all(self, gathering: Gathering, *, stored: bool) -> None:
         """The same for all: plain success."""
