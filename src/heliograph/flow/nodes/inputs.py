@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from heliograph.flow.engine.backout import DEAD_LETTER_QUEUE
 from heliograph.flow.engine.effects import Respond
 from heliograph.flow.engine.entry import Entry
 from heliograph.flow.engine.exceptions import ExceptionRecord, FlowException
@@ -31,7 +32,7 @@ _BACKOUT: Mapping[str, Property] = {
     "backout_threshold": Property("After so many attempts the message takes the failure path.", "integer", 0, least=0),
     "backout_counts": choice("What the threshold counts.", "attempts", "retries"),
     "backout_queue": Property("Where messages go that have failed too often; before the dead-letter queue."),
-    "dead_letter_queue": Property("Where they go otherwise.", default="SYSTEM.DEAD.LETTER.QUEUE"),
+    "dead_letter_queue": Property("Where they go otherwise.", default=DEAD_LETTER_QUEUE),
 }
 
 

@@ -16,8 +16,9 @@ from heliograph.client.problems import MessageFormat
 from heliograph.flow.engine.compiled import CompiledFlow
 from heliograph.flow.engine.outcome import LogEvent, Outcome, Result
 from heliograph.flow.engine.timers import Timer
+from heliograph.flow.hosting import Step
 from heliograph.flow.runner.own_queue import own_queue
-from heliograph.flow.runner.units import Refusals, Units, Verdict
+from heliograph.flow.runner.units import Units
 
 _INTERVAL = 0.5
 _AGAIN = 300.0
@@ -36,7 +37,6 @@ class Expirer:
         self._forgotten = 0.0
         self._told: dict[Timer, float] = {}
         """What a message was put for, and when."""
-        self._refusals: dict[Timer, Refusals] = {}
         self._looked = 0.0
         queue = own_queue(units.outlet.plain, flow.definition.name, "TIMERS")
         self._producer = units.outlet.plain.producer(queue)
@@ -53,8 +53,8 @@ class Expirer:
         timer = _timer(message)
         if timer is None or timer.node not in self._flow.definition.nodes:
             event = LogEvent("", f"nothing in this flow waits for {message.body!r}", "warning")
-            self._units.complete([Outcome(Result.DONE, [], [event])], lambda _: False)
-        elif self._expire(timer) is Verdict.BACKED_OUT:
+            self._units.complete([Outcome(Result.DONE, [], [event])])
+        elif self._expire(timer) is Step.BACK_OUT:
             self._stop.wait(_INTERVAL)
 
     def _look(self) -> None:
@@ -70,16 +70,11 @@ class Expirer:
             resources.aggregation.forget(self._forgotten - _KEPT)
             resources.aggregation.commit()
 
-    def _expire(self, timer: Timer) -> Verdict:
+    def _expire(self, timer: Timer) -> Step:
         """Send on what has timed out; it is tried until it can be done."""
-        known = self._refusals.pop(timer, {})
-        outcome = self._flow.expire(timer, datetime.now(), self._units.resources, known or None)
-
-        def refused(again: dict[int, Refusals]) -> bool:
-            self._refusals[timer] = known | again[0]
-            return not again[0].keys() <= known.keys()
-
-        return self._units.complete([outcome], refused)
+        known = self._units.refusals.take(timer)
+        outcome = self._flow.expire(timer, datetime.now(), self._units.resources, known)
+        return self._units.complete([outcome], lambda _: timer, known)
 
     def close(self) -> None:
         """Give back what was fetched ahead."""

@@ -18,13 +18,13 @@ from heliograph.errors import Problem
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.outcome import LogEvent, Result
 from heliograph.flow.envelope import Envelope
+from heliograph.flow.hosting import ATTEMPTS, Step
 from heliograph.flow.runner.settings import MOST_INSTANCES
-from heliograph.flow.runner.units import Units, Verdict
+from heliograph.flow.runner.units import Units
 
 _CHUNK = 1 << 20
 _BATCH = 100
 _LOCK = ".lock"
-_ATTEMPTS = 3
 LARGEST_RECORD = 64 << 20
 """Bytes of a record, which is in memory as a whole."""
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "0": "\0", "\\": "\\"}
@@ -203,17 +203,17 @@ class FileTaker:
 
     def _process(self, batch: list[Envelope]) -> bool:
         """False if any failed."""
-        verdict, outcomes = self._units.process(self._node.name, batch)
-        while verdict is Verdict.LATER and not self._stop.is_set():
-            verdict, outcomes = self._units.process(self._node.name, batch)
-        if verdict is Verdict.LATER:
+        step, outcomes = self._units.process(self._node.name, batch)
+        while step is Step.LATER and not self._stop.is_set():
+            step, outcomes = self._units.process(self._node.name, batch)
+        if step is Step.LATER:
             raise _Stopped
-        if verdict is Verdict.DONE:
+        if step.is_done:
             return all(outcome.result is Result.DONE for outcome in outcomes)
         if len(batch) > 1:
             results = [self._process([envelope]) for envelope in batch]
             return all(results)
-        return any(self._units.process(self._node.name, batch)[0] is Verdict.DONE for _ in range(_ATTEMPTS))
+        return any(self._units.process(self._node.name, batch)[0].is_done for _ in range(ATTEMPTS))
 
     def _put_away(self, path: Path, where: str) -> None:
         folder = self._directory / self._node.properties[where]

@@ -12,9 +12,10 @@ from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.effects import Respond
 from heliograph.flow.engine.outcome import LogEvent
 from heliograph.flow.envelope import Envelope
+from heliograph.flow.hosting import ATTEMPTS
 from heliograph.flow.runner.http_messages import Answer, Request, plain
 from heliograph.flow.runner.taking import WAIT
-from heliograph.flow.runner.units import Units, Verdict
+from heliograph.flow.runner.units import Units
 
 MOST_WAITING = 1000
 
@@ -102,11 +103,10 @@ class RequestTaker:
     def _carry_out(self, identifier: bytes, request: Request) -> None:
         if not self._requests.is_waiting(identifier):
             return
-        verdict = Verdict.SINGLY
         envelope = envelope_of(identifier, request)
-        for _ in range(3):
-            verdict, _ = self._units.process(self._node.name, [envelope])
-            if verdict is Verdict.DONE:
+        for _ in range(ATTEMPTS):
+            step, _ = self._units.process(self._node.name, [envelope])
+            if step.is_done:
                 return
         self._units.log(LogEvent(self._node.name, f"{request.method} {request.path} could not be carried out"))
         self._requests.respond(

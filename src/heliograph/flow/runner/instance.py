@@ -22,6 +22,7 @@ from heliograph.flow.engine.outcome import LogEvent
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.engine.statistics import Statistics
 from heliograph.flow.esql.database_access import DatabaseError
+from heliograph.flow.hosting import Attempts
 from heliograph.flow.runner.connecting import connected
 from heliograph.flow.runner.coordination import Coordination
 from heliograph.flow.runner.expiring import Expirer
@@ -30,7 +31,7 @@ from heliograph.flow.runner.http_input import Requests, RequestTaker
 from heliograph.flow.runner.outlet import Outlet
 from heliograph.flow.runner.settings import Settings
 from heliograph.flow.runner.statistics import FlowStatistics
-from heliograph.flow.runner.taking import Attempts, Taker
+from heliograph.flow.runner.taking import Taker
 from heliograph.flow.runner.tracing import Tracing
 from heliograph.flow.runner.unit_token import UnitToken
 from heliograph.flow.runner.units import Units

@@ -1,59 +1,42 @@
 """Units of work: a batch of messages goes through the flow, and what came of it is carried out as one, or not at all.
 
+What is done next, and with which of the messages, is decided by `flow.hosting`; here it is carried out.
+
 The order is: what does not belong to the unit of work; then puts (whose answers are waited for) and files; then the
 databases are committed, or prepared if the flow is coordinated; then the server commits. What fails before undoes all.
 Messages of a long batch are put while the flow still works on the rest of it, where that makes no difference.
-A message that fails in a batch does not take the others with it: the batch is undone without blame, and its messages
-are taken one by one.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from datetime import datetime
-from enum import Enum, auto
 from typing import Any
 
 from heliograph.client.problems import ConnectionLost, MessagingProblem, TransactionInDoubt, TransactionRolledBack
-from heliograph.common.backoff import Backoff
 from heliograph.errors import Problem
 from heliograph.flow.database import Databases
-from heliograph.flow.database.connection import LOST
-from heliograph.flow.engine.compiled import CompiledFlow
+from heliograph.flow.engine.compiled import CompiledFlow, Refusals
 from heliograph.flow.engine.effects import DeadLetter, Effect, Publish, Put, Respond, WriteFile
 from heliograph.flow.engine.outcome import LogEvent, Outcome, Result
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.envelope import Envelope
 from heliograph.flow.esql.database_access import DatabaseError
+from heliograph.flow.hosting import INLINE, RefusalMemory, Step, Waiting, is_lost, unreachable
 from heliograph.flow.runner.coordination import Coordination
 from heliograph.flow.runner.file_output import write_file
 from heliograph.flow.runner.outlet import Outlet, place_of
 from heliograph.flow.runner.statistics import FlowStatistics
 
-Refusals = dict[tuple[str, str], str]
-_MOST_REMEMBERED = 1000
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
+RefusalsByMessage = dict[int, dict[tuple[str, str], str]]
 _PIECE = 128
 """Messages of a batch that go through the flow before the first of them are sent."""
 _MESSAGES = frozenset({Put, Publish, DeadLetter})
 
 
-class Verdict(Enum):
-    """What became of a batch."""
-
-    DONE = auto()
-    """Committed; some of its messages may be dead letters, or discarded."""
-    SINGLY = auto()
-    """Undone. Nobody is to blame yet; take its messages again, one by one."""
-    LATER = auto()
-    """Undone, because a database cannot be reached. Nobody is to blame; try again."""
-    BACKED_OUT = auto()
-    """Undone, because this one message failed."""
-
-
 class _Refused(Exception):
     """The server, or the disk, did not take some effects of a batch: refusals by message."""
 
-    def __init__(self, refusals: dict[int, Refusals]) -> None:
+    def __init__(self, refusals: RefusalsByMessage) -> None:
         super().__init__(refusals)
         self.refusals = refusals
 
@@ -81,9 +64,8 @@ class Units:
         self._respond = respond
         self.log = log
         self._wait = wait
-        self._backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
-        self._refusals: dict[Any, Refusals] = {}
-        """By message: what was refused when it was tried before."""
+        self._waiting = Waiting()
+        self.refusals = RefusalMemory()
         # What a node commits at once would be done again with the batch.
         self._careful = any(
             node.properties.get("database_transaction") == "commit" for node in flow.definition.nodes.values()
@@ -91,29 +73,23 @@ class Units:
         """Whether a statement that fails must not spoil a batch."""
         self.statistics = FlowStatistics(nodes=resources.statistics) if resources.statistics else FlowStatistics()
 
-    def process(
-        self, node: str, envelopes: Sequence[Envelope], *, spare: bool = False
-    ) -> tuple[Verdict, list[Outcome]]:
+    def process(self, node: str, envelopes: Sequence[Envelope], *, spare: bool = False) -> tuple[Step, list[Outcome]]:
         """Send a batch through the flow and carry out what came of it. The caller takes messages in `outlet.work`.
 
         With `spare`, the server is not told that the message has failed, if it has.
         """
         alone = len(envelopes) == 1
-        refusals = self._refusals.pop(_key(envelopes[0]), None) if alone and self._refusals else None
+        known = self.refusals.take(_key(envelopes[0])) if alone else None
         if self.resources.subscriptions is not None:
             self.resources.subscriptions.refresh()  # another process may have been told of subscribers
         self._databases.take_care(alone or self._careful)
         before = time.thread_time()
-        outcomes, ahead = self._outcomes(node, envelopes, refusals)
+        outcomes, ahead = self._outcomes(node, envelopes, known)
         self.statistics.cpu += time.thread_time() - before
-
-        def refused(again: dict[int, Refusals]) -> bool:
-            return self._remember(envelopes, refusals or {}, again)
-
-        verdict = self.complete(outcomes, refused, spare=spare, ahead=ahead)
-        if verdict is Verdict.DONE:
+        step = self.complete(outcomes, lambda at: _key(envelopes[at]), known, spare=spare, ahead=ahead)
+        if step.is_done:
             self._count(outcomes)
-        return verdict, outcomes
+        return step, outcomes
 
     def _outcomes(
         self, node: str, envelopes: Sequence[Envelope], refusals: Refusals | None
@@ -144,59 +120,66 @@ class Units:
     def complete(
         self,
         outcomes: list[Outcome],
-        refused: Callable[[dict[int, Refusals]], bool],
+        key: Callable[[int], Hashable] | None = None,
+        known: Refusals | None = None,
         *,
         spare: bool = False,
         ahead: int = 0,
-    ) -> Verdict:
-        """Carry out what came of a batch.
+    ) -> Step:
+        """Carry out what came of a batch, or undo it.
 
-        `refused` is told what was not possible, and says if another attempt makes sense. Messages of the first `ahead`
-        outcomes that share the fate of what they came from were sent before.
+        `key` says what a message is known by when it comes again, if it does; `known` is what the flow was told of
+        refusals. Messages of the first `ahead` outcomes that share the fate of what they came from were sent before.
         """
         alone = len(outcomes) == 1
-        failed = [outcome for outcome in outcomes if outcome.result is not Result.DONE]
-        if failed and (why := unreachable(failed)):
-            return self._later(why)
-        if self._databases.spoilt:
-            self._careful = True  # a flow that goes on after an error may do so often
-            return self.undo(Verdict.SINGLY)
-        if failed:
-            spoilt = self._changed() or any(outcome.result is Result.BACKOUT for outcome in failed)
-            if spoilt and not alone:
-                return self.undo(Verdict.SINGLY)
+        step = self._after_flow(outcomes)
+        if step is Step.LATER:
+            return self._later(unreachable(outcomes))
+        if step is Step.SINGLY:
+            return self.undo(step)
+        if step is not Step.COMMIT:
             self._undo_changes()
         try:
             self._send(outcomes, ahead, transactional=False)
-            if alone and outcomes[0].result is Result.BACKOUT:
+            if step is Step.BACK_OUT:
                 self._tell(outcomes)
-                return self.undo(Verdict.BACKED_OUT, spare=spare)
+                return self.undo(step, spare=spare)
             self._send(outcomes, ahead, transactional=True)
             self._commit()
         except _Refused as refusal:
-            sensible = refused(refusal.refusals) or not alone
-            return self.undo(Verdict.SINGLY if sensible else Verdict.BACKED_OUT, spare=spare)
+            is_new = key is not None and self._remember(refusal.refusals, key, known or {})
+            return self.undo(INLINE.after_refusal(alone=alone, is_new=is_new), spare=spare)
         except DatabaseError as problem:
-            if problem.state.startswith(LOST):
+            if (failed := INLINE.after_failed_commit(alone=alone, database_lost=is_lost(problem))) is Step.LATER:
                 return self._later(str(problem))
             self.log(LogEvent("", f"the unit of work was rolled back: {problem}"))
-            return self.undo(Verdict.BACKED_OUT if alone else Verdict.SINGLY, spare=spare)
+            return self.undo(failed, spare=spare)
         except TransactionRolledBack as problem:
             self.log(LogEvent("", f"the unit of work was rolled back: {problem}"))
-            # A lost connection is nobody's fault.
-            lost = isinstance(problem.__cause__, MessagingProblem)
-            return self.undo(Verdict.BACKED_OUT if alone and not lost else Verdict.SINGLY, spare=spare)
+            server_lost = isinstance(problem.__cause__, MessagingProblem)
+            return self.undo(INLINE.after_failed_commit(alone=alone, server_lost=server_lost), spare=spare)
         self._tell(outcomes)
-        self._backoff.succeeded()
-        return Verdict.DONE
+        self._waiting.over()
+        return step
 
-    def _later(self, why: str) -> Verdict:
-        """A database that is gone is waited for: its messages would all fail, and become dead letters."""
-        if self._backoff.is_first:
+    def _after_flow(self, outcomes: list[Outcome]) -> Step:
+        spoilt = self._databases.spoilt
+        if len(outcomes) == 1:
+            step = INLINE.after_message(outcomes[0], spoilt=spoilt)
+        else:
+            step = INLINE.after_batch(outcomes, changed=self._changed(), spoilt=spoilt).step
+        if spoilt and step is not Step.LATER:
+            self._careful = True  # a flow that goes on after an error may do so often
+        return step
+
+    def _later(self, why: str) -> Step:
+        if not self._waiting.has_begun:
             self.log(LogEvent("", f"waiting for a database: {why}", "warning"))
-        verdict = self.undo(Verdict.LATER)
-        self._wait(self._backoff.pause())
-        return verdict
+        step = self.undo(Step.LATER)
+        pause = self._waiting.pause(time.monotonic())
+        assert pause is not None, "its patience has no end"
+        self._wait(pause)
+        return step
 
     # Carrying out
 
@@ -214,7 +197,7 @@ class Units:
                         refused.append((effect, str(problem)))
         if refused:
             owners = {id(effect): at for at, outcome in enumerate(outcomes) for effect in outcome.effects}
-            refusals: dict[int, Refusals] = {}
+            refusals: RefusalsByMessage = {}
             for effect, why in refused:
                 refusals.setdefault(owners[id(effect)], {})[effect.node, place_of(effect)] = why
             raise _Refused(refusals)
@@ -279,30 +262,27 @@ class Units:
         if self.resources.aggregation is not None:
             self.resources.aggregation.rollback()
 
-    def undo(self, verdict: Verdict, *, spare: bool = False) -> Verdict:
+    def undo(self, step: Step, *, spare: bool = False) -> Step:
         """Give everything back."""
         self.outlet.forget()
         self._undo_changes()
-        blame = verdict is Verdict.BACKED_OUT and not spare
-        if verdict is Verdict.BACKED_OUT:
+        failed = step is Step.BACK_OUT
+        if failed:
             self.statistics.backed_out += 1
         else:
             self.statistics.singly += 1
         try:
-            self.outlet.work.rollback(blame=blame)
+            self.outlet.work.rollback(blame=failed and not spare)
         except MessagingProblem as problem:
             self.log(LogEvent("", f"messages come again when the server is back: {problem}", "warning"))
-        return verdict
+        return step
 
-    def _remember(self, envelopes: Sequence[Envelope], known: Refusals, again: dict[int, Refusals]) -> bool:
+    def _remember(self, refusals: RefusalsByMessage, key: Callable[[int], Hashable], known: Refusals) -> bool:
         """Keep what was refused for the next attempt; False if the flow has been told before and did not heed it."""
-        if len(self._refusals) > _MOST_REMEMBERED:
-            self._refusals.clear()
-        sensible = False
-        for at, refusals in again.items():
-            sensible = sensible or not refusals.keys() <= known.keys()
-            self._refusals[_key(envelopes[at])] = known | refusals
-        return sensible
+        is_new = False
+        for at, refused in refusals.items():
+            is_new = self.refusals.add(key(at), known, refused) or is_new
+        return is_new
 
     def _count(self, outcomes: list[Outcome]) -> None:
         statistics = self.statistics
@@ -316,15 +296,6 @@ class Units:
                 statistics.discarded += 1
 
 
-def _key(envelope: Envelope) -> Any:
+def _key(envelope: Envelope) -> Hashable:
     """What a message is known by when it comes again."""
     return envelope.message_id or envelope.body
-
-
-def unreachable(failed: Sequence[Outcome]) -> str:
-    """What is said of a database that could not be reached, if that is why one of these failed."""
-    for outcome in failed:
-        for record in outcome.exception.chain() if outcome.exception is not None else ():
-            if record.kind == "DatabaseException" and record.inserts and str(record.inserts[0]).startswith(LOST):
-                return record.text
-    return ""
