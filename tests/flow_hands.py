@@ -9,8 +9,8 @@ from typing import Any
 
 from heliograph.client import connect
 from heliograph.flow.definition.loading import load_flow
-from heliograph.flow.runner.running import run_flow
-from heliograph.flow.runner.statistics import FlowStatistics
+from heliograph.flow.inline.running import run_flow
+from heliograph.flow.inline.statistics import FlowStatistics
 
 PATIENCE = 20.0
 CONFIG = """

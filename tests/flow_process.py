@@ -79,7 +79,7 @@ def _die_at(function: str, moment: str) -> None:
 
 def main() -> None:
     from heliograph.flow.definition.loading import load_flow
-    from heliograph.flow.runner.groups import run_groups
+    from heliograph.flow.inline.groups import run_groups
 
     folder, state, server = sys.argv[1:]
     logging.basicConfig(level=logging.INFO)

@@ -16,7 +16,7 @@ from heliograph.flow.engine.building import Building
 from heliograph.flow.engine.compiled import CompiledFlow, compile_flow
 from heliograph.flow.engine.outcome import Result
 from heliograph.flow.engine.statistics import Statistics, measured
-from heliograph.flow.envelope import Envelope
+from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.testing import FlowUnderTest
 from heliograph.flow.tree import Part
 

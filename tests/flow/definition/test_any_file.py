@@ -14,8 +14,8 @@ from heliograph.errors import Problem
 from heliograph.flow.definition.loading import load_flow
 from heliograph.flow.definition.mistakes import Findings
 from heliograph.flow.engine.compiled import compile_flow
-from heliograph.flow.nodes.kinds import KINDS
-from heliograph.flow.nodes.mapping_text import mapping_text
+from heliograph.flow.engine.nodes.kinds import KINDS
+from heliograph.flow.engine.nodes.mapping_text import mapping_text
 from heliograph.flow.testing.case import read_cases
 
 names = st.sampled_from(["in", "out", "work", "map", "x"])

@@ -11,7 +11,7 @@ from heliograph.flow.engine.compiled import CompiledFlow, compile_flow
 from heliograph.flow.engine.effects import DeadLetter, Put
 from heliograph.flow.engine.outcome import Outcome, Result
 from heliograph.flow.engine.resources import Resources
-from heliograph.flow.envelope import Envelope
+from heliograph.flow.formats.envelope import Envelope
 
 NOW = datetime(2026, 11, 16, 12, 0, 0)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliograph.flow.envelope import Envelope
+from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.hosting import Attempts, BatchSize, RefusalMemory, Step, may_be_put_away
 from heliograph.flow.hosting import attempts as module
 

@@ -5,7 +5,7 @@ import pytest
 from heliograph.flow.engine.effects import DeadLetter, Put
 from heliograph.flow.engine.exceptions import ExceptionRecord
 from heliograph.flow.engine.outcome import Outcome, Result
-from heliograph.flow.envelope import Envelope
+from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.hosting import unreadable, with_dead_letters
 
 WHY = ExceptionRecord("Node n failed.", 2230, label="f.n", cause=ExceptionRecord("no good", 2439, label="f.n"))

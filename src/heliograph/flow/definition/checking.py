@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from heliograph.common.documents import Place
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
-from heliograph.flow.documents import Place
-from heliograph.flow.nodes.properties import NodeKind, Property
+from heliograph.flow.engine.nodes.properties import NodeKind, Property
 
 YES_NO = {"yes": True, "no": False}
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
-from heliograph.flow.esql import syntax
+from heliograph.flow.engine.nodes.programs import everything
 from heliograph.flow.formats.catalogue import BODIES, HEADERS
-from heliograph.flow.nodes.programs import everything
+from heliograph.flow.language.esql import syntax
 
 PARTS = (*BODIES, *(header.domain for header in HEADERS))
 """What can be directly under the root of a message."""

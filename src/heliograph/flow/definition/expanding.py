@@ -7,10 +7,10 @@ are connected to, and what leads to the subflow's Output nodes goes to what the 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from heliograph.common.documents import Place
 from heliograph.flow.definition.flow import Connection
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
 from heliograph.flow.definition.written import Written, WrittenNode
-from heliograph.flow.documents import Place
 
 SUBFLOW = "Subflow"
 INPUT = "Input"

@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from heliograph.common.documents import Place
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
 from heliograph.flow.definition.programs import check_programs
-from heliograph.flow.documents import Place
 from heliograph.flow.engine.building import settings_of
+from heliograph.flow.engine.nodes.kinds import KINDS
+from heliograph.flow.engine.nodes.python import load_function
 from heliograph.flow.formats.catalogue import MODELLED
 from heliograph.flow.formats.model.models import Models
 from heliograph.flow.formats.model.problem import ModelProblem
-from heliograph.flow.nodes.kinds import KINDS
-from heliograph.flow.nodes.python import load_function
 
 
 def check_files(

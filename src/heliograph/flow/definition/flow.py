@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from heliograph.flow.definition.mistakes import Mistake
 
-from heliograph.flow.documents import NOWHERE, Place
+from heliograph.common.documents import NOWHERE, Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from heliograph.common.documents import Place
 from heliograph.flow.definition.flow import Connection, NodeDefinition
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
-from heliograph.flow.documents import Place
-from heliograph.flow.nodes.properties import NodeKind
+from heliograph.flow.engine.nodes.properties import NodeKind
 
 _DECIDING = frozenset({"AggregateReply", "Compute", "Filter", "Python", "RouteToLabel", "Throw"})
 """Nodes that can end a loop, by sending a message another way or not at all."""

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from heliograph.common.documents import Place, read_document
 from heliograph.errors import Problem
 from heliograph.flow.definition.checking import check_node
 from heliograph.flow.definition.domains import check_domains
@@ -23,8 +24,7 @@ from heliograph.flow.definition.mistakes import Findings, known, suggestion
 from heliograph.flow.definition.parameters import overlaid, replaced
 from heliograph.flow.definition.spark import check_spark
 from heliograph.flow.definition.written import Written, WrittenNode, read_flow, read_subflow
-from heliograph.flow.documents import Place, read_document
-from heliograph.flow.nodes.kinds import KINDS
+from heliograph.flow.engine.nodes.kinds import KINDS
 
 
 def load_flow(

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from heliograph.common.documents import Place
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
-from heliograph.flow.documents import Place
 
 _USE = re.compile(r"\$\(([^()]*)\)")
 _NOT_A_USE = re.compile(r"\$\{(\w+)\}")

@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping
 
+from heliograph.common.documents import Place
 from heliograph.errors import Problem
 from heliograph.flow.definition.domains import unknown_domains
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
-from heliograph.flow.documents import Place
-from heliograph.flow.esql import syntax
-from heliograph.flow.esql.checking import check_program
-from heliograph.flow.esql.parsing import parse_program
-from heliograph.flow.esql.problem import EsqlProblem, Mistake
-from heliograph.flow.nodes.mapping_text import mapping_text
-from heliograph.flow.nodes.programs import MODULE_KINDS, labels_of, parse_others, select_module
+from heliograph.flow.engine.nodes.mapping_text import mapping_text
+from heliograph.flow.engine.nodes.programs import MODULE_KINDS, labels_of, parse_others, select_module
+from heliograph.flow.language.esql import syntax
+from heliograph.flow.language.esql.checking import check_program
+from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.esql.problem import EsqlProblem, Mistake
 
 
 def check_programs(nodes: Mapping[str, NodeDefinition], sources: Mapping[str, str], findings: Findings) -> None:

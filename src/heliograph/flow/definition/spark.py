@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from heliograph.common.documents import Place
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
-from heliograph.flow.documents import Place
 
 _KEYS = ("single_partition",)
 _BOOLEANS = {"yes": True, "no": False, "true": True, "false": False}

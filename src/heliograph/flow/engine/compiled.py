@@ -9,13 +9,13 @@ from heliograph.flow.definition.flow import Connection, FlowDefinition, NodeDefi
 from heliograph.flow.engine.building import Building
 from heliograph.flow.engine.entry import Entry
 from heliograph.flow.engine.node import Node, joined
+from heliograph.flow.engine.nodes.kinds import KINDS
 from heliograph.flow.engine.outcome import Outcome
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.engine.run import Target
 from heliograph.flow.engine.statistics import measured as measured_target
 from heliograph.flow.engine.timers import Timekeeper, Timer
-from heliograph.flow.envelope import Envelope
-from heliograph.flow.nodes.kinds import KINDS
+from heliograph.flow.formats.envelope import Envelope
 
 Refusals = Mapping[tuple[str, str], str]
 """Puts that the server has refused: (node, queue or topic) -> why."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from heliograph.flow.envelope import Envelope
+from heliograph.flow.formats.envelope import Envelope
 
 
 @dataclass(slots=True)

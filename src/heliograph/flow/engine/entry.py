@@ -33,7 +33,7 @@ from heliograph.flow.engine.node import Node
 from heliograph.flow.engine.outcome import Outcome, Result
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.engine.run import Assembly, Run, Target
-from heliograph.flow.envelope import Envelope
+from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.tree import Element
 
 if TYPE_CHECKING:

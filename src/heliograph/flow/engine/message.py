@@ -6,7 +6,7 @@ on a `copy`, which costs nothing for parts that still have their bytes.
 
 from typing import Protocol
 
-from heliograph.flow.envelope import Envelope
+from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.tree import Element
 
 

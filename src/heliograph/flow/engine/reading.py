@@ -1,8 +1,8 @@
 """Between envelopes and trees, with the formats of a flow."""
 
 from heliograph.errors import Problem
-from heliograph.flow.envelope import Envelope
 from heliograph.flow.formats.catalogue import Catalogue
+from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.formats.messages import MessageSettings, parse_message, write_message
 from heliograph.flow.tree import Element, Part, Text
 

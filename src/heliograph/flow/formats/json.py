@@ -13,10 +13,10 @@ from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, NoReturn
 
 from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
+from heliograph.flow.language.values.ccsid import codec
+from heliograph.flow.language.values.text import bare_text
 from heliograph.flow.tree import Element, Part, Text
 from heliograph.flow.tree.types import Json
-from heliograph.flow.values.ccsid import codec
-from heliograph.flow.values.text import bare_text
 
 DATA = "Data"
 ITEM = "Item"

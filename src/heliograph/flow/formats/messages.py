@@ -11,9 +11,9 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, cast
 
 from heliograph.errors import Problem
-from heliograph.flow.envelope import Envelope
 from heliograph.flow.formats.catalogue import MODELLED, Catalogue
 from heliograph.flow.formats.elements import put, value_of
+from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.formats.message_properties import (
     PROPERTIES,
     USER_PROPERTIES,

@@ -11,7 +11,7 @@ from xml.parsers import expat
 import xmlschema
 from xmlschema.exceptions import XMLSchemaWarning
 
-from heliograph.flow.documents import Place
+from heliograph.common.documents import Place
 from heliograph.flow.formats.model.problem import ModelProblem
 from heliograph.flow.formats.schema_sizes import check_sizes
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from xml.etree.ElementTree import Element
 
-from heliograph.flow.documents import Place
+from heliograph.common.documents import Place
 from heliograph.flow.formats.model.problem import ModelProblem
 
 XSD = "{http://www.w3.org/2001/XMLSchema}"

@@ -24,7 +24,7 @@ from xmlschema.validators import (
     XsdSimpleType,
 )
 
-from heliograph.flow.documents import Place
+from heliograph.common.documents import Place
 from heliograph.flow.formats.model.conversion import CONVERSIONS
 from heliograph.flow.formats.model.kinds import Imported
 from heliograph.flow.formats.model.logical import (
@@ -41,7 +41,7 @@ from heliograph.flow.formats.model.logical import (
 )
 from heliograph.flow.formats.model.problem import Members, ModelProblem
 from heliograph.flow.formats.schema_files import SchemaFiles, files_taken_in
-from heliograph.flow.values.literals import MAX_INTEGER, MIN_INTEGER
+from heliograph.flow.language.values.literals import MAX_INTEGER, MIN_INTEGER
 
 __all__ = ["files_taken_in", "import_messages"]
 

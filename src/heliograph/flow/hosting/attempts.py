@@ -5,7 +5,7 @@ from collections.abc import Hashable, Sequence
 
 from heliograph.common.bounded_dict import BoundedDict
 from heliograph.flow.engine.compiled import Refusals
-from heliograph.flow.envelope import Envelope
+from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.hosting.rules import Step
 
 ATTEMPTS = 3

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from heliograph.flow.engine.effects import DeadLetter
 from heliograph.flow.engine.outcome import LogEvent, Outcome, Result
-from heliograph.flow.envelope import Envelope
+from heliograph.flow.formats.envelope import Envelope
 
 
 def with_dead_letters(outcome: Outcome, messages: Iterable[Envelope], queue: str, node: str) -> Outcome:

@@ -8,13 +8,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from heliograph.common.documents import Place
 from heliograph.errors import Problem
 from heliograph.flow.definition.loading import load_flow
-from heliograph.flow.documents import Place
 from heliograph.flow.engine.building import Building
 from heliograph.flow.engine.compiled import Observer
-from heliograph.flow.envelope import Envelope
 from heliograph.flow.formats.catalogue import Catalogue
+from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.testing.case import Case, ExpectedMessage, read_cases
 from heliograph.flow.testing.comparing import body_difference, message_differences
 from heliograph.flow.testing.flow_under_test import FlowUnderTest

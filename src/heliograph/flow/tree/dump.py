@@ -1,7 +1,7 @@
 """A tree as text for people, in the form that traces of message brokers have."""
 
+from heliograph.flow.language.values.text import character
 from heliograph.flow.tree.element import Element, Value
-from heliograph.flow.values.text import character
 
 
 def dump(element: Element) -> str:

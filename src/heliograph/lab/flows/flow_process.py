@@ -14,7 +14,7 @@ from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.flow.definition.loading import load_flow
-from heliograph.flow.runner.groups import run_groups
+from heliograph.flow.inline.groups import run_groups
 
 
 def _say(word: str) -> None:

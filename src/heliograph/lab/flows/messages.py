@@ -7,7 +7,7 @@ message's number, so that no two messages are the same.
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 
-from heliograph.flow.envelope import Envelope
+from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.formats.mqrfh2 import MQRFH2
 from heliograph.flow.tree import Element, Part
 from heliograph.flow.tree.types import NAME_VALUE

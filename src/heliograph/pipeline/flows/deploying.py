@@ -10,10 +10,10 @@ from heliograph.errors import Problem
 from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
 from heliograph.flow.definition.mistakes import known, suggestion
 from heliograph.flow.definition.spark import single_partition
-from heliograph.flow.esql import syntax
-from heliograph.flow.esql.parsing import parse_program
-from heliograph.flow.nodes.programs import everything
-from heliograph.flow.runner.settings import settings_of
+from heliograph.flow.engine.nodes.programs import everything
+from heliograph.flow.inline.settings import settings_of
+from heliograph.flow.language.esql import syntax
+from heliograph.flow.language.esql.parsing import parse_program
 from heliograph.pipeline.flows.aggregation import fan_in
 from heliograph.pipeline.flows.reaching import INPUTS, reachable
 from heliograph.pipeline.flows.routes import DEAD_LETTERS, Routes

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from heliograph.flow.engine.effects import DeadLetter, Effect, Publish, Put, WriteFile
-from heliograph.flow.envelope import Envelope
-from heliograph.flow.runner.conversion import carried_properties, is_text
+from heliograph.flow.formats.envelope import Envelope
+from heliograph.flow.inline.conversion import carried_properties, is_text
 from heliograph.mapping.identifiers import amqp_identifier, text_of
 
 QUEUE, TOPIC, FILE, DEAD_LETTER = "queue", "topic", "file", "dead-letter"

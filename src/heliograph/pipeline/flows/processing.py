@@ -20,20 +20,20 @@ import pyarrow as pa
 from heliograph import private_files
 from heliograph.common.bounded_dict import BoundedDict
 from heliograph.errors import Problem
-from heliograph.flow.database import Databases, DataSources
 from heliograph.flow.definition.flow import FlowDefinition
 from heliograph.flow.engine.backout import Backout
 from heliograph.flow.engine.compiled import CompiledFlow, Refusals, compile_flow
+from heliograph.flow.engine.database import Databases, DataSources
 from heliograph.flow.engine.garbage import collect_seldom
+from heliograph.flow.engine.nodes.subscriptions import SubscriptionRegistry
 from heliograph.flow.engine.outcome import Outcome, Result
 from heliograph.flow.engine.resources import Resources
-from heliograph.flow.envelope import Envelope
-from heliograph.flow.esql.database_access import DatabaseError
-from heliograph.flow.esql.shared_variables import SharedVariables
+from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.hosting import SPARK, Step, Waiting, is_new, unreachable, with_dead_letters
-from heliograph.flow.nodes.subscriptions import SubscriptionRegistry
-from heliograph.flow.runner.settings import settings_of
-from heliograph.flow.runner.tracing import Tracing
+from heliograph.flow.inline.settings import settings_of
+from heliograph.flow.inline.tracing import Tracing
+from heliograph.flow.language.esql.database_access import DatabaseError
+from heliograph.flow.language.esql.shared_variables import SharedVariables
 from heliograph.pipeline.flows.aggregation.recording import RecordingStore
 from heliograph.pipeline.flows.deploying import written_sources
 from heliograph.pipeline.flows.envelopes import envelopes_of

@@ -14,9 +14,9 @@ import pyarrow as pa
 from heliograph.client.problems import MessageFormat
 from heliograph.flow.engine.effects import DeadLetter, Effect, Publish, Put, WriteFile
 from heliograph.flow.engine.outcome import Outcome
-from heliograph.flow.envelope import Envelope
-from heliograph.flow.runner.conversion import payload_of
-from heliograph.flow.runner.outlet import place_of
+from heliograph.flow.formats.envelope import Envelope
+from heliograph.flow.inline.conversion import payload_of
+from heliograph.flow.inline.outlet import place_of
 from heliograph.pipeline.flows.effect_rows import (
     MESSAGES_SCHEMA,
     SCHEMA,

@@ -23,9 +23,9 @@ MODULES = (
     "heliograph.log.remote_stream_reader",
     "heliograph.log.stream_reader",
     "heliograph.flow.engine.compiled",
-    "heliograph.flow.nodes.subscriptions",
-    "heliograph.flow.runner.conversion",
-    "heliograph.flow.runner.units",
+    "heliograph.flow.engine.nodes.subscriptions",
+    "heliograph.flow.inline.conversion",
+    "heliograph.flow.hosting",
 )
 
 

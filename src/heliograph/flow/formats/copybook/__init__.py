@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from heliograph.flow.documents import Place
+from heliograph.common.documents import Place
 from heliograph.flow.formats.copybook.importing import import_items
 from heliograph.flow.formats.copybook.items import items
 from heliograph.flow.formats.copybook.sentences import sentences

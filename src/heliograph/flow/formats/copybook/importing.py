@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from heliograph.flow.documents import Place
+from heliograph.common.documents import Place
 from heliograph.flow.formats.copybook.items import Item
 from heliograph.flow.formats.copybook.slack import boundary, slack_of
 from heliograph.flow.formats.cwf.properties import PROPERTIES

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from heliograph.flow.documents import Place
+from heliograph.common.documents import Place
 from heliograph.flow.formats.copybook.picture import Picture, picture
 from heliograph.flow.formats.copybook.sentences import Sentence, Token
 from heliograph.flow.formats.model import ModelProblem

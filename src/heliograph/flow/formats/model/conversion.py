@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any
 
 from heliograph.flow.formats.model.logical import Type
-from heliograph.flow.values.conversions import convert
-from heliograph.flow.values.errors import EsqlError
-from heliograph.flow.values.literals import MAX_INTEGER, MIN_INTEGER
-from heliograph.flow.values.types import Type as EsqlType
+from heliograph.flow.language.values.conversions import convert
+from heliograph.flow.language.values.errors import EsqlError
+from heliograph.flow.language.values.literals import MAX_INTEGER, MIN_INTEGER
+from heliograph.flow.language.values.types import Type as EsqlType
 
 MIDNIGHT = datetime(1970, 1, 1)
 """Where ESQL looks for the hours that a date does not have."""

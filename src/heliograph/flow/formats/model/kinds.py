@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
-from heliograph.flow.documents import Place
+from heliograph.common.documents import Place
 from heliograph.flow.formats.model.logical import Message, PhysicalFormat
 from heliograph.flow.formats.model.problem import ModelProblem
 from heliograph.flow.formats.model.properties import Property

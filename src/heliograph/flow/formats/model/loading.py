@@ -31,7 +31,7 @@ from importlib import resources
 from pathlib import PurePath
 from typing import Any
 
-from heliograph.flow.documents import Entry, Place, read_entries
+from heliograph.common.documents import Entry, Place, read_entries
 from heliograph.flow.formats.model.kinds import files_taken_in, import_for, kind_named
 from heliograph.flow.formats.model.logical import (
     ONCE,

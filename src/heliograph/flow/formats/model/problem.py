@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from heliograph.common.documents import Place
 from heliograph.errors import Problem
-from heliograph.flow.documents import Place
 
 MOST_MEMBERS = 100_000
 

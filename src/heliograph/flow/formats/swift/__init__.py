@@ -13,8 +13,8 @@ from heliograph.flow.formats.swift.field_format import FieldFormat
 from heliograph.flow.formats.swift.importing import ANY, import_messages
 from heliograph.flow.formats.swift.message import MessageFormat
 from heliograph.flow.formats.swift.text_block import UNKNOWN, SequenceModel
+from heliograph.flow.language.values.ccsid import codec
 from heliograph.flow.tree import Text
-from heliograph.flow.values.ccsid import codec
 
 __all__ = ["KIND", "import_messages"]
 

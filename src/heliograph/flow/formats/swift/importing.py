@@ -14,8 +14,8 @@ In the tree, `20C` is F20C with its components below, or with a value if these h
 from collections.abc import Mapping
 from typing import Any
 
+from heliograph.common.documents import Entry, Place, read_entries
 from heliograph.errors import Problem
-from heliograph.flow.documents import Entry, Place, read_entries
 from heliograph.flow.formats.model.kinds import Imported
 from heliograph.flow.formats.model.logical import (
     Field,

@@ -5,8 +5,8 @@ import re
 from functools import lru_cache
 
 from heliograph.flow.formats.problem import CANNOT_READ, CANNOT_WRITE, FormatProblem
+from heliograph.flow.language.values.ccsid import codec
 from heliograph.flow.tree import Text
-from heliograph.flow.values.ccsid import codec
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from heliograph.flow.language.values.text import character, schema_text
 from heliograph.flow.tree.types import Xml, Xmlnsc
-from heliograph.flow.values.text import character, schema_text
 
 
 @dataclass(frozen=True, slots=True)

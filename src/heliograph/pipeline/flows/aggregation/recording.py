@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from heliograph.flow.aggregation.sqlite_store import SqliteAggregationStore
-from heliograph.flow.aggregation.store import AggregationStore
+from heliograph.flow.engine.aggregation.sqlite_store import SqliteAggregationStore
+from heliograph.flow.engine.aggregation.store import AggregationStore
 from heliograph.flow.engine.effects import Effect, Publish, Put
 from heliograph.flow.engine.outcome import Outcome, Result
-from heliograph.flow.envelope import Envelope
-from heliograph.flow.runner.conversion import REQUEST, TEXT
+from heliograph.flow.formats.envelope import Envelope
+from heliograph.flow.inline.conversion import REQUEST, TEXT
 from heliograph.pipeline.flows.aggregation.places import DEADLINES, REPLIES, REQUESTS, SetPlace, deadline_queue
 
 

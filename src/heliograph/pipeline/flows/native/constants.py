@@ -5,9 +5,9 @@ from datetime import datetime
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.esql import syntax
-from heliograph.flow.values.conversions import convert
-from heliograph.flow.values.types import Type
+from heliograph.flow.language.esql import syntax
+from heliograph.flow.language.values.conversions import convert
+from heliograph.flow.language.values.types import Type
 from heliograph.pipeline.flows.native.verdicts import NotNative
 
 _TYPES = ("BOOLEAN", "INTEGER", "FLOAT", "DECIMAL", "CHARACTER")

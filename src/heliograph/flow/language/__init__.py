@@ -1,0 +1,1 @@
+"""The language of flows: ESQL, and its values."""
