@@ -9,9 +9,8 @@ from pathlib import Path
 from heliograph.cli.flow_options import add_flow, load
 from heliograph.errors import Problem
 from heliograph.flow.drawing.graph import graph_of
-from heliograph.flow.drawing.mermaid import mermaid
 from heliograph.flow.drawing.svg import svg
-from heliograph.flow.drawing.text import text
+from heliograph.flow.drawing.text import mermaid, text
 
 EXAMPLES = """\
   helio flow show orders

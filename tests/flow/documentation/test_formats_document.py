@@ -11,7 +11,7 @@ from heliograph.flow.formats import Catalogue, FormatProblem
 from heliograph.flow.formats.catalogue import FORMATS
 from heliograph.flow.formats.copybook.importing import OPTIONS
 from heliograph.flow.formats.csv import OWN
-from heliograph.flow.formats.cwf.properties import PROPERTIES as CWF
+from heliograph.flow.formats.cwf.plan import PROPERTIES as CWF
 from heliograph.flow.formats.model import Models
 from heliograph.flow.formats.model.kinds import KINDS
 from heliograph.flow.formats.model.logical import Type

@@ -8,9 +8,9 @@ import pytest
 from heliograph.errors import Problem
 from heliograph.flow.definition.loading import load_flow
 from heliograph.flow.engine.compiled import compile_flow
-from heliograph.flow.engine.effects import Put
 from heliograph.flow.engine.exceptions import FlowException
 from heliograph.flow.engine.nodes.kinds import KINDS
+from heliograph.flow.engine.outcome import Put
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.engine.statistics import Statistics
 from heliograph.flow.formats.envelope import Envelope

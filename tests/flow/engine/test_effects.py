@@ -1,6 +1,6 @@
 """What effects promise to those who carry them out."""
 
-from heliograph.flow.engine.effects import DeadLetter
+from heliograph.flow.engine.outcome import DeadLetter
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.inline.conversion import payload_of
 

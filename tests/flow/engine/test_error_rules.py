@@ -8,8 +8,7 @@ import pytest
 
 from heliograph.flow.definition.loading import load_flow
 from heliograph.flow.engine.compiled import CompiledFlow, compile_flow
-from heliograph.flow.engine.effects import DeadLetter, Put
-from heliograph.flow.engine.outcome import Outcome, Result
+from heliograph.flow.engine.outcome import DeadLetter, Outcome, Put, Result
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.formats.envelope import Envelope
 

@@ -12,7 +12,7 @@ from flow.formats.modelled import Modelled, build, plain, rewritten
 from heliograph.errors import Problem
 from heliograph.flow.formats.model import ModelProblem
 from heliograph.flow.formats.problem import FormatProblem
-from heliograph.flow.formats.tds.mnemonics import characters
+from heliograph.flow.formats.tds.properties import characters
 
 
 def one_field(field: str, form: str = 'separator: ";"') -> Modelled:

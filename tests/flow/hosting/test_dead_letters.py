@@ -2,9 +2,8 @@
 
 import pytest
 
-from heliograph.flow.engine.effects import DeadLetter, Put
 from heliograph.flow.engine.exceptions import ExceptionRecord
-from heliograph.flow.engine.outcome import Outcome, Result
+from heliograph.flow.engine.outcome import DeadLetter, Outcome, Put, Result
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.hosting import unreadable, with_dead_letters
 

@@ -81,7 +81,7 @@ def test_columns_that_a_table_does_not_have_are_told(database):
 
 
 def test_outputs_of_a_flow_fit_into_a_table(database):
-    from heliograph.flow.engine.effects import Put
+    from heliograph.flow.engine.outcome import Put
     from heliograph.flow.formats.envelope import Envelope
 
     effects = EffectRows(stream_rows([b"x"]))

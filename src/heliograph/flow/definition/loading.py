@@ -14,15 +14,11 @@ from typing import Any
 
 from heliograph.common.documents import Place, read_document
 from heliograph.errors import Problem
-from heliograph.flow.definition.checking import check_node
-from heliograph.flow.definition.domains import check_domains
-from heliograph.flow.definition.expanding import expanded
-from heliograph.flow.definition.files import check_files, why_unreadable
-from heliograph.flow.definition.flow import Connection, FlowDefinition, NodeDefinition
-from heliograph.flow.definition.graph import check_connections, check_inputs, check_loops
+from heliograph.flow.definition.checking import check_connections, check_inputs, check_loops, check_node
+from heliograph.flow.definition.expanding import expanded, overlaid, replaced
+from heliograph.flow.definition.files import check_domains, check_files, why_unreadable
+from heliograph.flow.definition.flow import Connection, FlowDefinition, NodeDefinition, check_spark
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
-from heliograph.flow.definition.parameters import overlaid, replaced
-from heliograph.flow.definition.spark import check_spark
 from heliograph.flow.definition.written import Written, WrittenNode, read_flow, read_subflow
 from heliograph.flow.engine.nodes.kinds import KINDS
 

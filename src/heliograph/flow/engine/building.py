@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
 from heliograph.flow.definition.mistakes import Findings
-from heliograph.flow.engine.nodes.changes import Changes, changes_of
+from heliograph.flow.engine.message import TreeReading
 from heliograph.flow.engine.nodes.mapping_text import mapping_text
-from heliograph.flow.engine.nodes.programs import parse_others, select_module
-from heliograph.flow.engine.reading import TreeReading
+from heliograph.flow.engine.nodes.programs import Changes, changes_of, parse_others, select_module
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.formats.messages import MessageSettings
 from heliograph.flow.formats.model.models import Models

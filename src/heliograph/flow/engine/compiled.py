@@ -8,13 +8,12 @@ from heliograph.errors import Problem
 from heliograph.flow.definition.flow import Connection, FlowDefinition, NodeDefinition
 from heliograph.flow.engine.building import Building
 from heliograph.flow.engine.entry import Entry
-from heliograph.flow.engine.node import Node, joined
+from heliograph.flow.engine.node import Node, Timekeeper, Timer, joined
 from heliograph.flow.engine.nodes.kinds import KINDS
 from heliograph.flow.engine.outcome import Outcome
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.engine.run import Target
 from heliograph.flow.engine.statistics import measured as measured_target
-from heliograph.flow.engine.timers import Timekeeper, Timer
 from heliograph.flow.formats.envelope import Envelope
 
 Refusals = Mapping[tuple[str, str], str]

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.backout import Backout, Path
-from heliograph.flow.engine.effects import DeadLetter
 from heliograph.flow.engine.exceptions import (
     BACKED_OUT,
     FAILURE_PATH_FAILED,
@@ -30,7 +29,7 @@ from heliograph.flow.engine.exceptions import (
 )
 from heliograph.flow.engine.message import Message
 from heliograph.flow.engine.node import Node
-from heliograph.flow.engine.outcome import Outcome, Result
+from heliograph.flow.engine.outcome import DeadLetter, Outcome, Result
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.formats.envelope import Envelope

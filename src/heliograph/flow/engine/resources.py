@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from heliograph.flow.language.esql.database_access import DatabaseAccess
-from heliograph.flow.language.esql.shared_variables import SharedVariables
+from heliograph.flow.language.esql.evaluation import SharedVariables
 
 if TYPE_CHECKING:
     from heliograph.flow.engine.aggregation.store import AggregationStore

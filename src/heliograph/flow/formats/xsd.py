@@ -26,7 +26,7 @@ from xmlschema.validators import (
 
 from heliograph.common.documents import Place
 from heliograph.flow.formats.model.conversion import CONVERSIONS
-from heliograph.flow.formats.model.kinds import Imported
+from heliograph.flow.formats.model.kinds import Imported, Members, ModelProblem
 from heliograph.flow.formats.model.logical import (
     ONCE,
     Field,
@@ -39,7 +39,6 @@ from heliograph.flow.formats.model.logical import (
     Properties,
     Type,
 )
-from heliograph.flow.formats.model.problem import Members, ModelProblem
 from heliograph.flow.formats.schema_files import SchemaFiles, files_taken_in
 from heliograph.flow.language.values.literals import MAX_INTEGER, MIN_INTEGER
 

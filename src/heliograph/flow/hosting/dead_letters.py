@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from heliograph.flow.engine.effects import DeadLetter
-from heliograph.flow.engine.outcome import LogEvent, Outcome, Result
+from heliograph.flow.engine.outcome import DeadLetter, LogEvent, Outcome, Result
 from heliograph.flow.formats.envelope import Envelope
 
 

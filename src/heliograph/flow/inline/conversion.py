@@ -30,7 +30,7 @@ from heliograph.amqp.messages.annotations import (
 )
 from heliograph.client import Queue, Topic, encoded
 from heliograph.client.problems import MessageFormat
-from heliograph.flow.engine.effects import DeadLetter, Publish, Put
+from heliograph.flow.engine.outcome import DeadLetter, Publish, Put
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.formats.mqmd import CARRIED, HeaderField
 from heliograph.mapping.addresses import QUEUE_PREFIX, TOPIC_PREFIX

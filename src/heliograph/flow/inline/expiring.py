@@ -14,10 +14,10 @@ from uuid import uuid4
 from heliograph.client import Message
 from heliograph.client.problems import MessageFormat
 from heliograph.flow.engine.compiled import CompiledFlow
+from heliograph.flow.engine.node import Timer
 from heliograph.flow.engine.outcome import LogEvent, Outcome, Result
-from heliograph.flow.engine.timers import Timer
 from heliograph.flow.hosting import Step
-from heliograph.flow.inline.own_queue import own_queue
+from heliograph.flow.inline.server import own_queue
 from heliograph.flow.inline.units import Units
 
 _INTERVAL = 0.5

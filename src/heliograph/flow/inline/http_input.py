@@ -9,13 +9,40 @@ from urllib.parse import parse_qsl
 from uuid import uuid4
 
 from heliograph.flow.definition.flow import NodeDefinition
-from heliograph.flow.engine.effects import Respond
-from heliograph.flow.engine.outcome import LogEvent
+from heliograph.flow.engine.outcome import LogEvent, Respond
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.hosting import ATTEMPTS
-from heliograph.flow.inline.http_messages import Answer, Request, plain
 from heliograph.flow.inline.taking import WAIT
 from heliograph.flow.inline.units import Units
+
+# Requests and answers of HTTP, as a flow knows them.
+
+
+@dataclass(slots=True)
+class Request:
+    """A request as the flow gets it."""
+
+    method: str
+    path: str
+    query: str
+    headers: dict[str, str]
+    body: bytes
+    peer: str
+
+
+@dataclass(slots=True)
+class Answer:
+    """What is said to a request."""
+
+    status: int
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def plain(status: int, text: str) -> Answer:
+    """An answer for people."""
+    return Answer(status, text.encode() + b"\n", {"Content-Type": "text/plain; charset=utf-8"})
+
 
 MOST_WAITING = 1000
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 import h11
 
 from heliograph.errors import Problem
-from heliograph.flow.inline.http_messages import Answer, Request, plain
+from heliograph.flow.inline.http_input import Answer, Request, plain
 
 LOG = logging.getLogger("heliograph.flow")
 MOST_CONNECTIONS = 200

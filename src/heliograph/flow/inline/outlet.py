@@ -7,7 +7,7 @@ from heliograph.client import Topic
 from heliograph.client.blocking import Connection, Producer, RunReceipt, Session
 from heliograph.client.destination import Destination, Queue
 from heliograph.client.problems import MessageFormat, MessagingProblem
-from heliograph.flow.engine.effects import DeadLetter, Effect, Publish, Put, WriteFile
+from heliograph.flow.engine.outcome import DeadLetter, Effect, Publish, Put, WriteFile
 from heliograph.flow.inline.conversion import payload_of, readdressing_to
 
 Message = Put | Publish | DeadLetter

@@ -21,9 +21,9 @@ from heliograph.flow.engine.database import DataSources
 from heliograph.flow.engine.garbage import collect_seldom
 from heliograph.flow.engine.nodes.subscriptions import SubscriptionRegistry
 from heliograph.flow.engine.resources import Resources
-from heliograph.flow.inline.connecting import connected
 from heliograph.flow.inline.http_input import Requests
 from heliograph.flow.inline.instance import Instance, Process, start_all
+from heliograph.flow.inline.server import connected
 from heliograph.flow.inline.settings import Settings, settings_of
 from heliograph.flow.inline.statistics import FlowStatistics
 

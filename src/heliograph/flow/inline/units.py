@@ -16,13 +16,22 @@ from heliograph.client.problems import ConnectionLost, MessagingProblem, Transac
 from heliograph.errors import Problem
 from heliograph.flow.engine.compiled import CompiledFlow, Refusals
 from heliograph.flow.engine.database import Databases
-from heliograph.flow.engine.effects import DeadLetter, Effect, Publish, Put, Respond, WriteFile
-from heliograph.flow.engine.outcome import LogEvent, Outcome, Result
+from heliograph.flow.engine.outcome import (
+    DeadLetter,
+    Effect,
+    LogEvent,
+    Outcome,
+    Publish,
+    Put,
+    Respond,
+    Result,
+    WriteFile,
+)
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.hosting import INLINE, RefusalMemory, Step, Waiting, is_lost, unreachable
 from heliograph.flow.inline.coordination import Coordination
-from heliograph.flow.inline.file_output import write_file
+from heliograph.flow.inline.files_out import write_file
 from heliograph.flow.inline.outlet import Outlet, place_of
 from heliograph.flow.inline.statistics import FlowStatistics
 from heliograph.flow.language.esql.database_access import DatabaseError

@@ -15,9 +15,18 @@ from heliograph.flow.definition.loading import load_flow
 from heliograph.flow.engine.aggregation.sqlite_store import SqliteAggregationStore
 from heliograph.flow.engine.compiled import Observer, compile_flow
 from heliograph.flow.engine.database import Databases, DataSources
-from heliograph.flow.engine.effects import DeadLetter, Effect, Publish, Put, Respond, WriteFile
 from heliograph.flow.engine.nodes.subscriptions import SubscriptionRegistry
-from heliograph.flow.engine.outcome import LogEvent, Outcome, Result
+from heliograph.flow.engine.outcome import (
+    DeadLetter,
+    Effect,
+    LogEvent,
+    Outcome,
+    Publish,
+    Put,
+    Respond,
+    Result,
+    WriteFile,
+)
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.engine.statistics import Statistics
 from heliograph.flow.formats.envelope import Envelope

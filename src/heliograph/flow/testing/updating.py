@@ -14,7 +14,7 @@ from heliograph.common.documents import read_document
 from heliograph.errors import Problem
 from heliograph.flow.definition.mistakes import Findings
 from heliograph.flow.engine.building import Building
-from heliograph.flow.engine.effects import Respond
+from heliograph.flow.engine.outcome import Respond
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.testing.case import ENVELOPE_FIELDS, Case, ExpectedMessage

@@ -15,10 +15,9 @@ from heliograph.errors import Problem
 from heliograph.flow.engine.aggregation.sqlite_store import SqliteAggregationStore
 from heliograph.flow.engine.compiled import CompiledFlow, compile_flow
 from heliograph.flow.engine.database import Databases, DataSources
-from heliograph.flow.engine.effects import Publish, Put
 from heliograph.flow.engine.garbage import collect_seldom
 from heliograph.flow.engine.nodes.subscriptions import Subscription, SubscriptionRegistry
-from heliograph.flow.engine.outcome import Outcome, Result
+from heliograph.flow.engine.outcome import Outcome, Publish, Put, Result
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.lab.flows.cases import OUTPUT, TOPIC, FlowCase, Storage

@@ -8,7 +8,7 @@ from typing import Any
 from heliograph.client import Topic, connect, encoded
 from heliograph.client.management import management
 from heliograph.errors import Problem
-from heliograph.flow.engine.effects import Publish, Put
+from heliograph.flow.engine.outcome import Publish, Put
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.inline.conversion import payload_of
 

@@ -7,9 +7,8 @@ repeated. Flows for which that is wrong are refused here, or kept to one partiti
 from collections.abc import Iterable, Iterator, Mapping
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
+from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition, single_partition
 from heliograph.flow.definition.mistakes import known, suggestion
-from heliograph.flow.definition.spark import single_partition
 from heliograph.flow.engine.nodes.programs import everything
 from heliograph.flow.inline.settings import settings_of
 from heliograph.flow.language.esql import syntax

@@ -6,9 +6,8 @@ from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import FlowDefinition
+from heliograph.flow.definition.flow import FlowDefinition, single_partition
 from heliograph.flow.definition.loading import load_flow
-from heliograph.flow.definition.spark import single_partition
 from heliograph.flow.engine.compiled import CompiledFlow
 from heliograph.flow.inline.settings import settings_of
 from heliograph.pipeline.flows.deploying import check_deployable

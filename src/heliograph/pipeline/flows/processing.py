@@ -30,10 +30,10 @@ from heliograph.flow.engine.outcome import Outcome, Result
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.hosting import SPARK, Step, Waiting, is_new, unreachable, with_dead_letters
+from heliograph.flow.inline.files_out import Tracing
 from heliograph.flow.inline.settings import settings_of
-from heliograph.flow.inline.tracing import Tracing
 from heliograph.flow.language.esql.database_access import DatabaseError
-from heliograph.flow.language.esql.shared_variables import SharedVariables
+from heliograph.flow.language.esql.evaluation import SharedVariables
 from heliograph.pipeline.flows.aggregation.recording import RecordingStore
 from heliograph.pipeline.flows.deploying import written_sources
 from heliograph.pipeline.flows.envelopes import envelopes_of

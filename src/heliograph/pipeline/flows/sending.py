@@ -12,8 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from heliograph.client.problems import MessageFormat
-from heliograph.flow.engine.effects import DeadLetter, Effect, Publish, Put, WriteFile
-from heliograph.flow.engine.outcome import Outcome
+from heliograph.flow.engine.outcome import DeadLetter, Effect, Outcome, Publish, Put, WriteFile
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.inline.conversion import payload_of
 from heliograph.flow.inline.outlet import place_of

@@ -8,8 +8,7 @@ import pytest
 from heliograph.flow.definition.loading import load_flow
 from heliograph.flow.engine.aggregation.sqlite_store import SqliteAggregationStore
 from heliograph.flow.engine.compiled import CompiledFlow, compile_flow
-from heliograph.flow.engine.effects import Put
-from heliograph.flow.engine.outcome import Outcome, Result
+from heliograph.flow.engine.outcome import Outcome, Put, Result
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.formats.envelope import Envelope
 from small_flows import write_flow

@@ -6,8 +6,7 @@ import pytest
 
 from heliograph.flow.definition.loading import load_flow
 from heliograph.flow.engine.compiled import compile_flow
-from heliograph.flow.engine.effects import Put, WriteFile
-from heliograph.flow.engine.outcome import Result
+from heliograph.flow.engine.outcome import Put, Result, WriteFile
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.testing import FlowUnderTest

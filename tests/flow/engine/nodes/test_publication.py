@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.flow.engine.effects import Publish
 from heliograph.flow.engine.nodes.subscriptions import Subscription, SubscriptionRegistry, topic_matches
-from heliograph.flow.engine.outcome import Result
+from heliograph.flow.engine.outcome import Publish, Result
 from heliograph.flow.testing import FlowUnderTest
 from small_flows import flow_under_test
 

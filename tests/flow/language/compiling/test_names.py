@@ -4,7 +4,7 @@ import keyword
 
 import pytest
 
-from heliograph.flow.language.esql.compiling.imports import MODULE_OF
+from heliograph.flow.language.esql.compiling.names import MODULE_OF
 from heliograph.flow.language.esql.compiling.paths import ROOTS
 from heliograph.flow.language.values.types import Type
 

@@ -9,9 +9,8 @@ import pytest
 from heliograph.flow.formats import Catalogue
 from heliograph.flow.language.esql.compiled import Compiled
 from heliograph.flow.language.esql.compiling import compile_program
-from heliograph.flow.language.esql.evaluation import Evaluation, LogEntry
+from heliograph.flow.language.esql.evaluation import Evaluation, LogEntry, SharedVariables
 from heliograph.flow.language.esql.parsing import parse_program
-from heliograph.flow.language.esql.shared_variables import SharedVariables
 from heliograph.flow.tree import Element
 
 INSTANCES, MESSAGES = 4, 100

@@ -9,10 +9,9 @@ from heliograph.errors import Problem
 from heliograph.flow.formats import Catalogue
 from heliograph.flow.language.esql.compiled import StatementError
 from heliograph.flow.language.esql.compiling import compile_program
-from heliograph.flow.language.esql.evaluation import Evaluation
+from heliograph.flow.language.esql.evaluation import Evaluation, SharedVariables
 from heliograph.flow.language.esql.parsing import parse_program
 from heliograph.flow.language.esql.runtime.signals import Thrown, state_of
-from heliograph.flow.language.esql.shared_variables import SharedVariables
 from heliograph.flow.tree import Element
 
 

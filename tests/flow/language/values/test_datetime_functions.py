@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliograph.flow.language.values.errors import ExpressionError
-from heliograph.flow.language.values.functions import CURRENT
-from heliograph.flow.language.values.functions_datetime import EXTRACT_FIELDS, extract
+from heliograph.flow.language.values.functions import CURRENT, EXTRACT_FIELDS, extract
 from heliograph.flow.language.values.intervals import Interval, Qualifier
 from heliograph.flow.language.values.literals import to_interval
 from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp

@@ -5,16 +5,44 @@ import re
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from heliograph.flow.engine.database.connection import SPOILT, unsupported
-from heliograph.flow.engine.database.parameters import for_postgresql
-from heliograph.flow.engine.database.placeholders import to_format
+from heliograph.flow.engine.database.connection import SPOILT, for_postgresql, unsupported
 from heliograph.flow.language.esql.database_access import DatabaseError, Rows
 from heliograph.flow.language.values.intervals import Interval, Qualifier
 
 if TYPE_CHECKING:
     import psycopg
+
+
+# The `?` of ESQL's SQL, as drivers want it.
+
+# What may hide a question mark or a percent sign that is none: strings, names, comments.
+_PIECES = re.compile(
+    r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/ | \$(\w*)\$.*?\$\1\$ | \? """, re.VERBOSE | re.DOTALL
+)
+
+
+@lru_cache(4096)
+def to_format(sql: str) -> str:
+    """With `%s` for each parameter, for drivers that format."""
+    found: list[str] = []
+    at = 0
+    for piece in _PIECES.finditer(sql):
+        found.append(sql[at : piece.start()].replace("%", "%%"))
+        text = piece.group()
+        found.append("%s" if text == "?" else text.replace("%", "%%"))
+        at = piece.end()
+    found.append(sql[at:].replace("%", "%%"))
+    return "".join(found)
+
+
+@lru_cache(4096)
+def count(sql: str) -> int:
+    """How many parameters it has."""
+    return sum(piece.group() == "?" for piece in _PIECES.finditer(sql))
+
 
 CONNECT_ARGUMENTS = {"autocommit": True}
 

@@ -7,8 +7,7 @@ from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
-from heliograph.flow.engine.database.connection import WRONG_PARAMETERS, unsupported
-from heliograph.flow.engine.database.parameters import for_sqlite
+from heliograph.flow.engine.database.connection import WRONG_PARAMETERS, for_sqlite, unsupported
 from heliograph.flow.language.esql.database_access import DatabaseError, Rows
 
 BUSY_SECONDS = 10

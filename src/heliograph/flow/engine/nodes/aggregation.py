@@ -15,14 +15,12 @@ from heliograph.errors import Problem
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.aggregation.store import Aggregate, AggregationStore, Match
 from heliograph.flow.engine.exceptions import FlowException
-from heliograph.flow.engine.message import Message
-from heliograph.flow.engine.node import Node
+from heliograph.flow.engine.message import Message, TreeReading
+from heliograph.flow.engine.node import Node, Timekeeper, Timer
 from heliograph.flow.engine.nodes.properties import READING, REQUIRED, NodeKind, Property
 from heliograph.flow.engine.outcome import Outcome, Result
-from heliograph.flow.engine.reading import TreeReading
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.engine.run import Assembly, Run, Target
-from heliograph.flow.engine.timers import Timekeeper, Timer
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.formats.messages import MessageSettings
 from heliograph.flow.tree import Element

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.building import settings_of
+from heliograph.flow.engine.message import BodyReading
 from heliograph.flow.engine.node import Node
 from heliograph.flow.engine.nodes.properties import READING, NodeKind
-from heliograph.flow.engine.reading import BodyReading
 from heliograph.flow.engine.run import Assembly, Run, Target
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from heliograph.flow.language.esql.runtime.message_root import MessageRoot
 
 if TYPE_CHECKING:
     from heliograph.flow.engine.building import Building
-    from heliograph.flow.engine.nodes.changes import Changes
+    from heliograph.flow.engine.nodes.programs import Changes
     from heliograph.flow.language.esql.compiled import CompiledModule
 
 COMPUTE_OUTPUTS = ("out", "out1", "out2", "out3", "out4")

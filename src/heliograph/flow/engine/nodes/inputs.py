@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from heliograph.flow.engine.backout import DEAD_LETTER_QUEUE
-from heliograph.flow.engine.effects import Respond
 from heliograph.flow.engine.entry import Entry
 from heliograph.flow.engine.exceptions import ExceptionRecord, FlowException
 from heliograph.flow.engine.message import Message
 from heliograph.flow.engine.nodes.properties import READING, REQUIRED, NodeKind, Property, choice
+from heliograph.flow.engine.outcome import Respond
 from heliograph.flow.engine.run import Assembly, Run
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.tree import Element

@@ -8,7 +8,7 @@ from heliograph.flow.engine.nodes.properties import REQUIRED, NodeKind, Property
 
 if TYPE_CHECKING:
     from heliograph.flow.engine.building import Building
-    from heliograph.flow.engine.nodes.changes import Changes
+    from heliograph.flow.engine.nodes.programs import Changes
     from heliograph.flow.language.esql.compiled import CompiledModule
 
 

@@ -1,7 +1,6 @@
 """CWF: fixed structures without delimiters, as C and COBOL keep them."""
 
-from heliograph.flow.formats.cwf.plan import plan
-from heliograph.flow.formats.cwf.properties import PROPERTIES
+from heliograph.flow.formats.cwf.plan import PROPERTIES, plan
 from heliograph.flow.formats.cwf.reading import generate_reader
 from heliograph.flow.formats.cwf.writing import generate_writer
 from heliograph.flow.formats.model import Message, PhysicalFormat, Source

@@ -3,11 +3,11 @@
 Fields of fixed length beside each other are *runs*, read and written by one call of `struct`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import count
 from math import gcd
 
-from heliograph.flow.formats.cwf.nils import nil_of
 from heliograph.flow.formats.cwf.ops import (
     Branch,
     Choose,
@@ -23,9 +23,9 @@ from heliograph.flow.formats.cwf.ops import (
     bounded,
     joined,
     largest_size,
+    nil_of,
     reserved_size,
 )
-from heliograph.flow.formats.cwf.properties import MOST_BYTES
 from heliograph.flow.formats.cwf.shapes import FloatShape, IntegerShape, TextShape
 from heliograph.flow.formats.cwf.shaping import Properties, shape_of
 from heliograph.flow.formats.model import (
@@ -35,10 +35,64 @@ from heliograph.flow.formats.model import (
     Message,
     Order,
     PhysicalFormat,
+    Property,
     Reference,
     reference,
 )
 from heliograph.flow.tree import Text
+
+# The properties of CWF (fixed structures), in the words of DFDL.
+#
+# What a field does not say its format says; what neither says about character set, byte order and floating-point
+# numbers is what the header before the message says (`CodedCharSetId`, `Encoding`).
+
+MOST_BYTES = 100_000_000
+"""That a message always has, whatever is in it: no server takes larger ones."""
+
+PROPERTIES: Mapping[str, Property] = {
+    # Length
+    "lengthKind": Property(choices=("explicit", "prefixed", "delimited", "endOfParent")),  # delimited: ended by a NUL
+    "length": Property(int, reference=True),
+    "lengthUnits": Property(choices=("bytes", "characters")),
+    "prefixLength": Property(int, choices=(1, 2, 4)),
+    # Representation
+    "representation": Property(choices=("text", "binary")),
+    "encoding": Property(),  # a CCSID or Python's name of a character set
+    "byteOrder": Property(choices=("bigEndian", "littleEndian")),
+    "binaryNumberRep": Property(choices=("binary", "packed", "bcd")),
+    "binaryFloatRep": Property(choices=("ieee", "ibm390Hex")),
+    "textNumberRep": Property(choices=("standard", "zoned")),
+    "textZonedSignStyle": Property(choices=("asciiStandard", "asciiTranslatedEBCDIC")),
+    "signOrientation": Property(choices=("leading", "leadingSeparate", "trailing", "trailingSeparate")),
+    "decimalSigned": Property(bool),
+    "digits": Property(int),  # of packed numbers; all that the bytes can hold if not given
+    "virtualDecimalPoint": Property(
+        int, limits=(-999, 999)
+    ),  # digits behind the point; negative: zeros that are not written
+    "calendarPattern": Property(),
+    "binaryCalendarRep": Property(choices=("packed", "bcd", "binarySeconds", "binaryMilliseconds")),
+    "textBooleanTrueRep": Property(),
+    "textBooleanFalseRep": Property(),
+    # Null, and values that are allowed
+    "nilKind": Property(choices=("literalValue", "literalCharacter", "logicalValue")),
+    "nilValue": Property(),
+    "checkValues": Property(bool),  # whether `values` of the model are checked; they are, if nothing is said
+    # Fitting into the length
+    "justification": Property(choices=("left", "right", "center")),
+    "padCharacter": Property(),
+    # Position
+    "alignment": Property(int, choices=(1, 2, 4, 8, 16), implicit=True),
+    "leadingSkip": Property(int, limits=(0, MOST_BYTES)),
+    "trailingSkip": Property(int, limits=(0, MOST_BYTES)),
+    "fillByte": Property(int, limits=(0, 255)),
+    # Repetition
+    "occursCountKind": Property(choices=("fixed", "expression", "endOfParent")),
+    "occursCount": Property(int, reference=True),
+    "occursPadding": Property(choices=("none", "occurrences", "record")),
+    # Choices
+    "choiceDispatchKey": Property(reference=True),
+    "choiceBranchKey": Property(),  # several with blanks between
+}
 
 ANY = 1 << 62
 """The beginning of a message is a multiple of everything."""

@@ -5,7 +5,7 @@ import struct
 from heliograph.flow.formats.cwf.ops import Choose, Gap, Inner, Leaf, Op, PadRecord, Repeat, Run, Variable
 from heliograph.flow.formats.cwf.shapes import TextShape
 from heliograph.flow.formats.model import Group, Site, Source
-from heliograph.flow.formats.model.explaining import ERRORS, read_problem
+from heliograph.flow.formats.model.source import ERRORS, read_problem
 from heliograph.flow.tree import Element
 from heliograph.flow.tree.types import NAME_VALUE
 

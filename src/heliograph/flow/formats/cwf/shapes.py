@@ -8,10 +8,21 @@ from typing import Any
 
 from heliograph.flow.formats.charsets import Charset
 from heliograph.flow.formats.cwf.calendar import Calendar, Moment
-from heliograph.flow.formats.cwf.hexfloat import read_hexfloat, write_hexfloat
-from heliograph.flow.formats.cwf.packed import read_bcd, read_packed, write_bcd, write_packed
-from heliograph.flow.formats.cwf.scaled import from_scaled, point, to_scaled
-from heliograph.flow.formats.cwf.zoned import SignOrientation, Zones, write_zoned, zoned_reader
+from heliograph.flow.formats.cwf.numbers import (
+    SignOrientation,
+    Zones,
+    from_scaled,
+    point,
+    read_bcd,
+    read_hexfloat,
+    read_packed,
+    to_scaled,
+    write_bcd,
+    write_hexfloat,
+    write_packed,
+    write_zoned,
+    zoned_reader,
+)
 from heliograph.flow.formats.model import Source, Type
 from heliograph.flow.formats.model.conversion import CLASSES, CONVERSIONS, shown
 

@@ -9,6 +9,7 @@ from typing import Any
 from heliograph.errors import Problem
 from heliograph.flow.formats.charsets import Charset, charset, named_charset
 from heliograph.flow.formats.cwf.calendar import Calendar, calendar
+from heliograph.flow.formats.cwf.numbers import ASCII, ASCII_TRANSLATED, EBCDIC, SignOrientation, Zones
 from heliograph.flow.formats.cwf.shapes import (
     FilledShape,
     FloatShape,
@@ -22,7 +23,6 @@ from heliograph.flow.formats.cwf.shapes import (
     packed_shape,
     zoned_shape,
 )
-from heliograph.flow.formats.cwf.zoned import ASCII, ASCII_TRANSLATED, EBCDIC, SignOrientation, Zones
 from heliograph.flow.formats.model import Field, ModelProblem, PhysicalFormat, Type, reference
 from heliograph.flow.formats.model.conversion import CLASSES, integer
 from heliograph.flow.tree import Text

@@ -9,7 +9,7 @@ from heliograph.flow.formats.cwf.reading import PREFIX_CODES
 from heliograph.flow.formats.cwf.shapes import TextShape
 from heliograph.flow.formats.model import Group, Member, Order, Site, Source
 from heliograph.flow.formats.model.conversion import as_binary, as_string
-from heliograph.flow.formats.model.explaining import ERRORS, write_problem
+from heliograph.flow.formats.model.source import ERRORS, write_problem
 from heliograph.flow.tree import Element
 
 MISSING = Element()

@@ -1,5 +1,6 @@
 """Models (message sets): logical messages, and the physical formats that they are read and written in."""
 
+from heliograph.flow.formats.model.kinds import ModelProblem, Property, Reference, reference
 from heliograph.flow.formats.model.logical import (
     Field,
     Group,
@@ -12,8 +13,6 @@ from heliograph.flow.formats.model.logical import (
     Type,
 )
 from heliograph.flow.formats.model.models import ModelFormat, Models
-from heliograph.flow.formats.model.problem import ModelProblem
-from heliograph.flow.formats.model.properties import Property, Reference, reference
 from heliograph.flow.formats.model.source import Codec, Site, Source
 
 __all__ = [

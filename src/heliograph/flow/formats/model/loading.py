@@ -32,7 +32,15 @@ from pathlib import PurePath
 from typing import Any
 
 from heliograph.common.documents import Entry, Place, read_entries
-from heliograph.flow.formats.model.kinds import files_taken_in, import_for, kind_named
+from heliograph.flow.formats.model.kinds import (
+    Members,
+    ModelProblem,
+    checked,
+    files_taken_in,
+    import_for,
+    kind_named,
+    not_too_deep,
+)
 from heliograph.flow.formats.model.logical import (
     ONCE,
     Field,
@@ -46,8 +54,6 @@ from heliograph.flow.formats.model.logical import (
     Properties,
     Type,
 )
-from heliograph.flow.formats.model.problem import Members, ModelProblem, not_too_deep
-from heliograph.flow.formats.model.properties import checked
 
 MODEL_SUFFIX = ".model.yaml"
 SHIPPED_SUFFIX = ".mt"

@@ -7,7 +7,7 @@ from typing import Any
 from heliograph.flow.formats.model import Field, Order, Type
 from heliograph.flow.formats.mrm_xml.shapes import XSI, Content, Document, Shape
 from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
-from heliograph.flow.formats.xml.decoding import encode
+from heliograph.flow.formats.xml.expat_reader import encode
 from heliograph.flow.tree import Element, Part
 
 _TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})

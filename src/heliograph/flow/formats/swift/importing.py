@@ -16,7 +16,7 @@ from typing import Any
 
 from heliograph.common.documents import Entry, Place, read_entries
 from heliograph.errors import Problem
-from heliograph.flow.formats.model.kinds import Imported
+from heliograph.flow.formats.model.kinds import Imported, Members, ModelProblem
 from heliograph.flow.formats.model.logical import (
     Field,
     Group,
@@ -27,9 +27,8 @@ from heliograph.flow.formats.model.logical import (
     PhysicalFormat,
     Type,
 )
-from heliograph.flow.formats.model.problem import Members, ModelProblem
 from heliograph.flow.formats.swift.content import expected_item
-from heliograph.flow.formats.swift.field_format import FieldFormat
+from heliograph.flow.formats.swift.fields import FieldFormat
 
 FORMAT = "SWIFT"
 ANY = "MT"

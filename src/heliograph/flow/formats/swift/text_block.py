@@ -7,7 +7,7 @@ from typing import NoReturn
 from heliograph.flow.formats.problem import CANNOT_READ, CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.swift.content import FIELD_TAG, Content
 from heliograph.flow.formats.swift.elements import Field, Sequence
-from heliograph.flow.formats.swift.field_format import FieldFormat, plain
+from heliograph.flow.formats.swift.fields import FieldFormat, plain
 from heliograph.flow.tree import Element
 from heliograph.flow.tree.types import NAME_VALUE
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.flow.formats.model import Field, Group, Member, Message, ModelProblem, Order, PhysicalFormat
-from heliograph.flow.formats.tds.mnemonics import characters
-from heliograph.flow.formats.tds.properties import LITERAL, Separation
+from heliograph.flow.formats.tds.properties import LITERAL, Separation, characters
 from heliograph.flow.formats.tds.values import Values, values_of
 
 

@@ -1,8 +1,9 @@
 """What is wrong with an ESQL text, for the person who wrote it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from heliograph.common.suggestions import closest
 from heliograph.errors import Problem
 
 MOST_MISTAKES = 100
@@ -68,3 +69,12 @@ class Source:
         """Something wrong at this place."""
         source_line = self.lines[line - 1].rstrip("\r") if 1 <= line <= len(self.lines) else ""
         return Mistake(self.file, line, column, text, source_line, warning)
+
+
+# Guessing what was meant.
+
+
+def suggestion(word: str, known: Collection[str]) -> str:
+    """`; did you mean X?` if something known looks like the word, else nothing."""
+    near = closest(word, known, cutoff=0.7)
+    return f"; did you mean {near}?" if near else ""

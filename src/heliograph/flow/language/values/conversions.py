@@ -13,10 +13,10 @@ from typing import Any, NoReturn
 
 from heliograph.flow.language.values import literals
 from heliograph.flow.language.values.bits import Bits
-from heliograph.flow.language.values.decimals import CONTEXT, fraction, from_float
 from heliograph.flow.language.values.errors import CAST_FAILED, ConversionError
 from heliograph.flow.language.values.intervals import MICROSECONDS, MONTHS, Interval, Qualifier, of_units
 from heliograph.flow.language.values.literals import MAX_INTEGER, MIN_INTEGER
+from heliograph.flow.language.values.operands import CONTEXT, fraction, from_float
 from heliograph.flow.language.values.text import character
 from heliograph.flow.language.values.types import Type, type_of
 from heliograph.flow.language.values.zone import (

@@ -13,9 +13,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from heliograph.flow.language.values.decimals import fraction
 from heliograph.flow.language.values.intervals import Interval, Qualifier, of_units
-from heliograph.flow.language.values.operands import divide_by_zero, overflow, refuse
+from heliograph.flow.language.values.operands import divide_by_zero, fraction, overflow, refuse
 from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp, shift, time_to_gmt, to_gmt
 
 

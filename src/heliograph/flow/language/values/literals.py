@@ -15,7 +15,6 @@ from typing import NoReturn
 
 from heliograph.flow.language.values import intervals
 from heliograph.flow.language.values.bits import Bits
-from heliograph.flow.language.values.decimals import CONTEXT
 from heliograph.flow.language.values.errors import (
     CAST_FAILED,
     NOT_A_DECIMAL,
@@ -24,6 +23,7 @@ from heliograph.flow.language.values.errors import (
     ConversionError,
 )
 from heliograph.flow.language.values.intervals import Interval, Qualifier
+from heliograph.flow.language.values.operands import CONTEXT
 from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp
 
 MAX_INTEGER = 2**63 - 1

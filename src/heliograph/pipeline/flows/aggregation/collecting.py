@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from heliograph.flow.definition.flow import FlowDefinition
 from heliograph.flow.engine.aggregation.sqlite_store import SqliteAggregationStore
 from heliograph.flow.engine.compiled import Refusals
+from heliograph.flow.engine.node import Timer
 from heliograph.flow.engine.outcome import Outcome
-from heliograph.flow.engine.timers import Timer
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.pipeline.flows.aggregation.places import DEADLINES, REPLIES, REQUESTS, kind_of
 from heliograph.pipeline.flows.aggregation.recording import record_note

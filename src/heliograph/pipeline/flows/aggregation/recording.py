@@ -7,8 +7,7 @@ from typing import Any
 
 from heliograph.flow.engine.aggregation.sqlite_store import SqliteAggregationStore
 from heliograph.flow.engine.aggregation.store import AggregationStore
-from heliograph.flow.engine.effects import Effect, Publish, Put
-from heliograph.flow.engine.outcome import Outcome, Result
+from heliograph.flow.engine.outcome import Effect, Outcome, Publish, Put, Result
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.inline.conversion import REQUEST, TEXT
 from heliograph.pipeline.flows.aggregation.places import DEADLINES, REPLIES, REQUESTS, SetPlace, deadline_queue

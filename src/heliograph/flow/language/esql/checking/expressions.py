@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 from heliograph.flow.language.esql.checking.scopes import Library, Scope, Variable
-from heliograph.flow.language.esql.field_types import field_type
 from heliograph.flow.language.esql.functions import FUNCTIONS, YIELDING
 from heliograph.flow.language.esql.names import (
     BROKER_PROPERTIES,
@@ -12,11 +11,11 @@ from heliograph.flow.language.esql.names import (
     TREES,
     alone,
     constant_of,
+    field_type,
     is_changeable,
     property_of,
 )
-from heliograph.flow.language.esql.problem import MOST_MISTAKES, Mistake, Source
-from heliograph.flow.language.esql.suggestions import suggestion
+from heliograph.flow.language.esql.problem import MOST_MISTAKES, Mistake, Source, suggestion
 from heliograph.flow.language.esql.syntax import (
     Between,
     Binary,

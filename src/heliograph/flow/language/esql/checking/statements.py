@@ -8,8 +8,7 @@ from heliograph.flow.language.esql.checking.expressions import ExpressionChecker
 from heliograph.flow.language.esql.checking.scopes import Library, Scope, Variable, variables_of
 from heliograph.flow.language.esql.functions import WITHOUT_PARENTHESES
 from heliograph.flow.language.esql.names import TERMINALS
-from heliograph.flow.language.esql.problem import Source
-from heliograph.flow.language.esql.suggestions import suggestion
+from heliograph.flow.language.esql.problem import Source, suggestion
 from heliograph.flow.language.esql.syntax import (
     Attach,
     Block,

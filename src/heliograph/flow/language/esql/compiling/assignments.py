@@ -5,8 +5,7 @@ from dataclasses import fields
 
 from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.compiling import expressions, paths
-from heliograph.flow.language.esql.compiling.code import LISTS, Code, Shape
-from heliograph.flow.language.esql.compiling.context import Context
+from heliograph.flow.language.esql.compiling.context import LISTS, Code, Context, Shape
 from heliograph.flow.language.esql.compiling.names import Binding, Kind
 from heliograph.flow.language.esql.compiling.prefixes import ANY_TREE
 from heliograph.flow.language.esql.compiling.steps import Base, StepCode, steps_of

@@ -6,8 +6,7 @@ from decimal import Decimal
 from heliograph.errors import Problem
 from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.compiling import paths
-from heliograph.flow.language.esql.compiling.code import LISTS, NULL, Code, Shape
-from heliograph.flow.language.esql.compiling.context import Context
+from heliograph.flow.language.esql.compiling.context import LISTS, NULL, Code, Context, Shape
 from heliograph.flow.language.values import literals
 from heliograph.flow.language.values.intervals import Qualifier
 from heliograph.flow.language.values.types import Type

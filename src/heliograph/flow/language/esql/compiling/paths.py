@@ -1,8 +1,7 @@
 """Field references: paths to elements, for reading and for making them on the way."""
 
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.compiling.code import Code, Shape
-from heliograph.flow.language.esql.compiling.context import Context
+from heliograph.flow.language.esql.compiling.context import Code, Context, Shape
 from heliograph.flow.language.esql.compiling.names import Binding, Kind, Names
 from heliograph.flow.language.esql.compiling.prefixes import ANY_TREE, Known, Route
 from heliograph.flow.language.esql.compiling.steps import Base, StepCode, steps_of

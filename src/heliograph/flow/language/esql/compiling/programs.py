@@ -10,21 +10,19 @@ from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.compiled import Compiled, CompiledModule, Place, Places
 from heliograph.flow.language.esql.compiling import (
     assignments,
-    databases,
-    evals,
     expressions,
     functions,
     handlers,
     paths,
     routines,
     selects,
+    sql,
     statements,
     trees,
 )
 from heliograph.flow.language.esql.compiling.context import Context, Environment, Frame, Standing, Unit
-from heliograph.flow.language.esql.compiling.imports import import_lines
 from heliograph.flow.language.esql.compiling.modules import ProgramWriter
-from heliograph.flow.language.esql.compiling.names import Scope
+from heliograph.flow.language.esql.compiling.names import Scope, import_lines
 from heliograph.flow.language.esql.evaluation import Evaluation
 from heliograph.flow.language.esql.parsing import parse_expression, parse_program
 from heliograph.flow.language.esql.runtime.evaluating import Surroundings
@@ -42,7 +40,7 @@ GENERATORS: Mapping[type, Any] = {
     syntax.Case: expressions.case,
     syntax.Cast: expressions.cast,
     syntax.Call: functions.call,
-    syntax.Passthru: databases.passthru,
+    syntax.Passthru: sql.passthru,
     syntax.Select: selects.select,
     syntax.Row: selects.row,
     syntax.ListOf: expressions.list_of,
@@ -63,19 +61,19 @@ GENERATORS: Mapping[type, Any] = {
     syntax.Throw: handlers.throw,
     syntax.Log: handlers.log,
     syntax.Resignal: handlers.resignal,
-    syntax.Eval: evals.statement,
+    syntax.Eval: functions.statement,
     syntax.Create: trees.create,
     syntax.Delete: trees.delete,
     syntax.Attach: trees.attach,
     syntax.Detach: trees.detach,
     syntax.Move: trees.move,
     syntax.Propagate: trees.propagate,
-    syntax.Insert: databases.insert,
-    syntax.Update: databases.update,
-    syntax.DeleteRows: databases.delete_rows,
-    syntax.PassthruStatement: databases.passthru_statement,
-    syntax.Commit: databases.commit,
-    syntax.Rollback: databases.rollback,
+    syntax.Insert: sql.insert,
+    syntax.Update: sql.update,
+    syntax.DeleteRows: sql.delete_rows,
+    syntax.PassthruStatement: sql.passthru_statement,
+    syntax.Commit: sql.commit,
+    syntax.Rollback: sql.rollback,
 }
 """What writes each kind of syntax."""
 

@@ -5,9 +5,8 @@ parameters gives a tuple: what it returns, and then those parameters.
 """
 
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.compiling import assignments, databases, paths
-from heliograph.flow.language.esql.compiling.code import Code, Shape
-from heliograph.flow.language.esql.compiling.context import Context, KnownRoutine
+from heliograph.flow.language.esql.compiling import assignments, paths, sql
+from heliograph.flow.language.esql.compiling.context import Code, Context, KnownRoutine, Shape
 from heliograph.flow.language.esql.compiling.names import Binding, Kind
 from heliograph.flow.language.esql.compiling.prefixes import ANY_TREE
 from heliograph.flow.language.esql.compiling.steps import steps_of
@@ -38,7 +37,7 @@ def call(context: Context, node: syntax.Call) -> Code:
     """A call of a routine, in an expression or by CALL."""
     known = find(context, node)
     if known.routine.language == "DATABASE":
-        return databases.call_routine(context, node, known.routine)
+        return sql.call_routine(context, node, known.routine)
     if known.routine.body is None:
         raise context.problem(node, f"{node.name} is written in {known.routine.language}, which is not run here")
     if len(node.arguments) != len(known.routine.parameters):
@@ -147,9 +146,7 @@ def put(context: Context, target: syntax.Expression, code: Code) -> None:
 def call_statement(context: Context, node: syntax.CallStatement) -> None:
     """CALL."""
     if node.field is not None or node.external_schema is not None:
-        code = databases.call_routine(
-            context, node.call, find(context, node.call).routine, node.field, node.external_schema
-        )
+        code = sql.call_routine(context, node.call, find(context, node.call).routine, node.field, node.external_schema)
     else:
         with context.in_order(node.call):
             code = call(context, node.call)

@@ -5,9 +5,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import fields
 
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.compiling import assignments, databases, paths
-from heliograph.flow.language.esql.compiling.code import LISTS, Code, Shape
-from heliograph.flow.language.esql.compiling.context import Context
+from heliograph.flow.language.esql.compiling import assignments, paths, sql
+from heliograph.flow.language.esql.compiling.context import LISTS, Code, Context, Shape
 from heliograph.flow.language.esql.compiling.expressions import as_element, condition, truth
 from heliograph.flow.language.esql.compiling.names import Binding, Kind
 from heliograph.flow.language.esql.compiling.prefixes import NEW_TREE
@@ -50,9 +49,9 @@ def _inside(context: Context, node: syntax.Select) -> Iterator[None]:
     context.prefixes = before.copy()
     with ExitStack() as stack:
         stack.enter_context(context.block())
-        where = databases.open_tables(context, node, stack)
+        where = sql.open_tables(context, node, stack)
         for item in node.sources:
-            if not databases.is_table(item.source):
+            if not sql.is_table(item.source):
                 _open(context, item, stack)
         if where is not None:
             context.emit(f"if {condition(context, where)}:")

@@ -7,8 +7,7 @@ from dataclasses import fields
 from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.compiling import handlers, paths
 from heliograph.flow.language.esql.compiling.assignments import batch, converted, single_value, source
-from heliograph.flow.language.esql.compiling.code import NULL, Code, Shape
-from heliograph.flow.language.esql.compiling.context import Context
+from heliograph.flow.language.esql.compiling.context import NULL, Code, Context, Shape
 from heliograph.flow.language.esql.compiling.expressions import condition
 from heliograph.flow.language.esql.compiling.names import Binding, Kind
 from heliograph.flow.language.esql.compiling.prefixes import Known, Prefixes, Route

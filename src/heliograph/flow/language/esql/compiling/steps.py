@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.compiling.code import Code
-from heliograph.flow.language.esql.compiling.context import Context
+from heliograph.flow.language.esql.compiling.context import Code, Context
 from heliograph.flow.language.esql.compiling.names import Binding, Kind
 from heliograph.flow.language.esql.compiling.prefixes import Route, StepKey
 

@@ -2,8 +2,7 @@
 
 from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.compiling import paths
-from heliograph.flow.language.esql.compiling.code import Code, Shape
-from heliograph.flow.language.esql.compiling.context import Context
+from heliograph.flow.language.esql.compiling.context import Code, Context, Shape
 from heliograph.flow.language.esql.compiling.functions import bit_stream_clauses
 from heliograph.flow.language.esql.compiling.names import Binding, Kind
 from heliograph.flow.language.esql.compiling.steps import steps_of

@@ -1,6 +1,7 @@
-"""Parsing names in expressions: fields, calls, and the functions with a syntax of their own."""
+"""Literals and calls of built-in functions."""
 
 from collections.abc import Callable
+from decimal import Decimal
 
 from heliograph.flow.language.esql.functions import (
     BITSTREAM_CLAUSES,
@@ -10,11 +11,110 @@ from heliograph.flow.language.esql.functions import (
     WITHOUT_PARENTHESES,
     YIELDING,
 )
-from heliograph.flow.language.esql.parsing import literals
 from heliograph.flow.language.esql.parsing.lexer import Kind, Token
 from heliograph.flow.language.esql.parsing.paths import PathParser
-from heliograph.flow.language.esql.suggestions import suggestion
-from heliograph.flow.language.esql.syntax import Call, Cast, DataType, Expression, FieldReference, Passthru, Qualifier
+from heliograph.flow.language.esql.problem import suggestion
+from heliograph.flow.language.esql.syntax import (
+    Call,
+    Cast,
+    DataType,
+    Expression,
+    FieldReference,
+    Literal,
+    Passthru,
+    Qualifier,
+)
+from heliograph.flow.language.values import intervals, literals
+from heliograph.flow.language.values.errors import ConversionError
+
+# Making values out of what is written as a literal.
+
+_DIGITS = 34
+"""As many as a DECIMAL holds."""
+_READERS: dict[str, tuple[Callable[[str], object], str]] = {
+    "DATE": (literals.to_date, "2004-09-30"),
+    "TIME": (literals.to_time, "11:49:23.656"),
+    "TIMESTAMP": (literals.to_timestamp, "2004-09-30 11:49:23.656"),
+    "GMTTIME": (literals.to_gmttime, "11:49:23.656"),
+    "GMTTIMESTAMP": (literals.to_gmttimestamp, "2004-09-30 11:49:23.656"),
+}
+"""What reads the text of a literal, and an example."""
+
+TYPED = frozenset({*_READERS, "DECIMAL", "INTERVAL"})
+"""Words that make a literal of the string behind them."""
+INTERVAL_FIELDS = (*intervals.MONTHS, *intervals.MICROSECONDS)
+"""The fields of intervals, from large to small."""
+
+
+class NoSuchLiteral(ValueError):
+    """What is written has no value; the text says why."""
+
+
+def plain(token: Token) -> Literal | None:
+    """The literal that this token is by itself, or None."""
+    text = token.text
+    match token.kind:
+        case Kind.STRING:
+            return Literal("CHARACTER", text, at=token.at)
+        case Kind.INTEGER:
+            if len(text) < 20 and int(text) <= literals.MAX_INTEGER:
+                return Literal("INTEGER", int(text), at=token.at)
+            return Literal("DECIMAL", _decimal(text), at=token.at)
+        case Kind.HEX:
+            number = int(text, 16)
+            if number >= 2**64:
+                raise NoSuchLiteral(f"{text} does not fit an INTEGER, which has 64 bits")
+            # The bits are those of the integer, so the upper half is negative.
+            return Literal("INTEGER", number if number <= literals.MAX_INTEGER else number - 2**64, at=token.at)
+        case Kind.FLOAT:
+            if float(text) == float("inf"):
+                return Literal("DECIMAL", _decimal(text), at=token.at)
+            return Literal("FLOAT", float(text), at=token.at)
+        case Kind.BLOB:
+            return Literal("BLOB", bytes.fromhex(text), at=token.at)
+        case Kind.BIT:
+            return Literal("BIT", text, at=token.at)
+    return None
+
+
+def typed(word: str, token: Token) -> Literal:
+    """`DATE '...'` and its like: the word in upper case, and the string."""
+    if word == "DECIMAL":
+        return Literal("DECIMAL", _decimal(token.text), at=token.at)
+    read, example = _READERS[word]
+    try:
+        read(token.text)
+    except ConversionError as error:
+        raise NoSuchLiteral(f"{error}; it is written like '{example}'") from None
+    return Literal(word, token.text, at=token.at)
+
+
+def interval(token: Token, qualifier: Qualifier) -> Literal:
+    """`INTERVAL '...' DAY TO SECOND`."""
+    try:
+        literals.to_interval(token.text, fields_of(qualifier))
+    except ConversionError as error:
+        raise NoSuchLiteral(str(error)) from None
+    return Literal("INTERVAL", token.text, qualifier, at=token.at)
+
+
+def fields_of(qualifier: Qualifier) -> intervals.Qualifier:
+    """The qualifier as a value has it; ValueError if there is none of these fields."""
+    return intervals.Qualifier(qualifier.start + (f" TO {qualifier.end}" if qualifier.end else ""))
+
+
+def _decimal(text: str) -> Decimal:
+    digits = text.lower().partition("e")[0].replace(".", "").strip(" +-").lstrip("0")
+    if len(digits) > _DIGITS:
+        raise NoSuchLiteral(f"{text[:50]} has more than the {_DIGITS} digits of a DECIMAL")
+    try:
+        return literals.to_decimal(text)
+    except (ConversionError, ArithmeticError):
+        why = "is too large for" if digits.isdigit() else "is not"
+        raise NoSuchLiteral(f"'{text}' {why} a DECIMAL") from None
+
+
+# Parsing names in expressions: fields, calls, and the functions with a syntax of their own.
 
 Clauses = tuple[tuple[str, Expression], ...]
 
@@ -133,7 +233,7 @@ class CallParser(PathParser):
             raise self.failure(f"expected a type (CHARACTER, INTEGER, ...), found {token}{hint}")
         self.advance()
         if name == "INTERVAL":
-            qualified = self.token.kind is Kind.WORD and self.token.upper in literals.INTERVAL_FIELDS
+            qualified = self.token.kind is Kind.WORD and self.token.upper in INTERVAL_FIELDS
             return DataType(name, qualifier=self.qualifier() if qualified else None, at=token.at)
         if name == "DECIMAL" and self.takes("("):
             precision = self.whole_number("the precision of DECIMAL")
@@ -151,15 +251,15 @@ class CallParser(PathParser):
     def qualifier(self) -> Qualifier:
         """`DAY`, `YEAR TO MONTH` ..."""
         at = self.token.at
-        start = self.expect_one_of(literals.INTERVAL_FIELDS, "YEAR, MONTH, DAY, HOUR, MINUTE or SECOND for an interval")
+        start = self.expect_one_of(INTERVAL_FIELDS, "YEAR, MONTH, DAY, HOUR, MINUTE or SECOND for an interval")
         # TO may also belong to what the interval stands in: PASSTHRU(... TO Database.source).
-        if not self.sees("TO") or self.peek().upper not in literals.INTERVAL_FIELDS:
+        if not self.sees("TO") or self.peek().upper not in INTERVAL_FIELDS:
             return Qualifier(start, at=at)
         self.advance()
         end_token = self.advance()
         qualifier = Qualifier(start, end_token.upper, at=at)
         try:
-            literals.fields_of(qualifier)
+            fields_of(qualifier)
         except ValueError:
             raise self.failure(f"there is no interval of {start} TO {qualifier.end}", end_token) from None
         return qualifier

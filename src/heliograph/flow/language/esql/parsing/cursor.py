@@ -4,8 +4,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from heliograph.flow.language.esql.parsing.lexer import Kind, Lexer, Token
-from heliograph.flow.language.esql.problem import Mistake, Source
-from heliograph.flow.language.esql.suggestions import suggestion
+from heliograph.flow.language.esql.problem import Mistake, Source, suggestion
 
 MOST_NESTING = 50
 """How deep statements and expressions may stand in each other. Every level costs the parser some frames of Python."""

@@ -6,7 +6,7 @@ one strength go from left to right. So `NOT a = b` compares `NOT a` with b, and 
 
 from collections.abc import Callable
 
-from heliograph.flow.language.esql.parsing import literals
+from heliograph.flow.language.esql.parsing import calls
 from heliograph.flow.language.esql.parsing.calls import CallParser
 from heliograph.flow.language.esql.parsing.cursor import MOST_NESTING, RESERVED
 from heliograph.flow.language.esql.parsing.lexer import Kind, Token
@@ -158,8 +158,8 @@ class ExpressionParser(CallParser):
         if token.kind is Kind.SYMBOL:
             return self._symbol(token)
         try:
-            literal = literals.plain(token)
-        except literals.NoSuchLiteral as error:
+            literal = calls.plain(token)
+        except calls.NoSuchLiteral as error:
             self.advance()
             raise self.failure(str(error), token) from None
         if literal is None:
@@ -201,7 +201,7 @@ class ExpressionParser(CallParser):
             self.advance()
             kind, value = _WORD_VALUES[word]
             return Literal(kind, value, at=token.at)
-        elif word in literals.TYPED and self.peek().kind is Kind.STRING:
+        elif word in calls.TYPED and self.peek().kind is Kind.STRING:
             return self._typed_literal(token)
         if word in RESERVED or self.seems_misplaced():
             raise self.failure(f"expected an expression, found {token}")
@@ -212,14 +212,14 @@ class ExpressionParser(CallParser):
         token = self.advance()
         try:
             if word.upper != "INTERVAL":
-                return literals.typed(word.upper, token)
-            return literals.interval(token, self.qualifier())
-        except literals.NoSuchLiteral as error:
+                return calls.typed(word.upper, token)
+            return calls.interval(token, self.qualifier())
+        except calls.NoSuchLiteral as error:
             raise self.failure(str(error), token) from None
 
     def _with_qualifier(self, inner: Expression) -> Expression:
         """What is in parentheses, which may be a difference of dates or times with its qualifier behind."""
-        if self.token.kind is not Kind.WORD or self.token.upper not in literals.INTERVAL_FIELDS:
+        if self.token.kind is not Kind.WORD or self.token.upper not in calls.INTERVAL_FIELDS:
             return inner
         token = self.token
         qualifier = self.qualifier()

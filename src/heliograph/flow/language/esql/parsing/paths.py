@@ -2,10 +2,10 @@
 
 from abc import ABC, abstractmethod
 
-from heliograph.flow.language.esql.field_types import field_type, names_of
+from heliograph.flow.language.esql.names import field_type, names_of
 from heliograph.flow.language.esql.parsing.cursor import Cursor
 from heliograph.flow.language.esql.parsing.lexer import Kind, Token
-from heliograph.flow.language.esql.suggestions import suggestion
+from heliograph.flow.language.esql.problem import suggestion
 from heliograph.flow.language.esql.syntax import (
     Every,
     Expression,

@@ -3,8 +3,7 @@
 from heliograph.flow.language.esql.parsing.cursor import Mistaken
 from heliograph.flow.language.esql.parsing.lexer import Kind, Token
 from heliograph.flow.language.esql.parsing.statements import StatementParser
-from heliograph.flow.language.esql.problem import MOST_MISTAKES, EsqlProblem
-from heliograph.flow.language.esql.suggestions import suggestion
+from heliograph.flow.language.esql.problem import MOST_MISTAKES, EsqlProblem, suggestion
 from heliograph.flow.language.esql.syntax import (
     Block,
     DataType,

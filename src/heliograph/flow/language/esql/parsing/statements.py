@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from heliograph.flow.language.esql.parsing.cursor import BODY_ENDS, STATEMENT_WORDS, Mistaken
 from heliograph.flow.language.esql.parsing.lexer import Kind, Token
-from heliograph.flow.language.esql.parsing.tree_statements import TreeStatementParser
-from heliograph.flow.language.esql.suggestions import suggestion
+from heliograph.flow.language.esql.parsing.simple_statements import TreeStatementParser
+from heliograph.flow.language.esql.problem import suggestion
 from heliograph.flow.language.esql.syntax import (
     Block,
     Body,

@@ -6,7 +6,9 @@ NULL deletes a field. A scalar replaces the value and leaves children as they ar
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from heliograph.flow.language.esql.evaluation import Evaluation
 from heliograph.flow.language.esql.runtime.paths import (
+    discard,
     ensure,
     ensure_match,
     ensure_nth,
@@ -16,13 +18,36 @@ from heliograph.flow.language.esql.runtime.paths import (
     nth,
     too_far,
 )
-from heliograph.flow.language.esql.runtime.references import discard
+from heliograph.flow.language.values.comparison import boolean
+from heliograph.flow.language.values.conversions import convert
 from heliograph.flow.language.values.errors import ExpressionError
-from heliograph.flow.language.values.types import type_of
+from heliograph.flow.language.values.types import Type, type_of
 from heliograph.flow.tree import Element, Part, Step
 from heliograph.flow.tree.filling import SCALARS, fill, fill_one, layout_of, take_leaf
 from heliograph.flow.tree.packed import Packed
 from heliograph.flow.tree.types import NAME, role_of, type_in
+
+# Variables that outlive one routine, and truth values.
+
+
+class Variables:
+    """The variables of a module and its schemas during one evaluation; generated code sets and reads them."""
+
+    def __getattr__(self, name: str) -> Any:
+        """NULL, for a variable whose declaration has not been reached."""
+        return None
+
+
+def external(evaluation: Evaluation, name: str, target: Type | None, default: Any) -> Any:
+    """The value of an EXTERNAL variable: what the flow was given, or what the program says."""
+    value = evaluation.external.get(name, default)
+    return value if target is None else convert(value, target, evaluation.now)
+
+
+def truth(value: Any) -> bool | None:
+    """A truth value; an error for anything else."""
+    return boolean(value, "a condition")
+
 
 BAD_ASPECT = 2434
 

@@ -22,6 +22,14 @@ from heliograph.flow.language.values.errors import (
 from heliograph.flow.language.values.text import character
 from heliograph.flow.language.values.types import type_of
 
+# LEAVE and ITERATE out of loops inside loops, which Python has no words for.
+
+
+def jump(label: str) -> type[Exception]:
+    """An exception that takes the program to a label; nothing else catches it."""
+    return type(f"Jump_{label}", (Exception,), {})
+
+
 BROKER_CATALOG = "BIPmsgs"
 TOO_DEEP = 2489
 

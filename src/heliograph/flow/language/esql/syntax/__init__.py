@@ -7,6 +7,7 @@ compared.
 """
 
 from heliograph.flow.language.esql.syntax.expressions import (
+    NOWHERE,
     Between,
     Binary,
     Call,
@@ -26,8 +27,10 @@ from heliograph.flow.language.esql.syntax.expressions import (
     Like,
     ListOf,
     Literal,
+    Node,
     Passthru,
     PathStep,
+    Position,
     Qualifier,
     Quantified,
     Row,
@@ -37,8 +40,6 @@ from heliograph.flow.language.esql.syntax.expressions import (
     When,
     Wildcard,
 )
-from heliograph.flow.language.esql.syntax.node import NOWHERE, Node, Position
-from heliograph.flow.language.esql.syntax.programs import Module, Parameter, Program, Routine
 from heliograph.flow.language.esql.syntax.statements import (
     Assignment,
     Attach,
@@ -62,14 +63,18 @@ from heliograph.flow.language.esql.syntax.statements import (
     Leave,
     Log,
     Loop,
+    Module,
     Move,
+    Parameter,
     Parse,
     PassthruStatement,
+    Program,
     Propagate,
     Repeat,
     Resignal,
     Return,
     Rollback,
+    Routine,
     Set,
     SqlState,
     Statement,

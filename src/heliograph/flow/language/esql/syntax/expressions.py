@@ -1,10 +1,28 @@
 """Types, expressions and field references."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
+from typing import NamedTuple
 
-from heliograph.flow.language.esql.syntax.node import Node
+# What everything in a text has: a place.
+
+
+class Position(NamedTuple):
+    """A place in the text; both count from 1."""
+
+    line: int
+    column: int
+
+
+NOWHERE = Position(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Anything in the text."""
+
+    at: Position = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
