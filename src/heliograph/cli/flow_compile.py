@@ -14,10 +14,10 @@ from heliograph.errors import Problem
 from heliograph.flow.definition.flow import FlowDefinition
 from heliograph.flow.definition.mistakes import known, suggestion
 from heliograph.flow.engine.building import Building
-from heliograph.flow.engine.nodes.programs import MODULE_KINDS
+from heliograph.flow.engine.nodes.node_programs import MODULE_KINDS
 from heliograph.flow.formats.model.models import Models
 from heliograph.flow.formats.model.source import Codec
-from heliograph.flow.language.esql.compiled import Compiled
+from heliograph.flow.language.esql.compiled_program import Compiled
 from heliograph.flow.tree import Text
 
 EXAMPLES = """\

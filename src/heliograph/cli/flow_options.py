@@ -8,7 +8,7 @@ from heliograph.cli.flow_findings import counted, finding
 from heliograph.common.documents import read_document
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import FlowDefinition
-from heliograph.flow.definition.loading import load_flow
+from heliograph.flow.definition.flow_loading import load_flow
 from heliograph.flow.definition.mistakes import DefinitionProblem, Findings
 
 

@@ -13,9 +13,9 @@ from heliograph.cli.flow_inputs import add_inputs, flow_and_steps
 from heliograph.cli.table import table
 from heliograph.errors import Problem
 from heliograph.flow.engine.building import Building
-from heliograph.flow.engine.compiled import CompiledFlow, compile_flow
+from heliograph.flow.engine.compiled_flow import CompiledFlow, compile_flow
+from heliograph.flow.engine.node_statistics import Statistics, measured
 from heliograph.flow.engine.outcome import Result
-from heliograph.flow.engine.statistics import Statistics, measured
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.testing import FlowUnderTest
 from heliograph.flow.tree import Part

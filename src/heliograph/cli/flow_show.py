@@ -10,7 +10,7 @@ from heliograph.cli.flow_options import add_flow, load
 from heliograph.errors import Problem
 from heliograph.flow.drawing.graph import graph_of
 from heliograph.flow.drawing.svg import svg
-from heliograph.flow.drawing.text import mermaid, text
+from heliograph.flow.drawing.text_drawing import mermaid, text
 
 EXAMPLES = """\
   helio flow show orders

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.loading import load_flow
-from heliograph.flow.engine.compiled import compile_flow
+from heliograph.flow.definition.flow_loading import load_flow
+from heliograph.flow.engine.compiled_flow import compile_flow
 from heliograph.flow.engine.exceptions import FlowException
-from heliograph.flow.engine.nodes.kinds import KINDS
+from heliograph.flow.engine.node_statistics import Statistics
+from heliograph.flow.engine.nodes.node_kinds import KINDS
 from heliograph.flow.engine.outcome import Put
 from heliograph.flow.engine.resources import Resources
-from heliograph.flow.engine.statistics import Statistics
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.testing.flow_under_test import NOON
 from small_flows import write_flow

@@ -11,7 +11,7 @@ from flow_hands import CONFIG, Desk, free_port, queues, soon
 from flow_process import write_flow
 from heliograph.client.management import management
 from heliograph.errors import Problem
-from heliograph.flow.definition.loading import load_flow
+from heliograph.flow.definition.flow_loading import load_flow
 from heliograph.flow.inline import groups
 from running import servers
 

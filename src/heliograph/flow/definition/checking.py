@@ -6,7 +6,7 @@ from typing import Any
 from heliograph.common.documents import Place
 from heliograph.flow.definition.flow import Connection, NodeDefinition
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
-from heliograph.flow.engine.nodes.properties import NodeKind, Property
+from heliograph.flow.engine.nodes.node_properties import NodeKind, Property
 
 # Checks of the graph: terminals that do not exist, nodes that get no message, loops that nothing ends.
 

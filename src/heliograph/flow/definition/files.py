@@ -8,17 +8,17 @@ from heliograph.errors import Problem
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
 from heliograph.flow.engine.building import settings_of
-from heliograph.flow.engine.nodes.kinds import KINDS
 from heliograph.flow.engine.nodes.mapping_text import mapping_text
-from heliograph.flow.engine.nodes.programs import MODULE_KINDS, everything, labels_of, parse_others, select_module
-from heliograph.flow.engine.nodes.python import load_function
+from heliograph.flow.engine.nodes.node_kinds import KINDS
+from heliograph.flow.engine.nodes.node_programs import MODULE_KINDS, everything, labels_of, parse_others, select_module
+from heliograph.flow.engine.nodes.python_nodes import load_function
 from heliograph.flow.formats.catalogue import BODIES, HEADERS, MODELLED
-from heliograph.flow.formats.model.kinds import ModelProblem
+from heliograph.flow.formats.model.model_kinds import ModelProblem
 from heliograph.flow.formats.model.models import Models
 from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.checking import check_program
+from heliograph.flow.language.esql.esql_problem import EsqlProblem, Mistake
 from heliograph.flow.language.esql.parsing import parse_program
-from heliograph.flow.language.esql.problem import EsqlProblem, Mistake
 
 # Checks of domains: a body whose format nobody knows cannot be read or sent, so it is told before a flow runs.
 

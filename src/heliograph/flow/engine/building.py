@@ -8,11 +8,11 @@ from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
 from heliograph.flow.definition.mistakes import Findings
 from heliograph.flow.engine.message import TreeReading
 from heliograph.flow.engine.nodes.mapping_text import mapping_text
-from heliograph.flow.engine.nodes.programs import Changes, changes_of, parse_others, select_module
+from heliograph.flow.engine.nodes.node_programs import Changes, changes_of, parse_others, select_module
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.formats.messages import MessageSettings
 from heliograph.flow.formats.model.models import Models
-from heliograph.flow.language.esql.compiled import Compiled, CompiledModule
+from heliograph.flow.language.esql.compiled_program import Compiled, CompiledModule
 from heliograph.flow.language.esql.compiling import compile_program
 from heliograph.flow.language.esql.parsing import parse_program
 from heliograph.flow.language.esql.syntax import Program

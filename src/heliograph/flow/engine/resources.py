@@ -9,8 +9,8 @@ from heliograph.flow.language.esql.evaluation import SharedVariables
 
 if TYPE_CHECKING:
     from heliograph.flow.engine.aggregation.store import AggregationStore
+    from heliograph.flow.engine.node_statistics import Statistics
     from heliograph.flow.engine.nodes.subscriptions import SubscriptionRegistry
-    from heliograph.flow.engine.statistics import Statistics
 
 
 class Databases(DatabaseAccess, Protocol):

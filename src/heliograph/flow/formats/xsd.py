@@ -25,8 +25,6 @@ from xmlschema.validators import (
 )
 
 from heliograph.common.documents import Place
-from heliograph.flow.formats.model.conversion import CONVERSIONS
-from heliograph.flow.formats.model.kinds import Imported, Members, ModelProblem
 from heliograph.flow.formats.model.logical import (
     ONCE,
     Field,
@@ -39,6 +37,8 @@ from heliograph.flow.formats.model.logical import (
     Properties,
     Type,
 )
+from heliograph.flow.formats.model.model_kinds import Imported, Members, ModelProblem
+from heliograph.flow.formats.model.value_conversion import CONVERSIONS
 from heliograph.flow.formats.schema_files import SchemaFiles, files_taken_in
 from heliograph.flow.language.values.literals import MAX_INTEGER, MIN_INTEGER
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Hashable, Sequence
 
 from heliograph.common.bounded_dict import BoundedDict
-from heliograph.flow.engine.compiled import Refusals
+from heliograph.flow.engine.compiled_flow import Refusals
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.hosting.rules import Step
 

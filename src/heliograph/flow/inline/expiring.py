@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from heliograph.client import Message
 from heliograph.client.problems import MessageFormat
-from heliograph.flow.engine.compiled import CompiledFlow
+from heliograph.flow.engine.compiled_flow import CompiledFlow
 from heliograph.flow.engine.node import Timer
 from heliograph.flow.engine.outcome import LogEvent, Outcome, Result
 from heliograph.flow.hosting import Step

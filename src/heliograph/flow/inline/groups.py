@@ -15,9 +15,9 @@ from typing import Any
 from heliograph.common.backoff import Backoff
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import FlowDefinition
-from heliograph.flow.inline.running import Report, run_flow
+from heliograph.flow.inline.flow_process import Report, run_flow
+from heliograph.flow.inline.flow_statistics import FlowStatistics
 from heliograph.flow.inline.settings import settings_of
-from heliograph.flow.inline.statistics import FlowStatistics
 
 LOG = logging.getLogger("heliograph.flow")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0

@@ -13,23 +13,23 @@ from heliograph.common.backoff import Backoff
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.aggregation.sqlite_store import SqliteAggregationStore
-from heliograph.flow.engine.compiled import CompiledFlow
+from heliograph.flow.engine.compiled_flow import CompiledFlow
 from heliograph.flow.engine.database import Databases, DataSources
 from heliograph.flow.engine.database.connection import NOT_SUPPORTED
 from heliograph.flow.engine.database.two_phase import TwoPhase, owner_name
+from heliograph.flow.engine.node_statistics import Statistics
 from heliograph.flow.engine.outcome import LogEvent, Respond
 from heliograph.flow.engine.resources import Resources
-from heliograph.flow.engine.statistics import Statistics
 from heliograph.flow.hosting import Attempts
 from heliograph.flow.inline.coordination import Coordination, UnitToken
 from heliograph.flow.inline.expiring import Expirer
 from heliograph.flow.inline.file_input import FileTaker
 from heliograph.flow.inline.files_out import Tracing
+from heliograph.flow.inline.flow_statistics import FlowStatistics
 from heliograph.flow.inline.http_input import Requests, RequestTaker
 from heliograph.flow.inline.outlet import Outlet
 from heliograph.flow.inline.server import connected
 from heliograph.flow.inline.settings import Settings
-from heliograph.flow.inline.statistics import FlowStatistics
 from heliograph.flow.inline.taking import Taker
 from heliograph.flow.inline.units import Units
 from heliograph.flow.language.esql.database_access import DatabaseError

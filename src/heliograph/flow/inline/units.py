@@ -14,7 +14,7 @@ from typing import Any
 
 from heliograph.client.problems import ConnectionLost, MessagingProblem, TransactionInDoubt, TransactionRolledBack
 from heliograph.errors import Problem
-from heliograph.flow.engine.compiled import CompiledFlow, Refusals
+from heliograph.flow.engine.compiled_flow import CompiledFlow, Refusals
 from heliograph.flow.engine.database import Databases
 from heliograph.flow.engine.outcome import (
     DeadLetter,
@@ -32,8 +32,8 @@ from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.hosting import INLINE, RefusalMemory, Step, Waiting, is_lost, unreachable
 from heliograph.flow.inline.coordination import Coordination
 from heliograph.flow.inline.files_out import write_file
+from heliograph.flow.inline.flow_statistics import FlowStatistics
 from heliograph.flow.inline.outlet import Outlet, place_of
-from heliograph.flow.inline.statistics import FlowStatistics
 from heliograph.flow.language.esql.database_access import DatabaseError
 
 RefusalsByMessage = dict[int, dict[tuple[str, str], str]]

@@ -11,10 +11,11 @@ from typing import Any, Self
 
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import FlowDefinition
-from heliograph.flow.definition.loading import load_flow
+from heliograph.flow.definition.flow_loading import load_flow
 from heliograph.flow.engine.aggregation.sqlite_store import SqliteAggregationStore
-from heliograph.flow.engine.compiled import Observer, compile_flow
+from heliograph.flow.engine.compiled_flow import Observer, compile_flow
 from heliograph.flow.engine.database import Databases, DataSources
+from heliograph.flow.engine.node_statistics import Statistics
 from heliograph.flow.engine.nodes.subscriptions import SubscriptionRegistry
 from heliograph.flow.engine.outcome import (
     DeadLetter,
@@ -28,7 +29,6 @@ from heliograph.flow.engine.outcome import (
     WriteFile,
 )
 from heliograph.flow.engine.resources import Resources
-from heliograph.flow.engine.statistics import Statistics
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.testing.tables import TestDatabase
 

@@ -18,9 +18,9 @@ from heliograph.flow.engine.outcome import Respond
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.testing.case import ENVELOPE_FIELDS, Case, ExpectedMessage
+from heliograph.flow.testing.case_running import play, prepared
 from heliograph.flow.testing.comparing import field_texts, message_differences
 from heliograph.flow.testing.flow_under_test import FlowUnderTest
-from heliograph.flow.testing.running import play, prepared
 
 _INDENT = 2
 

@@ -16,9 +16,9 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from heliograph.flow.tree.element_types import NAME, type_matches
 from heliograph.flow.tree.index import NONE, ChildIndex, FirstPlaces
 from heliograph.flow.tree.packed import Packed
-from heliograph.flow.tree.types import NAME, type_matches
 
 if TYPE_CHECKING:
     from heliograph.flow.tree.part import Part

@@ -12,8 +12,8 @@ from typing import Protocol
 from weakref import WeakSet
 
 from heliograph.flow.tree.element import Element, copies
+from heliograph.flow.tree.element_types import NAME, role_of, type_in
 from heliograph.flow.tree.packed import Packed
-from heliograph.flow.tree.types import NAME, role_of, type_in
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.loading import load_flow
+from heliograph.flow.definition.flow_loading import load_flow
 from heliograph.flow.inline.groups import run_groups
 
 

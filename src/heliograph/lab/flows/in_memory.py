@@ -13,7 +13,7 @@ from typing import Protocol
 
 from heliograph.errors import Problem
 from heliograph.flow.engine.aggregation.sqlite_store import SqliteAggregationStore
-from heliograph.flow.engine.compiled import CompiledFlow, compile_flow
+from heliograph.flow.engine.compiled_flow import CompiledFlow, compile_flow
 from heliograph.flow.engine.database import Databases, DataSources
 from heliograph.flow.engine.garbage import collect_seldom
 from heliograph.flow.engine.nodes.subscriptions import Subscription, SubscriptionRegistry

@@ -10,7 +10,7 @@ from decimal import Decimal
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.formats.mqrfh2 import MQRFH2
 from heliograph.flow.tree import Element, Part
-from heliograph.flow.tree.types import NAME_VALUE
+from heliograph.flow.tree.element_types import NAME_VALUE
 from heliograph.lab.flows.mt543 import mt543
 
 Maker = Callable[[int, int], Envelope]

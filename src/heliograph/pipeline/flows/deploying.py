@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition, single_partition
 from heliograph.flow.definition.mistakes import known, suggestion
-from heliograph.flow.engine.nodes.programs import everything
+from heliograph.flow.engine.nodes.node_programs import everything
 from heliograph.flow.inline.settings import settings_of
 from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.parsing import parse_program

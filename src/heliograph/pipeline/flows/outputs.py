@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import FlowDefinition, single_partition
-from heliograph.flow.definition.loading import load_flow
-from heliograph.flow.engine.compiled import CompiledFlow
+from heliograph.flow.definition.flow_loading import load_flow
+from heliograph.flow.engine.compiled_flow import CompiledFlow
 from heliograph.flow.inline.settings import settings_of
 from heliograph.pipeline.flows.deploying import check_deployable
 from heliograph.pipeline.flows.effect_rows import DDL

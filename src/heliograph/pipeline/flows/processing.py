@@ -22,7 +22,7 @@ from heliograph.common.bounded_dict import BoundedDict
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import FlowDefinition
 from heliograph.flow.engine.backout import Backout
-from heliograph.flow.engine.compiled import CompiledFlow, Refusals, compile_flow
+from heliograph.flow.engine.compiled_flow import CompiledFlow, Refusals, compile_flow
 from heliograph.flow.engine.database import Databases, DataSources
 from heliograph.flow.engine.garbage import collect_seldom
 from heliograph.flow.engine.nodes.subscriptions import SubscriptionRegistry

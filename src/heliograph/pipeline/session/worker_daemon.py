@@ -22,7 +22,7 @@ MODULES = (
     "heliograph.client",
     "heliograph.log.remote_stream_reader",
     "heliograph.log.stream_reader",
-    "heliograph.flow.engine.compiled",
+    "heliograph.flow.engine.compiled_flow",
     "heliograph.flow.engine.nodes.subscriptions",
     "heliograph.flow.inline.conversion",
     "heliograph.flow.hosting",

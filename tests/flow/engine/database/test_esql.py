@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.language.esql.compiled import StatementError
+from heliograph.flow.language.esql.compiled_program import StatementError
 from heliograph.flow.language.esql.compiling import compile_program
 from heliograph.flow.language.esql.database_access import DatabaseError
 from heliograph.flow.language.esql.evaluation import Evaluation

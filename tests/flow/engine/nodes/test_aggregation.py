@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.flow.definition.loading import load_flow
+from heliograph.flow.definition.flow_loading import load_flow
 from heliograph.flow.engine.aggregation.sqlite_store import SqliteAggregationStore
-from heliograph.flow.engine.compiled import CompiledFlow, compile_flow
+from heliograph.flow.engine.compiled_flow import CompiledFlow, compile_flow
 from heliograph.flow.engine.outcome import Outcome, Put, Result
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.formats.envelope import Envelope

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.flow.definition.loading import load_flow
-from heliograph.flow.engine.compiled import compile_flow
+from heliograph.flow.definition.flow_loading import load_flow
+from heliograph.flow.engine.compiled_flow import compile_flow
 from heliograph.flow.engine.outcome import Put, Result, WriteFile
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.formats.envelope import Envelope

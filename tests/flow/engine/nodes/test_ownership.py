@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.flow.engine.compiled import CompiledFlow, compile_flow
+from heliograph.flow.engine.compiled_flow import CompiledFlow, compile_flow
 from heliograph.flow.testing import FlowUnderTest
 from small_flows import flow_under_test
 

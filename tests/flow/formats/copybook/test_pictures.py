@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from heliograph.flow.formats.copybook.items import Picture, picture
+from heliograph.flow.formats.copybook.copybook_items import Picture, picture
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from flow.formats.cwf.structures import BIG, LITTLE, S390, model_of, parsed, values_of, written, written_again
 from heliograph.flow.formats import FormatProblem
-from heliograph.flow.formats.cwf.numbers import read_hexfloat, write_hexfloat
+from heliograph.flow.formats.cwf.host_numbers import read_hexfloat, write_hexfloat
 
 TEXTS = [(1208, BIG), (1208, LITTLE), (819, BIG), (500, S390), (37, BIG), (1140, LITTLE), (1200, LITTLE), (1200, BIG)]
 ZONED_TEXTS = [pair for pair in TEXTS if pair[0] != 1200]

@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.flow.language.esql.compiled import StatementError
+from heliograph.flow.language.esql.compiled_program import StatementError
 from heliograph.flow.language.esql.database_access import DatabaseError, Rows
 
 

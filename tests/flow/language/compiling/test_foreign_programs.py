@@ -9,8 +9,8 @@ from flow.language.compiling.conftest import Run, Runner, message
 from heliograph.errors import Problem
 from heliograph.flow.language.esql.checking import check_program
 from heliograph.flow.language.esql.compiling import compile_program
+from heliograph.flow.language.esql.esql_problem import Mistake
 from heliograph.flow.language.esql.parsing import parse_program
-from heliograph.flow.language.esql.problem import Mistake
 from heliograph.flow.tree import Element
 
 NEW_COMPUTE_MODULE = """

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.language.esql.compiled import StatementError
+from heliograph.flow.language.esql.compiled_program import StatementError
 from heliograph.flow.language.esql.compiling import compile_program
 from heliograph.flow.language.esql.evaluation import Evaluation
 from heliograph.flow.language.esql.parsing import parse_program

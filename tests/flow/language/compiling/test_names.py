@@ -4,8 +4,8 @@ import keyword
 
 import pytest
 
-from heliograph.flow.language.esql.compiling.names import MODULE_OF
-from heliograph.flow.language.esql.compiling.paths import ROOTS
+from heliograph.flow.language.esql.compiling.path_compiling import ROOTS
+from heliograph.flow.language.esql.compiling.python_names import MODULE_OF
 from heliograph.flow.language.values.types import Type
 
 _PYTHON = [*keyword.kwlist, "match", "len", "bool", "list", "type", "print", "Exception", "__import__", "self"]

@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 
 from heliograph.flow.formats import Catalogue
-from heliograph.flow.language.esql.compiled import Compiled
+from heliograph.flow.language.esql.compiled_program import Compiled
 from heliograph.flow.language.esql.compiling import compile_program
 from heliograph.flow.language.esql.evaluation import Evaluation, LogEntry, SharedVariables
 from heliograph.flow.language.esql.parsing import parse_program

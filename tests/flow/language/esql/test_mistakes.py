@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from heliograph.flow.language.esql import EsqlProblem, parse_program
-from heliograph.flow.language.esql.problem import Mistake
+from heliograph.flow.language.esql.esql_problem import Mistake
 
 
 def mistakes(text: str) -> list[tuple[int, int, str]]:

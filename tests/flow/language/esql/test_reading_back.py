@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from flow.language.esql import printing
 from heliograph.flow.language.esql import parse_expression, parse_program
 from heliograph.flow.language.esql import syntax as s
-from heliograph.flow.language.esql.functions import FUNCTIONS, ROUNDINGS, WITHOUT_PARENTHESES, YIELDING
+from heliograph.flow.language.esql.builtin_functions import FUNCTIONS, ROUNDINGS, WITHOUT_PARENTHESES, YIELDING
 
 QUICK = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -12,12 +12,12 @@ from heliograph.flow.engine.backout import DEAD_LETTER_QUEUE
 from heliograph.flow.engine.entry import Entry
 from heliograph.flow.engine.exceptions import ExceptionRecord, FlowException
 from heliograph.flow.engine.message import Message
-from heliograph.flow.engine.nodes.properties import READING, REQUIRED, NodeKind, Property, choice
+from heliograph.flow.engine.nodes.node_properties import READING, REQUIRED, NodeKind, Property, choice
 from heliograph.flow.engine.outcome import Respond
 from heliograph.flow.engine.run import Assembly, Run
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.tree import Element
-from heliograph.flow.tree.types import NAME_VALUE
+from heliograph.flow.tree.element_types import NAME_VALUE
 
 OUTPUTS = ("out", "failure", "catch")
 

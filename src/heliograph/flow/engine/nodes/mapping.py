@@ -3,13 +3,13 @@
 from typing import TYPE_CHECKING
 
 from heliograph.flow.definition.flow import NodeDefinition
-from heliograph.flow.engine.nodes.esql import COMPUTE, COMPUTE_OUTPUTS, Compute
-from heliograph.flow.engine.nodes.properties import REQUIRED, NodeKind, Property
+from heliograph.flow.engine.nodes.esql_nodes import COMPUTE, COMPUTE_OUTPUTS, Compute
+from heliograph.flow.engine.nodes.node_properties import REQUIRED, NodeKind, Property
 
 if TYPE_CHECKING:
     from heliograph.flow.engine.building import Building
-    from heliograph.flow.engine.nodes.programs import Changes
-    from heliograph.flow.language.esql.compiled import CompiledModule
+    from heliograph.flow.engine.nodes.node_programs import Changes
+    from heliograph.flow.language.esql.compiled_program import CompiledModule
 
 
 class MappingNode(Compute):

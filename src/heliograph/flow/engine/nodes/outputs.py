@@ -12,12 +12,12 @@ from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.exceptions import REFUSED
 from heliograph.flow.engine.message import Message
 from heliograph.flow.engine.node import Node
-from heliograph.flow.engine.nodes.properties import REQUIRED, TRANSACTION, NodeKind, Property, choice
+from heliograph.flow.engine.nodes.node_properties import REQUIRED, TRANSACTION, NodeKind, Property, choice
 from heliograph.flow.engine.outcome import Effect, Put, Respond, WriteFile
 from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.tree import Element
-from heliograph.flow.tree.types import NAME_VALUE
+from heliograph.flow.tree.element_types import NAME_VALUE
 
 if TYPE_CHECKING:
     from heliograph.flow.engine.building import Building

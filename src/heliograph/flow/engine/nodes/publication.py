@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.node import Node
+from heliograph.flow.engine.nodes.node_properties import TRANSACTION, NodeKind, Property
 from heliograph.flow.engine.nodes.outputs import PERSISTENCE, Sending
-from heliograph.flow.engine.nodes.properties import TRANSACTION, NodeKind, Property
 from heliograph.flow.engine.nodes.subscriptions import Subscription, SubscriptionRegistry
 from heliograph.flow.engine.outcome import Effect, Publish, Put
 from heliograph.flow.engine.run import Assembly, Run

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from heliograph.errors import Problem
 from heliograph.flow.language.esql.checking import check_expression
 from heliograph.flow.language.esql.compiling import FilterExpression, compile_filter_expression
+from heliograph.flow.language.esql.esql_problem import EsqlProblem
 from heliograph.flow.language.esql.parsing import parse_expression
-from heliograph.flow.language.esql.problem import EsqlProblem
 
 if TYPE_CHECKING:
     from heliograph.flow.language.esql.evaluation import Evaluation

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from math import isnan
 from typing import Any
 
-from heliograph.flow.formats.cwf.shapes import FloatShape, Shape, TextShape
+from heliograph.flow.formats.cwf.cwf_shapes import FloatShape, Shape, TextShape
 from heliograph.flow.formats.cwf.shaping import ENTITY, Properties, characters_of
 from heliograph.flow.formats.model import Field, Group, Member
-from heliograph.flow.formats.model.conversion import CONVERSIONS
+from heliograph.flow.formats.model.value_conversion import CONVERSIONS
 
 # Null in a structure: which bytes, or which value, say that a field has none.
 #

@@ -1,6 +1,5 @@
 """Models (message sets): logical messages, and the physical formats that they are read and written in."""
 
-from heliograph.flow.formats.model.kinds import ModelProblem, Property, Reference, reference
 from heliograph.flow.formats.model.logical import (
     Field,
     Group,
@@ -12,6 +11,7 @@ from heliograph.flow.formats.model.logical import (
     PhysicalFormat,
     Type,
 )
+from heliograph.flow.formats.model.model_kinds import ModelProblem, Property, Reference, reference
 from heliograph.flow.formats.model.models import ModelFormat, Models
 from heliograph.flow.formats.model.source import Codec, Site, Source
 

@@ -7,7 +7,7 @@ So each is its own source of children, where other elements have their part's pa
 from typing import Any, Protocol
 
 from heliograph.flow.tree import Element, Part
-from heliograph.flow.tree.types import NAME
+from heliograph.flow.tree.element_types import NAME
 
 
 class Reader(Protocol):

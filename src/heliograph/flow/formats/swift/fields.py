@@ -8,7 +8,7 @@ from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.flow.tree import Element, Value
-from heliograph.flow.tree.types import NAME_VALUE
+from heliograph.flow.tree.element_types import NAME_VALUE
 
 # SWIFT's notation for the content of a field, such as `:4!c//8!n`, as a pattern with one group per component.
 #

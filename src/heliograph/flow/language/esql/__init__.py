@@ -3,7 +3,7 @@
 A text becomes a `Program` (`parsing`, made of `syntax`), which is checked (`checking`) and compiled.
 """
 
+from heliograph.flow.language.esql.esql_problem import EsqlProblem, Mistake
 from heliograph.flow.language.esql.parsing import parse_expression, parse_program
-from heliograph.flow.language.esql.problem import EsqlProblem, Mistake
 
 __all__ = ["EsqlProblem", "Mistake", "parse_expression", "parse_program"]

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping
 
 from heliograph.flow.language.esql.syntax import FieldReference
-from heliograph.flow.tree.types import NAME, NAME_VALUE, VALUE, Json, Xml, Xmlnsc
+from heliograph.flow.tree.element_types import NAME, NAME_VALUE, VALUE, Json, Xml, Xmlnsc
 
 # Named types of fields, as written in a path: `(XML.Attribute)`, `(XMLNSC.Field)`, `(NameValue)`.
 #

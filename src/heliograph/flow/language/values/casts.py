@@ -18,7 +18,7 @@ from heliograph.flow.language.values.conversions import convert, refuse, to_inte
 from heliograph.flow.language.values.errors import CAST_FAILED, OVERFLOW, ConversionError
 from heliograph.flow.language.values.intervals import Interval, Qualifier, of_units
 from heliograph.flow.language.values.operands import DIGITS, EXACT, fraction
-from heliograph.flow.language.values.patterns import datetimes, numbers
+from heliograph.flow.language.values.patterns import datetime_patterns, number_patterns
 from heliograph.flow.language.values.text import character
 from heliograph.flow.language.values.types import Type, type_of
 from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp, to_gmt, to_local
@@ -87,10 +87,14 @@ def _from_one(
         if source in _STRINGS and (target in _NUMBERS or target in _DATETIMES):
             text = _characters(value, ccsid, encoding)
             if target in _NUMBERS:
-                return numbers.read(text, pattern, target)
-            return datetimes.read(text, pattern, target, now)
+                return number_patterns.read(text, pattern, target)
+            return datetime_patterns.read(text, pattern, target, now)
         if target in _STRINGS and (source in _NUMBERS or source in _DATETIMES):
-            written = numbers.write(value, pattern) if source in _NUMBERS else datetimes.write(value, pattern, now)
+            written = (
+                number_patterns.write(value, pattern)
+                if source in _NUMBERS
+                else datetime_patterns.write(value, pattern, now)
+            )
             return _string(written, target, ccsid, encoding)
     if ccsid is not None or encoding is not None:
         if source in _STRINGS and target in _STRINGS and Type.CHARACTER in (source, target):

@@ -28,7 +28,7 @@ from heliograph.flow.language.values import functions_text as text
 from heliograph.flow.language.values.errors import BAD_ARGUMENT, ExpressionError
 from heliograph.flow.language.values.functions_numeric import of_float
 from heliograph.flow.language.values.intervals import MICROSECONDS, MONTHS, Interval, Qualifier
-from heliograph.flow.language.values.patterns.symbols import week_of_month
+from heliograph.flow.language.values.patterns.datetime_symbols import week_of_month
 from heliograph.flow.language.values.types import type_of
 from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp, gmt_now, local_now, offset
 

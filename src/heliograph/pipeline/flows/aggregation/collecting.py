@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from heliograph.flow.definition.flow import FlowDefinition
 from heliograph.flow.engine.aggregation.sqlite_store import SqliteAggregationStore
-from heliograph.flow.engine.compiled import Refusals
+from heliograph.flow.engine.compiled_flow import Refusals
 from heliograph.flow.engine.node import Timer
 from heliograph.flow.engine.outcome import Outcome
 from heliograph.flow.formats.envelope import Envelope

@@ -1,7 +1,7 @@
 """Filter nodes as verdicts."""
 
 from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
-from heliograph.flow.engine.nodes.programs import select_module
+from heliograph.flow.engine.nodes.node_programs import select_module
 from heliograph.flow.language.esql.parsing import parse_program
 from heliograph.pipeline.flows.native.conditions import Conditions
 from heliograph.pipeline.flows.native.constants import constants

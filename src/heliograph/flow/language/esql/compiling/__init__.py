@@ -5,7 +5,7 @@
 statements; `routines` and `modules` put them together.
 """
 
-from heliograph.flow.language.esql.compiling.programs import (
+from heliograph.flow.language.esql.compiling.program_compiling import (
     FilterExpression,
     compile_filter_expression,
     compile_program,

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.compiling import expressions, paths
+from heliograph.flow.language.esql.compiling import expression_compiling, path_compiling
 from heliograph.flow.language.esql.compiling.context import LISTS, Code, Context, Shape
-from heliograph.flow.language.esql.compiling.names import Binding, Kind
 from heliograph.flow.language.esql.compiling.prefixes import ANY_TREE
+from heliograph.flow.language.esql.compiling.python_names import Binding, Kind
 from heliograph.flow.language.esql.compiling.steps import Base, StepCode, steps_of
 from heliograph.flow.language.values.types import Type
 
@@ -22,7 +22,7 @@ def set_statement(context: Context, node: syntax.Set) -> None:
             raise context.problem(node, f"{node.aspect} can be set of fields only; {binding.name} is a variable")
         set_variable(context, node, binding, single_value(context, node.value))
         return
-    if isinstance(node.value, syntax.ListOf) and not paths.is_list(node.target):
+    if isinstance(node.value, syntax.ListOf) and not path_compiling.is_list(node.target):
         raise context.problem(node, "a list can be assigned to a target with [] only; THE(...) takes its first item")
     context.reads = set()
     if node.aspect is not None:
@@ -51,18 +51,18 @@ def batch(context: Context, statements: Sequence[syntax.Statement], at: int) -> 
         run.append(node)
     if not run or not isinstance(first, syntax.Set):
         return 0
-    start = paths.base(context, first.target)
+    start = path_compiling.base(context, first.target)
     path = steps_of(context, first.target.steps)
     # What a loop makes, one with each round, gets its fields when it is made.
-    numbered = len(path) > 2 and path[-2].index is not None and not paths.is_made(context, start, path[:-1])
+    numbered = len(path) > 2 and path[-2].index is not None and not path_compiling.is_made(context, start, path[:-1])
     if len(run) == 1 and not numbered:
         return 0
     context.place(first)
     same = _same_source(context, run)
     if same:
-        source = paths.above(context, same[0])
+        source = path_compiling.above(context, same[0])
         known = set_fields(context, [node.target.steps[-1:] for node in run])
-        context.emit(f"{known}.set_in({paths.ensured(context, start, path[:-1])}, {source}.contents((")
+        context.emit(f"{known}.set_in({path_compiling.ensured(context, start, path[:-1])}, {source}.contents((")
         _listed(context, run, [f"{value.steps[-1].name!r}," for value in same])
         context.emit(")))")
     else:
@@ -78,11 +78,11 @@ def _set_together(
     codes = [copied(context, node.value) for node in run]
     known = set_fields(context, [node.target.steps[len(path) - 1 :] for node in run], codes)
     if numbered:
-        above, last = paths.ensured(context, start, path[:-2]), path[-2]
-        made = paths.made(context, start, path[:-1])
+        above, last = path_compiling.ensured(context, start, path[:-2]), path[-2]
+        made = path_compiling.made(context, start, path[:-1])
         context.emit(f"{made} = {known}.set_in_nth({above}, {last.name}, {last.index}, (")
     else:
-        context.emit(f"{known}.set_in({paths.ensured(context, start, path[:-1])}, (")
+        context.emit(f"{known}.set_in({path_compiling.ensured(context, start, path[:-1])}, (")
     _listed(context, run, [f"{code.text}," for code in codes])
     context.emit("))")
 
@@ -114,7 +114,7 @@ def _same_source(context: Context, run: Sequence[syntax.Set]) -> list[syntax.Fie
         if isinstance(value, syntax.FieldReference)
         and isinstance(first, syntax.FieldReference)
         and value.steps
-        and paths.is_path(context, value)
+        and path_compiling.is_path(context, value)
         and value.correlation.upper() == first.correlation.upper()
         and value.index == first.index
         and value.steps[:-1] == first.steps[:-1]
@@ -136,7 +136,7 @@ def _neighbours(context: Context, first: syntax.Set, node: syntax.Set) -> bool:
     return (
         node.aspect is None
         and target.correlation.upper() == first.target.correlation.upper()
-        and target.correlation.upper() in paths.ROOTS
+        and target.correlation.upper() in path_compiling.ROOTS
         and context.scope.find(target.correlation) is None
         and bool(above and below)
         and target.steps[: len(above)] == above
@@ -160,7 +160,7 @@ def _plain(context: Context, step: syntax.PathStep, *, index: bool = False, kind
 
 def _number(context: Context, node: object) -> bool:
     if isinstance(node, syntax.FieldReference):
-        return not paths.is_path(context, node) and context.scope.find(node.correlation) is not None
+        return not path_compiling.is_path(context, node) and context.scope.find(node.correlation) is not None
     return isinstance(node, syntax.Literal)
 
 
@@ -174,7 +174,7 @@ def _independent(context: Context, node: object, target: syntax.FieldReference) 
             return False
         if binding is None and not _apart(context, node, target):
             return False
-        if paths.is_list(node):
+        if path_compiling.is_list(node):
             return False
     if isinstance(node, syntax.Select | syntax.Quantified | syntax.Passthru | syntax.ListOf | syntax.Row):
         return False
@@ -188,7 +188,7 @@ def _independent(context: Context, node: object, target: syntax.FieldReference) 
 def _apart(context: Context, node: syntax.FieldReference, target: syntax.FieldReference) -> bool:
     """Whether a field reference is of another tree than the target, or leaves the way to it by another name."""
     key, other = node.correlation.upper(), target.correlation.upper()
-    if paths.ROOTS.get(key, ("", ""))[1] != paths.ROOTS[other][1]:
+    if path_compiling.ROOTS.get(key, ("", ""))[1] != path_compiling.ROOTS[other][1]:
         return True
     return key == other and any(
         _plain(context, ours, index=True) and _plain(context, theirs, index=True) and ours.name != theirs.name
@@ -198,15 +198,23 @@ def _apart(context: Context, node: syntax.FieldReference, target: syntax.FieldRe
 
 def source(context: Context, node: syntax.Expression) -> Code:
     """What is assigned: a field reference stands for the whole field."""
-    if isinstance(node, syntax.FieldReference) and paths.is_path(context, node) and not paths.is_list(node):
-        return paths.element(context, node)
+    if (
+        isinstance(node, syntax.FieldReference)
+        and path_compiling.is_path(context, node)
+        and not path_compiling.is_list(node)
+    ):
+        return path_compiling.element(context, node)
     return context.any(node)
 
 
 def copied(context: Context, node: syntax.Expression) -> Code:
     """What is put into a field: as `source`, but of a field that is copied only its content is needed."""
-    if isinstance(node, syntax.FieldReference) and paths.is_path(context, node) and not paths.is_list(node):
-        return paths.content(context, node)
+    if (
+        isinstance(node, syntax.FieldReference)
+        and path_compiling.is_path(context, node)
+        and not path_compiling.is_list(node)
+    ):
+        return path_compiling.content(context, node)
     return context.any(node)
 
 
@@ -237,7 +245,7 @@ def set_variable(context: Context, node: syntax.Node, binding: Binding, code: Co
 def converted(context: Context, code: Code, target: Type | None, fields: syntax.Qualifier | None = None) -> str:
     """Python of a value as a value of this type; an INTERVAL gets these fields, if there are any."""
     if fields is not None and code.type is not Type.NULL:
-        known = context.unit.constant(expressions.qualifier(context, fields), "FIELDS")
+        known = context.unit.constant(expression_compiling.qualifier(context, fields), "FIELDS")
         return (
             f"{context.use('cast')}(({code.text},), {context.type_name(Type.INTERVAL)}, qualifier={known}, now=ev.now)"
         )
@@ -251,7 +259,7 @@ def set_target(context: Context, target: syntax.FieldReference, code: Code, aspe
     """Put a value, a field, a row or a list into a field; `context.reads` says what the value looks at."""
     reads = context.reads
     context.reads = set()
-    start = paths.base(context, target)
+    start = path_compiling.base(context, target)
     path = steps_of(context, target.steps)
     # The value is taken before fields are made on the way to the target: it may look at the same tree.
     if {start.tree, ANY_TREE} & reads or start.tree == ANY_TREE:
@@ -275,7 +283,11 @@ def kept(context: Context, code: Code) -> Code:
 
 
 def _set_aspect(context: Context, start: Base, path: tuple[StepCode, ...], code: Code, aspect: str) -> None:
-    target = paths.make(context, paths.ensured(context, start, path[:-1]), path[-1:]) if path else start.text
+    target = (
+        path_compiling.make(context, path_compiling.ensured(context, start, path[:-1]), path[-1:])
+        if path
+        else start.text
+    )
     context.emit(f"{context.use('set_aspect')}({target}, {aspect!r}, {code.text})")
     context.prefixes.clear()
 
@@ -289,7 +301,7 @@ def _set_whole(context: Context, start: Base, code: Code) -> None:
 
 def set_path(context: Context, node: syntax.Node, start: Base, path: tuple[StepCode, ...], code: Code) -> None:
     """Put something into the field at the end of a path."""
-    parent = paths.ensured(context, start, path[:-1])
+    parent = path_compiling.ensured(context, start, path[:-1])
     last = path[-1]
     if last.every and code.shape not in LISTS:
         raise context.problem(node, "a target with [] takes a list: a SELECT, LIST{...}, or a field with []")
@@ -307,7 +319,7 @@ def set_path(context: Context, node: syntax.Node, start: Base, path: tuple[StepC
 
 def _set_value(context: Context, parent: str, last: StepCode, code: Code) -> None:
     if last.from_end:
-        context.emit(f"{context.use('set_here')}({paths.make(context, parent, (last,))}, {code.text})")
+        context.emit(f"{context.use('set_here')}({path_compiling.make(context, parent, (last,))}, {code.text})")
     elif last.simple:
         context.emit(f"{context.use('set_field')}({parent}, {last.name}, {code.text})")
     elif last.name is not None:
@@ -331,7 +343,7 @@ def _copy(context: Context, parent: str, last: StepCode, code: Code) -> None:
         from_end = ", from_end=True" if last.from_end else ""
         context.emit(f"{context.use('copy_named')}({parent}, {last.step}, {last.index or 1}, {code.text}{from_end})")
     elif last.from_end:
-        context.emit(f"{context.use('copy_here')}({paths.make(context, parent, (last,))}, {code.text})")
+        context.emit(f"{context.use('copy_here')}({path_compiling.make(context, parent, (last,))}, {code.text})")
     elif last.simple:
         context.emit(f"{context.use('copy_field')}({parent}, {last.name}, {code.text})")
     elif last.name is not None:

@@ -6,7 +6,7 @@ until a statement might have changed where it leads.
 
 from dataclasses import dataclass, field
 
-from heliograph.flow.language.esql.compiling.names import Binding
+from heliograph.flow.language.esql.compiling.python_names import Binding
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ parameters gives a tuple: what it returns, and then those parameters.
 """
 
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.compiling import assignments, paths, sql
+from heliograph.flow.language.esql.compiling import assignments, path_compiling, sql
 from heliograph.flow.language.esql.compiling.context import Code, Context, KnownRoutine, Shape
-from heliograph.flow.language.esql.compiling.names import Binding, Kind
 from heliograph.flow.language.esql.compiling.prefixes import ANY_TREE
+from heliograph.flow.language.esql.compiling.python_names import Binding, Kind
 from heliograph.flow.language.esql.compiling.steps import steps_of
 from heliograph.flow.language.values.types import Type
 
@@ -110,13 +110,13 @@ def _reference(context: Context, node: syntax.Expression, parameter: syntax.Para
     code = assignments.source(context, node)
     if code.shape is not Shape.FIELD or not isinstance(node, syntax.FieldReference):
         raise context.problem(node, f"{parameter.name} is a reference: a field is needed")
-    root = paths.base(context, node).text
+    root = path_compiling.base(context, node).text
     return f"{context.use('reference')}({code.text}, {root})"
 
 
 def _row(context: Context, node: syntax.Expression, parameter: syntax.Parameter) -> str:
     if parameter.mode != "IN" and isinstance(node, syntax.FieldReference):
-        return paths.ensured(context, paths.base(context, node), steps_of(context, node.steps))
+        return path_compiling.ensured(context, path_compiling.base(context, node), steps_of(context, node.steps))
     code = assignments.source(context, node)
     if code.shape is Shape.ROW:
         return f"({code.text} or {context.use('Element')}())"

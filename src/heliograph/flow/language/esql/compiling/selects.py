@@ -5,11 +5,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import fields
 
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.compiling import assignments, paths, sql
+from heliograph.flow.language.esql.compiling import assignments, path_compiling, sql
 from heliograph.flow.language.esql.compiling.context import LISTS, Code, Context, Shape
-from heliograph.flow.language.esql.compiling.expressions import as_element, condition, truth
-from heliograph.flow.language.esql.compiling.names import Binding, Kind
+from heliograph.flow.language.esql.compiling.expression_compiling import as_element, condition, truth
 from heliograph.flow.language.esql.compiling.prefixes import NEW_TREE
+from heliograph.flow.language.esql.compiling.python_names import Binding, Kind
 from heliograph.flow.language.esql.compiling.steps import Base, steps_of
 from heliograph.flow.language.values.types import Type
 
@@ -62,10 +62,10 @@ def _inside(context: Context, node: syntax.Select) -> Iterator[None]:
 
 
 def _open(context: Context, item: syntax.FromItem, stack: ExitStack) -> None:
-    if paths.is_list(item.source):
-        source = paths.elements(context, item.source).text
+    if path_compiling.is_list(item.source):
+        source = path_compiling.elements(context, item.source).text
     else:
-        source = f"{context.use('siblings')}({paths.element(context, item.source).text})"
+        source = f"{context.use('siblings')}({path_compiling.element(context, item.source).text})"
     name = item.name or _last_name(item.source) or item.source.correlation
     python = context.temporary(name)
     context.emit(f"for {python} in {source}:")
@@ -114,8 +114,12 @@ def row(context: Context, node: syntax.Row) -> Code:
 
 
 def _row_value(context: Context, node: syntax.Expression) -> str:
-    if isinstance(node, syntax.FieldReference) and paths.is_path(context, node) and not paths.is_list(node):
-        return paths.element(context, node).text
+    if (
+        isinstance(node, syntax.FieldReference)
+        and path_compiling.is_path(context, node)
+        and not path_compiling.is_list(node)
+    ):
+        return path_compiling.element(context, node).text
     code = context.any(node)
     if code.shape in LISTS:
         raise context.problem(node, "a list cannot stand in a ROW without AS name[]")
@@ -154,9 +158,14 @@ def _whole(context: Context, items: tuple[syntax.SelectItem, ...]) -> str:
     """Python of the field that `SELECT I FROM list[] AS I` means: the row is that field, and not one with it inside."""
     value = items[0].value
     alone = len(items) == 1 and not items[0].target and not items[0].insert
-    if not alone or not isinstance(value, syntax.FieldReference) or value.steps or not paths.is_path(context, value):
+    if (
+        not alone
+        or not isinstance(value, syntax.FieldReference)
+        or value.steps
+        or not path_compiling.is_path(context, value)
+    ):
         return ""
-    return paths.element(context, value).text
+    return path_compiling.element(context, value).text
 
 
 def _neighbours(items: list[syntax.SelectItem]) -> list[syntax.SelectItem]:
@@ -176,7 +185,7 @@ def _neighbours(items: list[syntax.SelectItem]) -> list[syntax.SelectItem]:
 def _fields(context: Context, start: Base, run: list[syntax.SelectItem]) -> None:
     codes = [assignments.copied(context, item.value) for item in run]
     path = steps_of(context, run[0].target)
-    parent = paths.ensured(context, start, path[:-1])
+    parent = path_compiling.ensured(context, start, path[:-1])
     for item, code in zip(run, codes, strict=True):
         if code.shape in LISTS:
             raise context.problem(item, "a list needs a target with []: (SELECT ...) AS name[]")
@@ -209,7 +218,7 @@ def _field(context: Context, row: str, start: Base, item: syntax.SelectItem) -> 
 def _own_name(context: Context, item: syntax.SelectItem) -> tuple[syntax.PathStep, ...] | None:
     """A field without AS keeps its own name; None if that is known only when it is found."""
     value = item.value
-    if not isinstance(value, syntax.FieldReference) or not paths.is_path(context, value):
+    if not isinstance(value, syntax.FieldReference) or not path_compiling.is_path(context, value):
         raise context.problem(item, "this value has no name: add AS name")
     last = value.steps[-1] if value.steps else None
     if last is None or not isinstance(last.name, str):

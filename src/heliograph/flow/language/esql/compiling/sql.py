@@ -9,9 +9,9 @@ from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.compiling import routines
 from heliograph.flow.language.esql.compiling.assignments import converted, set_target
 from heliograph.flow.language.esql.compiling.context import LISTS, Code, Context, Shape
-from heliograph.flow.language.esql.compiling.names import Binding, Kind
 from heliograph.flow.language.esql.compiling.prefixes import ANY_TREE
-from heliograph.flow.language.esql.runtime.databases import NEXT_TABLE
+from heliograph.flow.language.esql.compiling.python_names import Binding, Kind
+from heliograph.flow.language.esql.runtime.database_statements import NEXT_TABLE
 
 # Expressions of ESQL as SQL, with parameters for everything that is not the database's.
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.compiling.context import Code, Context
-from heliograph.flow.language.esql.compiling.names import Binding, Kind
 from heliograph.flow.language.esql.compiling.prefixes import Route, StepKey
+from heliograph.flow.language.esql.compiling.python_names import Binding, Kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """Statements on trees: CREATE, DELETE, ATTACH, DETACH, MOVE; and PROPAGATE."""
 
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.compiling import paths
+from heliograph.flow.language.esql.compiling import path_compiling
 from heliograph.flow.language.esql.compiling.context import Code, Context, Shape
-from heliograph.flow.language.esql.compiling.functions import bit_stream_clauses
-from heliograph.flow.language.esql.compiling.names import Binding, Kind
+from heliograph.flow.language.esql.compiling.function_compiling import bit_stream_clauses
+from heliograph.flow.language.esql.compiling.python_names import Binding, Kind
 from heliograph.flow.language.esql.compiling.steps import steps_of
 
 _MOVES = {
@@ -18,15 +18,17 @@ _MOVES = {
 
 def create(context: Context, node: syntax.Create) -> None:
     """CREATE."""
-    start = paths.base(context, node.target)
-    target = paths.ensured(context, start, steps_of(context, node.target.steps))
+    start = path_compiling.base(context, node.target)
+    target = path_compiling.ensured(context, start, steps_of(context, node.target.steps))
     if node.where == "FIELD":
         made = _kept(context, target)
         _fill(context, node, made)
     else:
         made = _kept(context, f"{context.use('put')}({_new(context, node, target)}, {target}, {node.where!r})")
     if node.source is not None:
-        context.emit(f"{made}.take_content({paths.element(context, node.source).text} or {context.use('ABSENT')})")
+        context.emit(
+            f"{made}.take_content({path_compiling.element(context, node.source).text} or {context.use('ABSENT')})"
+        )
     if node.reference is not None:
         context.emit(f"{_reference(context, node, node.reference).python}.to({made})")
     context.prefixes.clear()
@@ -88,9 +90,9 @@ def _kind(context: Context, node: syntax.FieldConstant | syntax.Expression) -> s
 
 def delete(context: Context, node: syntax.Delete) -> None:
     """DELETE FIELD, DELETE FIRSTCHILD OF and so on."""
-    if paths.is_list(node.target):
+    if path_compiling.is_list(node.target):
         raise context.problem(node, "DELETE takes one field, not a list")
-    found = paths.element(context, node.target).text
+    found = path_compiling.element(context, node.target).text
     if node.where != "FIELD":
         found = f"{context.use('relative')}({found}, {node.where!r})"
     context.emit(f"{context.use('delete')}({found})")
@@ -100,7 +102,9 @@ def delete(context: Context, node: syntax.Delete) -> None:
 def attach(context: Context, node: syntax.Attach) -> None:
     """ATTACH."""
     reference = _reference(context, node, node.reference).python
-    target = paths.ensured(context, paths.base(context, node.target), steps_of(context, node.target.steps))
+    target = path_compiling.ensured(
+        context, path_compiling.base(context, node.target), steps_of(context, node.target.steps)
+    )
     context.emit(f"{context.use('attach')}({reference}.element, {target}, {node.where!r})")
     context.prefixes.clear()
 
@@ -115,7 +119,7 @@ def move(context: Context, node: syntax.Move) -> None:
     """MOVE."""
     binding = _reference(context, node, node.reference)
     if node.target is not None:
-        context.emit(f"{binding.python}.to({paths.element(context, node.target).text})")
+        context.emit(f"{binding.python}.to({path_compiling.element(context, node.target).text})")
     elif node.where == "PARENT":
         context.emit(f"{binding.python}.to_parent()")
     else:
@@ -154,7 +158,7 @@ def propagate(context: Context, node: syntax.Propagate) -> None:
     trees = (("message", node.message), ("local_environment", node.environment), ("exception_list", node.exception))
     for name, tree in trees:
         if tree is not None:
-            code = paths.element(context, tree)
+            code = path_compiling.element(context, tree)
             if code.shape is not Shape.FIELD:
                 raise context.problem(tree, f"PROPAGATE takes a tree as {name}")
             texts.append(f"{name}={code.text}")

@@ -4,6 +4,6 @@
 `statements` and `programs` build on each other in this order.
 """
 
-from heliograph.flow.language.esql.parsing.programs import parse_expression, parse_program
+from heliograph.flow.language.esql.parsing.program_parsing import parse_expression, parse_program
 
 __all__ = ["parse_expression", "parse_program"]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from decimal import Decimal
 
-from heliograph.flow.language.esql.functions import (
+from heliograph.flow.language.esql.builtin_functions import (
     BITSTREAM_CLAUSES,
     EXTRACTS,
     FUNCTIONS,
@@ -11,9 +11,9 @@ from heliograph.flow.language.esql.functions import (
     WITHOUT_PARENTHESES,
     YIELDING,
 )
+from heliograph.flow.language.esql.esql_problem import suggestion
 from heliograph.flow.language.esql.parsing.lexer import Kind, Token
-from heliograph.flow.language.esql.parsing.paths import PathParser
-from heliograph.flow.language.esql.problem import suggestion
+from heliograph.flow.language.esql.parsing.path_parsing import PathParser
 from heliograph.flow.language.esql.syntax import (
     Call,
     Cast,

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
+from heliograph.flow.language.esql.esql_problem import Mistake, Source, suggestion
 from heliograph.flow.language.esql.parsing.lexer import Kind, Lexer, Token
-from heliograph.flow.language.esql.problem import Mistake, Source, suggestion
 
 MOST_NESTING = 50
 """How deep statements and expressions may stand in each other. Every level costs the parser some frames of Python."""

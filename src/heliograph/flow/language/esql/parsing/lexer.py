@@ -8,7 +8,7 @@ import re
 from bisect import bisect_right
 from enum import Enum, auto
 
-from heliograph.flow.language.esql.problem import Mistake, Source
+from heliograph.flow.language.esql.esql_problem import Mistake, Source
 from heliograph.flow.language.esql.syntax import Position
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from heliograph.flow.language.esql.evaluation import Evaluation
-from heliograph.flow.language.esql.runtime.paths import (
+from heliograph.flow.language.esql.runtime.field_paths import (
     discard,
     ensure,
     ensure_match,
@@ -23,9 +23,9 @@ from heliograph.flow.language.values.conversions import convert
 from heliograph.flow.language.values.errors import ExpressionError
 from heliograph.flow.language.values.types import Type, type_of
 from heliograph.flow.tree import Element, Part, Step
+from heliograph.flow.tree.element_types import NAME, role_of, type_in
 from heliograph.flow.tree.filling import SCALARS, fill, fill_one, layout_of, take_leaf
 from heliograph.flow.tree.packed import Packed
-from heliograph.flow.tree.types import NAME, role_of, type_in
 
 # Variables that outlive one routine, and truth values.
 

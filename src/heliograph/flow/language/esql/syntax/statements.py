@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from heliograph.flow.language.esql.problem import Mistake
+from heliograph.flow.language.esql.esql_problem import Mistake
 from heliograph.flow.language.esql.syntax.expressions import (
     Call,
     DataType,
