@@ -155,7 +155,7 @@ def _cost_of_measuring() -> float:
     calls = 5000
     target = measured("nothing", lambda assembly, run: None)
     for _ in range(calls):
-        target(_Nothing, _Nothing)  # type: ignore[arg-type]
+        target(_Nothing, _Nothing)  # type: ignore[type-var]
     return _Nothing.resources.statistics.nodes["nothing"].cpu / 1000 / calls  # type: ignore[attr-defined,no-any-return]
 
 

@@ -1,9 +1,9 @@
 """What nodes have done, and what it took. Only flows that are compiled for it count; others pay nothing."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter_ns, thread_time_ns
-
-from heliograph.flow.engine.run import Assembly, Run, Target
+from typing import Protocol, TypeVar
 
 
 @dataclass(slots=True)
@@ -38,10 +38,24 @@ class Statistics:
             total.cpu_with_behind += done.cpu_with_behind
 
 
-def measured(node: str, target: Target) -> Target:
+class _Resources(Protocol):
+    @property
+    def statistics(self) -> Statistics | None: ...
+
+
+class _Run(Protocol):
+    @property
+    def resources(self) -> _Resources: ...
+
+
+A = TypeVar("A")
+R = TypeVar("R", bound=_Run)
+
+
+def measured(node: str, target: Callable[[A, R], None]) -> Callable[[A, R], None]:
     """The same input terminal, counting into `Resources.statistics`."""
 
-    def accept(assembly: Assembly, run: Run) -> None:
+    def accept(assembly: A, run: R) -> None:
         statistics = run.resources.statistics
         if statistics is None:
             target(assembly, run)

@@ -233,5 +233,17 @@ class Part(Element):
         if self._source is not None and self._source._copies is not None:
             self._source._copies.add(self)
 
-    def _as_part(self) -> "Part":
+    def as_part(self) -> "Part":
+        """Itself."""
         return self
+
+    @property
+    def domain(self) -> str:
+        """The name of its format."""
+        return self.format.domain
+
+
+def part_of(element: Element) -> Part | None:
+    """The part that an element belongs to, or is."""
+    found = element.around()
+    return found if isinstance(found, Part) else None

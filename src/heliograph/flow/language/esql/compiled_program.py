@@ -134,14 +134,19 @@ def _module_of(owner: "Compiled", name: str) -> CompiledModule:
 class Compiled:
     """A compiled program: its modules by name, and the Python text they were compiled from."""
 
-    def __init__(self, sources: tuple[tuple[str, str, str], ...], source: str) -> None:
+    def __init__(
+        self,
+        sources: tuple[tuple[str, str, str], ...],
+        source: str,
+        compile_again: "Callable[[tuple[tuple[str, str, str], ...]], Compiled]",
+    ) -> None:
+        """`compile_again` makes the same of the sources where this is unpickled."""
         self.sources = sources
         """Of the program, then of others it uses: ESQL, its file, and the kind of module that bare statements are."""
         self.source = source
         """Python, for people who want to see what is run."""
         self.modules: dict[str, CompiledModule] = {}
+        self._compile_again = compile_again
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from heliograph.flow.language.esql.compiling import compile_sources  # noqa: PLC0415 - it makes objects of this class
-
-        return compile_sources, (self.sources,)
+        return self._compile_again, (self.sources,)

@@ -350,3 +350,50 @@ def _copy(context: Context, parent: str, last: StepCode, code: Code) -> None:
         context.emit(f"{context.use('copy_nth')}({parent}, {last.name}, {last.index}, {code.text})")
     else:
         context.emit(f"{context.use('copy_match')}({parent}, {last.step}, {last.index or 1}, {code.text})")
+
+
+# What is declared, and what a call gives back
+
+_KINDS = {"ROW": Kind.ROW, "REFERENCE": Kind.REFERENCE}
+
+
+def kind_of(data_type: syntax.DataType) -> Kind:
+    """What a variable of this type is."""
+    return _KINDS.get(data_type.name, Kind.SCALAR)
+
+
+def scalar_type(data_type: syntax.DataType) -> Type | None:
+    """The type of the values of a scalar variable."""
+    if data_type.name in ("NAME", "NAMESPACE"):
+        return Type.CHARACTER
+    return None if data_type.name in _KINDS else Type[data_type.name]
+
+
+def check_declared(context: Context, data_type: syntax.DataType) -> None:
+    """Variables have no precision of their own: that is for CAST."""
+    if data_type.precision is not None:
+        raise context.problem(data_type, "DECIMAL has a precision in CAST only, not in a declaration")
+
+
+def gives_back(parameter: syntax.Parameter) -> bool:
+    """Whether a parameter is handed back as a value: rows and references are changed where they are."""
+    return parameter.mode != "IN" and kind_of(parameter.type) is Kind.SCALAR
+
+
+def variable_of(context: Context, node: syntax.Expression) -> Binding | None:
+    """The variable that an expression is, if it is one."""
+    if isinstance(node, syntax.FieldReference) and not node.steps:
+        return context.scope.find(node.correlation)
+    return None
+
+
+def put(context: Context, target: syntax.Expression, code: Code) -> None:
+    """Put what came back into an argument of a call."""
+    if not isinstance(target, syntax.FieldReference):
+        raise context.problem(target, "a variable or a field is needed for a parameter that gives something back")
+    binding = variable_of(context, target)
+    if binding is not None and binding.kind is Kind.SCALAR:
+        set_variable(context, target, binding, code)
+    else:
+        context.reads = {ANY_TREE}
+        set_target(context, target, code)

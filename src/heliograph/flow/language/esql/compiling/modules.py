@@ -5,12 +5,17 @@ from dataclasses import replace
 from typing import Any
 
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.compiling.assignments import converted
+from heliograph.flow.language.esql.compiling.assignments import (
+    check_declared,
+    converted,
+    gives_back,
+    kind_of,
+    scalar_type,
+)
 from heliograph.flow.language.esql.compiling.context import Context, Environment, Frame, KnownRoutine, Unit
 from heliograph.flow.language.esql.compiling.path_compiling import local_names
 from heliograph.flow.language.esql.compiling.prefixes import Prefixes
 from heliograph.flow.language.esql.compiling.python_names import Binding, Kind, Names, Scope
-from heliograph.flow.language.esql.compiling.routines import check_declared, gives_back, kind_of, scalar_type
 from heliograph.flow.language.esql.compiling.statement_compiling import (
     first_reference,
     first_row,

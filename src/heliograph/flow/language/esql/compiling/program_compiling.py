@@ -85,7 +85,7 @@ def compile_program(program: syntax.Program, others: Sequence[syntax.Program] = 
     writer = ProgramWriter(unit, programs, GENERATORS)
     writer.write()
     source, places, namespace = _load(unit)
-    compiled = Compiled(tuple((each.text, each.file, _kind(each)) for each in programs), source)
+    compiled = Compiled(tuple((each.text, each.file, _kind(each)) for each in programs), source, compile_sources)
     for module, run in writer.runs:
         compiled.modules[module.name] = CompiledModule(compiled, module.kind, module.name, namespace[run], places)
     return compiled

@@ -6,31 +6,12 @@ parameters gives a tuple: what it returns, and then those parameters.
 
 from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.compiling import assignments, path_compiling, sql
+from heliograph.flow.language.esql.compiling.assignments import gives_back, kind_of, put, scalar_type, variable_of
 from heliograph.flow.language.esql.compiling.context import Code, Context, KnownRoutine, Shape
 from heliograph.flow.language.esql.compiling.prefixes import ANY_TREE
-from heliograph.flow.language.esql.compiling.python_names import Binding, Kind
+from heliograph.flow.language.esql.compiling.python_names import Kind
 from heliograph.flow.language.esql.compiling.steps import steps_of
 from heliograph.flow.language.values.types import Type
-
-_KINDS = {"ROW": Kind.ROW, "REFERENCE": Kind.REFERENCE}
-
-
-def kind_of(data_type: syntax.DataType) -> Kind:
-    """What a variable of this type is."""
-    return _KINDS.get(data_type.name, Kind.SCALAR)
-
-
-def scalar_type(data_type: syntax.DataType) -> Type | None:
-    """The type of the values of a scalar variable."""
-    if data_type.name in ("NAME", "NAMESPACE"):
-        return Type.CHARACTER
-    return None if data_type.name in _KINDS else Type[data_type.name]
-
-
-def check_declared(context: Context, data_type: syntax.DataType) -> None:
-    """Variables have no precision of their own: that is for CAST."""
-    if data_type.precision is not None:
-        raise context.problem(data_type, "DECIMAL has a precision in CAST only, not in a declaration")
 
 
 def call(context: Context, node: syntax.Call) -> Code:
@@ -76,11 +57,6 @@ def find(context: Context, node: syntax.Call) -> KnownRoutine:
     return known
 
 
-def gives_back(parameter: syntax.Parameter) -> bool:
-    """Whether a parameter is handed back as a value: rows and references are changed where they are."""
-    return parameter.mode != "IN" and kind_of(parameter.type) is Kind.SCALAR
-
-
 def _result(text: str, routine: syntax.Routine) -> Code:
     if routine.returns is None:
         return Code(text, Type.NULL)
@@ -104,7 +80,7 @@ def _argument(context: Context, node: syntax.Expression, parameter: syntax.Param
 
 
 def _reference(context: Context, node: syntax.Expression, parameter: syntax.Parameter) -> str:
-    binding = _variable(context, node)
+    binding = variable_of(context, node)
     if binding is not None and binding.kind is Kind.REFERENCE:
         return binding.python if parameter.mode != "IN" else f"{binding.python}.copy()"
     code = assignments.source(context, node)
@@ -123,24 +99,6 @@ def _row(context: Context, node: syntax.Expression, parameter: syntax.Parameter)
     if code.shape is Shape.FIELD:
         return f"{context.use('copy_of')}({code.text} or {context.use('ABSENT')})"
     raise context.problem(node, f"{parameter.name} is a row: a row or a field is needed")
-
-
-def _variable(context: Context, node: syntax.Expression) -> Binding | None:
-    if isinstance(node, syntax.FieldReference) and not node.steps:
-        return context.scope.find(node.correlation)
-    return None
-
-
-def put(context: Context, target: syntax.Expression, code: Code) -> None:
-    """Put what came back into an argument of a call."""
-    if not isinstance(target, syntax.FieldReference):
-        raise context.problem(target, "a variable or a field is needed for a parameter that gives something back")
-    binding = _variable(context, target)
-    if binding is not None and binding.kind is Kind.SCALAR:
-        assignments.set_variable(context, target, binding, code)
-    else:
-        context.reads = {ANY_TREE}
-        assignments.set_target(context, target, code)
 
 
 def call_statement(context: Context, node: syntax.CallStatement) -> None:

@@ -6,8 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, fields
 
 from heliograph.flow.language.esql import syntax
-from heliograph.flow.language.esql.compiling import routines
-from heliograph.flow.language.esql.compiling.assignments import converted, set_target
+from heliograph.flow.language.esql.compiling.assignments import converted, put, scalar_type, set_target
 from heliograph.flow.language.esql.compiling.context import LISTS, Code, Context, Shape
 from heliograph.flow.language.esql.compiling.prefixes import ANY_TREE
 from heliograph.flow.language.esql.compiling.python_names import Binding, Kind
@@ -363,7 +362,7 @@ def call_routine(
     arguments = [
         "None"
         if parameter.mode == "OUT"
-        else converted(context, context.value(argument), routines.scalar_type(parameter.type), parameter.type.qualifier)
+        else converted(context, context.value(argument), scalar_type(parameter.type), parameter.type.qualifier)
         for argument, parameter in zip(node.arguments, routine.parameters, strict=False)
     ]
     name = repr(routine.external_name or routine.name)
@@ -380,7 +379,7 @@ def call_routine(
     context.reads.add(ANY_TREE)
     for at, parameter in enumerate(routine.parameters):
         if parameter.mode != "IN":
-            routines.put(context, node.arguments[at], Code(f"{outcome}[1][{at}]"))
+            put(context, node.arguments[at], Code(f"{outcome}[1][{at}]"))
     for at, target in enumerate(node.arguments[count:]):
         if not isinstance(target, syntax.FieldReference):
             raise context.problem(target, "a result set goes into a field with []")

@@ -6,12 +6,19 @@ from dataclasses import fields
 
 from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.compiling import handlers, path_compiling
-from heliograph.flow.language.esql.compiling.assignments import batch, converted, single_value, source
+from heliograph.flow.language.esql.compiling.assignments import (
+    batch,
+    check_declared,
+    converted,
+    kind_of,
+    scalar_type,
+    single_value,
+    source,
+)
 from heliograph.flow.language.esql.compiling.context import NULL, Code, Context, Shape
 from heliograph.flow.language.esql.compiling.expression_compiling import condition
 from heliograph.flow.language.esql.compiling.prefixes import Known, Prefixes, Route
 from heliograph.flow.language.esql.compiling.python_names import Binding, Kind
-from heliograph.flow.language.esql.compiling.routines import check_declared, kind_of, scalar_type
 
 _LOOPS = (syntax.While, syntax.Repeat, syntax.Loop, syntax.For)
 _DEEPEST_REWRITTEN = 4

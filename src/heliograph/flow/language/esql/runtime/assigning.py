@@ -26,6 +26,7 @@ from heliograph.flow.tree import Element, Part, Step
 from heliograph.flow.tree.element_types import NAME, role_of, type_in
 from heliograph.flow.tree.filling import SCALARS, fill, fill_one, layout_of, take_leaf
 from heliograph.flow.tree.packed import Packed
+from heliograph.flow.tree.part import part_of
 
 # Variables that outlive one routine, and truth values.
 
@@ -192,7 +193,7 @@ def _check_next(parent: Element, step: Step, number: Any) -> None:
 def _take_identity(copy: Element, source: Element, step: Step) -> None:
     """Name, namespace and type of a field, in the domain that the copy is in; a type that the step says goes before."""
     kind = source.type
-    ours, theirs = copy.part(), source.part()
+    ours, theirs = part_of(copy), part_of(source)
     if ours is not None and theirs is not None and ours.format.domain != theirs.format.domain:
         role = role_of(kind, theirs.format.domain)
         kind = type_in(ours.format.domain, role, has_value=source.value is not None)

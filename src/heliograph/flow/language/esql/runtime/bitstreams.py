@@ -14,6 +14,7 @@ from heliograph.flow.language.esql.names import CONSTANTS
 from heliograph.flow.language.values.errors import ExpressionError
 from heliograph.flow.language.values.types import type_of
 from heliograph.flow.tree import Element, Part, Text
+from heliograph.flow.tree.part import part_of
 
 NO_DOMAIN = 2437
 NOT_BYTES = 2438
@@ -51,7 +52,7 @@ def as_bit_stream(
     if element is None or None in given:
         return None
     kind = _checked("ASBITSTREAM", given)
-    part = element.part()
+    part = part_of(element)
     if part is None:
         raise ExpressionError(
             NO_DOMAIN, f"{element.name} belongs to no format, and cannot become bytes", (element.name,)
@@ -100,7 +101,7 @@ def parse(
         raise ExpressionError(NOT_BYTES, f"PARSE takes a BLOB, not {type_of(data).value}", (type_of(data).value,))
     given = (options or 0, encoding or 0, ccsid or 0, message_set or "", message_type or "", message_format or "")
     kind = _checked("PARSE", given)
-    around = target.part()
+    around = part_of(target)
     text = around.text if around is not None else Text()
     if kind == _EMBEDDED:
         text = _said_by(_before(target, where), text)
