@@ -1,8 +1,11 @@
-"""Modules of flows do not import each other in circles, not even for types or inside of functions."""
+"""Modules of flows do not import each other in circles, and packages have what they say they have."""
 
 import ast
 from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from pathlib import Path
+
+import pytest
 
 import heliograph.flow
 
@@ -32,10 +35,18 @@ def imported(path: Path, known: dict[str, Path]) -> set[str]:
     return names
 
 
-def test_there_are_no_circles():
+def test_there_are_no_circles_not_even_for_types_or_inside_of_functions():
     known = modules()
     assert len(known) > 100
     try:
         TopologicalSorter({name: imported(path, known) - {name} for name, path in known.items()}).prepare()
     except CycleError as error:
         raise AssertionError(" -> ".join(error.args[1])) from None
+
+
+@pytest.mark.parametrize("package", sorted(path.name for path in FOLDER.iterdir() if (path / "__init__.py").exists()))
+def test_a_package_has_the_names_that_it_shows(package):
+    module = import_module(f"heliograph.flow.{package}")
+    assert all(getattr(module, name) is not None for name in module.__all__)
+    with pytest.raises(AttributeError, match=r"has no attribute '?missing"):
+        _ = module.missing

@@ -12,11 +12,8 @@ from time import thread_time_ns
 from heliograph.cli.flow_inputs import add_inputs, flow_and_steps
 from heliograph.cli.table import table
 from heliograph.errors import Problem
-from heliograph.flow.engine.building import Building
-from heliograph.flow.engine.compiled_flow import CompiledFlow, compile_flow
-from heliograph.flow.engine.node_statistics import Statistics, measured
-from heliograph.flow.engine.outcome import Result
-from heliograph.flow.formats.envelope import Envelope
+from heliograph.flow.engine import Building, CompiledFlow, Result, Statistics, compile_flow, measured
+from heliograph.flow.formats import Envelope
 from heliograph.flow.testing import FlowUnderTest
 from heliograph.flow.tree import Part
 

@@ -20,20 +20,24 @@ import pyarrow as pa
 from heliograph import private_files
 from heliograph.common.bounded_dict import BoundedDict
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import FlowDefinition
-from heliograph.flow.engine.backout import Backout
-from heliograph.flow.engine.compiled_flow import CompiledFlow, Refusals, compile_flow
-from heliograph.flow.engine.database import Databases, DataSources
-from heliograph.flow.engine.garbage import collect_seldom
-from heliograph.flow.engine.nodes.subscriptions import SubscriptionRegistry
-from heliograph.flow.engine.outcome import Outcome, Result
-from heliograph.flow.engine.resources import Resources
-from heliograph.flow.formats.envelope import Envelope
+from heliograph.flow.definition import FlowDefinition
+from heliograph.flow.engine import (
+    Backout,
+    CompiledFlow,
+    Databases,
+    DataSources,
+    Outcome,
+    Refusals,
+    Resources,
+    Result,
+    SubscriptionRegistry,
+    collect_seldom,
+    compile_flow,
+)
+from heliograph.flow.formats import Envelope
 from heliograph.flow.hosting import SPARK, Step, Waiting, is_new, unreachable, with_dead_letters
-from heliograph.flow.inline.files_out import Tracing
-from heliograph.flow.inline.settings import settings_of
-from heliograph.flow.language.esql.database_access import DatabaseError
-from heliograph.flow.language.esql.evaluation import SharedVariables
+from heliograph.flow.inline import Tracing, settings_of
+from heliograph.flow.language import DatabaseError, SharedVariables
 from heliograph.pipeline.flows.aggregation.recording import RecordingStore
 from heliograph.pipeline.flows.deploying import written_sources
 from heliograph.pipeline.flows.envelopes import envelopes_of

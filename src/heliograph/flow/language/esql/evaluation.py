@@ -7,7 +7,7 @@ from threading import RLock
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.formats import Catalogue
+from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.language.esql.database_access import DatabaseAccess
 from heliograph.flow.language.esql.runtime.message_root import MessageRoot
 from heliograph.flow.tree import Element

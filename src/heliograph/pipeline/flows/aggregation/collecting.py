@@ -12,12 +12,9 @@ from datetime import datetime
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heliograph.flow.definition.flow import FlowDefinition
-from heliograph.flow.engine.aggregation.sqlite_store import SqliteAggregationStore
-from heliograph.flow.engine.compiled_flow import Refusals
-from heliograph.flow.engine.node import Timer
-from heliograph.flow.engine.outcome import Outcome
-from heliograph.flow.formats.envelope import Envelope
+from heliograph.flow.definition import FlowDefinition
+from heliograph.flow.engine import Outcome, Refusals, SqliteAggregationStore, Timer
+from heliograph.flow.formats import Envelope
 from heliograph.pipeline.flows.aggregation.places import DEADLINES, REPLIES, REQUESTS, kind_of
 from heliograph.pipeline.flows.aggregation.recording import record_note
 from heliograph.pipeline.flows.aggregation.sets import MESSAGES, SEEN

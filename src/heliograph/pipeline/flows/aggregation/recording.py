@@ -5,11 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from heliograph.flow.engine.aggregation.sqlite_store import SqliteAggregationStore
-from heliograph.flow.engine.aggregation.store import AggregationStore
-from heliograph.flow.engine.outcome import Effect, Outcome, Publish, Put, Result
-from heliograph.flow.formats.envelope import Envelope
-from heliograph.flow.inline.conversion import REQUEST, TEXT
+from heliograph.flow.engine import AggregationStore, Effect, Outcome, Publish, Put, Result, SqliteAggregationStore
+from heliograph.flow.formats import Envelope
+from heliograph.flow.inline import REQUEST, TEXT
 from heliograph.pipeline.flows.aggregation.places import DEADLINES, REPLIES, REQUESTS, SetPlace, deadline_queue
 
 

@@ -1,7 +1,6 @@
 """The root of a message that is being built: its children are parts."""
 
-from heliograph.flow.formats import Catalogue
-from heliograph.flow.formats.catalogue import FORMATS
+from heliograph.flow.formats.catalogue import FORMATS, Catalogue
 from heliograph.flow.tree import Element, Part, Step
 from heliograph.flow.tree.packed import Packed
 
