@@ -12,13 +12,13 @@ from heliograph.flow.formats.cwf.cwf_shapes import FloatShape, IntegerShape, Tex
 from heliograph.flow.formats.cwf.ops import (
     Branch,
     Choose,
+    FieldRun,
     Gap,
     Inner,
     Leaf,
     Op,
     PadRecord,
     Repeat,
-    Run,
     Variable,
     all_ops,
     bounded,
@@ -242,7 +242,7 @@ class _Planner:
         leaf.values = tuple(shape.trimmed(value) for value in member.values)
         leaf.checked = properties.get("checkValues", True)
         if shape.size is not None:
-            ops.append(Run([leaf], [shape.code], [0], shape.code_order, shape.size))
+            ops.append(FieldRun([leaf], [shape.code], [0], shape.code_order, shape.size))
             self._know(parent, member.name, leaf)
             return spot.behind(shape.size)
         ops.append(self._variable(leaf, properties, parent))

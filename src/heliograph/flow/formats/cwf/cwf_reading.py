@@ -3,7 +3,7 @@
 import struct
 
 from heliograph.flow.formats.cwf.cwf_shapes import TextShape
-from heliograph.flow.formats.cwf.ops import Choose, Gap, Inner, Leaf, Op, PadRecord, Repeat, Run, Variable
+from heliograph.flow.formats.cwf.ops import Choose, FieldRun, Gap, Inner, Leaf, Op, PadRecord, Repeat, Variable
 from heliograph.flow.formats.model import Group, Site, Source
 from heliograph.flow.formats.model.source import ERRORS, read_problem
 from heliograph.flow.tree import Element
@@ -45,7 +45,7 @@ class _Reader:
 
     def _ops(self, ops: list[Op], parent: str, children: str) -> None:
         for op in ops:
-            if isinstance(op, Run):
+            if isinstance(op, FieldRun):
                 self._run(op, parent, children)
             elif isinstance(op, Variable):
                 self._variable(op, parent, children)
@@ -67,7 +67,7 @@ class _Reader:
         if not self._trying:
             self._source.add("yield")
 
-    def _run(self, run: Run, parent: str, children: str) -> None:
+    def _run(self, run: FieldRun, parent: str, children: str) -> None:
         layout = struct.Struct((run.order or ">") + "".join(run.codes))
         unpack = self._source.constant("unpack", layout.unpack_from)
         names = [f"v{number}" for number in range(len(run.leaves))]

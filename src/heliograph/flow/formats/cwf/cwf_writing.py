@@ -6,7 +6,7 @@ from typing import Any
 
 from heliograph.flow.formats.cwf.cwf_reading import PREFIX_CODES
 from heliograph.flow.formats.cwf.cwf_shapes import TextShape
-from heliograph.flow.formats.cwf.ops import Choose, Gap, Inner, Leaf, Op, PadRecord, Repeat, Run, Variable
+from heliograph.flow.formats.cwf.ops import Choose, FieldRun, Gap, Inner, Leaf, Op, PadRecord, Repeat, Variable
 from heliograph.flow.formats.model import Group, Member, Order, Site, Source
 from heliograph.flow.formats.model.source import ERRORS, write_problem
 from heliograph.flow.formats.model.value_conversion import as_binary, as_string
@@ -63,7 +63,7 @@ class _Writer:
             return new
 
         for op in ops:
-            if isinstance(op, Run):
+            if isinstance(op, FieldRun):
                 self._run(op, element, [variable(leaf.definition.name) for leaf in op.leaves])
             elif isinstance(op, Variable):
                 self._variable(op, element, variable(op.leaf.definition.name))
@@ -82,7 +82,7 @@ class _Writer:
         fill = bytes([op.fill])
         self._source.add(f"out += {fill!r} * {f'(-len(out) % {op.align})' if op.align else op.count}")
 
-    def _run(self, run: Run, element: str, variables: list[str]) -> None:
+    def _run(self, run: FieldRun, element: str, variables: list[str]) -> None:
         names = [f"v{number}" for number in range(len(run.leaves))]
         for name, leaf, variable in zip(names, run.leaves, variables, strict=True):
             self._value(leaf, name, element, variable)

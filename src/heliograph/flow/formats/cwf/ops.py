@@ -121,7 +121,7 @@ class Leaf:
 
 
 @dataclass(eq=False)
-class Run:
+class FieldRun:
     """Fields of one element, one behind the other."""
 
     leaves: list[Leaf]
@@ -211,7 +211,7 @@ class PadRecord:
     fill: int
 
 
-Op = Run | Variable | Gap | Inner | Repeat | Choose | PadRecord
+Op = FieldRun | Variable | Gap | Inner | Repeat | Choose | PadRecord
 
 
 def bounded(ops: list[Op]) -> bool:
@@ -226,7 +226,7 @@ def largest_size(ops: list[Op]) -> int:
     """Bytes of the message with all occurrences that it can have."""
     total = 0
     for op in ops:
-        if isinstance(op, Run):
+        if isinstance(op, FieldRun):
             total += op.size
         elif isinstance(op, Gap):
             total += op.count
@@ -243,7 +243,7 @@ def reserved_size(ops: list[Op]) -> int:
     """Bytes that a message has whatever is in it, with those of the largest branches."""
     total = 0
     for op in ops:
-        if isinstance(op, Run):
+        if isinstance(op, FieldRun):
             total += op.size
         elif isinstance(op, Variable):
             total += op.size if op.kind == "characters" else 0
@@ -275,10 +275,10 @@ def joined(ops: list[Op]) -> list[Op]:
     result: list[Op] = []
     for op in ops:
         last = result[-1] if result else None
-        if isinstance(last, Run) and isinstance(op, Gap) and not op.align and not op.fill:
+        if isinstance(last, FieldRun) and isinstance(op, Gap) and not op.align and not op.fill:
             last.codes.append(f"{op.count}x")
             last.size += op.count
-        elif isinstance(last, Run) and isinstance(op, Run) and _together(last, op):
+        elif isinstance(last, FieldRun) and isinstance(op, FieldRun) and _together(last, op):
             last.leaves += op.leaves
             last.codes += op.codes
             last.offsets += [last.size + offset for offset in op.offsets]
@@ -289,6 +289,6 @@ def joined(ops: list[Op]) -> list[Op]:
     return result
 
 
-def _together(one: Run, other: Run) -> bool:
+def _together(one: FieldRun, other: FieldRun) -> bool:
     orders = {one.order, other.order} - {""}
     return len(orders) <= 1 and len(one.leaves) + len(other.leaves) <= RUN_LENGTH

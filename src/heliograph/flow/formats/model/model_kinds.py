@@ -146,7 +146,7 @@ IMPORTS = {
 }
 
 
-class Kind(Protocol):
+class ModelKind(Protocol):
     """A kind of physical format."""
 
     @property
@@ -183,11 +183,11 @@ class Import(Protocol):
         """
 
 
-def kind_named(name: str, place: Place) -> Kind:
+def kind_named(name: str, place: Place) -> ModelKind:
     """The kind of format with this name."""
     if name not in KINDS:
         raise ModelProblem(place, f"unknown kind of format {name}; known are {', '.join(KINDS)}")
-    kind: Kind = import_module(KINDS[name]).KIND
+    kind: ModelKind = import_module(KINDS[name]).KIND
     return kind
 
 

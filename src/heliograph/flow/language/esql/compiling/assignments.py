@@ -7,7 +7,7 @@ from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.compiling import expression_compiling, path_compiling
 from heliograph.flow.language.esql.compiling.context import LISTS, Code, Context, Shape
 from heliograph.flow.language.esql.compiling.prefixes import ANY_TREE
-from heliograph.flow.language.esql.compiling.python_names import Binding, Kind
+from heliograph.flow.language.esql.compiling.python_names import Binding, BindingKind
 from heliograph.flow.language.esql.compiling.steps import Base, StepCode, steps_of
 from heliograph.flow.language.values.types import Type
 
@@ -17,7 +17,7 @@ _SETTERS = {Shape.ROWS: "set_rows", Shape.FIELDS: "set_copies", Shape.VALUES: "s
 def set_statement(context: Context, node: syntax.Set) -> None:
     """SET."""
     binding = context.scope.find(node.target.correlation)
-    if binding is not None and binding.kind is Kind.SCALAR and not node.target.steps:
+    if binding is not None and binding.kind is BindingKind.SCALAR and not node.target.steps:
         if node.aspect is not None:
             raise context.problem(node, f"{node.aspect} can be set of fields only; {binding.name} is a variable")
         set_variable(context, node, binding, single_value(context, node.value))
@@ -170,7 +170,7 @@ def _independent(context: Context, node: object, target: syntax.FieldReference) 
         return all(_independent(context, item, target) for item in node)
     if isinstance(node, syntax.FieldReference):
         binding = context.scope.find(node.correlation)
-        if binding is not None and binding.kind is not Kind.SCALAR:
+        if binding is not None and binding.kind is not BindingKind.SCALAR:
             return False
         if binding is None and not _apart(context, node, target):
             return False
@@ -354,12 +354,12 @@ def _copy(context: Context, parent: str, last: StepCode, code: Code) -> None:
 
 # What is declared, and what a call gives back
 
-_KINDS = {"ROW": Kind.ROW, "REFERENCE": Kind.REFERENCE}
+_KINDS = {"ROW": BindingKind.ROW, "REFERENCE": BindingKind.REFERENCE}
 
 
-def kind_of(data_type: syntax.DataType) -> Kind:
+def kind_of(data_type: syntax.DataType) -> BindingKind:
     """What a variable of this type is."""
-    return _KINDS.get(data_type.name, Kind.SCALAR)
+    return _KINDS.get(data_type.name, BindingKind.SCALAR)
 
 
 def scalar_type(data_type: syntax.DataType) -> Type | None:
@@ -377,7 +377,7 @@ def check_declared(context: Context, data_type: syntax.DataType) -> None:
 
 def gives_back(parameter: syntax.Parameter) -> bool:
     """Whether a parameter is handed back as a value: rows and references are changed where they are."""
-    return parameter.mode != "IN" and kind_of(parameter.type) is Kind.SCALAR
+    return parameter.mode != "IN" and kind_of(parameter.type) is BindingKind.SCALAR
 
 
 def variable_of(context: Context, node: syntax.Expression) -> Binding | None:
@@ -392,7 +392,7 @@ def put(context: Context, target: syntax.Expression, code: Code) -> None:
     if not isinstance(target, syntax.FieldReference):
         raise context.problem(target, "a variable or a field is needed for a parameter that gives something back")
     binding = variable_of(context, target)
-    if binding is not None and binding.kind is Kind.SCALAR:
+    if binding is not None and binding.kind is BindingKind.SCALAR:
         set_variable(context, target, binding, code)
     else:
         context.reads = {ANY_TREE}

@@ -9,7 +9,7 @@ from heliograph.flow.language.esql.compiling import path_compiling, routines
 from heliograph.flow.language.esql.compiling.context import LISTS, Code, Context, Shape, Standing
 from heliograph.flow.language.esql.compiling.expression_compiling import as_element, as_list
 from heliograph.flow.language.esql.compiling.prefixes import ANY_TREE
-from heliograph.flow.language.esql.compiling.python_names import Binding, Kind
+from heliograph.flow.language.esql.compiling.python_names import Binding, BindingKind
 from heliograph.flow.language.values.types import Type
 
 # EVAL: what the generator leaves behind for texts that come when the program runs.
@@ -47,7 +47,7 @@ def _surroundings(context: Context, node: syntax.Node, *, statement: bool) -> tu
         )
     bindings = [binding for binding in visible if binding.local_to is not None]
     if statement:
-        bindings = [binding for binding in bindings if binding.kind is not Kind.CORRELATION]
+        bindings = [binding for binding in bindings if binding.kind is not BindingKind.CORRELATION]
     name = context.unit.names.new("SURROUNDINGS")
     context.unit.standings[name] = Standing(context.environment, visible, tuple(bindings), statement)
     return name, bindings
@@ -199,7 +199,7 @@ def _same_field(context: Context, node: syntax.Call) -> Code:
 def _last_move(context: Context, node: syntax.Call) -> Code:
     argument = node.arguments[0]
     binding = context.scope.find(argument.correlation) if isinstance(argument, syntax.FieldReference) else None
-    if binding is None or binding.kind is not Kind.REFERENCE:
+    if binding is None or binding.kind is not BindingKind.REFERENCE:
         raise context.problem(node, "LASTMOVE takes a reference variable")
     return Code(f"{binding.python}.last_move()", Type.BOOLEAN, False)
 

@@ -15,7 +15,7 @@ from heliograph.flow.language.esql.compiling.assignments import (
 from heliograph.flow.language.esql.compiling.context import Context, Environment, Frame, KnownRoutine, Unit
 from heliograph.flow.language.esql.compiling.path_compiling import local_names
 from heliograph.flow.language.esql.compiling.prefixes import Prefixes
-from heliograph.flow.language.esql.compiling.python_names import Binding, Kind, Names, Scope
+from heliograph.flow.language.esql.compiling.python_names import Binding, BindingKind, Names, Scope
 from heliograph.flow.language.esql.compiling.statement_compiling import (
     first_reference,
     first_row,
@@ -147,9 +147,9 @@ class ProgramWriter:
 
     def _first(self, context: Context, node: syntax.Declaration, binding: Binding) -> str:
         """Python of the first value of a variable."""
-        if binding.kind is Kind.ROW:
+        if binding.kind is BindingKind.ROW:
             return first_row(context, node, binding.name)
-        if binding.kind is Kind.REFERENCE:
+        if binding.kind is BindingKind.REFERENCE:
             return first_reference(context, node, binding.name)
         return converted(context, initial_value(context, node), binding.type, binding.fields)
 

@@ -4,7 +4,7 @@ from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.builtin_functions import FUNCTIONS
 from heliograph.flow.language.esql.compiling.context import Code, Context, Shape
 from heliograph.flow.language.esql.compiling.prefixes import ANY_TREE, Known, Route
-from heliograph.flow.language.esql.compiling.python_names import Binding, Kind, Names
+from heliograph.flow.language.esql.compiling.python_names import Binding, BindingKind, Names
 from heliograph.flow.language.esql.compiling.steps import Base, StepCode, steps_of
 from heliograph.flow.language.esql.names import alone, constant_of, property_of
 from heliograph.flow.language.values.types import type_of
@@ -44,7 +44,7 @@ def is_path(context: Context, node: syntax.Expression) -> bool:
         return False
     binding = context.scope.find(node.correlation)
     if binding is not None:
-        return bool(node.steps) or binding.kind is not Kind.SCALAR
+        return bool(node.steps) or binding.kind is not BindingKind.SCALAR
     return node.correlation.upper() in ROOTS or (bool(node.steps) and constant_of(node) is None and not alone(node))
 
 
@@ -85,13 +85,13 @@ def _inside(context: Context, text: str, key: str, tree: str, like: str) -> Base
 
 def _declared(context: Context, node: syntax.FieldReference, binding: Binding) -> Base:
     uses = frozenset({binding})
-    if binding.kind is Kind.SCALAR:
+    if binding.kind is BindingKind.SCALAR:
         raise context.problem(node, f"{node.correlation} is a scalar variable and has no fields")
-    if binding.kind is Kind.ROW:
+    if binding.kind is BindingKind.ROW:
         context.reads.add(binding.python)
         return Base(binding.python, binding.python, binding.python, uses)
     context.reads.add(ANY_TREE)
-    if binding.kind is Kind.REFERENCE:
+    if binding.kind is BindingKind.REFERENCE:
         return Base(f"{binding.python}.element", binding.python, ANY_TREE, uses)
     return Base(binding.python, binding.python, ANY_TREE, uses)
 
@@ -266,7 +266,7 @@ def is_list(node: syntax.Expression) -> bool:
 def field_value(context: Context, node: syntax.FieldReference) -> Code:
     """A field reference, a variable or a constant where a value is needed; a list stays one."""
     binding = context.scope.find(node.correlation)
-    if binding is not None and binding.kind is Kind.SCALAR and not node.steps:
+    if binding is not None and binding.kind is BindingKind.SCALAR and not node.steps:
         return Code(binding.python, binding.type)
     if binding is None and node.correlation.upper() not in ROOTS:
         return _undeclared(context, node)

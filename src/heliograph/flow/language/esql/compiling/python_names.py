@@ -116,7 +116,7 @@ class Names:
         return name in self._taken
 
 
-class Kind(Enum):
+class BindingKind(Enum):
     """What a name of the program stands for."""
 
     SCALAR = auto()
@@ -133,7 +133,7 @@ class Binding:
     name: str
     python: str
     """How it is read in Python, and assigned to."""
-    kind: Kind
+    kind: BindingKind
     type: Type | None = None
     local_to: object = None
     """The function whose local variable it is; None for variables of a module or a schema."""

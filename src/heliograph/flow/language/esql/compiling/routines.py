@@ -9,7 +9,7 @@ from heliograph.flow.language.esql.compiling import assignments, path_compiling,
 from heliograph.flow.language.esql.compiling.assignments import gives_back, kind_of, put, scalar_type, variable_of
 from heliograph.flow.language.esql.compiling.context import Code, Context, KnownRoutine, Shape
 from heliograph.flow.language.esql.compiling.prefixes import ANY_TREE
-from heliograph.flow.language.esql.compiling.python_names import Kind
+from heliograph.flow.language.esql.compiling.python_names import BindingKind
 from heliograph.flow.language.esql.compiling.steps import steps_of
 from heliograph.flow.language.values.types import Type
 
@@ -61,27 +61,27 @@ def _result(text: str, routine: syntax.Routine) -> Code:
     if routine.returns is None:
         return Code(text, Type.NULL)
     kind = kind_of(routine.returns)
-    if kind is Kind.SCALAR:
+    if kind is BindingKind.SCALAR:
         return Code(text, scalar_type(routine.returns))
-    return Code(text, None, True, Shape.ROW if kind is Kind.ROW else Shape.FIELD)
+    return Code(text, None, True, Shape.ROW if kind is BindingKind.ROW else Shape.FIELD)
 
 
 def _argument(context: Context, node: syntax.Expression, parameter: syntax.Parameter) -> str:
     kind = kind_of(parameter.type)
-    if kind is Kind.SCALAR:
+    if kind is BindingKind.SCALAR:
         if parameter.mode == "OUT":
             return "None"
         return assignments.converted(
             context, context.value(node), scalar_type(parameter.type), parameter.type.qualifier
         )
-    if kind is Kind.REFERENCE:
+    if kind is BindingKind.REFERENCE:
         return _reference(context, node, parameter)
     return _row(context, node, parameter)
 
 
 def _reference(context: Context, node: syntax.Expression, parameter: syntax.Parameter) -> str:
     binding = variable_of(context, node)
-    if binding is not None and binding.kind is Kind.REFERENCE:
+    if binding is not None and binding.kind is BindingKind.REFERENCE:
         return binding.python if parameter.mode != "IN" else f"{binding.python}.copy()"
     code = assignments.source(context, node)
     if code.shape is not Shape.FIELD or not isinstance(node, syntax.FieldReference):

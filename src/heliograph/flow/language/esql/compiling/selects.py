@@ -9,7 +9,7 @@ from heliograph.flow.language.esql.compiling import assignments, path_compiling,
 from heliograph.flow.language.esql.compiling.context import LISTS, Code, Context, Shape
 from heliograph.flow.language.esql.compiling.expression_compiling import as_element, condition, truth
 from heliograph.flow.language.esql.compiling.prefixes import NEW_TREE
-from heliograph.flow.language.esql.compiling.python_names import Binding, Kind
+from heliograph.flow.language.esql.compiling.python_names import Binding, BindingKind
 from heliograph.flow.language.esql.compiling.steps import Base, steps_of
 from heliograph.flow.language.values.types import Type
 
@@ -70,7 +70,7 @@ def _open(context: Context, item: syntax.FromItem, stack: ExitStack) -> None:
     python = context.temporary(name)
     context.emit(f"for {python} in {source}:")
     stack.enter_context(context.indented())
-    context.scope.declare(Binding(name, python, Kind.CORRELATION, None, context.frame))
+    context.scope.declare(Binding(name, python, BindingKind.CORRELATION, None, context.frame))
 
 
 def _last_name(node: syntax.FieldReference) -> str | None:

@@ -9,7 +9,7 @@ from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.compiling.assignments import converted, put, scalar_type, set_target
 from heliograph.flow.language.esql.compiling.context import LISTS, Code, Context, Shape
 from heliograph.flow.language.esql.compiling.prefixes import ANY_TREE
-from heliograph.flow.language.esql.compiling.python_names import Binding, Kind
+from heliograph.flow.language.esql.compiling.python_names import Binding, BindingKind
 from heliograph.flow.language.esql.runtime.database_statements import NEXT_TABLE
 
 # Expressions of ESQL as SQL, with parameters for everything that is not the database's.
@@ -220,7 +220,7 @@ def open_tables(context: Context, node: syntax.Select, stack: ExitStack) -> synt
     context.emit(f"for {_tuple(pythons)} in {rows}:")
     stack.enter_context(context.indented())
     for table, python in zip(tables, pythons, strict=True):
-        context.scope.declare(Binding(table.name, python, Kind.CORRELATION, None, context.frame))
+        context.scope.declare(Binding(table.name, python, BindingKind.CORRELATION, None, context.frame))
     return left
 
 

@@ -18,7 +18,7 @@ from heliograph.flow.language.esql.compiling.assignments import (
 from heliograph.flow.language.esql.compiling.context import NULL, Code, Context, Shape
 from heliograph.flow.language.esql.compiling.expression_compiling import condition
 from heliograph.flow.language.esql.compiling.prefixes import Known, Prefixes, Route
-from heliograph.flow.language.esql.compiling.python_names import Binding, Kind
+from heliograph.flow.language.esql.compiling.python_names import Binding, BindingKind
 
 _LOOPS = (syntax.While, syntax.Repeat, syntax.Loop, syntax.For)
 _DEEPEST_REWRITTEN = 4
@@ -72,9 +72,9 @@ def _resumed_declaration(context: Context, node: syntax.Declaration) -> None:
 
 
 def _nothing(context: Context, binding: Binding) -> str:
-    if binding.kind is Kind.ROW:
+    if binding.kind is BindingKind.ROW:
         return f"{context.use('Element')}({binding.name!r})"
-    if binding.kind is Kind.REFERENCE:
+    if binding.kind is BindingKind.REFERENCE:
         return f"{context.use('Reference')}({context.use('ABSENT')}, False)"
     return "None"
 
@@ -96,7 +96,7 @@ def declaration(context: Context, node: syntax.Declaration) -> None:
     check_declared(context, node.type)
     kind = kind_of(node.type)
     for name in node.names:
-        if kind is not Kind.SCALAR:
+        if kind is not BindingKind.SCALAR:
             _declare_tree(context, node, name, kind)
             continue
         code = initial_value(context, node)
@@ -129,8 +129,8 @@ def _declare(context: Context, name: str, binding: Binding) -> Binding:
     return binding
 
 
-def _declare_tree(context: Context, node: syntax.Declaration, name: str, kind: Kind) -> None:
-    first = first_reference(context, node, name) if kind is Kind.REFERENCE else first_row(context, node, name)
+def _declare_tree(context: Context, node: syntax.Declaration, name: str, kind: BindingKind) -> None:
+    first = first_reference(context, node, name) if kind is BindingKind.REFERENCE else first_row(context, node, name)
     binding = _declare(context, name, Binding(name, "", kind))
     context.emit(f"{binding.python} = {first}")
     context.assign(binding)
@@ -236,7 +236,7 @@ def for_statement(context: Context, node: syntax.For) -> None:
     """FOR: over the fields as they are when it starts."""
     found = path_compiling.elements(context, node.source)
     with _leavable(context, node), context.block():
-        binding = _declare(context, node.name, Binding(node.name, "", Kind.REFERENCE))
+        binding = _declare(context, node.name, Binding(node.name, "", BindingKind.REFERENCE))
         context.emit(f"{binding.python} = {context.use('Reference')}({context.use('ABSENT')})")
         _loop(context, node, lambda: f"for {binding.python}.element in {found.text}:")
 
@@ -388,7 +388,7 @@ def return_statement(context: Context, node: syntax.Return) -> None:
         context.emit(f"return {context.frame.result('None')}")
         return
     returns = context.frame.top().returns
-    if returns is not None and kind_of(returns) is not Kind.SCALAR:
+    if returns is not None and kind_of(returns) is not BindingKind.SCALAR:
         code = source(context, node.value)
         if code.shape is Shape.FIELD and returns.name == "ROW":
             text = f"{context.use('copy_of')}({code.text} or {context.use('ABSENT')})"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.compiling.context import Code, Context
 from heliograph.flow.language.esql.compiling.prefixes import Route, StepKey
-from heliograph.flow.language.esql.compiling.python_names import Binding, Kind
+from heliograph.flow.language.esql.compiling.python_names import Binding, BindingKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def _namespace(context: Context, node: syntax.PathStep, uses: set[Binding]) -> s
         return "None"
     if isinstance(node.namespace, str):
         binding = context.scope.find(node.namespace)
-        if binding is None or binding.kind is not Kind.SCALAR:
+        if binding is None or binding.kind is not BindingKind.SCALAR:
             return repr(node.namespace)
         if binding.literal is not None:
             return repr(binding.literal)

@@ -4,7 +4,7 @@ from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.compiling import path_compiling
 from heliograph.flow.language.esql.compiling.context import Code, Context, Shape
 from heliograph.flow.language.esql.compiling.function_compiling import bit_stream_clauses
-from heliograph.flow.language.esql.compiling.python_names import Binding, Kind
+from heliograph.flow.language.esql.compiling.python_names import Binding, BindingKind
 from heliograph.flow.language.esql.compiling.steps import steps_of
 
 _MOVES = {
@@ -143,7 +143,7 @@ def _wanted(context: Context, node: syntax.Move, binding: Binding) -> str:
 
 def _reference(context: Context, node: syntax.Node, name: str) -> Binding:
     binding = context.scope.find(name)
-    if binding is None or binding.kind is not Kind.REFERENCE:
+    if binding is None or binding.kind is not BindingKind.REFERENCE:
         raise context.problem(node, f"{name} is no reference variable")
     return binding
 

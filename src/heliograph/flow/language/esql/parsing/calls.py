@@ -12,7 +12,7 @@ from heliograph.flow.language.esql.builtin_functions import (
     YIELDING,
 )
 from heliograph.flow.language.esql.esql_problem import suggestion
-from heliograph.flow.language.esql.parsing.lexer import Kind, Token
+from heliograph.flow.language.esql.parsing.lexer import Token, TokenKind
 from heliograph.flow.language.esql.parsing.path_parsing import PathParser
 from heliograph.flow.language.esql.syntax import (
     Call,
@@ -54,25 +54,25 @@ def plain(token: Token) -> Literal | None:
     """The literal that this token is by itself, or None."""
     text = token.text
     match token.kind:
-        case Kind.STRING:
+        case TokenKind.STRING:
             return Literal("CHARACTER", text, at=token.at)
-        case Kind.INTEGER:
+        case TokenKind.INTEGER:
             if len(text) < 20 and int(text) <= literals.MAX_INTEGER:
                 return Literal("INTEGER", int(text), at=token.at)
             return Literal("DECIMAL", _decimal(text), at=token.at)
-        case Kind.HEX:
+        case TokenKind.HEX:
             number = int(text, 16)
             if number >= 2**64:
                 raise NoSuchLiteral(f"{text} does not fit an INTEGER, which has 64 bits")
             # The bits are those of the integer, so the upper half is negative.
             return Literal("INTEGER", number if number <= literals.MAX_INTEGER else number - 2**64, at=token.at)
-        case Kind.FLOAT:
+        case TokenKind.FLOAT:
             if float(text) == float("inf"):
                 return Literal("DECIMAL", _decimal(text), at=token.at)
             return Literal("FLOAT", float(text), at=token.at)
-        case Kind.BLOB:
+        case TokenKind.BLOB:
             return Literal("BLOB", bytes.fromhex(text), at=token.at)
-        case Kind.BIT:
+        case TokenKind.BIT:
             return Literal("BIT", text, at=token.at)
     return None
 
@@ -175,7 +175,7 @@ class CallParser(PathParser):
     def named(self) -> Expression:
         """A field, a variable, or a call."""
         start = self.token
-        if start.kind is Kind.WORD:
+        if start.kind is TokenKind.WORD:
             follower = self.peek().upper
             if follower == "(":
                 special = self._special.get(start.upper)
@@ -211,7 +211,7 @@ class CallParser(PathParser):
         *schema, name = names
         arguments = self.arguments(name)
         known = start.upper in FUNCTIONS and start.upper not in YIELDING
-        built_in = not schema and start.kind is Kind.WORD and known
+        built_in = not schema and start.kind is TokenKind.WORD and known
         return Call(name.upper() if built_in else name, arguments, schema=tuple(schema), built_in=built_in, at=start.at)
 
     def arguments(self, what: str) -> tuple[Expression, ...]:
@@ -226,14 +226,14 @@ class CallParser(PathParser):
     def data_type(self) -> DataType:
         """A type, as in declarations and CAST."""
         token = self.token
-        name = _TYPES.get(token.upper) if token.kind is Kind.WORD else None
+        name = _TYPES.get(token.upper) if token.kind is TokenKind.WORD else None
         if name is None:
             near = _OTHER_LANGUAGES.get(token.upper)
             hint = f"; did you mean {near}?" if near else suggestion(token.upper, _TYPES)
             raise self.failure(f"expected a type (CHARACTER, INTEGER, ...), found {token}{hint}")
         self.advance()
         if name == "INTERVAL":
-            qualified = self.token.kind is Kind.WORD and self.token.upper in INTERVAL_FIELDS
+            qualified = self.token.kind is TokenKind.WORD and self.token.upper in INTERVAL_FIELDS
             return DataType(name, qualifier=self.qualifier() if qualified else None, at=token.at)
         if name == "DECIMAL" and self.takes("("):
             precision = self.whole_number("the precision of DECIMAL")
@@ -244,7 +244,7 @@ class CallParser(PathParser):
 
     def whole_number(self, what: str) -> int:
         """A number that is written down."""
-        if self.token.kind is not Kind.INTEGER or len(self.token.text) > 9:
+        if self.token.kind is not TokenKind.INTEGER or len(self.token.text) > 9:
             raise self.failure(f"expected a number for {what}, found {self.token}")
         return int(self.advance().text)
 
@@ -390,6 +390,6 @@ class CallParser(PathParser):
         return Call(start.upper, arguments, clauses, word, built_in=True, at=start.at)
 
     def _close(self, start: Token, clauses: tuple[str, ...] = ()) -> None:
-        hint = suggestion(self.token.text, clauses) if clauses and self.token.kind is Kind.WORD else ""
+        hint = suggestion(self.token.text, clauses) if clauses and self.token.kind is TokenKind.WORD else ""
         if not self.takes(")"):
             raise self.failure(f"expected ) at the end of {start.upper}(..., found {self.token}{hint}")

@@ -4,12 +4,12 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from heliograph.flow.language.esql.esql_problem import Mistake, Source, suggestion
-from heliograph.flow.language.esql.parsing.lexer import Kind, Lexer, Token
+from heliograph.flow.language.esql.parsing.lexer import Lexer, Token, TokenKind
 
 MOST_NESTING = 50
 """How deep statements and expressions may stand in each other. Every level costs the parser some frames of Python."""
 
-_NAMES = (Kind.WORD, Kind.QUOTED)
+_NAMES = (TokenKind.WORD, TokenKind.QUOTED)
 
 RESERVED = frozenset(
     ["ALL", "ASYMMETRIC", "BOTH", "CASE", "DISTINCT", "FROM", "ITEM", "LEADING", "NOT", "SYMMETRIC", "TRAILING", "WHEN"]
@@ -123,20 +123,22 @@ class Cursor:
         """Take one of these words, or say that none is there."""
         word = self.takes_one_of(words)
         if word is None:
-            hint = suggestion(self.token.text, words) if self.token.kind is Kind.WORD else ""
+            hint = suggestion(self.token.text, words) if self.token.kind is TokenKind.WORD else ""
             raise self.failure(f"expected {what}, found {self.token}{hint}")
         return word
 
     def sees_name(self) -> bool:
         """Whether a name could stand here."""
-        return self.token.kind is Kind.QUOTED or (self.token.kind is Kind.WORD and self.token.upper not in RESERVED)
+        return self.token.kind is TokenKind.QUOTED or (
+            self.token.kind is TokenKind.WORD and self.token.upper not in RESERVED
+        )
 
     def name(self, what: str) -> str:
         """Take a name."""
         token = self.token
         if token.kind not in _NAMES:
             raise self.failure(f"expected {what}, found {token}")
-        if token.kind is Kind.WORD and token.upper in RESERVED:
+        if token.kind is TokenKind.WORD and token.upper in RESERVED:
             raise self.failure(
                 f'expected {what}, found {token}, which is reserved: write "{token.text}" in double quotes'
             )
@@ -178,13 +180,13 @@ class Cursor:
     def at_statement(self) -> bool:
         """Whether a statement or the end of a list of statements seems to begin here."""
         token = self.token
-        return token.kind is Kind.END or (
-            token.kind is Kind.WORD and (token.upper in STATEMENT_WORDS or token.upper in BODY_ENDS)
+        return token.kind is TokenKind.END or (
+            token.kind is TokenKind.WORD and (token.upper in STATEMENT_WORDS or token.upper in BODY_ENDS)
         )
 
     def statement_is_over(self) -> bool:
         """Whether no expression can begin here, as it is the end of the statement, or that of the next."""
-        if self.token.upper == ";" or self.token.kind is Kind.END:
+        if self.token.upper == ";" or self.token.kind is TokenKind.END:
             return True
         return self.at_line_start() and self.at_statement() and self.token.upper not in _ALSO_EXPRESSIONS
 
@@ -192,13 +194,13 @@ class Cursor:
         """Whether this word, which could be a name, is more likely a keyword before which something is missing."""
         following = self.peek()
         if self.token.upper in BODY_ENDS or self.token.upper in STATEMENT_WORDS:
-            named = following.kind is Kind.WORD or following.kind is Kind.QUOTED or following.upper == ";"
+            named = following.kind is TokenKind.WORD or following.kind is TokenKind.QUOTED or following.upper == ";"
             return self.at_line_start() and named and self.token.upper not in _ALSO_EXPRESSIONS
         return self.token.upper in ("THEN", "DO") and following.upper in STATEMENT_WORDS | BODY_ENDS
 
     def skip_statement(self, start: Token) -> None:
         """Go behind the next `;`, or to the next line that begins like a statement."""
-        while self.token.kind is not Kind.END:
+        while self.token.kind is not TokenKind.END:
             if self.takes(";"):
                 return
             if self.token is not start and self.at_line_start() and self.at_statement():

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from heliograph.flow.language.esql.parsing import calls
 from heliograph.flow.language.esql.parsing.calls import CallParser
 from heliograph.flow.language.esql.parsing.cursor import MOST_NESTING, RESERVED
-from heliograph.flow.language.esql.parsing.lexer import Kind, Token
+from heliograph.flow.language.esql.parsing.lexer import Token, TokenKind
 from heliograph.flow.language.esql.syntax import (
     Between,
     Binary,
@@ -151,11 +151,11 @@ class ExpressionParser(CallParser):
     def _prefix(self) -> Expression:
         """An operand, with the signs before it."""
         token = self.token
-        if token.kind is Kind.WORD:
+        if token.kind is TokenKind.WORD:
             return self._word(token)
-        if token.kind is Kind.QUOTED:
+        if token.kind is TokenKind.QUOTED:
             return self.named()
-        if token.kind is Kind.SYMBOL:
+        if token.kind is TokenKind.SYMBOL:
             return self._symbol(token)
         try:
             literal = calls.plain(token)
@@ -173,7 +173,7 @@ class ExpressionParser(CallParser):
             self.expect(")", f"for the ( of {_place(token, self.token)}")
             return self._with_qualifier(inner)
         if self.takes("-"):
-            if self.token.kind is Kind.INTEGER and int(self.token.text) == -MIN_INTEGER:
+            if self.token.kind is TokenKind.INTEGER and int(self.token.text) == -MIN_INTEGER:
                 self.advance()  # which is no INTEGER without its sign
                 return Literal("INTEGER", MIN_INTEGER, at=token.at)
             return Unary("-", self._signed(), at=token.at)
@@ -201,7 +201,7 @@ class ExpressionParser(CallParser):
             self.advance()
             kind, value = _WORD_VALUES[word]
             return Literal(kind, value, at=token.at)
-        elif word in calls.TYPED and self.peek().kind is Kind.STRING:
+        elif word in calls.TYPED and self.peek().kind is TokenKind.STRING:
             return self._typed_literal(token)
         if word in RESERVED or self.seems_misplaced():
             raise self.failure(f"expected an expression, found {token}")
@@ -219,7 +219,7 @@ class ExpressionParser(CallParser):
 
     def _with_qualifier(self, inner: Expression) -> Expression:
         """What is in parentheses, which may be a difference of dates or times with its qualifier behind."""
-        if self.token.kind is not Kind.WORD or self.token.upper not in calls.INTERVAL_FIELDS:
+        if self.token.kind is not TokenKind.WORD or self.token.upper not in calls.INTERVAL_FIELDS:
             return inner
         token = self.token
         qualifier = self.qualifier()

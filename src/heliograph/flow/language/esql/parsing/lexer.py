@@ -12,7 +12,7 @@ from heliograph.flow.language.esql.esql_problem import Mistake, Source
 from heliograph.flow.language.esql.syntax import Position
 
 
-class Kind(Enum):
+class TokenKind(Enum):
     """What a token is."""
 
     WORD = auto()
@@ -35,7 +35,7 @@ class Token:
 
     __slots__ = ("at", "kind", "text", "upper")
 
-    def __init__(self, kind: Kind, text: str, upper: str, at: Position) -> None:
+    def __init__(self, kind: TokenKind, text: str, upper: str, at: Position) -> None:
         self.kind = kind
         self.text = text
         """Without quotes."""
@@ -46,15 +46,15 @@ class Token:
     def __str__(self) -> str:
         """As a person would name it in a sentence."""
         match self.kind:
-            case Kind.END:
+            case TokenKind.END:
                 return "the end of the text"
-            case Kind.QUOTED:
+            case TokenKind.QUOTED:
                 return f'"{self.text}"'
-            case Kind.STRING:
+            case TokenKind.STRING:
                 return f"'{self.text}'"
-            case Kind.BLOB:
+            case TokenKind.BLOB:
                 return f"X'{self.text}'"
-            case Kind.BIT:
+            case TokenKind.BIT:
                 return f"B'{self.text}'"
         return self.text
 
@@ -133,12 +133,14 @@ class Lexer:
                 line += 1
             if group == "word":
                 word = text[start:at]
-                tokens.append(Token(Kind.WORD, word, word.upper(), Position(line, start - line_starts[line - 1] + 1)))
+                tokens.append(
+                    Token(TokenKind.WORD, word, word.upper(), Position(line, start - line_starts[line - 1] + 1))
+                )
             elif group in ("symbol", "dot"):
                 word = text[start:at]
-                tokens.append(Token(Kind.SYMBOL, word, word, Position(line, start - line_starts[line - 1] + 1)))
+                tokens.append(Token(TokenKind.SYMBOL, word, word, Position(line, start - line_starts[line - 1] + 1)))
             elif group == "end":
-                tokens.append(Token(Kind.END, "", "", self.position(len(text))))
+                tokens.append(Token(TokenKind.END, "", "", self.position(len(text))))
                 return tokens
             elif group == "comment":
                 at, open_executable = self._comment(start, open_executable)
@@ -147,11 +149,11 @@ class Lexer:
 
     def _literal(self, group: str, word: str, start: int, at: int) -> int:
         """Add a literal, and return where to read on."""
-        kind = Kind[group.upper()]
-        if kind in (Kind.STRING, Kind.QUOTED):
+        kind = TokenKind[group.upper()]
+        if kind in (TokenKind.STRING, TokenKind.QUOTED):
             quote = word[0]
             word = word[1:-1].replace(quote + quote, quote)
-        elif kind in (Kind.BLOB, Kind.BIT):
+        elif kind in (TokenKind.BLOB, TokenKind.BIT):
             word = self._digits(kind, word[2:-1], start)
         else:
             tail = _NUMBER_TAIL.match(self._text, at)
@@ -161,11 +163,11 @@ class Lexer:
         self.tokens.append(Token(kind, word, "", self.position(start)))
         return at
 
-    def _digits(self, kind: Kind, digits: str, start: int) -> str:
-        if kind is Kind.BLOB and not _HEX_DIGITS.fullmatch(digits):
+    def _digits(self, kind: TokenKind, digits: str, start: int) -> str:
+        if kind is TokenKind.BLOB and not _HEX_DIGITS.fullmatch(digits):
             self._report(start, f"X'...' holds an even number of hexadecimal digits, found '{digits}'")
             return ""
-        if kind is Kind.BIT and not _BINARY_DIGITS.fullmatch(digits):
+        if kind is TokenKind.BIT and not _BINARY_DIGITS.fullmatch(digits):
             self._report(start, f"B'...' holds 0 and 1 only, found '{digits}'")
             return ""
         return digits
@@ -195,18 +197,18 @@ class Lexer:
             # The rest of the line is most likely what the quotes were meant for.
             end = self._text.find("\n", at)
             end = len(self._text) if end < 0 else end
-            kind = Kind.STRING if character == "'" else Kind.QUOTED
+            kind = TokenKind.STRING if character == "'" else TokenKind.QUOTED
             stop = at + 1 + len(self._text[at + 1 : end].rstrip("\r ;"))
             self.tokens.append(Token(kind, self._text[at + 1 : stop], "", self.position(at)))
             return stop
         if self._text.startswith("&&", at):
-            self.tokens.append(Token(Kind.WORD, "AND", "AND", self.position(at)))
+            self.tokens.append(Token(TokenKind.WORD, "AND", "AND", self.position(at)))
             return at + 2
         if character == "#":
             end = self._text.find("\n", at)
             return len(self._text) if end < 0 else end
         if self._text.startswith("!=", at):
-            self.tokens.append(Token(Kind.SYMBOL, "<>", "<>", self.position(at)))
+            self.tokens.append(Token(TokenKind.SYMBOL, "<>", "<>", self.position(at)))
             return at + 2
         return at + 1
 

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from heliograph.flow.language.esql.esql_problem import suggestion
 from heliograph.flow.language.esql.names import field_type, names_of
 from heliograph.flow.language.esql.parsing.cursor import Cursor
-from heliograph.flow.language.esql.parsing.lexer import Kind, Token
+from heliograph.flow.language.esql.parsing.lexer import Token, TokenKind
 from heliograph.flow.language.esql.syntax import (
     Every,
     Expression,
@@ -86,9 +86,9 @@ class PathParser(Cursor, ABC):
             self.expect("}", "behind the expression for a name")
             return expression
         # Where nothing but a name can stand, reserved words are names: `Invoice.Item`. A type may stand alone.
-        if self.token.kind is Kind.WORD and not (behind_type and self.token.upper in ("FROM", "NOT", "WHEN")):
+        if self.token.kind is TokenKind.WORD and not (behind_type and self.token.upper in ("FROM", "NOT", "WHEN")):
             return self.advance().text
-        return self.advance().text if self.token.kind is Kind.QUOTED else None
+        return self.advance().text if self.token.kind is TokenKind.QUOTED else None
 
     def _type(self) -> FieldConstant | Expression:
         """`(XML.Attribute)`, `(NameValue)`, `(0x03000000)` or any expression in parentheses."""
@@ -124,7 +124,7 @@ class PathParser(Cursor, ABC):
             index = FromEnd(None if self.sees("]") else self.expression(), at=start.at)
         elif self.takes(">"):
             index = FromStart(None if self.sees("]") else self.expression(), at=start.at)
-        elif self.token.kind is Kind.WORD and self.takes("LAST", "]"):
+        elif self.token.kind is TokenKind.WORD and self.takes("LAST", "]"):
             return FromEnd(at=start.at)
         else:
             index = self.expression()

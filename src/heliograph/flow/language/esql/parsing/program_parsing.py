@@ -2,7 +2,7 @@
 
 from heliograph.flow.language.esql.esql_problem import MOST_MISTAKES, EsqlProblem, suggestion
 from heliograph.flow.language.esql.parsing.cursor import Mistaken
-from heliograph.flow.language.esql.parsing.lexer import Kind, Token
+from heliograph.flow.language.esql.parsing.lexer import Token, TokenKind
 from heliograph.flow.language.esql.parsing.statement_parsing import StatementParser
 from heliograph.flow.language.esql.syntax import (
     Block,
@@ -51,7 +51,7 @@ class _Parser(StatementParser):
         try:
             expression = self.expression()
             self.takes(";")
-            if self.token.kind is not Kind.END:
+            if self.token.kind is not TokenKind.END:
                 raise self.failure(f"expected an operator or the end of the expression, found {self.token}")
         except Mistaken:
             raise self._problem() from None
@@ -67,7 +67,7 @@ class _Parser(StatementParser):
             if self.takes("BROKER", "SCHEMA"):
                 schema = self._dotted("the name of a schema")
                 self.takes(";")
-            if self.sees("PATH") and self.peek().kind is Kind.WORD:
+            if self.sees("PATH") and self.peek().kind is TokenKind.WORD:
                 self.advance()
                 path.append(self._dotted("the name of a schema behind PATH"))
                 while self.takes(","):
@@ -75,7 +75,7 @@ class _Parser(StatementParser):
                 self.takes(";")
         except Mistaken:
             self.skip_statement(self.token)
-        while self.token.kind is not Kind.END:
+        while self.token.kind is not TokenKind.END:
             self._top_level()
         self._place_bare_statements(kind)
         if self.mistakes:
@@ -168,12 +168,12 @@ class _Parser(StatementParser):
         while not self._module_ends():
             self._module_item(declarations, routines)
         self.close("MODULE", start)
-        if not self.takes(";") and self.token.kind is not Kind.END and self.token is not self._end_missing_at:
+        if not self.takes(";") and self.token.kind is not TokenKind.END and self.token is not self._end_missing_at:
             self.report(f"expected ; after END MODULE, found {self.token}")
         return Module(kind or "COMPUTE", name, tuple(declarations), tuple(routines), at=start.at)
 
     def _module_ends(self) -> bool:
-        return self.token.kind is Kind.END or self.sees("END", "MODULE") or self._sees_module()
+        return self.token.kind is TokenKind.END or self.sees("END", "MODULE") or self._sees_module()
 
     def _sees_module(self) -> bool:
         return self.sees("CREATE") and self.peek(2).upper == "MODULE"
@@ -240,7 +240,7 @@ class _Parser(StatementParser):
         if self.takes(";") or self.token is self._end_missing_at:
             return
         # The last line of a text is often without.
-        if self.token.kind is not Kind.END:
+        if self.token.kind is not TokenKind.END:
             self.report(f"expected ; after the {kind.lower()}, found {self.token}")
             if not self.at_statement():
                 self.skip_statement(self.token)
@@ -256,7 +256,7 @@ class _Parser(StatementParser):
     def _parameter(self) -> Parameter:
         at = self.token.at
         mode = "IN"
-        if self.token.upper in ("IN", "OUT", "INOUT") and self.peek().kind in (Kind.WORD, Kind.QUOTED):
+        if self.token.upper in ("IN", "OUT", "INOUT") and self.peek().kind in (TokenKind.WORD, TokenKind.QUOTED):
             mode = self.advance().upper
         name = self.name("the name of a parameter")
         constant = self.takes("CONSTANT")
@@ -281,6 +281,6 @@ class _Parser(StatementParser):
 
     def _external_name(self) -> str:
         self.expect("NAME", "behind EXTERNAL")
-        if self.token.kind is Kind.STRING:
+        if self.token.kind is TokenKind.STRING:
             return self.advance().text
         return self.name("the external name, in double quotes,")

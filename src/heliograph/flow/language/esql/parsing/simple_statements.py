@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from heliograph.flow.language.esql.esql_problem import suggestion
 from heliograph.flow.language.esql.parsing.expression_parsing import ExpressionParser
-from heliograph.flow.language.esql.parsing.lexer import Kind, Token
+from heliograph.flow.language.esql.parsing.lexer import Token, TokenKind
 from heliograph.flow.language.esql.syntax import (
     Assignment,
     Attach,
@@ -139,7 +139,7 @@ class SimpleStatementParser(ExpressionParser):
         return SqlState(self._string("a state like '23505'"), at=at)
 
     def _string(self, what: str) -> str:
-        if self.token.kind is not Kind.STRING:
+        if self.token.kind is not TokenKind.STRING:
             raise self.failure(f"expected {what}, found {self.token}")
         return self.advance().text
 
@@ -211,7 +211,7 @@ class SimpleStatementParser(ExpressionParser):
 
     def no_more_clauses(self, clauses: tuple[str, ...]) -> None:
         """Help if the word that stands here was to be one of these."""
-        if self.token.kind is Kind.WORD and not self.at_statement():
+        if self.token.kind is TokenKind.WORD and not self.at_statement():
             raise self.failure(
                 f"expected ; or one of {', '.join(clauses)}, found {self.token}{suggestion(self.token.text, clauses)}"
             )
@@ -401,7 +401,7 @@ class TreeStatementParser(SimpleStatementParser):
         clauses = self.bitstream_clauses("PARSE")
         if not self.sees(")"):
             words = ("OPTIONS", "ENCODING", "CCSID", "SET", "TYPE", "FORMAT")
-            hint = suggestion(self.token.text, words) if self.token.kind is Kind.WORD else ""
+            hint = suggestion(self.token.text, words) if self.token.kind is TokenKind.WORD else ""
             raise self.failure(f"expected ) at the end of PARSE(..., found {self.token}{hint}")
         self.advance()
         return Parse(source, clauses, at=at)

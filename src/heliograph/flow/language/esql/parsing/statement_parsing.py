@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from heliograph.flow.language.esql.esql_problem import suggestion
 from heliograph.flow.language.esql.parsing.cursor import BODY_ENDS, STATEMENT_WORDS, Mistaken
-from heliograph.flow.language.esql.parsing.lexer import Kind, Token
+from heliograph.flow.language.esql.parsing.lexer import Token, TokenKind
 from heliograph.flow.language.esql.parsing.simple_statements import TreeStatementParser
 from heliograph.flow.language.esql.syntax import (
     Block,
@@ -65,9 +65,9 @@ class StatementParser(TreeStatementParser):
 
     def _body_ends(self) -> bool:
         token = self.token
-        if token.kind is Kind.END:
+        if token.kind is TokenKind.END:
             return True
-        if token.kind is not Kind.WORD or self.peek().upper == ":":
+        if token.kind is not TokenKind.WORD or self.peek().upper == ":":
             return False
         return token.upper in BODY_ENDS or self.sees_definition()
 
@@ -95,7 +95,7 @@ class StatementParser(TreeStatementParser):
         if self.peek().upper == ":" and self.sees_name():
             label = self.advance().text
             self.advance()
-        word = self.token.upper if self.token.kind is Kind.WORD else ""
+        word = self.token.upper if self.token.kind is TokenKind.WORD else ""
         compound = self._compound.get(word)
         if compound is not None:
             self.advance()
@@ -110,7 +110,7 @@ class StatementParser(TreeStatementParser):
 
     def _no_statement(self) -> str:
         token = self.token
-        if token.kind not in (Kind.WORD, Kind.QUOTED):
+        if token.kind not in (TokenKind.WORD, TokenKind.QUOTED):
             return f"expected a statement, found {token}"
         following = self.peek().upper
         if following in ("=", ".", "["):
@@ -162,11 +162,11 @@ class StatementParser(TreeStatementParser):
         if not self.sees("END"):
             return self.token.upper
         following = self.peek()
-        return following.upper if following.kind is Kind.WORD and following.upper in _AFTER_END else "BEGIN"
+        return following.upper if following.kind is TokenKind.WORD and following.upper in _AFTER_END else "BEGIN"
 
     def _belongs_outside(self, found: str) -> bool:
         """Whether something further outside waits for this, so that the inner END must be missing."""
-        if self.token.kind is Kind.END or self.sees_definition():
+        if self.token.kind is TokenKind.END or self.sees_definition():
             return True
         if found in ("ELSE", "ELSEIF", "WHEN", "UNTIL"):
             takers = {"UNTIL": ("REPEAT",), "WHEN": ("CASE",), "ELSEIF": ("IF",)}.get(found, ("IF", "CASE"))
