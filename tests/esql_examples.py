@@ -4,12 +4,12 @@ from datetime import datetime
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.esql.compiling import compile_program
-from heliograph.flow.esql.evaluation import Evaluation
-from heliograph.flow.esql.parsing import parse_program
 from heliograph.flow.formats import Catalogue
+from heliograph.flow.language.esql.compiling import compile_program
+from heliograph.flow.language.esql.evaluation import Evaluation
+from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.values.text import character
 from heliograph.flow.tree import Element
-from heliograph.flow.values.text import character
 
 NOW = datetime(2026, 11, 16, 12, 0, 0)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from heliograph.flow.testing.case import Case
-from heliograph.flow.testing.running import select_cases
+from heliograph.flow.testing.case_running import select_cases
 
 FLOWS = Path(__file__).parents[1] / "examples" / "flows"
 NAMES = sorted(folder.name for folder in FLOWS.iterdir() if folder.is_dir())

@@ -5,8 +5,8 @@ import time
 import pytest
 
 from heliograph.cli.main import main
+from heliograph.common.documents import DEEPEST, Place, read_document, read_entries
 from heliograph.errors import Problem
-from heliograph.flow.documents import DEEPEST, Place, read_document, read_entries
 
 LAUGHS = "a0: &a0 x\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 20))
 CHAIN = "a0: &a0 x\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 5000))

@@ -11,13 +11,10 @@ from collections.abc import Iterator
 from heliograph.cli.flow_options import add_flow, load
 from heliograph.cli.table import table
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import FlowDefinition
-from heliograph.flow.definition.mistakes import known, suggestion
-from heliograph.flow.engine.building import Building
-from heliograph.flow.esql.compiled import Compiled
-from heliograph.flow.formats.model.models import Models
-from heliograph.flow.formats.model.source import Codec
-from heliograph.flow.nodes.programs import MODULE_KINDS
+from heliograph.flow.definition import FlowDefinition, known, suggestion
+from heliograph.flow.engine import MODULE_KINDS, Building
+from heliograph.flow.formats import Codec, Models
+from heliograph.flow.language import Compiled
 from heliograph.flow.tree import Text
 
 EXAMPLES = """\

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from heliograph.flow.definition.mistakes import Mistake
+from heliograph.flow.definition import Mistake
 
 MISTAKE = "mistake"
 WARNING = "warning"

@@ -9,11 +9,9 @@ from pathlib import Path
 
 from heliograph.cli.flow_options import add_flow, explained, load
 from heliograph.errors import Problem
-from heliograph.flow.definition.mistakes import DefinitionProblem
-from heliograph.flow.engine.compiled import Observer
-from heliograph.flow.testing import FlowUnderTest
-from heliograph.flow.testing.case import Case, Step
-from heliograph.flow.testing.running import prepared, select_cases
+from heliograph.flow.definition import DefinitionProblem
+from heliograph.flow.engine import Observer
+from heliograph.flow.testing import Case, FlowUnderTest, Step, prepared, select_cases
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:

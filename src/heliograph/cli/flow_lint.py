@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from heliograph.cli.flow_findings import MISTAKE, WARNING, Finding, counted, finding
+from heliograph.common.documents import Place
 from heliograph.errors import Problem
-from heliograph.flow.definition.loading import flow_file, load_flow
-from heliograph.flow.definition.mistakes import DefinitionProblem, Mistake
-from heliograph.flow.documents import Place
-from heliograph.flow.engine.compiled import compile_flow
-from heliograph.flow.runner.settings import settings_of
-from heliograph.flow.testing.case import read_cases
+from heliograph.flow.definition import DefinitionProblem, Mistake, flow_file, load_flow
+from heliograph.flow.engine import compile_flow
+from heliograph.flow.inline import settings_of
+from heliograph.flow.testing import read_cases
 
 EXAMPLES = """\
   helio flow lint orders

@@ -5,11 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from heliograph.cli.flow_findings import counted, finding
+from heliograph.common.documents import read_document
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import FlowDefinition
-from heliograph.flow.definition.loading import load_flow
-from heliograph.flow.definition.mistakes import DefinitionProblem, Findings
-from heliograph.flow.documents import read_document
+from heliograph.flow.definition import DefinitionProblem, Findings, FlowDefinition, load_flow
 
 
 def add_flow(parser: argparse.ArgumentParser) -> None:

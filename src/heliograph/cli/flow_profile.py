@@ -12,11 +12,8 @@ from time import thread_time_ns
 from heliograph.cli.flow_inputs import add_inputs, flow_and_steps
 from heliograph.cli.table import table
 from heliograph.errors import Problem
-from heliograph.flow.engine.building import Building
-from heliograph.flow.engine.compiled import CompiledFlow, compile_flow
-from heliograph.flow.engine.outcome import Result
-from heliograph.flow.engine.statistics import Statistics, measured
-from heliograph.flow.envelope import Envelope
+from heliograph.flow.engine import Building, CompiledFlow, Result, Statistics, compile_flow, measured
+from heliograph.flow.formats import Envelope
 from heliograph.flow.testing import FlowUnderTest
 from heliograph.flow.tree import Part
 
@@ -155,7 +152,7 @@ def _cost_of_measuring() -> float:
     calls = 5000
     target = measured("nothing", lambda assembly, run: None)
     for _ in range(calls):
-        target(_Nothing, _Nothing)  # type: ignore[arg-type]
+        target(_Nothing, _Nothing)  # type: ignore[type-var]
     return _Nothing.resources.statistics.nodes["nothing"].cpu / 1000 / calls  # type: ignore[attr-defined,no-any-return]
 
 

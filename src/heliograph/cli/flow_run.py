@@ -14,10 +14,8 @@ from typing import Any
 
 from heliograph.cli.flow_options import add_flow, load
 from heliograph.cli.stopping import stopped_by_signals
-from heliograph.flow.definition.flow import FlowDefinition
-from heliograph.flow.runner.groups import run_groups
-from heliograph.flow.runner.settings import DEFAULT_SERVER, MOST_INSTANCES, settings_of
-from heliograph.flow.runner.statistics import FlowStatistics
+from heliograph.flow.definition import FlowDefinition
+from heliograph.flow.inline import DEFAULT_SERVER, MOST_INSTANCES, FlowStatistics, run_groups, settings_of
 from heliograph.server import logs
 from heliograph.server.config_tables import LogFormat, LogLevel
 

@@ -8,10 +8,7 @@ from pathlib import Path
 
 from heliograph.cli.flow_options import add_flow, load
 from heliograph.errors import Problem
-from heliograph.flow.drawing.graph import graph_of
-from heliograph.flow.drawing.mermaid import mermaid
-from heliograph.flow.drawing.svg import svg
-from heliograph.flow.drawing.text import text
+from heliograph.flow.drawing import graph_of, mermaid, svg, text
 
 EXAMPLES = """\
   helio flow show orders

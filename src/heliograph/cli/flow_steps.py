@@ -6,11 +6,21 @@ from dataclasses import dataclass
 from difflib import unified_diff
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import Connection
-from heliograph.flow.engine.effects import DeadLetter, Effect, Publish, Put, Respond, WriteFile
-from heliograph.flow.engine.exceptions import ExceptionRecord, FlowException
-from heliograph.flow.engine.message import copy_root
-from heliograph.flow.engine.run import Assembly, Run, Target
+from heliograph.flow.definition import Connection
+from heliograph.flow.engine import (
+    Assembly,
+    DeadLetter,
+    Effect,
+    ExceptionRecord,
+    FlowException,
+    Publish,
+    Put,
+    Respond,
+    Run,
+    Target,
+    WriteFile,
+    copy_root,
+)
 from heliograph.flow.testing import FlowUnderTest
 from heliograph.flow.tree import Element, dump
 

@@ -11,10 +11,8 @@ from xml.etree import ElementTree
 
 from heliograph.cli.colours import coloured_difference, wants_colour
 from heliograph.cli.flow_options import explained
-from heliograph.flow.definition.mistakes import DefinitionProblem
-from heliograph.flow.testing import CaseResult, Report
-from heliograph.flow.testing.running import run_case, select_cases
-from heliograph.flow.testing.updating import update_case
+from heliograph.flow.definition import DefinitionProblem
+from heliograph.flow.testing import CaseResult, Report, run_case, select_cases, update_case
 from heliograph.terminal import steer, visible
 
 EXAMPLES = """\

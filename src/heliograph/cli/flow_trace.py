@@ -12,8 +12,8 @@ from heliograph.cli.colours import BOLD, CYAN, GREEN, RED, YELLOW, coloured, wan
 from heliograph.cli.flow_inputs import add_inputs, flow_and_steps
 from heliograph.cli.flow_steps import Steps, described
 from heliograph.errors import Problem
-from heliograph.flow.definition.mistakes import known, suggestion
-from heliograph.flow.engine.outcome import Result
+from heliograph.flow.definition import known, suggestion
+from heliograph.flow.engine import Result
 from heliograph.flow.testing import FlowUnderTest
 from heliograph.terminal import steer, visible
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.flow.definition.loading import load_flow
+from heliograph.flow.definition.flow_loading import load_flow
 from heliograph.flow.definition.mistakes import DefinitionProblem
 from small_flows import flow_under_test, write_flow
 

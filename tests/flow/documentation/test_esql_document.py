@@ -6,10 +6,10 @@ import pytest
 
 from documentation import DOCUMENTS, blocks, section
 from esql_examples import run, value
-from heliograph.flow.esql.checking import check_program
-from heliograph.flow.esql.functions import FUNCTIONS
-from heliograph.flow.esql.parsing import parse_program
-from heliograph.flow.esql.parsing.cursor import RESERVED
+from heliograph.flow.language.esql.builtin_functions import FUNCTIONS
+from heliograph.flow.language.esql.checking import check_program
+from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.esql.parsing.cursor import RESERVED
 
 FILE = "esql.md"
 BLOCKS = blocks(FILE)

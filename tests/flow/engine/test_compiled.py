@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.loading import load_flow
-from heliograph.flow.engine.compiled import compile_flow
-from heliograph.flow.engine.effects import Put
+from heliograph.flow.definition.flow_loading import load_flow
+from heliograph.flow.engine.compiled_flow import compile_flow
 from heliograph.flow.engine.exceptions import FlowException
+from heliograph.flow.engine.node_statistics import Statistics
+from heliograph.flow.engine.nodes.node_kinds import KINDS
+from heliograph.flow.engine.outcome import Put
 from heliograph.flow.engine.resources import Resources
-from heliograph.flow.engine.statistics import Statistics
-from heliograph.flow.envelope import Envelope
-from heliograph.flow.nodes.kinds import KINDS
+from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.testing.flow_under_test import NOON
 from small_flows import write_flow
 
@@ -129,7 +129,7 @@ def test_an_input_that_is_not_there(tmp_path: Path) -> None:
 
 def test_the_tree_of_an_exception_list() -> None:
     from heliograph.flow.engine.exceptions import record_of
-    from heliograph.flow.values.errors import UserError
+    from heliograph.flow.language.values.errors import UserError
 
     record = record_of(UserError(2951, "no good", ("no", 5)), "flow", "node", "Compute")
     outer = record.tree().children[0]

@@ -1,8 +1,8 @@
 """What effects promise to those who carry them out."""
 
-from heliograph.flow.engine.effects import DeadLetter
-from heliograph.flow.envelope import Envelope
-from heliograph.flow.runner.conversion import payload_of
+from heliograph.flow.engine.outcome import DeadLetter
+from heliograph.flow.formats.envelope import Envelope
+from heliograph.flow.inline.conversion import payload_of
 
 
 def test_a_dead_letter_can_be_sent_whatever_text_the_exception_quotes():

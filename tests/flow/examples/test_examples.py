@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from example_flows import FLOWS, NAMES, cases, make_databases
-from heliograph.flow.aggregation.sqlite_store import SqliteAggregationStore
-from heliograph.flow.database import Databases, DataSources
-from heliograph.flow.definition.loading import load_flow
-from heliograph.flow.engine.compiled import CompiledFlow, compile_flow
+from heliograph.flow.definition.flow_loading import load_flow
+from heliograph.flow.engine.aggregation.sqlite_store import SqliteAggregationStore
+from heliograph.flow.engine.compiled_flow import CompiledFlow, compile_flow
+from heliograph.flow.engine.database import Databases, DataSources
 from heliograph.flow.engine.resources import Resources
-from heliograph.flow.envelope import Envelope
-from heliograph.flow.testing.running import run_case
+from heliograph.flow.formats.envelope import Envelope
+from heliograph.flow.testing.case_running import run_case
 
 NOON = datetime(2026, 1, 1, 12, 0, 0)
 CASES = [(name, case) for name in NAMES for case in cases(name)]

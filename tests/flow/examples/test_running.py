@@ -9,9 +9,9 @@ import pytest
 from example_flows import FLOWS, NAMES, make_databases, usual_cases
 from flow_hands import CONFIG, PATIENCE, Desk, Running
 from heliograph.client import Message, Queue
-from heliograph.flow.definition.loading import load_flow
+from heliograph.flow.definition.flow_loading import load_flow
 from heliograph.flow.engine.building import Building
-from heliograph.flow.envelope import Envelope
+from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.testing.comparing import message_differences
 from running import servers
 

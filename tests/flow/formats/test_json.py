@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from heliograph.flow.formats import Catalogue, FormatProblem
 from heliograph.flow.tree import Element, Part, Text, dump
-from heliograph.flow.tree.types import Json
+from heliograph.flow.tree.element_types import Json
 
 CATALOGUE = Catalogue()
 

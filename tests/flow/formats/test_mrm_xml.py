@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from flow.formats.modelled import Modelled, build, plain, rewritten
+from heliograph.flow.formats.format_problem import FormatProblem
 from heliograph.flow.formats.model import ModelProblem, Models
-from heliograph.flow.formats.problem import FormatProblem
 from heliograph.flow.tree import Part, Text
 
 XSI = "http://www.w3.org/2001/XMLSchema-instance"

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.flow.formats.catalogue import Catalogue
+from heliograph.flow.formats.format_problem import FormatProblem
 from heliograph.flow.formats.model import ModelProblem, Models
-from heliograph.flow.formats.problem import FormatProblem
-from heliograph.flow.formats.swift.field_format import FieldFormat
+from heliograph.flow.formats.swift.fields import FieldFormat
 from heliograph.flow.tree import Element, Part, Text
 from heliograph.lab.flows.mt543 import MEASURED_SIZE, mt543
 

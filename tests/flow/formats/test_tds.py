@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from flow.formats.modelled import Modelled, build, plain, rewritten
 from heliograph.errors import Problem
+from heliograph.flow.formats.format_problem import FormatProblem
 from heliograph.flow.formats.model import ModelProblem
-from heliograph.flow.formats.problem import FormatProblem
-from heliograph.flow.formats.tds.mnemonics import characters
+from heliograph.flow.formats.tds.tds_properties import characters
 
 
 def one_field(field: str, form: str = 'separator: ";"') -> Modelled:

@@ -5,7 +5,7 @@ import time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.flow.formats.mrm_xml.order import Following, Particle
+from heliograph.flow.formats.mrm_xml.mrm_xml_shapes import Following, Particle
 
 OCCURS = st.sampled_from([(1, 1), (0, 1), (0, None), (1, None), (2, 3), (0, 2), (2, None), (1, 2)])
 ELEMENT = st.builds(lambda code, occurs: Particle(code, (), False, *occurs), st.sampled_from("abc"), OCCURS)

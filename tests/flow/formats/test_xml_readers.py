@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from heliograph.flow.formats import FormatProblem
 from heliograph.flow.formats.xml import XML, XMLNS, XMLNSC, XmlFormat
 from heliograph.flow.formats.xml.builder import Builder
-from heliograph.flow.formats.xml.decoding import decode
 from heliograph.flow.formats.xml.dialect import Dialect
-from heliograph.flow.formats.xml.expat_reader import read_with_expat
+from heliograph.flow.formats.xml.expat_reader import decode, read_with_expat
+from heliograph.flow.language.values.text import character, schema_text
 from heliograph.flow.tree import Element, Part, Text, dump
-from heliograph.flow.values.text import character, schema_text
 
 FORMATS = st.sampled_from([XML, XMLNS, XMLNSC])
 NAMES = st.sampled_from(["a", "b", "c", "long-name.1", "_x", "p:a", "q:b", "é", "a:b:c", ":a"])

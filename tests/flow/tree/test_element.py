@@ -3,7 +3,7 @@
 import pytest
 
 from heliograph.flow.tree import Element, Step
-from heliograph.flow.tree.types import NAME, NAME_VALUE, Xmlnsc
+from heliograph.flow.tree.element_types import NAME, NAME_VALUE, Xmlnsc
 
 
 def tree(*names: str) -> Element:

@@ -11,10 +11,10 @@ from fuzz.target import Target
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.selectors.selector import Selector
 from heliograph.errors import Problem
-from heliograph.flow.esql.checking import check_program
-from heliograph.flow.esql.compiling import compile_program
-from heliograph.flow.esql.parsing import parse_program
 from heliograph.flow.formats.model import Models
+from heliograph.flow.language.esql.checking import check_program
+from heliograph.flow.language.esql.compiling import compile_program
+from heliograph.flow.language.esql.parsing import parse_program
 from heliograph.flow.tree import Text
 
 PROJECT = Path(__file__).parents[3]
@@ -95,7 +95,7 @@ class Esql(_Text):
 
     def seeds(self) -> list[bytes]:
         folders = (
-            PROJECT / "tests/flow/esql/corpus",
+            PROJECT / "tests/flow/language/esql/corpus",
             PROJECT / "examples",
             PROJECT / "src/heliograph/cli/flow_templates",
         )

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.flow.engine.effects import Put
+from heliograph.flow.engine.outcome import Put
 from heliograph.lab.flows.cases import OUTPUT, REPLIES, REQUESTS, Storage, cases
 from heliograph.lab.flows.folders import definition_of
 from heliograph.lab.flows.in_memory import batch, body_of, can_run, check, measure, ready

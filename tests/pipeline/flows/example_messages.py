@@ -4,7 +4,7 @@ import random
 import re
 from pathlib import Path
 
-from heliograph.flow.testing.running import select_cases
+from heliograph.flow.testing.case_running import select_cases
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "flows"
 FOLDERS = {

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from heliograph.broker.queues.conversion import amqp_messages
 from heliograph.broker.span import carried_properties, message
-from heliograph.flow.envelope import Envelope
-from heliograph.flow.runner.conversion import ServerEnvelope
+from heliograph.flow.formats.envelope import Envelope
+from heliograph.flow.inline.conversion import ServerEnvelope
 from heliograph.pipeline.flows.envelopes import envelopes_of
 from heliograph.pipeline.source.message_properties import message_properties
 from pipeline.flows.stream_rows import NOON, stream_rows

@@ -81,8 +81,8 @@ def test_columns_that_a_table_does_not_have_are_told(database):
 
 
 def test_outputs_of_a_flow_fit_into_a_table(database):
-    from heliograph.flow.engine.effects import Put
-    from heliograph.flow.envelope import Envelope
+    from heliograph.flow.engine.outcome import Put
+    from heliograph.flow.formats.envelope import Envelope
 
     effects = EffectRows(stream_rows([b"x"]))
     effects.add(0, 0, Put("Q", Envelope(b"body", properties={"a": 1}), transactional=True, node="out"))

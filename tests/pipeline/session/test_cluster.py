@@ -15,7 +15,7 @@ def report(batches):
     import importlib, os
     import pyarrow as pa
 
-    for room in ("log.stream_index", "client", "flow.engine", "flow.database"):
+    for room in ("log.stream_index", "client", "flow.engine", "flow.engine.database"):
         importlib.import_module(f"heliograph.{room}")
     import google_crc32c, heliograph, sqlalchemy, xmlschema, yaml
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from heliograph.common.documents import Place
 from heliograph.common.suggestions import closest
 from heliograph.errors import Problem
-from heliograph.flow.documents import Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from enum import Enum
 
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
-from heliograph.flow.esql.parsing import parse_program
-from heliograph.flow.nodes.programs import MODULE_KINDS, labels_of, select_module
+from heliograph.flow.engine.nodes.node_programs import MODULE_KINDS, labels_of, select_module
+from heliograph.flow.language.esql.parsing import parse_program
 
 ERROR_TERMINALS = frozenset({"failure", "catch"})
 

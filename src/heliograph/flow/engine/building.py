@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Any
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
 from heliograph.flow.definition.mistakes import Findings
-from heliograph.flow.engine.reading import TreeReading
-from heliograph.flow.esql.compiled import Compiled, CompiledModule
-from heliograph.flow.esql.compiling import compile_program
-from heliograph.flow.esql.parsing import parse_program
-from heliograph.flow.esql.syntax import Program
+from heliograph.flow.engine.message import TreeReading
+from heliograph.flow.engine.nodes.mapping_text import mapping_text
+from heliograph.flow.engine.nodes.node_programs import Changes, changes_of, parse_others, select_module
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.formats.messages import MessageSettings
 from heliograph.flow.formats.model.models import Models
-from heliograph.flow.nodes.changes import Changes, changes_of
-from heliograph.flow.nodes.mapping_text import mapping_text
-from heliograph.flow.nodes.programs import parse_others, select_module
+from heliograph.flow.language.esql.compiled_program import Compiled, CompiledModule
+from heliograph.flow.language.esql.compiling import compile_program
+from heliograph.flow.language.esql.parsing import parse_program
+from heliograph.flow.language.esql.syntax import Program
 
 if TYPE_CHECKING:
     from heliograph.flow.engine.run import Target

@@ -18,7 +18,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from heliograph.flow.definition.flow import NodeDefinition
-from heliograph.flow.engine.effects import DeadLetter
+from heliograph.flow.engine.backout import Backout, Path
 from heliograph.flow.engine.exceptions import (
     BACKED_OUT,
     FAILURE_PATH_FAILED,
@@ -29,10 +29,10 @@ from heliograph.flow.engine.exceptions import (
 )
 from heliograph.flow.engine.message import Message
 from heliograph.flow.engine.node import Node
-from heliograph.flow.engine.outcome import Outcome, Result
+from heliograph.flow.engine.outcome import DeadLetter, Outcome, Result
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.engine.run import Assembly, Run, Target
-from heliograph.flow.envelope import Envelope
+from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.tree import Element
 
 if TYPE_CHECKING:
@@ -49,10 +49,8 @@ class Entry(Node):
         self._topic: str = properties.get("topic", "") if self.type == "QueueInput" else ""
         self._mode: str = properties.get("transaction", "no")
         self._immediate = properties.get("parse") == "immediate"
-        attempts: int = properties.get("backout_threshold", 0) or 1
-        self._threshold = attempts + (properties.get("backout_counts") == "retries")
-        queues = (properties.get("backout_queue", ""), properties.get("dead_letter_queue", ""))
-        self._dead_letter_queues = [queue for queue in queues if queue]
+        self._backout = Backout.of(properties)
+        self._threshold = self._backout.threshold
         # One for all messages: nobody changes a tree that came to him, so they stay empty.
         self._nothing_yet = Element("LocalEnvironment")
         self._no_exceptions = Element("ExceptionList")
@@ -159,22 +157,22 @@ class Entry(Node):
         count = run.origin.backout_count
         if self.failure is None:
             return self._dead_letter(run, self._record(TO_DEAD_LETTERS, f"The message was backed out {_times(count)}."))
-        if count >= 2 * self._threshold:
+        if self._backout.path(count, has_failure_path=True) is Path.PUT_AWAY:
             text = f"The message was backed out {_times(count)}, on the failure path, too."
             return self._dead_letter(run, self._record(FAILURE_PATH_FAILED, text))
         text = f"The message was backed out {_times(count)}; it is sent to the failure path."
         return self._fail_path(assembly, run, self._record(BACKED_OUT, text))
 
     def _back_out(self, run: Run, record: ExceptionRecord) -> Outcome:
-        most = self._threshold if self.failure is None else 2 * self._threshold
-        if run.origin.backout_count + 1 >= most:
+        following = self._backout.path(run.origin.backout_count + 1, has_failure_path=self.failure is not None)
+        if following is Path.PUT_AWAY:
             return self._dead_letter(run, record)
         run.log(self.name, record.describe())
         return Outcome(Result.BACKOUT, _kept(run), run.logged, record)
 
     def _dead_letter(self, run: Run, record: ExceptionRecord) -> Outcome:
         refusals = run.refusals or {}
-        for queue in self._dead_letter_queues:
+        for queue in self._backout.queues:
             if (self.name, queue) in refusals:
                 run.log(self.name, f"{queue} does not take the dead letter: {refusals[self.name, queue]}")
                 continue

@@ -4,10 +4,14 @@ A node has no state: threads share it. What belongs to a message is in the assem
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.exceptions import FLOW_TOO_DEEP, NODE_FAILED, ExceptionRecord, FlowException, record_of
+from heliograph.flow.engine.outcome import Outcome
+from heliograph.flow.engine.resources import Resources
 from heliograph.flow.engine.run import Assembly, Run, Target
 
 if TYPE_CHECKING:
@@ -72,3 +76,31 @@ def joined(targets: Sequence[Target]) -> Target:
             target(assembly, run)
 
     return accept
+
+
+# Nodes that act because of the time, not because of a message.
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """Something whose time is over."""
+
+    node: str
+    kind: str
+    key: bytes
+    occasion: bytes = b"time"
+    """Why it is sent on: another occasion finds nothing left to do, and the same one again does the same again."""
+
+
+class Timekeeper(Node):
+    """A node with time-outs."""
+
+    def due(self, now: datetime, resources: Resources) -> Sequence[Timer]:
+        """What has timed out by now."""
+        raise AssertionError
+
+    def expire(
+        self, timer: Timer, now: datetime, resources: Resources, refusals: Mapping[tuple[str, str], str] | None
+    ) -> Outcome:
+        """Send it on."""
+        raise AssertionError

@@ -1,13 +1,94 @@
-"""What came of one message."""
+"""What came of one message: effects, and how its unit of work ends."""
 
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from heliograph.flow.engine.effects import Effect
+from heliograph.flow.formats.envelope import Envelope
 
 if TYPE_CHECKING:
     from heliograph.flow.engine.exceptions import ExceptionRecord
+
+
+# What a flow wants done outside. Output nodes only say it; the runner (or a test) does it, in this order.
+
+
+@dataclass(slots=True)
+class Put:
+    """Put a message on a queue."""
+
+    queue: str
+    envelope: Envelope
+    transactional: bool
+    """Part of the unit of work; otherwise it is sent whatever becomes of the rest."""
+    node: str
+    delay: float = 0
+    """Seconds until the queue gives it to anybody."""
+
+
+@dataclass(slots=True)
+class Publish:
+    """Publish a message on a topic of the server."""
+
+    topic: str
+    envelope: Envelope
+    transactional: bool
+    node: str
+    retain: bool = False
+
+
+@dataclass(slots=True)
+class WriteFile:
+    """Write to a file, by name inside the folder that the node says."""
+
+    directory: str
+    name: str
+    data: bytes
+    append: bool
+    """Behind what the file has; otherwise the file is replaced as a whole."""
+    node: str
+    transactional: bool = True
+
+
+@dataclass(slots=True)
+class Respond:
+    """Answer the HTTP request that has this identifier (`Envelope.message_id` of the request)."""
+
+    request: bytes
+    status: int
+    headers: dict[str, str]
+    body: bytes
+    node: str
+    transactional: bool = True
+
+
+@dataclass(slots=True)
+class DeadLetter:
+    """Put the message that came in on the backout or dead-letter queue, with the reason (annotations, headers)."""
+
+    queue: str
+    envelope: Envelope
+    reason: str
+    """One line."""
+    exceptions: str
+    """The exception list as text, one exception in a line, the outermost first."""
+    node: str
+    """The input node."""
+    transactional: bool = True
+
+    def __post_init__(self) -> None:
+        # An exception may quote half of a surrogate pair, which JSON can spell and no message can carry.
+        self.reason, self.exceptions = _writable(self.reason), _writable(self.exceptions)
+
+
+def _writable(text: str) -> str:
+    return text if text.isascii() else text.encode(errors="backslashreplace").decode()
+
+
+Effect = Put | Publish | WriteFile | Respond | DeadLetter
+
+
+# What came of one message.
 
 
 class Result(Enum):

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from heliograph.flow.esql.database_access import DatabaseAccess
-from heliograph.flow.esql.shared_variables import SharedVariables
+from heliograph.flow.language.esql.database_access import DatabaseAccess
+from heliograph.flow.language.esql.evaluation import SharedVariables
 
 if TYPE_CHECKING:
-    from heliograph.flow.aggregation.store import AggregationStore
-    from heliograph.flow.engine.statistics import Statistics
-    from heliograph.flow.nodes.subscriptions import SubscriptionRegistry
+    from heliograph.flow.engine.aggregation.store import AggregationStore
+    from heliograph.flow.engine.node_statistics import Statistics
+    from heliograph.flow.engine.nodes.subscriptions import SubscriptionRegistry
 
 
 class Databases(DatabaseAccess, Protocol):

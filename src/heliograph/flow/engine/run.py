@@ -6,11 +6,10 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from heliograph.flow.engine.effects import Effect
 from heliograph.flow.engine.message import Message
-from heliograph.flow.engine.outcome import LogEvent
+from heliograph.flow.engine.outcome import Effect, LogEvent
 from heliograph.flow.engine.resources import Resources
-from heliograph.flow.envelope import Envelope
+from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.tree import Element
 
 if TYPE_CHECKING:

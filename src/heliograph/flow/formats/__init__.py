@@ -1,6 +1,42 @@
-"""Formats: how the parts of a message are read from bytes and written as bytes, one module per domain."""
+"""Formats: how the parts of a message are read from bytes and written as bytes, one module per domain.
 
-from heliograph.flow.formats.catalogue import Catalogue, Models
-from heliograph.flow.formats.problem import FormatProblem
+This is what other rooms use of it; modules of flows import from the modules themselves.
+"""
 
-__all__ = ["Catalogue", "FormatProblem", "Models"]
+from typing import TYPE_CHECKING
+
+from heliograph.common.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from heliograph.flow.formats.catalogue import Catalogue
+    from heliograph.flow.formats.envelope import Envelope
+    from heliograph.flow.formats.format_problem import FormatProblem
+    from heliograph.flow.formats.json import DATA, ITEM
+    from heliograph.flow.formats.model.models import Models
+    from heliograph.flow.formats.model.source import Codec
+    from heliograph.flow.formats.mqrfh2 import MQRFH2
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "catalogue": "Catalogue",
+        "format_problem": "FormatProblem",
+        "envelope": "Envelope",
+        "json": "DATA ITEM",
+        "model.models": "Models",
+        "model.source": "Codec",
+        "mqrfh2": "MQRFH2",
+    },
+)
+
+
+__all__ = [
+    "DATA",
+    "ITEM",
+    "MQRFH2",
+    "Catalogue",
+    "Codec",
+    "Envelope",
+    "FormatProblem",
+    "Models",
+]

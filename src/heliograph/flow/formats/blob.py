@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
+from heliograph.flow.formats.format_problem import CANNOT_WRITE, FormatProblem
 from heliograph.flow.tree import Element, Part
-from heliograph.flow.tree.types import NAME_VALUE
+from heliograph.flow.tree.element_types import NAME_VALUE
 
 
 class Blob:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
-from heliograph.flow.values.ccsid import codec
+from heliograph.flow.language.values.ccsid import codec
 
 LATIN = [chr(code) for code in range(256)]
 

@@ -23,8 +23,7 @@ from functools import partial
 from heliograph.flow.formats.model import Field, Group, Message, ModelProblem, PhysicalFormat, Property, Source
 from heliograph.flow.formats.model.source import compiled
 from heliograph.flow.formats.tds import KIND as TDS
-from heliograph.flow.formats.tds.mnemonics import characters
-from heliograph.flow.formats.tds.properties import OF_FIELDS
+from heliograph.flow.formats.tds.tds_properties import OF_FIELDS, characters
 from heliograph.flow.tree import Text
 
 OWN: Mapping[str, Property] = {

@@ -6,11 +6,11 @@ Both are read from the envelope, when somebody looks.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from heliograph.flow.envelope import Envelope
-from heliograph.flow.formats.elements import fill, value_of
-from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
+from heliograph.flow.formats.envelope import Envelope
+from heliograph.flow.formats.format_problem import CANNOT_WRITE, FormatProblem
+from heliograph.flow.formats.header_elements import fill, value_of
+from heliograph.flow.language.values.zone import GmtTimestamp
 from heliograph.flow.tree import Part
-from heliograph.flow.values.zone import GmtTimestamp
 
 REPLY_PROTOCOL = "MQ"
 

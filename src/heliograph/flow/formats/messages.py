@@ -11,9 +11,9 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, cast
 
 from heliograph.errors import Problem
-from heliograph.flow.envelope import Envelope
 from heliograph.flow.formats.catalogue import MODELLED, Catalogue
-from heliograph.flow.formats.elements import put, value_of
+from heliograph.flow.formats.envelope import Envelope
+from heliograph.flow.formats.header_elements import put, value_of
 from heliograph.flow.formats.message_properties import (
     PROPERTIES,
     USER_PROPERTIES,
@@ -25,8 +25,8 @@ from heliograph.flow.formats.mqmd import MQMD, to_envelope
 from heliograph.flow.formats.mqrfh2 import FORMAT as RFH2_FORMAT
 from heliograph.flow.formats.mqrfh2 import INHERIT, MQRFH2, header_of, packed_header, taken_apart
 from heliograph.flow.tree import Element, Part, Text
+from heliograph.flow.tree.element_types import NAME
 from heliograph.flow.tree.packed import Packed
-from heliograph.flow.tree.types import NAME
 
 BLOB = "BLOB"
 TEXT_DOMAINS = ("XML", "XMLNS", "XMLNSC", "JSON")

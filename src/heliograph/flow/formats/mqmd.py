@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Any
 
-from heliograph.flow.envelope import Envelope
 from heliograph.flow.formats.charsets import charset
-from heliograph.flow.formats.elements import fill, value_of
-from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
+from heliograph.flow.formats.envelope import Envelope
+from heliograph.flow.formats.format_problem import CANNOT_WRITE, FormatProblem
+from heliograph.flow.formats.header_elements import fill, value_of
+from heliograph.flow.language.values.zone import GmtTime
 from heliograph.flow.tree import Part, Text
-from heliograph.flow.values.zone import GmtTime
 
 SIZES = {1: 324, 2: 364}
 STRUCTURE = "MD  "

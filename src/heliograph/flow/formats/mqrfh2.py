@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 from xml.parsers import expat
 
 from heliograph.flow.formats.charsets import Charset, charset
-from heliograph.flow.formats.elements import fill
-from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
+from heliograph.flow.formats.format_problem import CANNOT_WRITE, FormatProblem
+from heliograph.flow.formats.header_elements import fill
+from heliograph.flow.language.values.text import character
 from heliograph.flow.tree import Element, Part, Text
+from heliograph.flow.tree.element_types import NAME, NAME_VALUE
 from heliograph.flow.tree.packed import Layout, Packed, PackedField
-from heliograph.flow.tree.types import NAME, NAME_VALUE
-from heliograph.flow.values.text import character
 
 STRUCTURE = "RFH "
 VERSION = 2

@@ -24,9 +24,7 @@ from xmlschema.validators import (
     XsdSimpleType,
 )
 
-from heliograph.flow.documents import Place
-from heliograph.flow.formats.model.conversion import CONVERSIONS
-from heliograph.flow.formats.model.kinds import Imported
+from heliograph.common.documents import Place
 from heliograph.flow.formats.model.logical import (
     ONCE,
     Field,
@@ -39,9 +37,10 @@ from heliograph.flow.formats.model.logical import (
     Properties,
     Type,
 )
-from heliograph.flow.formats.model.problem import Members, ModelProblem
+from heliograph.flow.formats.model.model_kinds import Imported, Members, ModelProblem
+from heliograph.flow.formats.model.value_conversion import CONVERSIONS
 from heliograph.flow.formats.schema_files import SchemaFiles, files_taken_in
-from heliograph.flow.values.literals import MAX_INTEGER, MIN_INTEGER
+from heliograph.flow.language.values.literals import MAX_INTEGER, MIN_INTEGER
 
 __all__ = ["files_taken_in", "import_messages"]
 

@@ -9,7 +9,21 @@ From Python:
 From files: every `tests/*.yaml` of a flow's folder has one case or several (`testing.case`); `run_tests` runs them.
 """
 
+from heliograph.flow.testing.case import Case, Step, read_cases
+from heliograph.flow.testing.case_running import CaseResult, Report, prepared, run_case, run_tests, select_cases
 from heliograph.flow.testing.flow_under_test import FlowUnderTest
-from heliograph.flow.testing.running import CaseResult, Report, run_tests
+from heliograph.flow.testing.updating import update_case
 
-__all__ = ["CaseResult", "FlowUnderTest", "Report", "run_tests"]
+__all__ = [
+    "Case",
+    "CaseResult",
+    "FlowUnderTest",
+    "Report",
+    "Step",
+    "prepared",
+    "read_cases",
+    "run_case",
+    "run_tests",
+    "select_cases",
+    "update_case",
+]

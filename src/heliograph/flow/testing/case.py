@@ -36,9 +36,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from heliograph.common.documents import Document, Place, read_document
 from heliograph.flow.definition.mistakes import Findings, known, suggestion
-from heliograph.flow.documents import Document, Place, read_document
-from heliograph.flow.envelope import Envelope
+from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.testing.flow_under_test import NOON
 
 ENVELOPE_FIELDS = tuple(each.name for each in fields(Envelope) if each.name not in {"body", "place"})

@@ -6,11 +6,11 @@ from difflib import SequenceMatcher, unified_diff
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.envelope import Envelope
 from heliograph.flow.formats.catalogue import Catalogue
+from heliograph.flow.formats.envelope import Envelope
+from heliograph.flow.language.values.text import character
 from heliograph.flow.testing.case import ExpectedMessage
 from heliograph.flow.tree import Element, Text
-from heliograph.flow.values.text import character
 
 _ROW = 16
 _CONTEXT = 2

@@ -10,17 +10,26 @@ from types import TracebackType
 from typing import Any, Self
 
 from heliograph.errors import Problem
-from heliograph.flow.aggregation.sqlite_store import SqliteAggregationStore
-from heliograph.flow.database import Databases, DataSources
 from heliograph.flow.definition.flow import FlowDefinition
-from heliograph.flow.definition.loading import load_flow
-from heliograph.flow.engine.compiled import Observer, compile_flow
-from heliograph.flow.engine.effects import DeadLetter, Effect, Publish, Put, Respond, WriteFile
-from heliograph.flow.engine.outcome import LogEvent, Outcome, Result
+from heliograph.flow.definition.flow_loading import load_flow
+from heliograph.flow.engine.aggregation.sqlite_store import SqliteAggregationStore
+from heliograph.flow.engine.compiled_flow import Observer, compile_flow
+from heliograph.flow.engine.database import Databases, DataSources
+from heliograph.flow.engine.node_statistics import Statistics
+from heliograph.flow.engine.nodes.subscriptions import SubscriptionRegistry
+from heliograph.flow.engine.outcome import (
+    DeadLetter,
+    Effect,
+    LogEvent,
+    Outcome,
+    Publish,
+    Put,
+    Respond,
+    Result,
+    WriteFile,
+)
 from heliograph.flow.engine.resources import Resources
-from heliograph.flow.engine.statistics import Statistics
-from heliograph.flow.envelope import Envelope
-from heliograph.flow.nodes.subscriptions import SubscriptionRegistry
+from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.testing.tables import TestDatabase
 
 NOON = datetime(2026, 1, 1, 12, 0, 0)

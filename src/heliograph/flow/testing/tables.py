@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.database import Databases
+from heliograph.flow.engine.database import Databases
 
 Row = Mapping[str, Any]
 

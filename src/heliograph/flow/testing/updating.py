@@ -10,17 +10,17 @@ from typing import Any
 
 import yaml
 
+from heliograph.common.documents import read_document
 from heliograph.errors import Problem
 from heliograph.flow.definition.mistakes import Findings
-from heliograph.flow.documents import read_document
 from heliograph.flow.engine.building import Building
-from heliograph.flow.engine.effects import Respond
-from heliograph.flow.envelope import Envelope
+from heliograph.flow.engine.outcome import Respond
 from heliograph.flow.formats.catalogue import Catalogue
+from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.testing.case import ENVELOPE_FIELDS, Case, ExpectedMessage
+from heliograph.flow.testing.case_running import play, prepared
 from heliograph.flow.testing.comparing import field_texts, message_differences
 from heliograph.flow.testing.flow_under_test import FlowUnderTest
-from heliograph.flow.testing.running import play, prepared
 
 _INDENT = 2
 

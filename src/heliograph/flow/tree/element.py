@@ -14,14 +14,11 @@ and steps from sibling to sibling take the same time for the first and the thous
 from collections.abc import Iterator
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, Protocol, Self
 
-from heliograph.flow.tree.index import NONE, ChildIndex, FirstPlaces
+from heliograph.flow.tree.element_types import NAME
+from heliograph.flow.tree.index import NONE, ChildIndex, FirstPlaces, Step
 from heliograph.flow.tree.packed import Packed
-from heliograph.flow.tree.types import NAME, type_matches
-
-if TYPE_CHECKING:
-    from heliograph.flow.tree.part import Part
 
 Value = bool | int | float | Decimal | str | bytes | date | time | datetime | Any | None
 """What an element can hold: the values of ESQL (`flow.values`); None is NULL."""
@@ -32,20 +29,25 @@ _GROWING = 3
 """Who makes the third of a name will make more: so an index is worth it."""
 
 
-class Step(NamedTuple):
-    """What one element of a path looks for; None stands for anything."""
+class Source(Protocol):
+    """What reads the children of an open element: the part whose format has not read all of them yet."""
 
-    name: str | None
-    namespace: str | None = ""
-    type: int | None = None
+    def read_on(self) -> bool:
+        """Read one step further; False at the end."""
 
-    def matches(self, element: "Element") -> bool:
-        """Whether this element is one that the step looks for."""
-        return (
-            (self.name is None or self.name == element.name)
-            and (self.namespace is None or self.namespace == element.namespace)
-            and (self.type is None or type_matches(self.type, element.type))
-        )
+    def read_all_of(self, element: "Element") -> None:
+        """Read on until this element has all its children."""
+
+
+class Around(Protocol):
+    """The part that an element belongs to, as far as elements know it (`part.Part`)."""
+
+    @property
+    def domain(self) -> str:
+        """The name of its format."""
+
+    def adopt(self, elements: "list[Element]", domain: str) -> None:
+        """Give elements that came from another domain the types that say the same in this one."""
 
 
 class Element:
@@ -67,9 +69,9 @@ class Element:
         self.namespace = namespace
         self.parent: Element | None = None
         self._children: list[Element] | None = None
-        self._open: Part | Packed | None = None
+        self._open: Source | Packed | None = None
         """The part whose parser may still bring children, or all the children, packed."""
-        self._index: ChildIndex | FirstPlaces | None = None
+        self._index: ChildIndex[Element] | FirstPlaces | None = None
         self._at = 0
         """Where it was among its siblings when somebody last asked."""
 
@@ -244,12 +246,12 @@ class Element:
             element = element.parent
         return ".".join(reversed(names))
 
-    def part(self) -> "Part | None":
-        """The part it belongs to, or is."""
+    def around(self) -> "Around | None":
+        """The part it belongs to, or is; `part.part_of` knows more of it."""
         element: Element | None = self
         while element is not None:
             if type(element) is not Element:
-                return element._as_part()
+                return element.as_part()
             element = element.parent
         return None
 
@@ -322,7 +324,7 @@ class Element:
             return index.matching(step, children)
         return index.named((namespace, name) if namespace else name, children)
 
-    def _children_index(self) -> ChildIndex:
+    def _children_index(self) -> "ChildIndex[Element]":
         index = self._index
         if type(index) is not ChildIndex:
             index = self._index = ChildIndex()
@@ -370,7 +372,8 @@ class Element:
         self.touch()
         self._open = packed
 
-    def _as_part(self) -> "Part | None":
+    def as_part(self) -> "Around | None":
+        """Itself, if it is a part."""
         return None
 
     # Changing: whatever is about to change tells the part it belongs to, whose bytes are then out of date
@@ -574,15 +577,15 @@ class Element:
             self._children = copies(source._children, self) if source._children else None
             self.value = value
             return
-        ours, theirs = self.part(), source.part()
-        converts = ours is not None and theirs is not None and ours.format.domain != theirs.format.domain
+        ours, theirs = self.around(), source.around()
+        converts = ours is not None and theirs is not None and ours.domain != theirs.domain
         if type(packed) is Packed and not converts:
             self.clear()
             self._open = packed
         else:
             children = copies(source.children, self)
             if ours is not None and theirs is not None and converts:
-                ours.adopt(children, theirs.format.domain)
+                ours.adopt(children, theirs.domain)
             self.clear()
             self._children = children or None
         self.value = value

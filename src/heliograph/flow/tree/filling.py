@@ -6,10 +6,11 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from heliograph.flow.tree.element import Element, Step
+from heliograph.flow.tree.element import Element
+from heliograph.flow.tree.element_types import NAME
+from heliograph.flow.tree.index import Step
 from heliograph.flow.tree.packed import Layout, Packed, PackedField
 from heliograph.flow.tree.part import Part
-from heliograph.flow.tree.types import NAME
 
 SCALARS = frozenset((str, int, float, Decimal, bool, bytes, date, time, datetime))
 """Types of what can be packed: values, which are neither elements nor nothing."""

@@ -4,10 +4,36 @@ It is made for elements with many children only, and covers the first so many of
 put behind those is taken in when somebody next looks. Whoever changes the order of children drops it.
 """
 
-from typing import TYPE_CHECKING
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from heliograph.flow.tree.element import Element, Step
+from heliograph.flow.tree.element_types import type_matches
+
+
+class Child(Protocol):
+    """What an index, or a step of a path, looks at."""
+
+    name: str
+    namespace: str
+    type: int
+
+
+C = TypeVar("C", bound=Child)
+
+
+class Step(NamedTuple):
+    """What one element of a path looks for; None stands for anything."""
+
+    name: str | None
+    namespace: str | None = ""
+    type: int | None = None
+
+    def matches(self, element: Child) -> bool:
+        """Whether this element is one that the step looks for."""
+        return (
+            (self.name is None or self.name == element.name)
+            and (self.namespace is None or self.namespace == element.namespace)
+            and (self.type is None or type_matches(self.type, element.type))
+        )
 
 
 class FirstPlaces(dict[str, int]):
@@ -27,21 +53,21 @@ class FirstPlaces(dict[str, int]):
                 self.setdefault(name, at)
 
 
-NONE: "list[Element]" = []
+NONE: list[Any] = []
 """What a look-up without a result returns; never changed."""
 
 
-class ChildIndex:
+class ChildIndex(Generic[C]):
     """Lists of children, each in document order."""
 
     __slots__ = ("_steps", "by_name", "covered")
 
     def __init__(self) -> None:
         self.covered = 0
-        self.by_name: dict[str | tuple[str, str], list[Element]] = {}
-        self._steps: dict[Step, tuple[list[Element], list[int]]] = {}
+        self.by_name: dict[str | tuple[str, str], list[C]] = {}
+        self._steps: dict[Step, tuple[list[C], list[int]]] = {}
 
-    def add(self, child: "Element") -> None:
+    def add(self, child: C) -> None:
         """This child comes behind those that are covered."""
         key = (child.namespace, child.name) if child.namespace else child.name
         found = self.by_name.get(key)
@@ -51,7 +77,7 @@ class ChildIndex:
             found.append(child)
         self.covered += 1
 
-    def named(self, key: str | tuple[str, str], children: "list[Element]") -> "list[Element]":
+    def named(self, key: str | tuple[str, str], children: list[C]) -> list[C]:
         """All children of a name, or of a (namespace, name). The index's own list: look, do not keep."""
         covered = self.covered
         if covered != len(children):
@@ -59,7 +85,7 @@ class ChildIndex:
                 self.add(child)
         return self.by_name.get(key, NONE)
 
-    def matching(self, step: "Step", children: "list[Element]") -> "list[Element]":
+    def matching(self, step: Step, children: list[C]) -> list[C]:
         """All children that the step looks for. The index's own list: look, do not keep."""
         entry = self._steps.get(step)
         if entry is None:
@@ -71,7 +97,7 @@ class ChildIndex:
             covered[0] = len(children)
         return found
 
-    def remove(self, child: "Element") -> None:
+    def remove(self, child: C) -> None:
         """This child is about to leave the others, which keep their order."""
         self._steps.clear()
         found = self.by_name.get((child.namespace, child.name) if child.namespace else child.name)

@@ -10,13 +10,10 @@ Nothing here is ever changed: copies of an element share what is packed.
 
 from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import Any, NamedTuple, Protocol, final
 
 from heliograph.common.bounded_dict import BoundedDict
 from heliograph.flow.tree.index import FirstPlaces
-
-if TYPE_CHECKING:
-    from heliograph.flow.tree.element import Element
 
 _FEW = 8
 """Elements with more children get the places of their names with them."""
@@ -77,6 +74,12 @@ class Layout:
                 yield from field.below.all_fields()
 
 
+class Unpacking(Protocol):
+    """An element that has packed children, and can have them as elements instead."""
+
+    def unpack(self, packed: "Packed") -> None: ...
+
+
 @final
 class Packed:
     """The children of an element, packed. An element has it where others have the part that reads their children."""
@@ -87,6 +90,6 @@ class Packed:
         self.layout = layout
         self.values = values
 
-    def read_all_of(self, element: "Element") -> None:
+    def read_all_of(self, element: Unpacking) -> None:
         """Let the element, which has this, have its children instead."""
         element.unpack(self)

@@ -12,8 +12,8 @@ from typing import Protocol
 from weakref import WeakSet
 
 from heliograph.flow.tree.element import Element, copies
+from heliograph.flow.tree.element_types import NAME, role_of, type_in
 from heliograph.flow.tree.packed import Packed
-from heliograph.flow.tree.types import NAME, role_of, type_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,5 +233,17 @@ class Part(Element):
         if self._source is not None and self._source._copies is not None:
             self._source._copies.add(self)
 
-    def _as_part(self) -> "Part":
+    def as_part(self) -> "Part":
+        """Itself."""
         return self
+
+    @property
+    def domain(self) -> str:
+        """The name of its format."""
+        return self.format.domain
+
+
+def part_of(element: Element) -> Part | None:
+    """The part that an element belongs to, or is."""
+    found = element.around()
+    return found if isinstance(found, Part) else None

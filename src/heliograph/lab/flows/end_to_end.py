@@ -13,7 +13,7 @@ from pathlib import Path
 
 from heliograph.client import encoded
 from heliograph.errors import Problem
-from heliograph.flow.database import Databases, DataSources
+from heliograph.flow.engine import Databases, DataSources
 from heliograph.lab.flows.cases import DATA_SOURCE, INPUT, OUTPUT, REPLIES, REQUESTS, TOPIC, FlowCase, Storage
 from heliograph.lab.flows.flow_server import DEAD_LETTERS, server_for, subscriber_queues
 from heliograph.lab.flows.flow_worker import FlowWorker

@@ -4,8 +4,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from heliograph.flow.definition.flow import FlowDefinition
-from heliograph.flow.definition.loading import load_flow
+from heliograph.flow.definition import FlowDefinition, load_flow
 from heliograph.lab.flows.cases import Files
 
 

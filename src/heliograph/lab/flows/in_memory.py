@@ -12,15 +12,22 @@ from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from heliograph.errors import Problem
-from heliograph.flow.aggregation.sqlite_store import SqliteAggregationStore
-from heliograph.flow.database import Databases, DataSources
-from heliograph.flow.engine.compiled import CompiledFlow, compile_flow
-from heliograph.flow.engine.effects import Publish, Put
-from heliograph.flow.engine.garbage import collect_seldom
-from heliograph.flow.engine.outcome import Outcome, Result
-from heliograph.flow.engine.resources import Resources
-from heliograph.flow.envelope import Envelope
-from heliograph.flow.nodes.subscriptions import Subscription, SubscriptionRegistry
+from heliograph.flow.engine import (
+    CompiledFlow,
+    Databases,
+    DataSources,
+    Outcome,
+    Publish,
+    Put,
+    Resources,
+    Result,
+    SqliteAggregationStore,
+    Subscription,
+    SubscriptionRegistry,
+    collect_seldom,
+    compile_flow,
+)
+from heliograph.flow.formats import Envelope
 from heliograph.lab.flows.cases import OUTPUT, TOPIC, FlowCase, Storage
 from heliograph.lab.flows.folders import definition_of
 from heliograph.lab.flows.lxml_baseline import SAME_WORK, Work, parse_and_write

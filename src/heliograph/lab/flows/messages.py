@@ -7,10 +7,8 @@ message's number, so that no two messages are the same.
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 
-from heliograph.flow.envelope import Envelope
-from heliograph.flow.formats.mqrfh2 import MQRFH2
-from heliograph.flow.tree import Element, Part
-from heliograph.flow.tree.types import NAME_VALUE
+from heliograph.flow.formats import MQRFH2, Envelope
+from heliograph.flow.tree import NAME_VALUE, Element, Part
 from heliograph.lab.flows.mt543 import mt543
 
 Maker = Callable[[int, int], Envelope]

@@ -6,7 +6,7 @@ All are behind an MQRFH2 that says which they are, as in the published report.
 import struct
 from collections.abc import Mapping, Sequence
 
-from heliograph.flow.envelope import Envelope
+from heliograph.flow.formats import Envelope
 from heliograph.lab.flows.messages import TEXT, Maker, Result, padding, with_folders
 
 KINDS = ("xml", "cwf", "mrm-xml", "tds")

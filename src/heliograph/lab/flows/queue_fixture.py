@@ -8,9 +8,9 @@ from typing import Any
 from heliograph.client import Topic, connect, encoded
 from heliograph.client.management import management
 from heliograph.errors import Problem
-from heliograph.flow.engine.effects import Publish, Put
-from heliograph.flow.envelope import Envelope
-from heliograph.flow.runner.conversion import payload_of
+from heliograph.flow.engine import Publish, Put
+from heliograph.flow.formats import Envelope
+from heliograph.flow.inline import payload_of
 
 _RUN_BYTES = 2 << 20
 _PATIENCE = 20.0

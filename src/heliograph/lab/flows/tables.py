@@ -1,6 +1,6 @@
 """The table that the database tests work on."""
 
-from heliograph.flow.database import Databases
+from heliograph.flow.engine import Databases
 from heliograph.lab.flows.cases import DATA_SOURCE, ROWS, TABLE
 
 

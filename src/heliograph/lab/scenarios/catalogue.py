@@ -6,7 +6,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.mistakes import known, suggestion
+from heliograph.flow.definition import known, suggestion
 from heliograph.lab.scenarios.reading import read_scenario
 from heliograph.lab.scenarios.scenario import Scenario
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.mistakes import known, suggestion
+from heliograph.flow.definition import known, suggestion
 from heliograph.lab.scenarios.arithmetic import Value, evaluate, is_expression
 
 

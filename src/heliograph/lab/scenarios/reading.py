@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
+from heliograph.common.documents import Document, Place, read_document
 from heliograph.errors import Problem
-from heliograph.flow.definition.mistakes import known, suggestion
-from heliograph.flow.documents import Document, Place, read_document
+from heliograph.flow.definition import known, suggestion
 from heliograph.lab.load.plan import Group
 from heliograph.lab.scenarios.arithmetic import Value, is_expression, names_in
 from heliograph.lab.scenarios.parameters import Parameter

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.mistakes import known, suggestion
+from heliograph.flow.definition import known, suggestion
 from heliograph.lab.load.plan import Plan
 from heliograph.lab.scenarios.arithmetic import Value
 from heliograph.lab.scenarios.expansion import flow_load, plan_of, setup_of

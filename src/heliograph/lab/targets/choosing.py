@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.mistakes import suggestion
+from heliograph.flow.definition import suggestion
 from heliograph.lab.targets.bare_loop import BareLoop
 from heliograph.lab.targets.external import External
 from heliograph.lab.targets.peers import TARGETS

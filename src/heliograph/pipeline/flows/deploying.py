@@ -7,13 +7,10 @@ repeated. Flows for which that is wrong are refused here, or kept to one partiti
 from collections.abc import Iterable, Iterator, Mapping
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
-from heliograph.flow.definition.mistakes import known, suggestion
-from heliograph.flow.definition.spark import single_partition
-from heliograph.flow.esql import syntax
-from heliograph.flow.esql.parsing import parse_program
-from heliograph.flow.nodes.programs import everything
-from heliograph.flow.runner.settings import settings_of
+from heliograph.flow.definition import FlowDefinition, NodeDefinition, known, single_partition, suggestion
+from heliograph.flow.engine import everything
+from heliograph.flow.inline import settings_of
+from heliograph.flow.language import parse_program, syntax
 from heliograph.pipeline.flows.aggregation import fan_in
 from heliograph.pipeline.flows.reaching import INPUTS, reachable
 from heliograph.pipeline.flows.routes import DEAD_LETTERS, Routes

@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from heliograph.flow.engine.effects import DeadLetter, Effect, Publish, Put, WriteFile
-from heliograph.flow.envelope import Envelope
-from heliograph.flow.runner.conversion import carried_properties, is_text
+from heliograph.flow.engine import DeadLetter, Effect, Publish, Put, WriteFile
+from heliograph.flow.formats import Envelope
+from heliograph.flow.inline import carried_properties, is_text
 from heliograph.mapping.identifiers import amqp_identifier, text_of
 
 QUEUE, TOPIC, FILE, DEAD_LETTER = "queue", "topic", "file", "dead-letter"

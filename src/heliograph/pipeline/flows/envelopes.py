@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 from heliograph.amqp.messages import sections
 from heliograph.amqp.messages.sections import DEFAULT_PRIORITY, SEQUENCE_START, VALUE_START
 from heliograph.client.problems import MessageFormat
-from heliograph.flow.envelope import Envelope
-from heliograph.flow.runner.conversion import (
+from heliograph.flow.formats import Envelope
+from heliograph.flow.inline import (
     DATAGRAM,
     DEFAULT_CCSID,
     DEFAULT_ENCODING,

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from heliograph.common.bounded_dict import BoundedDict
-from heliograph.flow.database import Databases
-from heliograph.flow.esql.database_access import DatabaseAccess, Rows
+from heliograph.flow.engine import Databases
+from heliograph.flow.language import DatabaseAccess, Rows
 
 AGE = 60.0
 """Seconds after which an answer is asked for again."""

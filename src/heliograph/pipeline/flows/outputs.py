@@ -6,11 +6,9 @@ from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import FlowDefinition
-from heliograph.flow.definition.loading import load_flow
-from heliograph.flow.definition.spark import single_partition
-from heliograph.flow.engine.compiled import CompiledFlow
-from heliograph.flow.runner.settings import settings_of
+from heliograph.flow.definition import FlowDefinition, load_flow, single_partition
+from heliograph.flow.engine import CompiledFlow
+from heliograph.flow.inline import settings_of
 from heliograph.pipeline.flows.deploying import check_deployable
 from heliograph.pipeline.flows.effect_rows import DDL
 from heliograph.pipeline.flows.native.plan import decided

@@ -1,9 +1,7 @@
 """What Spark's Python workers do: batches of rows go through the compiled flow, and its effects come out as rows.
 
-A flow is compiled once in a process, and keeps its connections to databases there. There is nobody to give a message
-back to, so the backout threshold counts as reached after the first attempt: what an inline flow would try again, and
-then send to the failure path or put away, takes these steps at once. What is not the message's fault, such as a
-database that is gone, is waited for, and then fails the task, which Spark repeats; no message becomes a dead letter.
+A flow is compiled once in a process, and keeps its connections to databases there. What is done next with a message
+that fails is decided by `flow.hosting`, by the rules for Spark; here it is carried out.
 """
 
 import logging
@@ -20,23 +18,26 @@ from typing import Any
 import pyarrow as pa
 
 from heliograph import private_files
-from heliograph.common.backoff import Backoff
 from heliograph.common.bounded_dict import BoundedDict
 from heliograph.errors import Problem
-from heliograph.flow.database import Databases, DataSources
-from heliograph.flow.definition.flow import FlowDefinition
-from heliograph.flow.engine.compiled import CompiledFlow, Refusals, compile_flow
-from heliograph.flow.engine.effects import DeadLetter
-from heliograph.flow.engine.garbage import collect_seldom
-from heliograph.flow.engine.outcome import Outcome, Result
-from heliograph.flow.engine.resources import Resources
-from heliograph.flow.envelope import Envelope
-from heliograph.flow.esql.database_access import DatabaseError
-from heliograph.flow.esql.shared_variables import SharedVariables
-from heliograph.flow.nodes.subscriptions import SubscriptionRegistry
-from heliograph.flow.runner.settings import settings_of
-from heliograph.flow.runner.tracing import Tracing
-from heliograph.flow.runner.units import unreachable
+from heliograph.flow.definition import FlowDefinition
+from heliograph.flow.engine import (
+    Backout,
+    CompiledFlow,
+    Databases,
+    DataSources,
+    Outcome,
+    Refusals,
+    Resources,
+    Result,
+    SubscriptionRegistry,
+    collect_seldom,
+    compile_flow,
+)
+from heliograph.flow.formats import Envelope
+from heliograph.flow.hosting import SPARK, Step, Waiting, is_new, unreachable, with_dead_letters
+from heliograph.flow.inline import Tracing, settings_of
+from heliograph.flow.language import DatabaseError, SharedVariables
 from heliograph.pipeline.flows.aggregation.recording import RecordingStore
 from heliograph.pipeline.flows.deploying import written_sources
 from heliograph.pipeline.flows.envelopes import envelopes_of
@@ -50,11 +51,9 @@ CHUNK = 1000
 """Messages that go through the flow, and are committed in databases, together."""
 PATIENCE = 30.0
 """Seconds for which a database that cannot be reached is waited for."""
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 _MOST_WORKERS = 4
-_DEAD_LETTER_QUEUE = "SYSTEM.DEAD.LETTER.QUEUE"
-Attempt = Callable[[Refusals], Outcome]
-"""Tries a unit of work, and is told what could not be sent before."""
+Attempt = Callable[[Refusals], tuple[Outcome, Sequence[Envelope]]]
+"""Tries a unit of work, and is told what could not be sent before. Also says what is put away if it fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +140,7 @@ class FlowWorker:
         self.flow: CompiledFlow = compile_flow(definition)
         self.now: datetime | None = None
         self._entry = entry
-        properties = definition.nodes[entry].properties
-        threshold = (properties.get("backout_threshold", 0) or 1) + (properties.get("backout_counts") == "retries")
-        self._counts = sorted({0, threshold - 1, threshold, 2 * threshold - 1})
-        """Backout counts with which a message is tried: the last for each of the paths that there can be."""
-        self._dead_letter_queue: str = (
-            properties.get("backout_queue") or properties.get("dead_letter_queue") or _DEAD_LETTER_QUEUE
-        )
+        self._backout = Backout.of(definition.nodes[entry].properties)
         self._databases = Databases(DataSources(settings_of(definition).data_sources, Path(state)))
         seen: Any = self._databases
         if lookup_cache:
@@ -195,60 +188,65 @@ class FlowWorker:
     def _prepared(self, envelopes: Sequence[Envelope], sending: Sending | Readable) -> list[Prepared]:
         """What is to be sent for each message. Changes in databases are committed."""
         outcomes = self._run(envelopes)
-        prepared, refused = sending.prepare(list(map(self._complete, outcomes, envelopes)))
-        failed = [at for at, outcome in enumerate(outcomes) if outcome.result is Result.BACKOUT or at in refused]
-        if not self._databases.open_sources():
-            again: Sequence[int] = failed
-        elif failed or any(outcome.result is not Result.DONE for outcome in outcomes):
-            # What failed must not be in the databases, and what did not fail must be.
-            self._undo()
-            again = range(len(envelopes))
-        else:
+        prepared, refused = sending.prepare(
+            [self._put_away(outcome, [envelope]) for outcome, envelope in zip(outcomes, envelopes, strict=True)]
+        )
+        decision = SPARK.after_batch(outcomes, refused, changed=bool(self._databases.open_sources()))
+        if decision.step is Step.COMMIT:
             self._commit()
-            again = ()
-        for at in again:
+        else:
+            self._undo()
+        for at in decision.singly:
             prepared[at] = self._alone(envelopes[at], sending)
         return prepared
 
     def _alone(self, envelope: Envelope, sending: Sending | Readable) -> Prepared:
         """One message, with all attempts that it has."""
 
-        def attempt(count: int, refusals: Refusals) -> Outcome:
+        def attempt(count: int, refusals: Refusals) -> tuple[Outcome, Sequence[Envelope]]:
             tried = replace(envelope, backout_count=count) if count else envelope
             (outcome,) = self._run([tried], refusals)
-            return self._complete(outcome, tried)
+            return outcome, [tried]
 
-        return self._settled([partial(attempt, count) for count in self._counts], sending)
+        return self._settled([partial(attempt, count) for count in self._backout.last_counts()], sending)
 
     def _settled(self, attempts: Sequence[Attempt], sending: Sending | Readable) -> Prepared:
         """A unit of work by itself: the first attempt that succeeds, or what comes of the last."""
-        refusals: dict[tuple[str, str], str] = {}
-        ahead = iter(attempts)
-        attempt = next(ahead)
+        known: Refusals = {}
+        at = 0
         while True:
-            outcome = attempt(refusals)
-            if outcome.result is Result.BACKOUT:
+            outcome, messages = attempts[at](known)
+            step = SPARK.after_message(outcome, attempts_left=len(attempts) - 1 - at)
+            if step is Step.BACK_OUT:
                 self._undo()
-                following = next(ahead, None)
-                if following is not None:
-                    attempt = following
-                    continue
-            prepared, refused = sending.prepare([outcome])
-            if refused and not refused[0].keys() <= refusals.keys():
-                self._undo()
-                refusals.update(refused[0])
+                at += 1
                 continue
+            if step is Step.DEAD_LETTER:
+                outcome = self._put_away(outcome, messages)
+            prepared, refused = sending.prepare([outcome])
             if refused:
-                raise Problem(f"flow {self.flow.definition.name}: {'; '.join(refused[0].values())}")
-            if outcome.result is Result.DONE:
+                step = SPARK.after_refusal(alone=True, is_new=is_new(refused[0], known))
+            if step is Step.COMMIT:
                 self._commit()
-            else:
-                self._undo()
-            return prepared[0]
+                return prepared[0]
+            self._undo()
+            if step is Step.STOP:
+                raise Problem(f"flow {self.flow.definition.name}: {'; '.join(refused[0].values())}")
+            if step.is_done:
+                return prepared[0]
+            known = {**known, **refused[0]}
+
+    def _put_away(self, outcome: Outcome, messages: Sequence[Envelope]) -> Outcome:
+        return with_dead_letters(outcome, messages, self._backout.queue, self._entry)
 
     def _run(self, envelopes: Sequence[Envelope], refusals: Refusals | None = None) -> list[Outcome]:
         """Through the flow, as soon as its databases can be reached."""
-        return self._patiently(lambda: self._process(envelopes, refusals or None))
+        outcomes = self._patiently(lambda: self._process(envelopes, refusals or None))
+        for outcome in outcomes:
+            if outcome.logged and outcome.result is Result.DONE:
+                for event in outcome.logged:
+                    LOG.warning("%s.%s: %s", self.flow.definition.name, event.node, event.text)
+        return outcomes
 
     def _process(self, envelopes: Sequence[Envelope], refusals: Refusals | None) -> list[Outcome]:
         process, resources, now = self.flow.process, self._resources, self.now or datetime.now()
@@ -260,40 +258,27 @@ class FlowWorker:
 
     def _patiently(self, act: Callable[[], list[Outcome]]) -> list[Outcome]:
         """Act as soon as databases can be reached."""
-        end, backoff = time.monotonic() + PATIENCE, Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
+        waiting = Waiting(PATIENCE)
         while True:
             outcomes = act()
-            failed = [outcome for outcome in outcomes if outcome.result is not Result.DONE]
-            why = unreachable(failed) if failed else ""
+            why = unreachable(outcomes)
             if not why:
                 return outcomes
             self._undo()
-            if time.monotonic() > end:
+            pause = waiting.pause(time.monotonic())
+            if pause is None:
                 raise Problem(f"flow {self.flow.definition.name} cannot reach a database: {why}")
             LOG.warning("flow %s waits for a database: %s", self.flow.definition.name, why)
-            time.sleep(backoff.pause())
+            time.sleep(pause)
 
     def _undo(self) -> None:
         """What was not committed has not happened."""
         self._databases.rollback_all()
 
     def _commit(self) -> None:
+        """Commit changes in databases. If that fails, so does the task (`SPARK.after_failed_commit`)."""
         try:
             self._databases.commit_all()
         except DatabaseError as error:
             self._undo()
             raise Problem(f"flow {self.flow.definition.name}: changes could not be committed: {error}") from error
-
-    def _complete(self, outcome: Outcome, envelope: Envelope) -> Outcome:
-        """On Spark, nothing is given back and nothing is thrown away: what is not done becomes a dead letter."""
-        if outcome.result is Result.DONE:
-            for event in outcome.logged:
-                LOG.warning("%s.%s: %s", self.flow.definition.name, event.node, event.text)
-        elif outcome.result is not Result.DEAD_LETTER:
-            assert outcome.exception is not None
-            record = outcome.exception
-            letter = DeadLetter(
-                self._dead_letter_queue, envelope, record.innermost().text, record.describe(), self._entry
-            )
-            return replace(outcome, effects=[*outcome.effects, letter])
-        return outcome

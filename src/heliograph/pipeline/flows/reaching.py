@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
+from heliograph.flow.definition import FlowDefinition, NodeDefinition
 
 INPUTS = ("QueueInput", "TopicInput")
 """Types of inputs that can get messages of a stream."""

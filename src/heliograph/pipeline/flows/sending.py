@@ -12,11 +12,9 @@ from typing import Any
 import pyarrow as pa
 
 from heliograph.client.problems import MessageFormat
-from heliograph.flow.engine.effects import DeadLetter, Effect, Publish, Put, WriteFile
-from heliograph.flow.engine.outcome import Outcome
-from heliograph.flow.envelope import Envelope
-from heliograph.flow.runner.conversion import payload_of
-from heliograph.flow.runner.outlet import place_of
+from heliograph.flow.engine import DeadLetter, Effect, Outcome, Publish, Put, WriteFile
+from heliograph.flow.formats import Envelope
+from heliograph.flow.inline import payload_of, place_of
 from heliograph.pipeline.flows.effect_rows import (
     MESSAGES_SCHEMA,
     SCHEMA,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import FlowDefinition
-from heliograph.flow.definition.spark import single_partition
+from heliograph.flow.definition import FlowDefinition, single_partition
 from heliograph.pipeline.flows.aggregation.fan_in import fan_ins
 from heliograph.pipeline.flows.aggregation.starting import Aggregation
 from heliograph.pipeline.flows.deploying import check_deployable, check_folder_suffices, sends_messages_only

@@ -22,10 +22,10 @@ MODULES = (
     "heliograph.client",
     "heliograph.log.remote_stream_reader",
     "heliograph.log.stream_reader",
-    "heliograph.flow.engine.compiled",
-    "heliograph.flow.nodes.subscriptions",
-    "heliograph.flow.runner.conversion",
-    "heliograph.flow.runner.units",
+    "heliograph.flow.engine.compiled_flow",
+    "heliograph.flow.engine.nodes.subscriptions",
+    "heliograph.flow.inline.conversion",
+    "heliograph.flow.hosting",
 )
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from heliograph.flow.definition.flow import FlowDefinition
-from heliograph.flow.definition.loading import load_flow
+from heliograph.flow.definition.flow_loading import load_flow
 from heliograph.lab.flows.folders import write_folder
 
 ONE = """\

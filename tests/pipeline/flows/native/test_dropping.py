@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.functions import lit
 
-from heliograph.flow.engine.compiled import compile_flow
+from heliograph.flow.engine.compiled_flow import compile_flow
 from heliograph.flow.engine.outcome import Result
 from heliograph.flow.engine.resources import Resources
 from heliograph.flow.testing.flow_under_test import NOON, FlowUnderTest

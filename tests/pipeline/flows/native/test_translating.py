@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliograph.flow.runner.conversion import OURS
+from heliograph.flow.inline.conversion import OURS
 from heliograph.pipeline.flows.native.documents import STRANGE, Document
 from heliograph.pipeline.flows.native.dropping import dropped
 from heliograph.pipeline.flows.native.verdicts import FALSE

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from heliograph.flow.documents import Place
-from heliograph.flow.formats.copybook.importing import import_items
-from heliograph.flow.formats.copybook.items import items
+from heliograph.common.documents import Place
+from heliograph.flow.formats.copybook.copybook_importing import import_items
+from heliograph.flow.formats.copybook.copybook_items import items
 from heliograph.flow.formats.copybook.sentences import sentences
-from heliograph.flow.formats.model.kinds import Imported
+from heliograph.flow.formats.model.model_kinds import Imported
 
 
 def import_messages(

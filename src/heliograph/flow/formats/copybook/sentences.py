@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from heliograph.flow.documents import Place
+from heliograph.common.documents import Place
 from heliograph.flow.formats.model import ModelProblem
 
 FIRST_COLUMN, LAST_COLUMN = 7, 72

@@ -1,12 +1,95 @@
 """What a plan is made of: what follows what in the bytes of a message."""
 
+import re
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import isnan
 from typing import Any
 
-from heliograph.flow.formats.cwf.nils import Nil
-from heliograph.flow.formats.cwf.shapes import Shape
+from heliograph.flow.formats.cwf.cwf_shapes import FloatShape, Shape, TextShape
+from heliograph.flow.formats.cwf.shaping import ENTITY, Properties, characters_of
 from heliograph.flow.formats.model import Field, Group, Member
+from heliograph.flow.formats.model.value_conversion import CONVERSIONS
+
+# Null in a structure: which bytes, or which value, say that a field has none.
+#
+# `nilKind` is one of DFDL's: `logicalValue` (a value of the field's type means null), `literalValue` (this text, filled
+# up as text is) and `literalCharacter` (this character all over the field). A byte that is no character is `%#rFF;`.
+
+LOGICAL, LITERAL, FILL = "logicalValue", "literalValue", "literalCharacter"
+MEASURED = ("prefixed", "delimited", "endOfParent")
+"""Kinds of length that go by the data itself."""
+RAW_BYTE = re.compile(r"%#r([0-9A-Fa-f]{2});")
+
+
+@dataclass(frozen=True)
+class Nil:
+    """What stands for null."""
+
+    logical: bool
+    value: Any
+    """A value of the field; or else what `struct` makes of the bytes."""
+
+
+def nil_of(field: Field, shape: Shape, properties: Properties) -> Nil | None:
+    """What stands for null in a field: what it says itself, or what the format says for fields that are nillable."""
+    holder = properties.get if field.nillable else properties.own.get
+    text = holder("nilValue")
+    if text is None:
+        return None
+    if shape.size is None and properties.get("lengthKind", "explicit") not in MEASURED:
+        raise properties.problem("nilValue: expected a length that is fixed, prefixed, delimited or endOfParent")
+    kind = properties.get("nilKind", LITERAL)
+    if kind == LOGICAL:
+        return Nil(True, _logical(field, shape, text, properties))
+    if isinstance(shape, FloatShape):
+        raise properties.problem(f"nilKind: expected {LOGICAL} for a floating-point number, found {kind}")
+    data = _filled(shape, text, properties) if kind == FILL else _literal(shape, text, properties)
+    if shape.size is None:
+        return Nil(False, data)
+    return Nil(False, struct.unpack((shape.code_order or ">") + shape.code, data)[0])
+
+
+def _logical(field: Field, shape: Shape, text: str, properties: Properties) -> Any:
+    try:
+        value = CONVERSIONS[field.type](characters_of(text))
+        if isinstance(value, float) and isnan(value):
+            raise ValueError("it equals nothing")
+    except ValueError:
+        raise properties.problem(f"nilValue: expected a value of type {field.type.value}, found {text!r}") from None
+    return shape.trimmed(value)
+
+
+def _literal(shape: Shape, text: str, properties: Properties) -> bytes:
+    data = _encoded(text, properties)
+    if isinstance(shape, TextShape):
+        data = shape.fitted(data)
+    if shape.size not in (None, len(data)):
+        raise properties.problem(f"nilValue: expected {shape.size} bytes, found {len(data)} in {text!r}")
+    return data
+
+
+def _filled(shape: Shape, text: str, properties: Properties) -> bytes:
+    unit = _encoded(text, properties)
+    if shape.size is None:
+        raise properties.problem(f"nilKind: expected another than {FILL} for a length that is not fixed")
+    if len(RAW_BYTE.sub("x", ENTITY.sub("x", text))) != 1 or shape.size % len(unit):
+        raise properties.problem(f"nilValue: expected one character that fills {shape.size} bytes, found {text!r}")
+    return unit * (shape.size // len(unit))
+
+
+def _encoded(text: str, properties: Properties) -> bytes:
+    """The bytes of a text in which single bytes may be written as numbers."""
+    pieces = RAW_BYTE.split(text)  # text and numbers in turn
+    try:
+        return b"".join(
+            bytes.fromhex(piece) if at % 2 else properties.charset.encode(characters_of(piece))
+            for at, piece in enumerate(pieces)
+        )
+    except UnicodeError:
+        raise properties.problem(f"nilValue: {properties.charset.name} has no {text!r}") from None
+
 
 RUN_LENGTH = 16
 """Fields in a run: a reader stops behind each to see whether anybody wants more."""
@@ -38,7 +121,7 @@ class Leaf:
 
 
 @dataclass(eq=False)
-class Run:
+class FieldRun:
     """Fields of one element, one behind the other."""
 
     leaves: list[Leaf]
@@ -128,7 +211,7 @@ class PadRecord:
     fill: int
 
 
-Op = Run | Variable | Gap | Inner | Repeat | Choose | PadRecord
+Op = FieldRun | Variable | Gap | Inner | Repeat | Choose | PadRecord
 
 
 def bounded(ops: list[Op]) -> bool:
@@ -143,7 +226,7 @@ def largest_size(ops: list[Op]) -> int:
     """Bytes of the message with all occurrences that it can have."""
     total = 0
     for op in ops:
-        if isinstance(op, Run):
+        if isinstance(op, FieldRun):
             total += op.size
         elif isinstance(op, Gap):
             total += op.count
@@ -160,7 +243,7 @@ def reserved_size(ops: list[Op]) -> int:
     """Bytes that a message has whatever is in it, with those of the largest branches."""
     total = 0
     for op in ops:
-        if isinstance(op, Run):
+        if isinstance(op, FieldRun):
             total += op.size
         elif isinstance(op, Variable):
             total += op.size if op.kind == "characters" else 0
@@ -192,10 +275,10 @@ def joined(ops: list[Op]) -> list[Op]:
     result: list[Op] = []
     for op in ops:
         last = result[-1] if result else None
-        if isinstance(last, Run) and isinstance(op, Gap) and not op.align and not op.fill:
+        if isinstance(last, FieldRun) and isinstance(op, Gap) and not op.align and not op.fill:
             last.codes.append(f"{op.count}x")
             last.size += op.count
-        elif isinstance(last, Run) and isinstance(op, Run) and _together(last, op):
+        elif isinstance(last, FieldRun) and isinstance(op, FieldRun) and _together(last, op):
             last.leaves += op.leaves
             last.codes += op.codes
             last.offsets += [last.size + offset for offset in op.offsets]
@@ -206,6 +289,6 @@ def joined(ops: list[Op]) -> list[Op]:
     return result
 
 
-def _together(one: Run, other: Run) -> bool:
+def _together(one: FieldRun, other: FieldRun) -> bool:
     orders = {one.order, other.order} - {""}
     return len(orders) <= 1 and len(one.leaves) + len(other.leaves) <= RUN_LENGTH

@@ -9,7 +9,7 @@ from typing import Any
 from heliograph.errors import Problem
 from heliograph.flow.formats.charsets import Charset, charset, named_charset
 from heliograph.flow.formats.cwf.calendar import Calendar, calendar
-from heliograph.flow.formats.cwf.shapes import (
+from heliograph.flow.formats.cwf.cwf_shapes import (
     FilledShape,
     FloatShape,
     IntegerShape,
@@ -22,9 +22,9 @@ from heliograph.flow.formats.cwf.shapes import (
     packed_shape,
     zoned_shape,
 )
-from heliograph.flow.formats.cwf.zoned import ASCII, ASCII_TRANSLATED, EBCDIC, SignOrientation, Zones
+from heliograph.flow.formats.cwf.host_numbers import ASCII, ASCII_TRANSLATED, EBCDIC, SignOrientation, Zones
 from heliograph.flow.formats.model import Field, ModelProblem, PhysicalFormat, Type, reference
-from heliograph.flow.formats.model.conversion import CLASSES, integer
+from heliograph.flow.formats.model.value_conversion import CLASSES, integer
 from heliograph.flow.tree import Text
 
 INTEGERS, DECIMALS, FLOATS = 0xF, 0xF0, 0xF00

@@ -11,9 +11,8 @@ from heliograph.flow.formats.model.logical import (
     PhysicalFormat,
     Type,
 )
+from heliograph.flow.formats.model.model_kinds import ModelProblem, Property, Reference, reference
 from heliograph.flow.formats.model.models import ModelFormat, Models
-from heliograph.flow.formats.model.problem import ModelProblem
-from heliograph.flow.formats.model.properties import Property, Reference, reference
 from heliograph.flow.formats.model.source import Codec, Site, Source
 
 __all__ = [

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from heliograph.common.documents import Place
 from heliograph.errors import Problem
-from heliograph.flow.documents import Place
 
 Properties = Mapping[str, Any]
 """Physical properties by name: str, int or bool, checked by the kind of format that they are for."""

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from heliograph.errors import Problem
-from heliograph.flow.formats.model.kinds import kind_named
-from heliograph.flow.formats.model.loading import load_models
 from heliograph.flow.formats.model.logical import Message, Model, PhysicalFormat
-from heliograph.flow.formats.model.problem import ModelProblem, not_too_deep
+from heliograph.flow.formats.model.model_kinds import ModelProblem, kind_named, not_too_deep
+from heliograph.flow.formats.model.model_loading import load_models
 from heliograph.flow.formats.model.source import Codec, compiled
 from heliograph.flow.tree import Part, Text
 

@@ -1,10 +1,13 @@
 """Python source of a reader and a writer, as it is generated: lines, and the objects that they use by name."""
 
 import linecache
-from collections.abc import Callable, Iterator
+import re
+import struct
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from heliograph.flow.formats.format_problem import CANNOT_READ, CANNOT_WRITE, FormatProblem
 from heliograph.flow.tree import Part
 
 
@@ -92,3 +95,64 @@ def compiled(source: Source) -> Codec:
     exec(compile(text, file, "exec"), names)  # noqa: S102 - we generated it
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     return Codec(names["read"], names["write"], text)
+
+
+# From an error inside generated code to a problem that names the field.
+#
+# Generated code has one `try` around all of it, and a table of what each line works on. So the way without errors costs
+# nothing, and an error can still say where it happened.
+
+ERRORS = (ValueError, struct.error, ArithmeticError, LookupError)
+"""What generated code may run into, UnicodeError among them."""
+INDEX = re.compile(r"\[(i\d+)\]")
+
+
+def read_problem(error: Exception, sites: Mapping[int, Site], form: str, data: bytes) -> FormatProblem:
+    """The problem of a reader; the error was caught in the generated function itself."""
+    site, local = _site(error, sites)
+    offset = eval(site.at, {}, local) if site.at else None  # noqa: S307 - we generated it
+    found, path, expected = _found(error), site.path, site.expected
+    if isinstance(error, struct.error) and offset is not None:
+        left = max(len(data) - offset, 0)
+        found = f"{left} bytes"
+        start = 0
+        for end, part_path in site.parts:  # several fields are read at once: this is the first that is not all there
+            if end > left:
+                path, offset = part_path, offset + start
+                expected, found = f"{end - start} bytes", f"{max(left - start, 0)} bytes"
+                break
+            start = end
+    return FormatProblem(
+        form, expected or "other bytes", found, path=_numbered(path, local), offset=offset, number=CANNOT_READ
+    )
+
+
+def write_problem(error: Exception, sites: Mapping[int, Site], form: str) -> FormatProblem:
+    """The problem of a writer."""
+    site, local = _site(error, sites)
+    path = _numbered(site.path, local)
+    return FormatProblem(form, site.expected or "another value", _found(error), path=path, number=CANNOT_WRITE)
+
+
+def _site(error: Exception, sites: Mapping[int, Site]) -> tuple[Site, Mapping[str, object]]:
+    trace = error.__traceback__
+    assert trace is not None
+    return sites.get(trace.tb_lineno) or Site("", "", ""), trace.tb_frame.f_locals
+
+
+def _numbered(path: str, local: Mapping[str, object]) -> str:
+    """The path with the numbers of repetitions, from 1."""
+
+    def number(found: re.Match[str]) -> str:
+        at = local.get(found[1])
+        return f"[{at + 1}]" if isinstance(at, int) else ""
+
+    return INDEX.sub(number, path.rstrip("."))
+
+
+def _found(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"{error.object.hex()} ({error.reason})"
+    if isinstance(error, UnicodeEncodeError):
+        return f"{error.object!r}, of which {error.object[error.start : error.end]!r} is not in {error.encoding}"
+    return str(error)

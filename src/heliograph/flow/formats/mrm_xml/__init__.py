@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from heliograph.flow.formats.model import Message, PhysicalFormat, Property, Source
-from heliograph.flow.formats.mrm_xml.reading import Reader
-from heliograph.flow.formats.mrm_xml.shapes import PROPERTIES, document
-from heliograph.flow.formats.mrm_xml.writing import Writer
+from heliograph.flow.formats.mrm_xml.mrm_xml_reading import Reader
+from heliograph.flow.formats.mrm_xml.mrm_xml_shapes import PROPERTIES, document
+from heliograph.flow.formats.mrm_xml.mrm_xml_writing import Writer
 from heliograph.flow.tree import Text
 
 __all__ = ["KIND"]

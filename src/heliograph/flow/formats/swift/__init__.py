@@ -6,15 +6,15 @@ The tree is `MRM.Block4.GENL.F20C[1].Qualifier`. A sequence or field that has no
 from collections.abc import Mapping
 
 from heliograph.flow.formats.model.logical import Field, Group, Message, Occurs, Order, PhysicalFormat
-from heliograph.flow.formats.model.properties import Property
+from heliograph.flow.formats.model.model_kinds import Property
 from heliograph.flow.formats.model.source import Source
-from heliograph.flow.formats.swift.content import Content
-from heliograph.flow.formats.swift.field_format import FieldFormat
-from heliograph.flow.formats.swift.importing import ANY, import_messages
-from heliograph.flow.formats.swift.message import MessageFormat
+from heliograph.flow.formats.swift.field_content import Content
+from heliograph.flow.formats.swift.fields import FieldFormat
+from heliograph.flow.formats.swift.swift_importing import ANY, import_messages
+from heliograph.flow.formats.swift.swift_message import MessageFormat
 from heliograph.flow.formats.swift.text_block import UNKNOWN, SequenceModel
+from heliograph.flow.language.values.ccsid import codec
 from heliograph.flow.tree import Text
-from heliograph.flow.values.ccsid import codec
 
 __all__ = ["KIND", "import_messages"]
 

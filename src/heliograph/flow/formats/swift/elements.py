@@ -7,7 +7,8 @@ So each is its own source of children, where other elements have their part's pa
 from typing import Any, Protocol
 
 from heliograph.flow.tree import Element, Part
-from heliograph.flow.tree.types import NAME
+from heliograph.flow.tree.element_types import NAME
+from heliograph.flow.tree.part import part_of
 
 
 class Reader(Protocol):
@@ -30,8 +31,8 @@ class _Kept(Element):
         self.reader.take_apart(self)
         return True
 
-    def _as_part(self) -> Part | None:
-        return self.parent.part() if self.parent is not None else None
+    def as_part(self) -> Part | None:
+        return part_of(self.parent) if self.parent is not None else None
 
 
 class Field(_Kept):

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from heliograph.flow.formats.problem import CANNOT_READ, CANNOT_WRITE, FormatProblem
-from heliograph.flow.formats.swift.content import FIELD_TAG, Content
+from heliograph.flow.formats.format_problem import CANNOT_READ, CANNOT_WRITE, FormatProblem
 from heliograph.flow.formats.swift.elements import Field, Sequence
-from heliograph.flow.formats.swift.field_format import FieldFormat, plain
+from heliograph.flow.formats.swift.field_content import FIELD_TAG, Content
+from heliograph.flow.formats.swift.fields import FieldFormat, plain
 from heliograph.flow.tree import Element
-from heliograph.flow.tree.types import NAME_VALUE
+from heliograph.flow.tree.element_types import NAME_VALUE
 
 START, END = "16R", "16S"
 GENERIC = FieldFormat("", ":4!c/[8c]/~", ("Qualifier", "Issuer", "Value"))

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from heliograph.flow.formats.charsets import charset, named_charset
 from heliograph.flow.formats.model import Message, PhysicalFormat, Property, Source
 from heliograph.flow.formats.tds.faults import Faults, Spot
-from heliograph.flow.formats.tds.plan import plan
-from heliograph.flow.formats.tds.properties import PROPERTIES
-from heliograph.flow.formats.tds.reading import generate_reader
-from heliograph.flow.formats.tds.writing import generate_writer
+from heliograph.flow.formats.tds.tds_plan import plan
+from heliograph.flow.formats.tds.tds_properties import PROPERTIES
+from heliograph.flow.formats.tds.tds_reading import generate_reader
+from heliograph.flow.formats.tds.tds_writing import generate_writer
 from heliograph.flow.tree import Text
 
 __all__ = ["KIND", "Tds"]

@@ -4,7 +4,7 @@ import re
 
 from heliograph.flow.formats.model import Source, Type
 from heliograph.flow.formats.tds.faults import Spot, taking
-from heliograph.flow.formats.tds.plan import (
+from heliograph.flow.formats.tds.tds_plan import (
     FieldPlan,
     GroupPlan,
     MessagePlan,
@@ -12,7 +12,7 @@ from heliograph.flow.formats.tds.plan import (
     ends_at_delimiter,
     positional,
 )
-from heliograph.flow.formats.tds.properties import Separation
+from heliograph.flow.formats.tds.tds_properties import Separation
 
 SAFE_DIGITS = 19
 """With fewer digits, an integer has at most 64 bits."""

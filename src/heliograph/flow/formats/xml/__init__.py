@@ -8,8 +8,8 @@ XMLNSC leaves out blanks between elements. Comments, processing instructions and
 from collections.abc import Iterator
 
 from heliograph.flow.formats.xml import dialect
-from heliograph.flow.formats.xml.decoding import decode, encode
 from heliograph.flow.formats.xml.dialect import Dialect
+from heliograph.flow.formats.xml.expat_reader import decode, encode
 from heliograph.flow.formats.xml.reader import packed_document, read_document
 from heliograph.flow.formats.xml.writer import write_document
 from heliograph.flow.tree import Part, Text

@@ -1,7 +1,6 @@
 """The builder: makes elements of what a reader meets, in the types of a dialect. Both readers use it."""
 
-from heliograph.flow.formats.xml.dialect import Dialect
-from heliograph.flow.formats.xml.names import NO_PREFIXES, XML_NAMESPACE, XMLNS_NAMESPACE
+from heliograph.flow.formats.xml.dialect import NO_PREFIXES, XML_NAMESPACE, XMLNS_NAMESPACE, Dialect
 from heliograph.flow.tree import Element, Part
 
 DEEPEST = 256

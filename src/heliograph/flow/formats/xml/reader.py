@@ -8,13 +8,11 @@ whose tags have come before are not even looked at piece by piece (`shapes`).
 import re
 from collections.abc import Generator, Iterator
 
-from heliograph.flow.formats.problem import FormatProblem
+from heliograph.flow.formats.format_problem import FormatProblem
 from heliograph.flow.formats.xml.builder import DEEPEST, Builder, Fault
-from heliograph.flow.formats.xml.characters import has_any
-from heliograph.flow.formats.xml.dialect import Dialect
+from heliograph.flow.formats.xml.dialect import Dialect, ascii_name, has_any
 from heliograph.flow.formats.xml.expat_reader import read_with_expat
-from heliograph.flow.formats.xml.names import ascii_name
-from heliograph.flow.formats.xml.shapes import Cut, Likely, Shape, cut, likely_shapes, shape_of
+from heliograph.flow.formats.xml.xml_shapes import Cut, Likely, Shape, cut, likely_shapes, shape_of
 from heliograph.flow.tree import Element, Part
 from heliograph.flow.tree.packed import Layout, Packed
 

@@ -6,13 +6,11 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from heliograph.flow.formats.problem import CANNOT_WRITE, FormatProblem
-from heliograph.flow.formats.xml.characters import has_any
-from heliograph.flow.formats.xml.dialect import Dialect
-from heliograph.flow.formats.xml.names import NO_PREFIXES, ascii_name, writable
+from heliograph.flow.formats.format_problem import CANNOT_WRITE, FormatProblem
+from heliograph.flow.formats.xml.dialect import NO_PREFIXES, Dialect, ascii_name, has_any, writable
 from heliograph.flow.tree import Element, Part
+from heliograph.flow.tree.element_types import ROLES, Role, Xmlnsc, role_of
 from heliograph.flow.tree.packed import Layout, Packed
-from heliograph.flow.tree.types import ROLES, Role, Xmlnsc, role_of
 
 _TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
 _ATTRIBUTE = str.maketrans(

@@ -6,19 +6,15 @@ to messages which are not new are undone: they were made before.
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heliograph.flow.aggregation.sqlite_store import SqliteAggregationStore
-from heliograph.flow.definition.flow import FlowDefinition
-from heliograph.flow.engine.compiled import Refusals
-from heliograph.flow.engine.effects import DeadLetter
-from heliograph.flow.engine.outcome import Outcome, Result
-from heliograph.flow.engine.timers import Timer
-from heliograph.flow.envelope import Envelope
+from heliograph.flow.definition import FlowDefinition
+from heliograph.flow.engine import Outcome, Refusals, SqliteAggregationStore, Timer
+from heliograph.flow.formats import Envelope
 from heliograph.pipeline.flows.aggregation.places import DEADLINES, REPLIES, REQUESTS, kind_of
 from heliograph.pipeline.flows.aggregation.recording import record_note
 from heliograph.pipeline.flows.aggregation.sets import MESSAGES, SEEN
@@ -124,17 +120,12 @@ class CollectingWorker(FlowWorker):
     def _expire(self, timer: Timer, replies: Sequence[Envelope], sending: Sending | Readable) -> Prepared:
         """Send on a set whose time is over; if that fails, its replies are dead letters."""
 
-        def attempt(refusals: Refusals) -> Outcome:
+        def attempt(refusals: Refusals) -> tuple[Outcome, Sequence[Envelope]]:
             now = self.now or datetime.now()
             (outcome,) = self._patiently(
                 lambda: [self.flow.expire(timer, now, self._resources, refusals or None)],
             )
-            if outcome.result is Result.DONE:
-                return outcome
-            assert outcome.exception is not None
-            reason, exceptions = outcome.exception.innermost().text, outcome.exception.describe()
-            letters = [DeadLetter(self._dead_letter_queue, reply, reason, exceptions, self._entry) for reply in replies]
-            return replace(outcome, effects=[*outcome.effects, *letters])
+            return outcome, replies
 
         return self._settled([attempt], sending)
 

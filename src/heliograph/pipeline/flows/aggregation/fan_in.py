@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
-from heliograph.flow.definition.spark import single_partition
+from heliograph.flow.definition import FlowDefinition, NodeDefinition, single_partition
 from heliograph.pipeline.flows.reaching import INPUTS, reachable
 
 

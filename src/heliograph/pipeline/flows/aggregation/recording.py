@@ -5,12 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from heliograph.flow.aggregation.sqlite_store import SqliteAggregationStore
-from heliograph.flow.aggregation.store import AggregationStore
-from heliograph.flow.engine.effects import Effect, Publish, Put
-from heliograph.flow.engine.outcome import Outcome, Result
-from heliograph.flow.envelope import Envelope
-from heliograph.flow.runner.conversion import REQUEST, TEXT
+from heliograph.flow.engine import AggregationStore, Effect, Outcome, Publish, Put, Result, SqliteAggregationStore
+from heliograph.flow.formats import Envelope
+from heliograph.flow.inline import REQUEST, TEXT
 from heliograph.pipeline.flows.aggregation.places import DEADLINES, REPLIES, REQUESTS, SetPlace, deadline_queue
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import FlowDefinition
+from heliograph.flow.definition import FlowDefinition
 from heliograph.pipeline.flows.aggregation.collecting import CollectJob
 from heliograph.pipeline.flows.aggregation.deadlines import Deadlines
 from heliograph.pipeline.flows.aggregation.fan_in import FanIn, at_once, fan_ins

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from heliograph.flow.esql import syntax
-from heliograph.flow.formats.json import DATA, ITEM
+from heliograph.flow.formats import DATA, ITEM
+from heliograph.flow.language import syntax
 from heliograph.pipeline.flows.native.documents import Document
 from heliograph.pipeline.flows.native.operands import Kind, Operand, coalesced, compared, constant, only, text_literal
 from heliograph.pipeline.flows.native.verdicts import (

@@ -5,9 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.esql import syntax
-from heliograph.flow.values.conversions import convert
-from heliograph.flow.values.types import Type
+from heliograph.flow.language import Type, convert, syntax
 from heliograph.pipeline.flows.native.verdicts import NotNative
 
 _TYPES = ("BOOLEAN", "INTEGER", "FLOAT", "DECIMAL", "CHARACTER")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from heliograph.flow.definition.flow import FlowDefinition
+from heliograph.flow.definition import FlowDefinition
 from heliograph.pipeline.flows.native.documents import Document
 from heliograph.pipeline.flows.native.filters import filter_verdict
 from heliograph.pipeline.flows.native.verdicts import FALSE, TRUE, NotNative, both, either

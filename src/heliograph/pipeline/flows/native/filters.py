@@ -1,8 +1,8 @@
 """Filter nodes as verdicts."""
 
-from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
-from heliograph.flow.esql.parsing import parse_program
-from heliograph.flow.nodes.programs import select_module
+from heliograph.flow.definition import FlowDefinition, NodeDefinition
+from heliograph.flow.engine import select_module
+from heliograph.flow.language import parse_program
 from heliograph.pipeline.flows.native.conditions import Conditions
 from heliograph.pipeline.flows.native.constants import constants
 from heliograph.pipeline.flows.native.documents import Document

@@ -3,7 +3,7 @@
 import logging
 from typing import TYPE_CHECKING
 
-from heliograph.flow.definition.flow import FlowDefinition
+from heliograph.flow.definition import FlowDefinition
 from heliograph.pipeline.flows.native.documents import Document
 from heliograph.pipeline.flows.native.dropping import dropped
 from heliograph.pipeline.flows.native.marks import DROPPED

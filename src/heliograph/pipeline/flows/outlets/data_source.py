@@ -15,8 +15,8 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from heliograph.errors import Problem
-from heliograph.flow.engine.effects import WriteFile
-from heliograph.flow.runner.file_output import write_file
+from heliograph.flow.engine import WriteFile
+from heliograph.flow.inline import write_file
 from heliograph.pipeline.flows.effect_rows import END
 from heliograph.pipeline.flows.json_columns import json_rows
 from heliograph.pipeline.flows.outlets.parquet import DAY, ParquetStage, Staged, commit_files, with_day

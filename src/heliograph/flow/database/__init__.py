@@ -1,6 +1,0 @@
-"""The databases of a flow: SQLite embedded, PostgreSQL for real, with units of work that go with the messages."""
-
-from heliograph.flow.database.databases import Databases
-from heliograph.flow.database.sources import DataSources
-
-__all__ = ["DataSources", "Databases"]

@@ -1,0 +1,278 @@
+"""Compute, Filter and Database: nodes that run a module of ESQL."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from heliograph.errors import Problem
+from heliograph.flow.definition.flow import NodeDefinition
+from heliograph.flow.engine.message import Message
+from heliograph.flow.engine.node import Node
+from heliograph.flow.engine.nodes.node_properties import REQUIRED, NodeKind, Property, choice
+from heliograph.flow.engine.nodes.ownership import is_message_moved
+from heliograph.flow.engine.resources import Resources
+from heliograph.flow.engine.run import Assembly, Run, Target
+from heliograph.flow.language.esql.database_access import DatabaseAccess
+from heliograph.flow.language.esql.evaluation import Evaluation, LogEntry, Propagation, late, no_propagation
+from heliograph.flow.language.esql.runtime.message_root import MessageRoot
+
+if TYPE_CHECKING:
+    from heliograph.flow.engine.building import Building
+    from heliograph.flow.engine.nodes.node_programs import Changes
+    from heliograph.flow.language.esql.compiled_program import CompiledModule
+
+COMPUTE_OUTPUTS = ("out", "out1", "out2", "out3", "out4")
+
+COMPUTE_MODES: Mapping[str, tuple[bool, bool, bool]] = {
+    "message": (True, False, False),
+    "local-environment": (False, True, False),
+    "local-environment-and-message": (True, True, False),
+    "exception": (False, False, True),
+    "exception-and-message": (True, False, True),
+    "exception-and-local-environment": (False, True, True),
+    "all": (True, True, True),
+}
+"""Which output trees are sent on: message, local environment, exception list. The others are the input's."""
+
+
+class NodeEvaluation(Evaluation):
+    """One run of the module of a node.
+
+    Every message has one at every node, so it knows where everything is, and looks only for what the module asks for.
+    """
+
+    input_local_environment = late(lambda self: self.received.local_environment)
+    input_exception_list = late(lambda self: self.received.exception_list)
+    environment = late(lambda self: self.running.environment)
+    catalogue = late(lambda self: self.node.catalogue)
+    database = late(lambda self: self.node.database(self.running.resources))
+    data_source = late(lambda self: self.node.data_source)
+    throw_database_errors = late(lambda self: self.node.throws)
+    shared = late(lambda self: self.running.resources.shared)
+    external = late(lambda self: self.node.external)
+    properties = late(lambda self: self.node.properties(self.running.resources))
+
+    def __init__(self, node: "EsqlNode", received: Assembly, run: Run) -> None:
+        self.node = node
+        self.received = received
+        self.running = run
+        self.now = run.now
+        self.input_root = received.message.root
+
+    def propagate(self, propagation: Propagation) -> None:
+        """Send on what the module has made."""
+        self.node.propagate(propagation, self)
+
+    def log(self, entry: LogEntry) -> None:
+        """Tell the operator, or the trace."""
+        self.node.log(entry, self.running)
+
+
+class EsqlNode(Node):
+    """What nodes with a module have in common."""
+
+    module_kind = ""
+
+    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
+        super().__init__(definition, building)
+        self._module, self._changes = self.compiled(definition, building)
+        properties = definition.properties
+        self.catalogue = building.catalogue
+        self.data_source: str = properties["data_source"]
+        self.throws: bool = properties["throw_database_errors"]
+        commits = properties["database_transaction"] == "commit"
+        self._view = (
+            (commits, properties["warnings_are_errors"]) if commits or properties["warnings_are_errors"] else None
+        )
+        self.external = building.definition.parameters
+        self._properties = {
+            "ApplicationLabel": building.flow,
+            "MessageFlowLabel": building.flow,
+            "NodeLabel": self.name,
+        }
+
+    def compiled(self, definition: NodeDefinition, building: "Building") -> "tuple[CompiledModule, Changes]":
+        """The module, and which of its input trees it may change."""
+        return building.module(definition, self.module_kind)
+
+    def received(self, assembly: Assembly) -> Assembly:
+        """What the module may work on: copies of the trees that it may change."""
+        changes = self._changes
+        if changes.any:
+            return Assembly(
+                assembly.message.copy() if changes.message else assembly.message,
+                assembly.local_environment.copy() if changes.local_environment else assembly.local_environment,
+                assembly.exception_list.copy() if changes.exception_list else assembly.exception_list,
+            )
+        return assembly
+
+    def evaluation(self, received: Assembly, run: Run) -> NodeEvaluation:
+        """One run of the module."""
+        return NodeEvaluation(self, received, run)
+
+    def properties(self, resources: Resources) -> Mapping[str, Any]:
+        """What the module can ask about where it runs."""
+        return {**resources.properties, **self._properties} if resources.properties else self._properties
+
+    def database(self, resources: Resources) -> DatabaseAccess | None:
+        """The databases as this node sees them."""
+        database = resources.database
+        if self._view is None or database is None:
+            return database
+        commit, warnings_are_errors = self._view
+        return database.view(commit=commit, warnings_are_errors=warnings_are_errors)
+
+    def propagate(self, propagation: Propagation, evaluation: NodeEvaluation) -> None:
+        """Only some nodes can."""
+        no_propagation(propagation)
+
+    def log(self, entry: LogEntry, run: Run) -> None:
+        """Carry out a LOG statement."""
+        text = f"{entry.catalog} {entry.number}: {', '.join(map(str, entry.inserts))}".rstrip(": ")
+        if entry.exception is not None:
+            text = f"{text}\n{entry.exception}"
+        if not entry.trace:
+            run.log(self.name, text, "information")
+        elif run.resources.trace is not None:
+            run.resources.trace("user", f"{self.flow}.{self.name}: {text}\n")
+
+
+class SendingNode(EsqlNode):
+    """What Compute and Database have in common: `RETURN TRUE` sends to `out`, PROPAGATE anywhere and any tree."""
+
+    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
+        super().__init__(definition, building)
+        self._labels = building.labels
+
+    def link(self, terminals: Mapping[str, Target]) -> None:
+        """Its outputs."""
+        super().link(terminals)
+        self._outputs = {name: terminals.get(name) for name in (*COMPUTE_OUTPUTS, "failure", "nowhere")}
+        self._out = self._outputs["out"]
+
+    def accept(self, assembly: Assembly, run: Run) -> None:
+        """`RETURN TRUE` sends what the node sends to `out`; PROPAGATE does so before, as often as it likes."""
+        try:
+            received = self.received(assembly)
+            evaluation = self.evaluation(received, run)
+            goes_on = self._module.run(evaluation)
+        except Exception as error:
+            self.fail(assembly, run, error)
+            return
+        if goes_on and self._out is not None:
+            self._out(self.sent(evaluation, received), run)
+
+    def sent(self, evaluation: Evaluation, received: Assembly) -> Assembly:
+        """The trees that go on unless PROPAGATE names others: those that came."""
+        return Assembly(received.message, received.local_environment, received.exception_list)
+
+    def propagate(self, propagation: Propagation, evaluation: NodeEvaluation) -> None:
+        """Send the trees that a PROPAGATE names, or those of the node."""
+        target = self._target(propagation)
+        if target is None:
+            return
+        received = evaluation.received
+        sent = self.sent(evaluation, received)
+        if propagation.message is not None:
+            sent.message = Message(received.message.reading, None, propagation.message)
+        if propagation.local_environment is not None:
+            sent.local_environment = propagation.local_environment
+        if propagation.exception_list is not None:
+            sent.exception_list = propagation.exception_list
+        target(sent, evaluation.running)
+
+    def _target(self, propagation: Propagation) -> Target | None:
+        if propagation.label is None:
+            return self._outputs[propagation.terminal or "out"]
+        target = self._labels.get(propagation.label)
+        if target is None:
+            known = ", ".join(sorted(self._labels)) or "none"
+            raise Problem(f"There is no label {propagation.label!r} in the flow. It has: {known}.")
+        return target
+
+
+class Compute(SendingNode):
+    """Builds a new message, or several."""
+
+    module_kind = "COMPUTE"
+
+    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
+        super().__init__(definition, building)
+        self._mode = COMPUTE_MODES[definition.properties["mode"]]
+        self._moves_message = self.type == "Compute" and is_message_moved(definition, building)
+
+    def evaluation(self, received: Assembly, run: Run) -> NodeEvaluation:
+        """One run of the module; a message that nobody else needs is its output already when it is to be copied."""
+        evaluation = NodeEvaluation(self, received, run)
+        moved = self._moves_message
+        evaluation.output_root = evaluation.input_root if moved else MessageRoot(self.catalogue)
+        return evaluation
+
+    def sent(self, evaluation: Evaluation, received: Assembly) -> Assembly:
+        """The output trees of its mode, and the input's others."""
+        has_message, has_environment, has_exceptions = self._mode
+        return Assembly(
+            Message(received.message.reading, None, evaluation.output_root) if has_message else received.message,
+            evaluation.output_local_environment if has_environment else received.local_environment,
+            evaluation.output_exception_list if has_exceptions else received.exception_list,
+        )
+
+
+class Filter(EsqlNode):
+    """Sends the message one of three ways."""
+
+    module_kind = "FILTER"
+
+    def link(self, terminals: Mapping[str, Target]) -> None:
+        """One for each value of a condition."""
+        super().link(terminals)
+        self._ways = {True: terminals.get("true"), False: terminals.get("false"), None: terminals.get("unknown")}
+
+    def accept(self, assembly: Assembly, run: Run) -> None:
+        """A way that is not connected is the end of the path."""
+        try:
+            received = self.received(assembly)
+            decision = self._module.run(self.evaluation(received, run))
+            way = self._ways[decision]
+        except Exception as error:
+            self.fail(assembly, run, error)
+            return
+        if way is not None:
+            way(received, run)
+
+
+class Database(SendingNode):
+    """Works on databases; the message goes on as it came."""
+
+    module_kind = "DATABASE"
+
+
+_PROPERTIES: Mapping[str, Property] = {
+    "esql": Property("The .esql file in the flow's folder.", "file", REQUIRED, suffix=".esql"),
+    "module": Property("The module in it; not needed if there is only one that fits."),
+    "data_source": Property("The data source of tables that name none."),
+    "database_transaction": choice("When changes are committed: with the message, or at once.", "automatic", "commit"),
+    "warnings_are_errors": Property("Whether a warning of a database is an error.", "boolean", False),
+    "throw_database_errors": Property("Whether an error is an exception; else ESQL looks at SQLCODE.", "boolean", True),
+}
+
+COMPUTE = NodeKind(
+    "Compute",
+    "Builds a new message with ESQL.",
+    Compute,
+    properties={**_PROPERTIES, "mode": choice("Which output trees are sent on.", *COMPUTE_MODES)},
+    outputs=(*COMPUTE_OUTPUTS, "failure"),
+)
+FILTER = NodeKind(
+    "Filter",
+    "Sends the message one of three ways, as ESQL decides.",
+    Filter,
+    properties=_PROPERTIES,
+    outputs=("true", "false", "unknown", "failure"),
+)
+DATABASE = NodeKind(
+    "Database",
+    "Works on databases with ESQL.",
+    Database,
+    properties=_PROPERTIES,
+    outputs=(*COMPUTE_OUTPUTS, "failure"),
+)

@@ -1,9 +1,0 @@
-"""ESQL: the language in which the nodes of a flow say what to do with a message.
-
-A text becomes a `Program` (`parsing`, made of `syntax`), which is checked (`checking`) and compiled.
-"""
-
-from heliograph.flow.esql.parsing import parse_expression, parse_program
-from heliograph.flow.esql.problem import EsqlProblem, Mistake
-
-__all__ = ["EsqlProblem", "Mistake", "parse_expression", "parse_program"]

@@ -1,0 +1,183 @@
+"""Instances: each is a thread with a connection, databases and units of work of its own."""
+
+import logging
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from heliograph.client.blocking import Connection
+from heliograph.client.problems import MessagingProblem
+from heliograph.common.backoff import Backoff
+from heliograph.errors import Problem
+from heliograph.flow.definition.flow import NodeDefinition
+from heliograph.flow.engine.aggregation.sqlite_store import SqliteAggregationStore
+from heliograph.flow.engine.compiled_flow import CompiledFlow
+from heliograph.flow.engine.database import Databases, DataSources
+from heliograph.flow.engine.database.connection import NOT_SUPPORTED
+from heliograph.flow.engine.database.two_phase import TwoPhase, owner_name
+from heliograph.flow.engine.node_statistics import Statistics
+from heliograph.flow.engine.outcome import LogEvent, Respond
+from heliograph.flow.engine.resources import Resources
+from heliograph.flow.hosting import Attempts
+from heliograph.flow.inline.coordination import Coordination, UnitToken
+from heliograph.flow.inline.expiring import Expirer
+from heliograph.flow.inline.file_input import FileTaker
+from heliograph.flow.inline.files_out import Tracing
+from heliograph.flow.inline.flow_statistics import FlowStatistics
+from heliograph.flow.inline.http_input import Requests, RequestTaker
+from heliograph.flow.inline.outlet import Outlet
+from heliograph.flow.inline.server import connected
+from heliograph.flow.inline.settings import Settings
+from heliograph.flow.inline.taking import Taker
+from heliograph.flow.inline.units import Units
+from heliograph.flow.language.esql.database_access import DatabaseError
+
+LOG = logging.getLogger("heliograph.flow")
+_SEVERITIES = {"error": logging.ERROR, "warning": logging.WARNING, "information": logging.INFO}
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0
+_STEADY = 60.0
+"""An instance that has worked for so many seconds is in good order."""
+
+
+@dataclass
+class Process:
+    """What the instances of a process share."""
+
+    flow: CompiledFlow
+    settings: Settings
+    state: Path
+    group: int
+    stop: threading.Event
+    resources: Resources
+    requests: Requests
+    thresholds: dict[str, int]
+    """By input: the threshold that the server keeps itself."""
+    sources: DataSources
+    attempts: Attempts = field(default_factory=Attempts)
+    abandon: threading.Event = field(default_factory=threading.Event)
+    """Set when even waiting for others has to end."""
+
+
+class _Taking(Protocol):
+    def turn(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Instance:
+    """One thread for an input, or (None) for what happens because of the time."""
+
+    def __init__(self, process: Process, node: NodeDefinition | None, number: int) -> None:
+        self._process = process
+        self._node = node
+        # The same after a restart: what was claimed or prepared belongs to it again.
+        self.name = f"{process.group}.{number}.{node.name if node else 'timers'}"
+        self.statistics = FlowStatistics()
+        self.problem: Problem | None = None
+        self.ready = threading.Event()
+        self.thread = threading.Thread(target=self._run, name=f"flow-{self.name}", daemon=True)
+
+    def _run(self) -> None:
+        process, backoff = self._process, Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
+        while not process.stop.is_set():
+            began = time.monotonic()
+            try:
+                self._work()
+            except (MessagingProblem, DatabaseError) as problem:
+                if isinstance(problem, DatabaseError) and problem.state == NOT_SUPPORTED:
+                    self._give_up(problem)
+                LOG.warning("%s: %s", self.name, problem)
+            except Problem as problem:
+                self._give_up(problem)
+            except Exception:
+                LOG.exception("%s stopped because of a mistake in this program, and starts again", self.name)
+            finally:
+                self.ready.set()
+            if time.monotonic() - began > _STEADY:
+                backoff.succeeded()
+            process.stop.wait(backoff.pause())
+
+    def _give_up(self, problem: Problem) -> None:
+        """Another attempt would end in the same way: the flow stops, and its user is told why."""
+        self.problem = problem
+        self._process.stop.set()
+
+    def _work(self) -> None:
+        process = self._process
+        connection = connected(process.settings.server, process.stop)
+        if connection is None:
+            return
+        with connection:
+            databases = Databases(process.sources)
+            resources = self._resources(databases)
+            try:
+                units = self._units(connection, databases, resources)
+                taking = self._taking(units)
+                units.statistics.add(self.statistics)  # of the time before a lost connection
+                self.statistics = units.statistics
+                self.ready.set()
+                while not process.stop.is_set():
+                    taking.turn()
+                taking.close()
+            finally:
+                databases.close()
+                if resources.aggregation is not None:
+                    resources.aggregation.close()
+
+    def _resources(self, databases: Databases) -> Resources:
+        process = self._process
+        shared = process.resources
+        aggregates = any(node.type.startswith("Aggregate") for node in process.flow.definition.nodes.values())
+        return Resources(
+            database=databases,
+            aggregation=SqliteAggregationStore(process.state / "aggregations.db") if aggregates else None,
+            subscriptions=shared.subscriptions,
+            shared=shared.shared,
+            trace=Tracing(process.flow.definition.name),
+            statistics=Statistics() if process.flow.measured else None,
+            properties=shared.properties,
+        )
+
+    def _units(self, connection: Connection, databases: Databases, resources: Resources) -> Units:
+        process = self._process
+        inputs = process.flow.inputs.items()
+        outlet = Outlet(connection, {name: node.properties.get("queue", "") for name, node in inputs})
+        coordination = None
+        if process.settings.coordinated and process.sources.names():
+            flow = process.flow.definition.name
+            phases = TwoPhase(databases, process.sources, owner_name(flow, self.name))
+            token = UnitToken(outlet.work, outlet.plain, flow, self.name)
+            coordination = Coordination(phases, token, process.abandon.is_set)
+            coordination.recover(outlet.work)
+        return Units(
+            process.flow, resources, databases, outlet, coordination, self._respond, self._log, process.stop.wait
+        )
+
+    def _taking(self, units: Units) -> _Taking:
+        process, node = self._process, self._node
+        if node is None:
+            return Expirer(process.flow, units, process.stop)
+        if node.type == "FileInput":
+            return FileTaker(node, f"{process.flow.definition.name}.{self.name}", units, process.stop)
+        if node.type == "HttpInput":
+            return RequestTaker(node, process.requests, units)
+        threshold = process.thresholds.get(node.name, 0)
+        return Taker(node, process.flow.definition.name, units, process.settings, threshold, process.attempts)
+
+    def _respond(self, effect: Respond) -> None:
+        if not self._process.requests.respond(effect):
+            self._log(LogEvent(effect.node, "nobody waits for this answer (any more)", "warning"))
+
+    def _log(self, event: LogEvent) -> None:
+        level = _SEVERITIES.get(event.severity, logging.ERROR)
+        LOG.log(level, "%s.%s: %s", self._process.flow.definition.name, event.node, event.text)
+
+
+def start_all(instances: list[Instance]) -> None:
+    """Start them, and wait until each is at work or has told why not."""
+    for instance in instances:
+        instance.thread.start()
+    for instance in instances:
+        instance.ready.wait()

@@ -1,0 +1,43 @@
+"""The language of flows: ESQL (`esql`), and its values (`values`).
+
+This is what other rooms use of it; modules of flows import from the modules themselves.
+"""
+
+from typing import TYPE_CHECKING
+
+from heliograph.common.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from heliograph.flow.language.esql import syntax
+    from heliograph.flow.language.esql.compiled_program import Compiled
+    from heliograph.flow.language.esql.database_access import DatabaseAccess, DatabaseError, Rows
+    from heliograph.flow.language.esql.evaluation import SharedVariables
+    from heliograph.flow.language.esql.parsing.program_parsing import parse_program
+    from heliograph.flow.language.values.conversions import convert
+    from heliograph.flow.language.values.types import Type
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "esql.compiled_program": "Compiled",
+        "esql.database_access": "DatabaseAccess DatabaseError Rows",
+        "esql.evaluation": "SharedVariables",
+        "esql.parsing.program_parsing": "parse_program",
+        "esql.syntax": "syntax",
+        "values.conversions": "convert",
+        "values.types": "Type",
+    },
+)
+
+
+__all__ = [
+    "Compiled",
+    "DatabaseAccess",
+    "DatabaseError",
+    "Rows",
+    "SharedVariables",
+    "Type",
+    "convert",
+    "parse_program",
+    "syntax",
+]

@@ -1,0 +1,239 @@
+"""Calls of functions: those on fields and lists, those of the node's surroundings, and plain ones on values."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from heliograph.flow.language.esql import syntax
+from heliograph.flow.language.esql.builtin_functions import YIELDING
+from heliograph.flow.language.esql.compiling import path_compiling, routines
+from heliograph.flow.language.esql.compiling.context import LISTS, Code, Context, Shape, Standing
+from heliograph.flow.language.esql.compiling.expression_compiling import as_element, as_list
+from heliograph.flow.language.esql.compiling.prefixes import ANY_TREE
+from heliograph.flow.language.esql.compiling.python_names import Binding, BindingKind
+from heliograph.flow.language.values.types import Type
+
+# EVAL: what the generator leaves behind for texts that come when the program runs.
+
+MOST_NAMES = 100_000
+"""Names that all EVALs of a file can use, together: the code that is made for an EVAL has each of them."""
+
+
+def expression(context: Context, node: syntax.Call) -> Code:
+    """EVAL(text) as an expression."""
+    text = context.value(node.arguments[0])
+    name, bindings = _surroundings(context, node, statement=False)
+    context.prefixes.clear()
+    context.reads.add(ANY_TREE)
+    return Code(f"{context.use('evaluate')}({name}, {text.text}, ev, own, {_tuple(bindings)})")
+
+
+def statement(context: Context, node: syntax.Eval) -> None:
+    """EVAL(text) as a statement: it may change local variables."""
+    text = context.value(node.text)
+    name, bindings = _surroundings(context, node, statement=True)
+    call = f"{context.use('run_text')}({name}, {text.text}, ev, own, {_tuple(bindings)})"
+    context.emit(f"{_tuple(bindings)} = {call}" if bindings else call)
+    for binding in bindings:
+        context.assign(binding)
+    context.prefixes.clear()
+
+
+def _surroundings(context: Context, node: syntax.Node, *, statement: bool) -> tuple[str, list[Binding]]:
+    visible = context.scope.visible()
+    context.unit.names_for_evals += len(visible)
+    if context.unit.names_for_evals > MOST_NAMES:
+        raise context.problem(
+            node, f"there are too many EVALs among too many variables: expected at most {MOST_NAMES} pairs of both"
+        )
+    bindings = [binding for binding in visible if binding.local_to is not None]
+    if statement:
+        bindings = [binding for binding in bindings if binding.kind is not BindingKind.CORRELATION]
+    name = context.unit.names.new("SURROUNDINGS")
+    context.unit.standings[name] = Standing(context.environment, visible, tuple(bindings), statement)
+    return name, bindings
+
+
+def _tuple(bindings: list[Binding]) -> str:
+    return f"({', '.join(binding.python for binding in bindings)}{',' if len(bindings) == 1 else ''})"
+
+
+_TIMES = {
+    "CURRENT_DATE": Type.DATE,
+    "CURRENT_TIME": Type.TIME,
+    "CURRENT_TIMESTAMP": Type.TIMESTAMP,
+    "CURRENT_GMTDATE": Type.DATE,
+    "CURRENT_GMTTIME": Type.GMTTIME,
+    "CURRENT_GMTTIMESTAMP": Type.GMTTIMESTAMP,
+    "LOCAL_TIMEZONE": Type.INTERVAL,
+}
+_STATES = {
+    "SQLCODE": Type.INTEGER,
+    "SQLNATIVEERROR": Type.INTEGER,
+    "SQLSTATE": Type.CHARACTER,
+    "SQLERRORTEXT": Type.CHARACTER,
+}
+_FIELDS = {
+    "FIELDNAME": ("field_name", Type.CHARACTER),
+    "FIELDNAMESPACE": ("field_namespace", Type.CHARACTER),
+    "FIELDTYPE": ("field_type", Type.INTEGER),
+    "FIELDVALUE": ("field_value", None),
+}
+# What functions on values give, where that is sure whatever they are given.
+_RESULTS = {
+    **dict.fromkeys(("LENGTH", "POSITION"), Type.INTEGER),
+    **dict.fromkeys(("CONTAINS", "STARTSWITH", "ENDSWITH"), Type.BOOLEAN),
+    "SPACE": Type.CHARACTER,
+    "RAND": Type.FLOAT,
+}
+
+
+def call(context: Context, node: syntax.Call) -> Code:
+    """A call of any function."""
+    if not node.built_in:
+        name = node.name.upper()
+        if name not in YIELDING or node.schema or name in context.environment.routines:
+            return routines.call(context, node)
+        node = replace(node, name=name, built_in=True)
+    if node.name in _TIMES:
+        function = context.unit.constant(f"{context.use('CURRENT')}[{node.name!r}]", node.name.lower())
+        return Code(f"{function}(ev.now)", _TIMES[node.name], False)
+    if node.name in _STATES:
+        return Code(f"ev.{node.name.lower()}", _STATES[node.name], False)
+    if node.name in _FIELDS:
+        name, kind = _FIELDS[node.name]
+        return Code(f"{context.use(name)}({as_element(context, node.arguments[0])})", kind)
+    special = _SPECIAL.get(node.name)
+    return special(context, node) if special is not None else _plain(context, node)
+
+
+def _plain(context: Context, node: syntax.Call) -> Code:
+    name, arguments = _flat(node)
+    texts = [argument if isinstance(argument, str) else context.value(argument).text for argument in arguments]
+    function = context.unit.constant(f"{context.use('FUNCTIONS')}[{name!r}].call", name.lower())
+    return Code(f"{function}({', '.join(texts)})", _RESULTS.get(name))
+
+
+def _flat(node: syntax.Call) -> tuple[str, list[syntax.Expression | str]]:
+    """The function that is meant, and its arguments in order (Python, where the text has none), without clauses."""
+    clauses = dict(node.clauses)
+    arguments: list[syntax.Expression | str] = list(node.arguments)
+    if node.name == "SUBSTRING":
+        kind = next((word for word in ("BEFORE", "AFTER") if word in clauses), None)
+        start = clauses[kind or "FROM"]
+        return f"SUBSTRING_{kind}" if kind else "SUBSTRING", [*arguments, start, *_given(clauses, "FOR")]
+    if node.name == "POSITION":
+        if clauses:
+            arguments += [*(_given(clauses, "FROM") or ["0"]), *_given(clauses, "REPEAT")]
+        return "POSITION", arguments
+    if node.name == "OVERLAY":
+        return "OVERLAY", [*arguments, clauses["FROM"], *_given(clauses, "FOR")]
+    if node.name == "TRIM":
+        return {"LEADING": "LTRIM", "TRAILING": "RTRIM"}.get(node.word or "", "TRIM"), arguments
+    if node.name == "EXTRACT":
+        return "EXTRACT", [repr(node.word), *arguments]
+    return node.name, [*arguments, repr(node.word)] if node.word is not None else arguments
+
+
+def _given(clauses: Mapping[str, syntax.Expression], name: str) -> list[syntax.Expression | str]:
+    return [clauses[name]] if name in clauses else []
+
+
+def _cardinality(context: Context, node: syntax.Call) -> Code:
+    argument = node.arguments[0]
+    if isinstance(argument, syntax.FieldReference) and path_compiling.is_list(argument):
+        return Code(path_compiling.cardinality(context, argument), Type.INTEGER, False)
+    return Code(f"len({_list(context, argument)})", Type.INTEGER, False)
+
+
+def _exists(context: Context, node: syntax.Call) -> Code:
+    return Code(f"bool({_list(context, node.arguments[0])})", Type.BOOLEAN, False)
+
+
+def _singular(context: Context, node: syntax.Call) -> Code:
+    return Code(f"(len({_list(context, node.arguments[0])}) == 1)", Type.BOOLEAN, False)
+
+
+def _list(context: Context, node: syntax.Expression) -> str:
+    """A list; a field reference without [] counts as the list of what it finds."""
+    if (
+        isinstance(node, syntax.FieldReference)
+        and not path_compiling.is_list(node)
+        and path_compiling.is_path(context, node)
+    ):
+        return f"{context.use('siblings')}({path_compiling.element(context, node).text})"
+    return as_list(context, node)
+
+
+def _the(context: Context, node: syntax.Call) -> Code:
+    code = context.any(node.arguments[0])
+    if code.shape not in LISTS:
+        return code
+    shape = {Shape.ROWS: Shape.ROW, Shape.FIELDS: Shape.FIELD}.get(code.shape, Shape.VALUE)
+    return Code(f"{context.use('the')}({code.text})", code.type, True, shape)
+
+
+def _coalesce(context: Context, node: syntax.Call) -> Code:
+    first, *others = node.arguments
+    codes = [context.value(first)]
+    with context.conditionally():
+        codes += [context.value(other) for other in others]
+    text = ""
+    for code in codes[:-1]:
+        value = context.temporary("value")
+        text += f"{value} if ({value} := {code.text}) is not None else "
+    types = {code.type for code in codes} - {Type.NULL}
+    return Code(f"({text}{codes[-1].text})", types.pop() if len(types) == 1 else None, codes[-1].nullable)
+
+
+def _nullif(context: Context, node: syntax.Call) -> Code:
+    left, right = (context.value(argument) for argument in node.arguments)
+    value = context.temporary("value")
+    return Code(f"(None if {context.use('equal')}(({value} := {left.text}), {right.text}) else {value})", left.type)
+
+
+def _same_field(context: Context, node: syntax.Call) -> Code:
+    left, right = (as_element(context, argument) for argument in node.arguments)
+    return Code(f"{context.use('same_field')}({left}, {right})", Type.BOOLEAN, False)
+
+
+def _last_move(context: Context, node: syntax.Call) -> Code:
+    argument = node.arguments[0]
+    binding = context.scope.find(argument.correlation) if isinstance(argument, syntax.FieldReference) else None
+    if binding is None or binding.kind is not BindingKind.REFERENCE:
+        raise context.problem(node, "LASTMOVE takes a reference variable")
+    return Code(f"{binding.python}.last_move()", Type.BOOLEAN, False)
+
+
+def _as_bit_stream(context: Context, node: syntax.Call) -> Code:
+    texts = ["ev", as_element(context, node.arguments[0]), *bit_stream_clauses(context, node.clauses)]
+    return Code(f"{context.use('as_bit_stream')}({', '.join(texts)})", Type.BLOB)
+
+
+_BIT_STREAM_CLAUSES = {
+    "OPTIONS": "options",
+    "ENCODING": "encoding",
+    "CCSID": "ccsid",
+    "SET": "message_set",
+    "TYPE": "message_type",
+    "FORMAT": "message_format",
+}
+
+
+def bit_stream_clauses(context: Context, clauses: tuple[tuple[str, syntax.Expression], ...]) -> list[str]:
+    """The clauses of ASBITSTREAM and PARSE as arguments."""
+    return [f"{_BIT_STREAM_CLAUSES[name]}={context.value(value).text}" for name, value in clauses]
+
+
+_SPECIAL: Mapping[str, Callable[[Context, syntax.Call], Code]] = {
+    "CARDINALITY": _cardinality,
+    "EXISTS": _exists,
+    "SINGULAR": _singular,
+    "THE": _the,
+    "COALESCE": _coalesce,
+    "NULLIF": _nullif,
+    "SAMEFIELD": _same_field,
+    "LASTMOVE": _last_move,
+    "ASBITSTREAM": _as_bit_stream,
+    "BITSTREAM": _as_bit_stream,
+    "EVAL": expression,
+}

@@ -1,0 +1,178 @@
+"""Names: those of the program, found by its scopes, and those that its variables get in Python."""
+
+import builtins
+import keyword
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from heliograph.flow.language.esql import syntax
+from heliograph.flow.language.values.types import Type
+
+# Names that generated code may use, and the modules they come from.
+
+_ESQL = "heliograph.flow.language.esql"
+_VALUES = "heliograph.flow.language.values"
+
+_MODULES: Mapping[str, str] = {
+    f"{_ESQL}.runtime.field_paths": """
+        ABSENT ensure ensure_match ensure_match_last ensure_nth every find last last_child match match_every match_last
+        name_of nth siblings type_number
+        Reference attach delete detach put reference relative
+        field_name field_namespace field_type field_value same_field
+    """,
+    f"{_ESQL}.runtime.assigning": """
+        Fields copy_field copy_here copy_match copy_named copy_nth
+        set_aspect set_copies set_field set_here set_match set_nth set_rows set_values
+        Variables external truth
+    """,
+    f"{_ESQL}.runtime.rows": """
+        equal_lists equal_rows first_value negated row_item scalar_of the values_of
+        copy_of count greatest insert_fields smallest total
+    """,
+    f"{_ESQL}.runtime.bitstreams": "as_bit_stream new_field parse",
+    f"{_ESQL}.runtime.signals": "FAILURES caught jump log state_like thrown",
+    f"{_ESQL}.runtime.database_statements": "call change commit passthru query quoted rollback",
+    f"{_ESQL}.runtime.evaluating": "evaluate label_of run_text send terminal_of",
+    f"{_VALUES}.arithmetic": "add concatenate divide multiply negate subtract",
+    f"{_VALUES}.bits": "Bits",
+    f"{_VALUES}.casts": "cast",
+    f"{_VALUES}.comparison": """
+        between between_symmetric equal greater greater_or_equal in_ is_inf is_nan is_num less less_or_equal like
+        not_equal
+        is_false is_true is_unknown not_
+    """,
+    f"{_VALUES}.conversions": "convert",
+    f"{_VALUES}.intervals": "Qualifier",
+    f"{_VALUES}.datetime_arithmetic": "difference",
+    f"{_VALUES}.literals": "to_date to_gmttime to_gmttimestamp to_interval to_time to_timestamp",
+    f"{_VALUES}.types": "Type",
+    f"{_VALUES}.functions": "CURRENT FUNCTIONS",
+    "heliograph.flow.tree": "Element Step",
+    "heliograph.errors": "Problem",
+    "decimal": "Decimal",
+}
+
+MODULE_OF: Mapping[str, str] = {name: module for module, names in _MODULES.items() for name in names.split()}
+"""Names by themselves, with the module that has them."""
+
+
+def import_lines(names: set[str]) -> list[str]:
+    """The import statements for these names."""
+    by_module: dict[str, list[str]] = {}
+    for name in sorted(names):
+        by_module.setdefault(MODULE_OF[name], []).append(name)
+    return [f"from {module} import {', '.join(by_module[module])}" for module in sorted(by_module)]
+
+
+_RESERVED = frozenset(keyword.kwlist) | frozenset(dir(builtins)) | frozenset(MODULE_OF) | {"ev", "own"}
+
+
+class Names:
+    """The names of one Python function (and those inside it), or of the text around all functions: each given once.
+
+    Names around the functions begin with an underscore, and local ones never do: a local variable cannot hide what a
+    function needs from outside, even if that is named later.
+    """
+
+    def __init__(self, reserved: Iterable[str] = (), *, local: bool = True) -> None:
+        self._taken = {*_RESERVED, *reserved}
+        self._given: list[tuple[str, str, int]] = []
+        """The names in the order in which they were given: each with its word, and the last number of that before."""
+        self._numbers: dict[str, int] = {}
+        """The last number of each word: there may be very many of one."""
+        self._start = "" if local else "_"
+
+    def new(self, like: str) -> str:
+        """A name that nobody has yet, and that looks like this."""
+        word = re.sub(r"\W", "_", like, flags=re.ASCII).lstrip("_") or "x"
+        if word[0].isdigit():
+            word = f"x{word}"
+        word = self._start + word
+        before = number = self._numbers.get(word, 0)
+        name = ""
+        while not name or name in self._taken:
+            number += 1
+            name = word if number == 1 else f"{word}_{number}"
+        self._taken.add(name)
+        self._numbers[word] = number
+        self._given.append((name, word, before))
+        return name
+
+    def count(self) -> int:
+        """How many names were given, to come back to."""
+        return len(self._given)
+
+    def take_back(self, count: int) -> None:
+        """Take back all names but the first ones."""
+        while len(self._given) > count:
+            name, word, before = self._given.pop()
+            self._taken.remove(name)
+            self._numbers[word] = before
+
+    def is_given(self, name: str) -> bool:
+        """Whether this is one of the names."""
+        return name in self._taken
+
+
+class BindingKind(Enum):
+    """What a name of the program stands for."""
+
+    SCALAR = auto()
+    ROW = auto()
+    REFERENCE = auto()
+    CORRELATION = auto()
+    """An element that SELECT or a quantifier is looking at."""
+
+
+@dataclass(eq=False, slots=True)
+class Binding:
+    """A declared name."""
+
+    name: str
+    python: str
+    """How it is read in Python, and assigned to."""
+    kind: BindingKind
+    type: Type | None = None
+    local_to: object = None
+    """The function whose local variable it is; None for variables of a module or a schema."""
+    constant: bool = False
+    literal: str | None = None
+    """The text of a NAME, a NAMESPACE or another constant whose value is known."""
+    is_name: bool = False
+    """Whether it is a NAME, which stands for a name in a path. A NAMESPACE stands for one before the colon only."""
+    fields: syntax.Qualifier | None = None
+    """Of an INTERVAL that is declared with them: values that are put into it have these."""
+
+
+@dataclass(slots=True)
+class Scope:
+    """Declarations of one block; what is not here is looked for outside."""
+
+    outer: "Scope | None" = None
+    bindings: dict[str, Binding] = field(default_factory=dict)
+
+    def find(self, name: str) -> Binding | None:
+        """What this name stands for."""
+        key, scope = name.upper(), self
+        while True:
+            if key in scope.bindings:
+                return scope.bindings[key]
+            if scope.outer is None:
+                return None
+            scope = scope.outer
+
+    def declare(self, binding: Binding) -> None:
+        """Add a name; a second declaration of it takes the place of the first."""
+        self.bindings[binding.name.upper()] = binding
+
+    def visible(self) -> list[Binding]:
+        """All names that can be used here, the nearest of each."""
+        found: dict[str, Binding] = {}
+        scope: Scope | None = self
+        while scope is not None:
+            for key, binding in scope.bindings.items():
+                found.setdefault(key, binding)
+            scope = scope.outer
+        return list(found.values())

@@ -1,0 +1,114 @@
+"""Routines: calling them, and what they become in Python.
+
+A routine is a function of the evaluation, the variables of its module, and its parameters. One with OUT or INOUT
+parameters gives a tuple: what it returns, and then those parameters.
+"""
+
+from heliograph.flow.language.esql import syntax
+from heliograph.flow.language.esql.compiling import assignments, path_compiling, sql
+from heliograph.flow.language.esql.compiling.assignments import gives_back, kind_of, put, scalar_type, variable_of
+from heliograph.flow.language.esql.compiling.context import Code, Context, KnownRoutine, Shape
+from heliograph.flow.language.esql.compiling.prefixes import ANY_TREE
+from heliograph.flow.language.esql.compiling.python_names import BindingKind
+from heliograph.flow.language.esql.compiling.steps import steps_of
+from heliograph.flow.language.values.types import Type
+
+
+def call(context: Context, node: syntax.Call) -> Code:
+    """A call of a routine, in an expression or by CALL."""
+    known = find(context, node)
+    if known.routine.language == "DATABASE":
+        return sql.call_routine(context, node, known.routine)
+    if known.routine.body is None:
+        raise context.problem(node, f"{node.name} is written in {known.routine.language}, which is not run here")
+    if len(node.arguments) != len(known.routine.parameters):
+        raise context.problem(
+            node, f"{node.name} takes {len(known.routine.parameters)} arguments, not {len(node.arguments)}"
+        )
+    outputs = [at for at, parameter in enumerate(known.routine.parameters) if gives_back(parameter)]
+    if outputs and not context.hoisting:
+        name = context.temporary(f"call_{node.name}")
+        with context.function(name):
+            context.emit(f"return {call(context, node).text}")
+        return _result(f"{name}()", known.routine)
+    arguments = [
+        _argument(context, argument, parameter)
+        for argument, parameter in zip(node.arguments, known.routine.parameters, strict=True)
+    ]
+    text = f"{known.python}({', '.join(['ev', 'own', *arguments])})"
+    context.prefixes.clear()
+    context.reads.add(ANY_TREE)
+    if not outputs:
+        return _result(text, known.routine)
+    python = context.temporary(node.name)
+    context.emit(f"{python} = {text}")
+    for position, at in enumerate(outputs, 1):
+        code = Code(f"{python}[{position}]", scalar_type(known.routine.parameters[at].type))
+        put(context, node.arguments[at], code)
+    return _result(f"{python}[0]", known.routine)
+
+
+def find(context: Context, node: syntax.Call) -> KnownRoutine:
+    """The routine that a call means."""
+    name = ".".join([*node.schema, node.name]).upper()
+    known = context.environment.routines.get(name)
+    if known is None:
+        raise context.problem(node, f"there is no routine {'.'.join([*node.schema, node.name])}")
+    return known
+
+
+def _result(text: str, routine: syntax.Routine) -> Code:
+    if routine.returns is None:
+        return Code(text, Type.NULL)
+    kind = kind_of(routine.returns)
+    if kind is BindingKind.SCALAR:
+        return Code(text, scalar_type(routine.returns))
+    return Code(text, None, True, Shape.ROW if kind is BindingKind.ROW else Shape.FIELD)
+
+
+def _argument(context: Context, node: syntax.Expression, parameter: syntax.Parameter) -> str:
+    kind = kind_of(parameter.type)
+    if kind is BindingKind.SCALAR:
+        if parameter.mode == "OUT":
+            return "None"
+        return assignments.converted(
+            context, context.value(node), scalar_type(parameter.type), parameter.type.qualifier
+        )
+    if kind is BindingKind.REFERENCE:
+        return _reference(context, node, parameter)
+    return _row(context, node, parameter)
+
+
+def _reference(context: Context, node: syntax.Expression, parameter: syntax.Parameter) -> str:
+    binding = variable_of(context, node)
+    if binding is not None and binding.kind is BindingKind.REFERENCE:
+        return binding.python if parameter.mode != "IN" else f"{binding.python}.copy()"
+    code = assignments.source(context, node)
+    if code.shape is not Shape.FIELD or not isinstance(node, syntax.FieldReference):
+        raise context.problem(node, f"{parameter.name} is a reference: a field is needed")
+    root = path_compiling.base(context, node).text
+    return f"{context.use('reference')}({code.text}, {root})"
+
+
+def _row(context: Context, node: syntax.Expression, parameter: syntax.Parameter) -> str:
+    if parameter.mode != "IN" and isinstance(node, syntax.FieldReference):
+        return path_compiling.ensured(context, path_compiling.base(context, node), steps_of(context, node.steps))
+    code = assignments.source(context, node)
+    if code.shape is Shape.ROW:
+        return f"({code.text} or {context.use('Element')}())"
+    if code.shape is Shape.FIELD:
+        return f"{context.use('copy_of')}({code.text} or {context.use('ABSENT')})"
+    raise context.problem(node, f"{parameter.name} is a row: a row or a field is needed")
+
+
+def call_statement(context: Context, node: syntax.CallStatement) -> None:
+    """CALL."""
+    if node.field is not None or node.external_schema is not None:
+        code = sql.call_routine(context, node.call, find(context, node.call).routine, node.field, node.external_schema)
+    else:
+        with context.in_order(node.call):
+            code = call(context, node.call)
+    if node.into is not None:
+        put(context, node.into, code)
+    elif not code.is_name and not code.text.endswith("[0]"):
+        context.emit(code.text)

@@ -1,0 +1,219 @@
+"""Walking along the tokens: what may stand here, what was found instead, and where to go on after a mistake."""
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+
+from heliograph.flow.language.esql.esql_problem import Mistake, Source, suggestion
+from heliograph.flow.language.esql.parsing.lexer import Lexer, Token, TokenKind
+
+MOST_NESTING = 50
+"""How deep statements and expressions may stand in each other. Every level costs the parser some frames of Python."""
+
+_NAMES = (TokenKind.WORD, TokenKind.QUOTED)
+
+RESERVED = frozenset(
+    ["ALL", "ASYMMETRIC", "BOTH", "CASE", "DISTINCT", "FROM", "ITEM", "LEADING", "NOT", "SYMMETRIC", "TRAILING", "WHEN"]
+)
+"""The only words that cannot be names without quotes."""
+
+STATEMENT_WORDS = frozenset(
+    [
+        "ATTACH",
+        "BEGIN",
+        "CALL",
+        "CASE",
+        "COMMIT",
+        "CREATE",
+        "DECLARE",
+        "DELETE",
+        "DETACH",
+        "EVAL",
+        "FOR",
+        "IF",
+        "INSERT",
+        "ITERATE",
+        "LEAVE",
+        "LOG",
+        "LOOP",
+        "MOVE",
+        "PASSTHRU",
+        "PROPAGATE",
+        "REPEAT",
+        "RESIGNAL",
+        "RETURN",
+        "ROLLBACK",
+        "SET",
+        "THROW",
+        "UPDATE",
+        "WHILE",
+    ]
+)
+_ALSO_EXPRESSIONS = frozenset({"CASE", "EVAL", "FOR", "PASSTHRU"})
+"""Words that begin statements, and expressions too."""
+BODY_ENDS = frozenset(["END", "ELSE", "ELSEIF", "WHEN", "UNTIL"])
+"""What ends a list of statements."""
+
+
+class Mistaken(Exception):
+    """The parser cannot go on here; the mistake is in the list already."""
+
+
+class Cursor:
+    """A place in the tokens of a text."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.source = Source(text, file)
+        lexer = Lexer(self.source)
+        self._tokens = lexer.read()
+        self._at = 0
+        self._last = len(self._tokens) - 1
+        self._depth = 0
+        self.token = self._tokens[0]
+        """The token that is looked at."""
+        self.mistakes: list[Mistake] = lexer.mistakes
+        self.warnings: list[Mistake] = []
+
+    # Looking and taking
+
+    def advance(self) -> Token:
+        """Take the token, whatever it is."""
+        token = self.token
+        if self._at < self._last:
+            self._at += 1
+            self.token = self._tokens[self._at]
+        return token
+
+    def peek(self, distance: int = 1) -> Token:
+        """A token further on."""
+        return self._tokens[min(self._at + distance, self._last)]
+
+    def previous(self) -> Token:
+        """The token that was taken last."""
+        return self._tokens[max(self._at - 1, 0)]
+
+    def sees(self, *words: str) -> bool:
+        """Whether these words or symbols come next, one after the other."""
+        if self.token.upper != words[0]:
+            return False
+        return len(words) == 1 or all(self.peek(ahead).upper == words[ahead] for ahead in range(1, len(words)))
+
+    def takes(self, *words: str) -> bool:
+        """Take these words or symbols, if they come next."""
+        if self.token.upper != words[0] or (len(words) > 1 and not self.sees(*words)):
+            return False
+        for _ in words:
+            self.advance()
+        return True
+
+    def takes_one_of(self, words: Collection[str]) -> str | None:
+        """Take one of these words, if one comes next."""
+        word = self.token.upper
+        if word and word in words:
+            self.advance()
+            return word
+        return None
+
+    def expect(self, word: str, where: str) -> Token:
+        """Take this word or symbol, or say that it is missing."""
+        if self.token.upper != word:
+            raise self.failure(f"expected {word} {where}, found {self.token}")
+        return self.advance()
+
+    def expect_one_of(self, words: Collection[str], what: str) -> str:
+        """Take one of these words, or say that none is there."""
+        word = self.takes_one_of(words)
+        if word is None:
+            hint = suggestion(self.token.text, words) if self.token.kind is TokenKind.WORD else ""
+            raise self.failure(f"expected {what}, found {self.token}{hint}")
+        return word
+
+    def sees_name(self) -> bool:
+        """Whether a name could stand here."""
+        return self.token.kind is TokenKind.QUOTED or (
+            self.token.kind is TokenKind.WORD and self.token.upper not in RESERVED
+        )
+
+    def name(self, what: str) -> str:
+        """Take a name."""
+        token = self.token
+        if token.kind not in _NAMES:
+            raise self.failure(f"expected {what}, found {token}")
+        if token.kind is TokenKind.WORD and token.upper in RESERVED:
+            raise self.failure(
+                f'expected {what}, found {token}, which is reserved: write "{token.text}" in double quotes'
+            )
+        self.advance()
+        return token.text
+
+    # Mistakes
+
+    def failure(self, text: str, token: Token | None = None) -> Mistaken:
+        """Note a mistake at a token (the one looked at, if none is given); to be raised."""
+        self.report(text, token)
+        return Mistaken()
+
+    def report(self, text: str, token: Token | None = None) -> None:
+        """Note a mistake, and go on."""
+        self.mistakes.append(self.source.mistake(*(token or self.token).at, text))
+
+    def warn(self, text: str, token: Token) -> None:
+        """Note something that is right, but hardly meant."""
+        self.warnings.append(self.source.mistake(*token.at, text, warning=True))
+
+    @contextmanager
+    def level(self) -> Iterator[None]:
+        """One level deeper in statements or expressions."""
+        if self._depth >= MOST_NESTING:
+            raise self.failure(f"this is nested deeper than {MOST_NESTING} levels; move the inner part to a routine")
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
+    # Going on after a mistake
+
+    def at_line_start(self) -> bool:
+        """Whether the token is the first of its line."""
+        return self._at == 0 or self.previous().at.line < self.token.at.line
+
+    def at_statement(self) -> bool:
+        """Whether a statement or the end of a list of statements seems to begin here."""
+        token = self.token
+        return token.kind is TokenKind.END or (
+            token.kind is TokenKind.WORD and (token.upper in STATEMENT_WORDS or token.upper in BODY_ENDS)
+        )
+
+    def statement_is_over(self) -> bool:
+        """Whether no expression can begin here, as it is the end of the statement, or that of the next."""
+        if self.token.upper == ";" or self.token.kind is TokenKind.END:
+            return True
+        return self.at_line_start() and self.at_statement() and self.token.upper not in _ALSO_EXPRESSIONS
+
+    def seems_misplaced(self) -> bool:
+        """Whether this word, which could be a name, is more likely a keyword before which something is missing."""
+        following = self.peek()
+        if self.token.upper in BODY_ENDS or self.token.upper in STATEMENT_WORDS:
+            named = following.kind is TokenKind.WORD or following.kind is TokenKind.QUOTED or following.upper == ";"
+            return self.at_line_start() and named and self.token.upper not in _ALSO_EXPRESSIONS
+        return self.token.upper in ("THEN", "DO") and following.upper in STATEMENT_WORDS | BODY_ENDS
+
+    def skip_statement(self, start: Token) -> None:
+        """Go behind the next `;`, or to the next line that begins like a statement."""
+        while self.token.kind is not TokenKind.END:
+            if self.takes(";"):
+                return
+            if self.token is not start and self.at_line_start() and self.at_statement():
+                return
+            self.advance()
+
+    def skip_to(self, words: Collection[str]) -> bool:
+        """Go to one of these words if it comes before the next `;`; stay if not."""
+        ahead = self._at
+        while ahead < self._last and self._tokens[ahead].upper != ";":
+            if self._tokens[ahead].upper in words:
+                self._at = ahead
+                self.token = self._tokens[ahead]
+                return True
+            ahead += 1
+        return False
