@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from heliograph.collector import collector_paused
+from heliograph.common.collector import collector_paused
 
 
 def test_it_goes_on_afterwards_even_if_something_fails() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from heliograph import like
+from heliograph.common import like_pattern as like
 
 
 def is_like(text: str, pattern: str, escape: str) -> bool:

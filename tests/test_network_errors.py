@@ -12,7 +12,7 @@ from contextlib import suppress
 import pytest
 
 from certificates import Authority
-from heliograph.network_errors import sentence
+from heliograph.common.network_errors import sentence
 
 
 def failure(action: Callable[[], object]) -> Exception:

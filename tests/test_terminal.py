@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from heliograph.terminal import on_one_line, steer, visible, visible_bytes
+from heliograph.common.terminal import on_one_line, steer, visible, visible_bytes
 
 
 @pytest.mark.parametrize(

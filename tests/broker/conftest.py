@@ -3,7 +3,7 @@
 import pytest
 
 from broker.clients import DurableScene
-from heliograph.broker.journal import NoJournal
+from heliograph.broker.core.journal import NoJournal
 
 
 @pytest.fixture

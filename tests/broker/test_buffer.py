@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.broker.buffer import Buffer, Held, cut_packets
-from heliograph.broker.limits import Limits, WhenFull
-from heliograph.broker.memory import Budget
-from heliograph.broker.span import Span
+from heliograph.broker.core.limits import Limits, WhenFull
+from heliograph.broker.core.memory import Budget
+from heliograph.broker.core.span import Span
+from heliograph.broker.delivery.buffer import Buffer, Held, cut_packets
 from heliograph.mqtt import Publish, encode
 
 MOST = 7

@@ -3,7 +3,7 @@
 import pytest
 
 from broker.clients import Scene
-from heliograph.broker.limits import WhenFull
+from heliograph.broker.core.limits import WhenFull
 from heliograph.mqtt import Disconnect, PubAck, PubComp, Publish, PubRec, PubRel, Reason
 
 DAY = 86_400

@@ -9,7 +9,7 @@ import pytest
 from broker.links.amqp_clients import AmqpScene
 from heliograph.cli.main import main
 from heliograph.log.segment import read_segment, segment_files
-from heliograph.log.stream_reader import StreamReader
+from heliograph.log.streams.stream_reader import StreamReader
 
 FILES = Path(__file__).parent / "first_release"
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.clients import Scene
-from heliograph.broker.limits import WhenFull
+from heliograph.broker.core.limits import WhenFull
 from heliograph.mqtt import PingReq, Publish, PubRel, Reason, encode
 from heliograph.mqtt.packets import PacketType
 

@@ -5,7 +5,7 @@ import gc
 import pytest
 
 from broker.clients import Scene
-from heliograph.broker.memory import Budget, Hold
+from heliograph.broker.core.memory import Budget, Hold
 from heliograph.mqtt import Disconnect, Publish, Reason, Will, encode
 
 MEGABYTE = 1 << 20

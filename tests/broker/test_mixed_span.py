@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.broker.mixed_span import MixedSpan, single_span
+from heliograph.broker.core.mixed_span import MixedSpan, single_span
 from heliograph.log.messages import Receivers
 from heliograph.log.mixed_messages import decode_mixed_messages, encode_mixed_messages
 from heliograph.mqtt import Publish, encode

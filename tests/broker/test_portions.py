@@ -2,11 +2,11 @@
 
 import pytest
 
-from heliograph.broker.defects import Defects
-from heliograph.broker.outlet import Outlet
-from heliograph.broker.portions import Portions
-from heliograph.broker.slices import SLICE, Slices
-from heliograph.broker.statistics import Statistics
+from heliograph.broker.core.defects import Defects
+from heliograph.broker.core.outlet import Outlet
+from heliograph.broker.core.portions import Portions
+from heliograph.broker.core.slices import SLICE, Slices
+from heliograph.broker.core.statistics import Statistics
 
 SMALL = 100
 

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.test_topics import filters, matches, topics
-from heliograph.broker.limits import Limits
-from heliograph.broker.retained import Retained, cost_of
-from heliograph.broker.span import message
+from heliograph.broker.core.limits import Limits
+from heliograph.broker.core.retained import Retained, cost_of
+from heliograph.broker.core.span import message
 
 NOW = 1000.0
 

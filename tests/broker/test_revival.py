@@ -12,15 +12,16 @@ from hypothesis import strategies as st
 
 from broker.clients import START, WALL, DurableScene
 from broker.durable_clients import DAY, durable
-from heliograph.broker import away_facts, facts
-from heliograph.broker.broker import Broker
-from heliograph.broker.limits import Limits
-from heliograph.broker.session import FOR_EVER, session_cost
-from heliograph.broker.store import Clock, Store
-from heliograph.broker.subscription import subscription_cost
+from heliograph.broker.core import record_kinds as facts
+from heliograph.broker.core.broker import Broker
+from heliograph.broker.core.limits import Limits
+from heliograph.broker.core.store import Clock, Store
+from heliograph.broker.core.subscription import subscription_cost
+from heliograph.broker.sessions import offline_sessions as away_facts
+from heliograph.broker.sessions.session import FOR_EVER, session_cost
 from heliograph.log import kinds
-from heliograph.log.ledger import Ledger
 from heliograph.log.log import LogOptions
+from heliograph.log.message_log import Ledger
 from heliograph.mqtt import PubAck, PubComp, Publish, PubRec, PubRel, Subscription
 from heliograph.mqtt.packets import Will
 

@@ -6,8 +6,8 @@ from itertools import count
 import pytest
 
 from broker.durable_clients import DAY, durable
-from heliograph.broker.slices import SLICE
-from heliograph.broker.streams import StreamOptions
+from heliograph.broker.core.slices import SLICE
+from heliograph.broker.core.streams import StreamOptions
 from heliograph.mqtt import Publish
 
 MANY = 250

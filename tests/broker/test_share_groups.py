@@ -3,8 +3,8 @@
 import pytest
 
 from broker.clients import Scene
-from heliograph.broker.memory_delivery import SHARERS_AT_ONCE
-from heliograph.broker.session import Session
+from heliograph.broker.delivery.memory_delivery import SHARERS_AT_ONCE
+from heliograph.broker.sessions.session import Session
 from heliograph.mqtt import PubAck, Publish, PubRec, Reason, Subscribe, Subscription
 
 

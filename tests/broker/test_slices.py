@@ -2,10 +2,10 @@
 
 import pytest
 
-from heliograph.broker.defects import Defects
-from heliograph.broker.outlet import Outlet
-from heliograph.broker.slices import SLICE, WAIT, Slices
-from heliograph.broker.statistics import Statistics
+from heliograph.broker.core.defects import Defects
+from heliograph.broker.core.outlet import Outlet
+from heliograph.broker.core.slices import SLICE, WAIT, Slices
+from heliograph.broker.core.statistics import Statistics
 
 
 class Bench:

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.clients import decode_all
-from heliograph.broker.span import Span, carried_properties, message
+from heliograph.broker.core.span import Span, carried_properties, message
 from heliograph.mqtt import Publish, encode
 
 NOW = 1000.0

@@ -4,7 +4,7 @@ import pytest
 
 from broker.durable_clients import durable
 from heliograph.broker.queues.definition import QueueDefinition
-from heliograph.log import ledger
+from heliograph.log import message_log as ledger
 from heliograph.mqtt import PubRec
 
 

@@ -8,9 +8,9 @@ from functools import partial
 import pytest
 
 from broker.durable_clients import BOTH, durable, kinds, subscriber
-from heliograph.broker.limits import WhenFull
+from heliograph.broker.core.limits import WhenFull
+from heliograph.broker.core.streams import StreamOptions
 from heliograph.broker.queues.definition import QueueDefinition
-from heliograph.broker.streams import StreamOptions
 from heliograph.mqtt import (
     PubAck,
     Publish,

@@ -7,16 +7,16 @@ from zlib import crc32
 import pytest
 
 from broker.clients import START, Scene
-from heliograph.broker import facts
-from heliograph.broker.broker import Broker
-from heliograph.broker.limits import Limits
-from heliograph.broker.store import Clock, Store
-from heliograph.broker.streams import StreamOptions
+from heliograph.broker.core import record_kinds as facts
+from heliograph.broker.core.broker import Broker
+from heliograph.broker.core.limits import Limits
+from heliograph.broker.core.store import Clock, Store
+from heliograph.broker.core.streams import StreamOptions
 from heliograph.errors import Problem
 from heliograph.log.log import LogOptions
 from heliograph.log.segment import segment_files
-from heliograph.log.stream_reader import StreamReader
-from heliograph.log.stream_span import OffsetAhead, OffsetGone
+from heliograph.log.streams.stream_reader import StreamReader
+from heliograph.log.streams.stream_span import OffsetAhead, OffsetGone
 from heliograph.mqtt import Publish, Reason, Subscription
 
 DAY = 86400
@@ -331,7 +331,7 @@ def test_a_stream_takes_what_subscribers_have_no_room_for(start):
 
 
 def test_the_index_is_renewed_when_most_of_it_is_gone(start, monkeypatch):
-    monkeypatch.setattr("heliograph.log.stream_index._GONE_MOST", 3)
+    monkeypatch.setattr("heliograph.log.streams.stream_index._GONE_MOST", 3)
     monkeypatch.setattr("heliograph.log.cursor.CHUNK_SIZE", 5000)
     options = StreamOptions("all", "a/#", retention_bytes=50_000)
     scene = start(options, segment_size=20_000)

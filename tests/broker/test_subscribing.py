@@ -3,7 +3,7 @@
 import pytest
 
 from broker.clients import Scene
-from heliograph.broker.slices import SLICE
+from heliograph.broker.core.slices import SLICE
 from heliograph.mqtt import PingReq, PingResp, Publish, Reason, SubAck, Subscribe, Subscription, UnsubAck, Unsubscribe
 
 MANY = 50

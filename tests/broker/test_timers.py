@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.broker.defects import Defects
-from heliograph.broker.journal import NoJournal
-from heliograph.broker.outlet import Outlet
-from heliograph.broker.statistics import Statistics
-from heliograph.broker.timers import Timers
+from heliograph.broker.core.defects import Defects
+from heliograph.broker.core.journal import NoJournal
+from heliograph.broker.core.outlet import Outlet
+from heliograph.broker.core.statistics import Statistics
+from heliograph.broker.core.timers import Timers
 
 
 def quiet_timers():

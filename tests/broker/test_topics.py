@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.broker.topics import TopicTree
+from heliograph.broker.core.topics import TopicTree
 
 LEVELS = ["", "a", "b", "$a"]
 topics = st.lists(st.sampled_from(LEVELS), min_size=1, max_size=4).map("/".join).filter(bool)

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from heliograph.broker.buffer import Held
-from heliograph.broker.memory import Budget
-from heliograph.broker.session import Session
-from heliograph.broker.span import Span
-from heliograph.broker.subscription import ShareGroup, Subscription
-from heliograph.broker.window import Window
+from heliograph.broker.core.memory import Budget
+from heliograph.broker.core.span import Span
+from heliograph.broker.core.subscription import ShareGroup, Subscription
+from heliograph.broker.delivery.buffer import Held
+from heliograph.broker.delivery.window import Window
+from heliograph.broker.sessions.session import Session
 from heliograph.mqtt import ProtocolError
 from heliograph.mqtt.runs import LAST_ID
 

@@ -6,7 +6,7 @@ import pytest
 
 from certificates import Authority
 from heliograph.cli.main import main
-from heliograph.server.config import load
+from heliograph.server.config.loading import load
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from broker.queues.scenes import Scene
-from heliograph.broker import facts
+from heliograph.broker.core import record_kinds as facts
 from heliograph.broker.queues.outcome import FAILED
 from heliograph.cli.main import main
 from heliograph.log import kinds
 from heliograph.log.queue_messages import QueueMessages
 from heliograph.log.segment import segment_files
-from heliograph.log.stream_reader import StreamReader
+from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.mqtt import Publish
 from log.accounts import Account
 from log.test_mixed_messages import mixed

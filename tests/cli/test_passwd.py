@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from heliograph.cli.main import main
-from heliograph.server.passwords import PasswordFile
+from heliograph.server.access.passwords import PasswordFile
 
 
 @pytest.fixture

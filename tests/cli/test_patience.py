@@ -9,7 +9,7 @@ from running import PATIENCE, environment
 
 PROGRAM = """
 import sys, threading
-from heliograph import terminal
+from heliograph.common import terminal
 from heliograph.cli import patience
 patience._SILENCE = 0.01
 terminal.guard()

@@ -16,8 +16,8 @@ from cli.queue_server import CONFIG, QueueServer, helio
 from heliograph.cli import pipeline_run
 from heliograph.errors import Problem
 from heliograph.log.lock import DirectoryLock
-from heliograph.log.stream_reader import StreamReader
-from heliograph.server.pipeline_folder import remove_folder
+from heliograph.log.streams.stream_reader import StreamReader
+from heliograph.server.processes.pipeline_folder import remove_folder
 from plain_client import PlainClient
 from running import PATIENCE, environment, servers
 from small_flows import write_flow

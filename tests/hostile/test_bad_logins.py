@@ -11,7 +11,7 @@ from faults.amqp_peer import AmqpPeer
 from heliograph.amqp.frames import SASL_HEADER, sasl_frame
 from heliograph.amqp.performatives import SaslCode, SaslInit, SaslOutcome
 from heliograph.mqtt import Connect, encode
-from heliograph.server.passwords import PasswordFile
+from heliograph.server.access.passwords import PasswordFile
 from hostile.bystander import PATIENT
 from plain_client import PlainClient
 from running import RunningServer, Serve

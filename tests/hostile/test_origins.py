@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.server.passwords import Cost, PasswordFile
+from heliograph.server.access.passwords import Cost, PasswordFile
 from running import PATIENCE, RunningServer, Serve
 
 LISTED = "https://app.example.com"

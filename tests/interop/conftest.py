@@ -8,7 +8,7 @@ import pytest
 
 from certificates import Authority
 from heliograph.client import Message, Session, connect
-from heliograph.server.passwords import PasswordFile
+from heliograph.server.access.passwords import PasswordFile
 from interop.amqp_peers import Connect, Peer, PeerConnection, connecting
 from interop.proton_peer import Proton
 from interop.rhea_peer import Rhea

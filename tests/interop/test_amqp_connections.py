@@ -170,7 +170,7 @@ def test_a_client_that_wants_to_hear_something_does(connect_peer: Connect, queue
     assert connection.sender(queue).send(Letter("still here")).outcome == "accepted"
 
 
-_IMPATIENT = "import heliograph.broker.links.host as host; host.IDLE_TIMEOUT = 800"
+_IMPATIENT = "import heliograph.broker.amqp.host as host; host.IDLE_TIMEOUT = 800"
 
 
 @pytest.fixture(scope="module")

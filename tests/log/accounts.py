@@ -5,14 +5,14 @@ from pathlib import Path
 from unittest import mock
 
 from heliograph.log.kinds import FIRST_FACT
-from heliograph.log.ledger import Ledger
 from heliograph.log.log import LogOptions
+from heliograph.log.maintenance import Upkeep
+from heliograph.log.message_log import Ledger
 from heliograph.log.messages import AMQP_MESSAGES, MIXED_PACKETS, Messages, decode_messages, form_of
 from heliograph.log.mixed_messages import MixedMessages, decode_mixed_messages
 from heliograph.log.queue_messages import QueueMessages, decode_queue_messages
 from heliograph.log.record import Record
 from heliograph.log.segment import SEGMENT_HEADER_SIZE, read_segment, segment_files
-from heliograph.log.upkeep import Upkeep
 from log.test_mixed_messages import mixed
 
 SET, CLEAR = FIRST_FACT, FIRST_FACT + 1

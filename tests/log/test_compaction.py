@@ -7,10 +7,10 @@ import pytest
 
 from heliograph.log import cursor as cursor_module
 from heliograph.log.cursor import Cursor
-from heliograph.log.ledger import Ledger
 from heliograph.log.log import LogOptions
+from heliograph.log.maintenance import Upkeep
+from heliograph.log.message_log import Ledger
 from heliograph.log.messages import Messages, decode_messages
-from heliograph.log.upkeep import Upkeep
 
 OPTIONS = LogOptions(segment_size=4096, force=False)
 
@@ -43,7 +43,7 @@ def test_compaction_never_loses_moves_or_redates_a_message(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cursor_module, "CHUNK_SIZE", 1500)
-    monkeypatch.setattr("heliograph.log.upkeep.CHUNK_SIZE", 1500)
+    monkeypatch.setattr("heliograph.log.maintenance.CHUNK_SIZE", 1500)
     dice = random.Random(seed)
     ledger, upkeep = open_ledger(tmp_path)
     numbers = [ledger.new_cursor().number for _ in range(3)]

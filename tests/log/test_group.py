@@ -12,8 +12,8 @@ from heliograph.log.cursor import CHUNK_SIZE
 from heliograph.log.group import Group, records_in
 from heliograph.log.mixed_messages import decode_mixed_messages
 from heliograph.log.record import ALIGNMENT, HEADER_SIZE, Record
-from heliograph.log.stream_index import PartitionWriter, write_description
-from heliograph.log.stream_reader import StreamReader
+from heliograph.log.streams.stream_index import PartitionWriter, write_description
+from heliograph.log.streams.stream_reader import StreamReader
 from log.accounts import SET, Account, crash, queue_messages, unforced
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.log.remote_pages import Unreachable
-from heliograph.log.remote_stream_reader import RemoteStreamReader
-from heliograph.log.room import Room
+from heliograph.log.buffer_pool import Room
+from heliograph.log.streams.remote_pages import Unreachable
+from heliograph.log.streams.remote_stream_reader import RemoteStreamReader
 from log.test_stream_block import MINE, OTHERS, payloads_in, record
 
 Records = Callable[[int], tuple[bytes, int, int]]

@@ -1,6 +1,6 @@
 """Memory that is handed out again and again."""
 
-from heliograph.log.room import Room
+from heliograph.log.buffer_pool import Room
 
 
 def test_parts_do_not_overlap_until_it_is_cleared() -> None:

@@ -7,8 +7,8 @@ from heliograph.log.cursor import Cursor
 from heliograph.log.group import Group
 from heliograph.log.messages import Messages, Receivers, encode_messages
 from heliograph.log.record import BadRecord, frame
-from heliograph.log.stream_block import Block, block_of
-from heliograph.log.stream_span import span_at
+from heliograph.log.streams.stream_block import Block, block_of
+from heliograph.log.streams.stream_span import span_at
 from log.test_mixed_messages import body_of as mixed_body_of
 from log.test_mixed_messages import mixed
 

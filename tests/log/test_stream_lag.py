@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from broker.test_streams import DurableScene
-from heliograph.broker.streams import StreamOptions
-from heliograph.log.stream_lag import Lag, stream_lag
-from heliograph.log.stream_reader import StreamReader
+from heliograph.broker.core.streams import StreamOptions
+from heliograph.log.streams.stream_lag import Lag, stream_lag
+from heliograph.log.streams.stream_reader import StreamReader
 
 
 @pytest.fixture

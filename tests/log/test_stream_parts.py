@@ -8,10 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from heliograph.log import kinds, stream_parts
+from heliograph.log import kinds
 from heliograph.log.record import BadRecord, frame
-from heliograph.log.stream_block import block_of
-from heliograph.log.stream_parts import FilePart, Passage, passage_of
+from heliograph.log.streams import stream_parts
+from heliograph.log.streams.stream_block import block_of
+from heliograph.log.streams.stream_parts import FilePart, Passage, passage_of
 from log.test_stream_block import MINE, OTHERS, grouped, mixed_record, record
 
 FRONT = b"somewhere"[:8]

@@ -6,8 +6,8 @@ from heliograph.errors import Problem
 from heliograph.log import kinds
 from heliograph.log.messages import Messages, Receivers, encode_messages
 from heliograph.log.record import frame
-from heliograph.log.stream_block import block_of
-from heliograph.log.stream_span import StreamMessage, StreamSpan, span_at
+from heliograph.log.streams.stream_block import block_of
+from heliograph.log.streams.stream_span import StreamMessage, StreamSpan, span_at
 from log.test_mixed_messages import body_of, mixed
 
 CURSOR, OFFSET, TIME = 5, 70, 1_700_000_000_000

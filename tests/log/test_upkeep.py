@@ -52,9 +52,9 @@ class LedgerIsTheModel(RuleBasedStateMachine):
         self.lives = 0
         self.patches = [
             mock.patch("heliograph.log.cursor.CHUNK_SIZE", self.CHUNK_SIZE),
-            mock.patch("heliograph.log.upkeep.CHUNK_SIZE", self.CHUNK_SIZE, create=True),
-            mock.patch("heliograph.log.upkeep._READ_AT_ONCE", 300),
-            mock.patch("heliograph.log.upkeep._LOOK_AT_ONCE", 1),
+            mock.patch("heliograph.log.maintenance.CHUNK_SIZE", self.CHUNK_SIZE, create=True),
+            mock.patch("heliograph.log.maintenance._READ_AT_ONCE", 300),
+            mock.patch("heliograph.log.maintenance._LOOK_AT_ONCE", 1),
             mock.patch("heliograph.log.cursor_reading._READ_AT_ONCE", 300),
             unforced(),
         ]
@@ -582,9 +582,9 @@ def test_a_segment_is_not_deleted_before_its_copies_are_safe(account, monkeypatc
         raise OSError(errno.ENOSPC, "no room")
 
     write = os.pwritev
-    monkeypatch.setattr("heliograph.log.upkeep._LOOK_AFTER", 0)
+    monkeypatch.setattr("heliograph.log.maintenance._LOOK_AFTER", 0)
     monkeypatch.setattr(os, "pwritev", full)
-    monkeypatch.setattr("heliograph.log.upkeep._LIVE_ENOUGH", 0.9)
+    monkeypatch.setattr("heliograph.log.maintenance._LIVE_ENOUGH", 0.9)
     account.set("a", "1")
     for _ in range(10):
         account.upkeep.work(0.01)
@@ -619,7 +619,7 @@ def test_reading_waits_for_messages_behind_a_batch_that_was_never_finished(accou
 
 
 def test_looking_for_what_is_needed_is_done_bit_by_bit(account, monkeypatch) -> None:
-    monkeypatch.setattr("heliograph.log.upkeep._LOOK_AT_ONCE", 10)
+    monkeypatch.setattr("heliograph.log.maintenance._LOOK_AT_ONCE", 10)
     cursors = [account.ledger.new_cursor() for _ in range(100)]
     account.store(cursors, [bytes(100)])
     fill(account, cursors[0], 30)

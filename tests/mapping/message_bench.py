@@ -19,12 +19,12 @@ from client.memory import Memory
 from client.scenes import producer, session
 from heliograph.amqp.messages.peek import peek, peek_run, with_header
 from heliograph.amqp.messages.template import Template
-from heliograph.broker.links.connection import AmqpConnection
-from heliograph.broker.links.places import addresses_of
-from heliograph.broker.outlet import Outlet
+from heliograph.broker.amqp.connection import AmqpConnection
+from heliograph.broker.amqp.places import addresses_of
+from heliograph.broker.core.outlet import Outlet
+from heliograph.broker.core.span import Span, carried_properties, message
 from heliograph.broker.queues.conversion import amqp_messages, spans_of
 from heliograph.broker.queues.message_view import MessageView
-from heliograph.broker.span import Span, carried_properties, message
 from heliograph.client import Message, encoded
 from heliograph.client.destination import Queue
 

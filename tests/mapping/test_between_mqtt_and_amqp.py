@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from heliograph.amqp.errors import DecodeError
 from heliograph.amqp.messages.message import Data, Message, Sequence, Value, decode_message, encode_message
 from heliograph.amqp.values import Byte, Float, Int, Symbol, Timestamp, UByte, UInt, ULong
+from heliograph.broker.core.span import carried_properties, message
 from heliograph.broker.queues.conversion import amqp_messages, spans_of
-from heliograph.broker.span import carried_properties, message
 from heliograph.mapping.bodies import ENCODED, is_utf8
 from heliograph.mqtt.framing import encode_varint
 from heliograph.mqtt.packet_types import PacketType

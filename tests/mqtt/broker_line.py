@@ -3,8 +3,8 @@
 from typing import Any
 
 from broker.clients import OpenGate, Scene
-from heliograph.broker.connection import Connection
-from heliograph.broker.outlet import Outlet
+from heliograph.broker.core.outlet import Outlet
+from heliograph.broker.mqtt.connection import Connection
 from heliograph.mqtt import Connect
 from heliograph.mqtt.client import ClientSession, Event
 

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 
-from heliograph.server.accepting import tcp_sockets
+from heliograph.server.network.accepting import tcp_sockets
 
 
 def test_what_is_written_to_an_accepted_client_leaves_at_once() -> None:

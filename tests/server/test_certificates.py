@@ -10,8 +10,8 @@ import pytest
 
 from certificates import Authority, Pair
 from heliograph.errors import Problem
-from heliograph.server.certificates import common_name, reload, tls_context
-from heliograph.server.config_tables import ClientCertificates, ListenerConfig, ListenerKind, TlsVersion
+from heliograph.server.config.tables import ClientCertificates, ListenerConfig, ListenerKind, TlsVersion
+from heliograph.server.network.certificates import common_name, reload, tls_context
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.broker.limits import Limits, WhenFull
-from heliograph.broker.links.host import Elsewhere
+from heliograph.broker.amqp.host import Elsewhere
+from heliograph.broker.core.limits import Limits, WhenFull
 from heliograph.errors import Problem
 from heliograph.objects.checking import own_mistakes
-from heliograph.server.config import Config, load, restart_needed
-from heliograph.server.config_tables import (
+from heliograph.server.config.loading import Config, load, restart_needed
+from heliograph.server.config.tables import (
     ClientCertificates,
     HttpConfig,
     ListenerConfig,

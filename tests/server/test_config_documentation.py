@@ -10,7 +10,7 @@ from heliograph.cli import config_reference
 from heliograph.objects.attributes import attributes_of
 from heliograph.objects.reading import TableReader
 from heliograph.objects.reference import with_tables
-from heliograph.server.config import Config
+from heliograph.server.config.loading import Config
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [DOCS / "configuration.md", DOCS / "queues.md"]

@@ -6,7 +6,7 @@ import pytest
 
 from heliograph.cli.pipeline_options import configured
 from heliograph.errors import Problem
-from heliograph.server.config import Config, load
+from heliograph.server.config.loading import Config, load
 
 GOOD = """
 [[pipeline]]

@@ -6,8 +6,8 @@ import pytest
 
 from heliograph.broker.queues.definition import Kind, Order, QueueDefinition
 from heliograph.errors import Problem
-from heliograph.server.config import Config, load, of_queue_manager, restart_needed
-from heliograph.server.config_tables import ListenerProtocol
+from heliograph.server.config.loading import Config, load, of_queue_manager, restart_needed
+from heliograph.server.config.tables import ListenerProtocol
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heliograph.broker.core.streams import StreamOptions
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, Kind
-from heliograph.broker.streams import StreamOptions
 from heliograph.objects.attributes import Attribute, attributes_of
 from heliograph.objects.toml import document, value_text
-from heliograph.server.config import Config, load
-from heliograph.server.config_tables import (
+from heliograph.server.config.loading import Config, load
+from heliograph.server.config.tables import (
     AccessConfig,
     ClientCertificates,
     HttpConfig,

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from heliograph.log.stream_parts import FilePart
-from heliograph.server.http import MAX_REQUEST_HEAD, WRITE_SIZE, Answer, Folder, HttpServer, Page
+from heliograph.log.streams.stream_parts import FilePart
+from heliograph.server.http.server import MAX_REQUEST_HEAD, WRITE_SIZE, Answer, Folder, HttpServer, Page
 
 PAGES: dict[str, Page] = {
     "/metrics": lambda: ("text/plain", b"helio_connections 3\n"),

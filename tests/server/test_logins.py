@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliograph.server.logins import FORGOTTEN_AFTER, Login, Turns, address_group
+from heliograph.server.access.logins import FORGOTTEN_AFTER, Login, Turns, address_group
 
 
 def login(address: str, user: str, password: bytes = b"") -> Login:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from heliograph.server.loop import AVAILABLE, ClientLoop
+from heliograph.server.network.loop import AVAILABLE, ClientLoop
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="needs epoll")
 PATIENCE = 20.0

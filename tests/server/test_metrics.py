@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliograph.server.metrics import Metric, lines_for_prometheus
+from heliograph.server.http.metrics import Metric, lines_for_prometheus
 
 
 def test_a_metric_has_help_type_and_value() -> None:

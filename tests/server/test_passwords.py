@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import Problem
-from heliograph.server import passwords
-from heliograph.server.passwords import Cost, PasswordChecker, PasswordFile, PasswordHash, name_mistake
+from heliograph.server.access import passwords
+from heliograph.server.access.passwords import Cost, PasswordChecker, PasswordFile, PasswordHash, name_mistake
 
 CHEAP = Cost(n=2, r=1, p=1)
 names = st.text(min_size=1, max_size=20).filter(lambda name: name_mistake(name) is None)
@@ -83,7 +83,7 @@ def test_an_unknown_user_costs_the_same_as_a_known_one(path: Path, monkeypatch: 
         tries.append(cost)
         return b"\0" * 32
 
-    monkeypatch.setattr("heliograph.server.passwords._scrypt", counted)
+    monkeypatch.setattr("heliograph.server.access.passwords._scrypt", counted)
     file = PasswordFile.load(path)
     file.check("alice", b"wrong")
     file.check("bob", b"wrong")

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from heliograph.server.metrics import lines_for_prometheus
-from heliograph.server.pipeline_figures import Watched, figures
-from heliograph.server.pipeline_metrics import pipeline_metrics
+from heliograph.server.http.metrics import lines_for_prometheus
+from heliograph.server.http.pipeline_figures import Watched, figures
+from heliograph.server.http.pipeline_metrics import pipeline_metrics
 
 
 def born(pid: int) -> int:

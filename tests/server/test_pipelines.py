@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from heliograph.broker.queues.refusal import Refused
-from heliograph.server import supervision
-from heliograph.server.config import Config
-from heliograph.server.config_tables import PipelineConfig, StorageConfig
-from heliograph.server.pipeline_process import PipelineProcess, running
-from heliograph.server.pipelines import Pipelines
+from heliograph.server.config.loading import Config
+from heliograph.server.config.tables import PipelineConfig, StorageConfig
+from heliograph.server.processes import supervision
+from heliograph.server.processes.pipeline_process import PipelineProcess, running
+from heliograph.server.processes.pipelines import Pipelines
 from running import PATIENCE
 
 RUNNING = 'print(\'{"state": "running"}\', flush=True)'
@@ -172,7 +172,7 @@ def pipeline(name: str, **given: Any) -> PipelineConfig:
 def programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pipelines are programs that only wait."""
     command = [sys.executable, "-c", STOPPABLE]
-    monkeypatch.setattr("heliograph.server.pipelines.running", lambda _file, _pages: lambda _name: command)
+    monkeypatch.setattr("heliograph.server.processes.pipelines.running", lambda _file, _pages: lambda _name: command)
 
 
 def states(pipelines: Pipelines) -> dict[str, str]:

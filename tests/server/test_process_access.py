@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from heliograph.mqtt import Connect, Publish, Reason, Subscribe, Subscription
-from heliograph.server.passwords import Cost, PasswordFile
+from heliograph.server.access.passwords import Cost, PasswordFile
 from plain_client import PlainClient
 from running import PLAIN, RunningServer, servers
 

@@ -10,10 +10,10 @@ import pytest
 
 from broker.test_streams import DurableScene
 from cli.queue_server import helio
-from heliograph.broker.streams import StreamOptions
-from heliograph.log.remote_stream_reader import RemoteStreamReader
-from heliograph.log.stream_reader import StreamReader
-from heliograph.log.stream_span import MixedStreamSpan, StreamMessage, UniformStreamSpan
+from heliograph.broker.core.streams import StreamOptions
+from heliograph.log.streams.remote_stream_reader import RemoteStreamReader
+from heliograph.log.streams.stream_reader import StreamReader
+from heliograph.log.streams.stream_span import MixedStreamSpan, StreamMessage, UniformStreamSpan
 from heliograph.mqtt import Publish, encode_properties
 from log.test_mixed_messages import mixed
 from running import PATIENCE, PLANT, RunningServer, servers

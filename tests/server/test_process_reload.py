@@ -7,7 +7,7 @@ from pathlib import Path
 
 from certificates import Authority, Pair
 from heliograph.mqtt import PingReq, PingResp, Reason
-from heliograph.server.passwords import Cost, PasswordFile
+from heliograph.server.access.passwords import Cost, PasswordFile
 from plain_client import PlainClient
 from running import PLAIN, RunningServer, Serve
 

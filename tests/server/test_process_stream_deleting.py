@@ -10,8 +10,8 @@ from urllib.error import HTTPError
 import pytest
 
 from heliograph.cli.main import main
-from heliograph.log.stream_index import UnknownStream, stream_directory
-from heliograph.log.stream_reader import StreamReader
+from heliograph.log.streams.stream_index import UnknownStream, stream_directory
+from heliograph.log.streams.stream_reader import StreamReader
 from plain_client import PlainClient
 from running import PATIENCE, RunningServer, Serve
 from server.test_process_stream_making import CONFIG, CONFIGURED, payloads, publish, put

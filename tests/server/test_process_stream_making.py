@@ -11,7 +11,7 @@ from urllib.error import HTTPError
 
 import pytest
 
-from heliograph.log.stream_reader import StreamReader
+from heliograph.log.streams.stream_reader import StreamReader
 from plain_client import PlainClient
 from running import BOTH, PATIENCE, RunningServer, Serve, servers
 

@@ -8,8 +8,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from heliograph.server.accepting import Acceptor
-from heliograph.server.sockets import LARGEST_READ, MOST_PIECES, SINGLE_READ, SMALLEST_READ, Reactor, SocketOutlet
+from heliograph.server.network.accepting import Acceptor
+from heliograph.server.network.sockets import (
+    LARGEST_READ,
+    MOST_PIECES,
+    SINGLE_READ,
+    SMALLEST_READ,
+    Reactor,
+    SocketOutlet,
+)
 
 
 class Reader:

@@ -13,14 +13,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from heliograph.cli.log_records import as_json
-from heliograph.log import kinds, remote_stream_reader, stream_parts
+from heliograph.log import kinds
 from heliograph.log.reader import LogReader
-from heliograph.log.remote_stream_reader import RemoteStreamReader
-from heliograph.log.stream_index import PartitionWriter, write_description
-from heliograph.log.stream_parts import FilePart, Piece
-from heliograph.log.stream_reader import StreamReader
-from heliograph.log.stream_span import StreamMessage
-from heliograph.server.stream_pages import StreamPages
+from heliograph.log.streams import remote_stream_reader, stream_parts
+from heliograph.log.streams.remote_stream_reader import RemoteStreamReader
+from heliograph.log.streams.stream_index import PartitionWriter, write_description
+from heliograph.log.streams.stream_parts import FilePart, Piece
+from heliograph.log.streams.stream_reader import StreamReader
+from heliograph.log.streams.stream_span import StreamMessage
+from heliograph.server.http.stream_pages import StreamPages
 from log.accounts import Account, unforced
 
 PARTITIONS = 2

@@ -34,8 +34,8 @@ from heliograph.amqp.session import Session
 from heliograph.amqp.shapes import Shape, Shapes
 from heliograph.amqp.transfer_decoding import SHORT_TRANSFER, decode_transfer
 from heliograph.amqp.transfer_runs import LONGEST_HEAD, learn_transfer
+from heliograph.common.pieces import Piece, Pieces
 from heliograph.errors import Problem
-from heliograph.pieces import Piece, Pieces
 
 _SHORTEST_HEAD: Final = 8
 _MOST_HELD: Final = 64 * 1024  # bytes that a client may send before it is let in

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from heliograph.amqp.encoding import encode
 from heliograph.amqp.performatives import MAX_UINT, DeliveryState
 from heliograph.amqp.values import UInt
-from heliograph.pieces import Piece
+from heliograph.common.pieces import Piece
 
 if TYPE_CHECKING:
     from heliograph.amqp.sender import Sender

@@ -16,7 +16,7 @@ from heliograph.amqp.performatives import (
     ReceiverSettleMode,
     Transfer,
 )
-from heliograph.pieces import Piece, Pieces
+from heliograph.common.pieces import Piece, Pieces
 
 if TYPE_CHECKING:
     from heliograph.amqp.session import Session

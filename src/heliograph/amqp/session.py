@@ -33,8 +33,8 @@ from heliograph.amqp.sender import Sender
 from heliograph.amqp.serial import SERIAL_HALF, serial_rest
 from heliograph.amqp.unsettled import Unsettled
 from heliograph.amqp.values import Composite
+from heliograph.common.pieces import Piece
 from heliograph.errors import Problem
-from heliograph.pieces import Piece
 
 if TYPE_CHECKING:
     from heliograph.amqp.connection import Connection

@@ -4,7 +4,7 @@ from heliograph.cli.mqsc_attributes import ATTRIBUTES, FLAGS, SYNONYMS, values_t
 from heliograph.errors import Problem
 from heliograph.objects.attributes import Attribute, by_key
 from heliograph.objects.reference import attribute_table, markdown_table
-from heliograph.server.config import Config
+from heliograph.server.config.loading import Config
 
 MQSC = "mqsc"
 NAMES = (*by_key(Config), MQSC)

@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 
 from heliograph.cli.colours import coloured_difference, wants_colour
 from heliograph.cli.flow_options import explained
+from heliograph.common.terminal import steer, visible
 from heliograph.flow.definition import DefinitionProblem
 from heliograph.flow.testing import CaseResult, Report, run_case, select_cases, update_case
-from heliograph.terminal import steer, visible
 
 EXAMPLES = """\
   helio flow test orders

@@ -11,11 +11,11 @@ import sys
 from heliograph.cli.colours import BOLD, CYAN, GREEN, RED, YELLOW, coloured, wants_colour
 from heliograph.cli.flow_inputs import add_inputs, flow_and_steps
 from heliograph.cli.flow_steps import Steps, described
+from heliograph.common.terminal import steer, visible
 from heliograph.errors import Problem
 from heliograph.flow.definition import known, suggestion
 from heliograph.flow.engine import Result
 from heliograph.flow.testing import FlowUnderTest
-from heliograph.terminal import steer, visible
 
 EXAMPLES = """\
   helio flow trace orders --input big.xml

@@ -15,7 +15,7 @@ from heliograph.cli.pipeline_options import add_spark
 from heliograph.cli.table import table
 
 if TYPE_CHECKING:
-    from heliograph.pipeline.measurements import Comparison
+    from heliograph.pipeline.scoring import Comparison
 
 EXAMPLES = """\
   helio lab compare heliograph@20261116T140516-run-057a mosquitto@20261116T140516-run-057a
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score what is new, compare, print; 1 if B is worse in anything."""
-    from heliograph.pipeline.measurements import compare  # noqa: PLC0415 - Spark is not needed to read a help text
+    from heliograph.pipeline.scoring import compare  # noqa: PLC0415 - Spark is not needed to read a help text
 
     with showing("scoring new runs and comparing with Spark"):
         found = compare(args.a, args.b, directory=args.out, master=args.master or None, conf=dict(args.conf))

@@ -5,10 +5,10 @@ import threading
 from collections.abc import Iterable
 from typing import TextIO
 
+from heliograph.common.terminal import steer, visible
 from heliograph.errors import Problem
 from heliograph.lab.load import Histogram, Interval
 from heliograph.lab.trials.steering import Steering
-from heliograph.terminal import steer, visible
 
 _HELP = "commands: rate=N (messages per second), stop, Enter for statistics"
 

@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
 def score(args: argparse.Namespace) -> None:
     """Turn raw data of new runs into tables."""
-    from heliograph.pipeline.measurements import score_runs  # noqa: PLC0415 - Spark is not needed to read a help text
+    from heliograph.pipeline.scoring import score_runs  # noqa: PLC0415 - Spark is not needed to read a help text
 
     try:
         score_runs(args.directory, master=args.master or None, conf=dict(args.conf))

@@ -4,10 +4,12 @@ import base64
 import json
 from typing import Any
 
-from heliograph.broker import away_facts, facts
-from heliograph.broker.queues.facts import DELIVERIES_ROW
+from heliograph.broker.core import record_kinds as facts
+from heliograph.broker.queues.queue_record_kinds import DELIVERIES_ROW
+from heliograph.broker.sessions import offline_sessions as away_facts
 from heliograph.cli.table import moment
-from heliograph.log import account, kinds
+from heliograph.log import cursor_table as account
+from heliograph.log import kinds
 from heliograph.log.cursor import decode_cursor
 from heliograph.log.group import records_in
 from heliograph.log.messages import AMQP_MESSAGES, MIXED_PACKETS, decode_messages, form_of, receivers_of

@@ -6,7 +6,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from heliograph import __version__, terminal
+from heliograph import __version__
+from heliograph.common import terminal
 from heliograph.errors import Problem
 
 # Sub-command -> one line of help. Each is a module of this package with add_arguments(parser) and run(args) -> int;

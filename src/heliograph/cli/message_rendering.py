@@ -9,7 +9,7 @@ from heliograph.amqp.messages.annotations import DEAD_LETTER_TIME, DELIVERY_TIME
 from heliograph.amqp.values import Timestamp
 from heliograph.cli.table import moment
 from heliograph.client import Message
-from heliograph.terminal import on_one_line
+from heliograph.common.terminal import on_one_line
 
 _INDENT = "    "
 _TIMES = (DEAD_LETTER_TIME, DELIVERY_TIME)

@@ -7,8 +7,8 @@ import ssl
 import time
 from dataclasses import dataclass
 
+from heliograph.common.network_errors import sentence
 from heliograph.errors import Problem
-from heliograph.network_errors import sentence
 
 CONNECT_TIMEOUT = 10.0
 _CLOSE_TIMEOUT = 2.0

@@ -12,9 +12,9 @@ from urllib.parse import unquote, urlsplit
 from heliograph.cli.mqtt_client import Client, Kept
 from heliograph.cli.mqtt_connection import Address
 from heliograph.cli.property_options import PropertyOptions
+from heliograph.common.network_errors import file_reason
 from heliograph.errors import Problem
 from heliograph.mqtt import Connect, Disconnect, ProtocolError, Will, check_topic_filter, check_topic_name
-from heliograph.network_errors import file_reason
 
 _VERSIONS = {"mqttv31": 3, "31": 3, "mqttv311": 4, "311": 4, "mqttv5": 5, "5": 5}
 _FOREVER = 0xFFFFFFFF

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from heliograph.terminal import steer, visible
+from heliograph.common.terminal import steer, visible
 
 _SILENCE = 1.0
 """Seconds that nobody minds."""

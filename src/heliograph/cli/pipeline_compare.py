@@ -11,10 +11,10 @@ from pathlib import Path
 from heliograph.cli.flow_options import load_from
 from heliograph.cli.patience import showing
 from heliograph.cli.pipeline_options import add_server, add_spark, add_state
+from heliograph.common.ports import PAGES_URL
 from heliograph.errors import Problem
 from heliograph.pipeline.running import Pipeline
 from heliograph.pipeline.running.errors import is_sparks, sentence
-from heliograph.ports import PAGES_URL
 
 EXAMPLES = """\
   helio pipeline compare flows/orders-1 flows/orders-2 --source stream:orders

@@ -30,14 +30,14 @@ from heliograph.cli.pipeline_options import (
     spark_settings,
 )
 from heliograph.cli.stopping import stopped_by_signals
+from heliograph.common.ports import PAGES_URL
+from heliograph.common.terminal import steer, visible
 from heliograph.errors import Problem
 from heliograph.objects.attributes import by_key
 from heliograph.pipeline.running import Pipeline, State, Status, check, run_pipeline
 from heliograph.pipeline.running.status import StatusFile
-from heliograph.ports import PAGES_URL
 from heliograph.server import logs
-from heliograph.server.config_tables import LogFormat, LogLevel, PipelineConfig
-from heliograph.terminal import steer, visible
+from heliograph.server.config.tables import LogFormat, LogLevel, PipelineConfig
 
 EXAMPLES = """\
   helio pipeline run flows/orders --source stream:orders

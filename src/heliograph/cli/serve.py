@@ -11,8 +11,9 @@ import sys
 from pathlib import Path
 
 from heliograph import __version__
-from heliograph.server import config, logs, notify
-from heliograph.server.loop import AVAILABLE, ClientLoop
+from heliograph.server import logs, notify
+from heliograph.server.config import loading as config
+from heliograph.server.network.loop import AVAILABLE, ClientLoop
 from heliograph.server.process import Server
 
 # Seconds between two looks at whether there is something new to report to the supervisor.

@@ -15,9 +15,9 @@ from heliograph.cli.message_format import HELP, Formatter, compile_format
 from heliograph.cli.mqtt_client import Client, Kept
 from heliograph.cli.mqtt_connection import Lost
 from heliograph.cli.mqtt_options import Session, add_connection_arguments, checked_filter, session
+from heliograph.common.terminal import steer, visible_bytes
 from heliograph.errors import Problem
 from heliograph.mqtt import Properties, Publish, Subscription, topic_matches
-from heliograph.terminal import steer, visible_bytes
 
 # The exit status of mosquitto_sub for the same thing, which scripts look for.
 TIMED_OUT = 27

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from heliograph.terminal import on_one_line
+from heliograph.common.terminal import on_one_line
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:

@@ -12,8 +12,8 @@ from heliograph.client.core.connection import ConnectionCore
 from heliograph.client.core.driver import Timer
 from heliograph.client.core.servers import Server, Servers
 from heliograph.client.core.settings import Settings
+from heliograph.common.network_errors import file_reason, sentence
 from heliograph.errors import Problem
-from heliograph.network_errors import file_reason, sentence
 
 LOG: Final = logging.getLogger("heliograph.client")
 _GOODBYE: Final = 2.0

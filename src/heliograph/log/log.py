@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from heliograph import private_files
+from heliograph.common import private_files
 from heliograph.log.commit import Committer
 from heliograph.log.lock import DirectoryLock
 from heliograph.log.reader import LogReader

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from google_crc32c import extend as extend_crc
 from google_crc32c import value as crc_of
 
+from heliograph.log.buffer_pool import Room
 from heliograph.log.record import ALIGNMENT, HEADER_SIZE, RECORD_HEADER, Record, read_record, record_room
-from heliograph.log.room import Room
 from heliograph.log.segment import Segment
 
 BLOCK = 1 << 20

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
-from heliograph.broker.links.host import Elsewhere
+from heliograph.broker.amqp.host import Elsewhere
 from heliograph.errors import Problem
 from heliograph.objects.toml import value_text
 

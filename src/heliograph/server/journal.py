@@ -2,9 +2,9 @@
 
 import logging
 
-from heliograph.broker.outlet import Outlet
+from heliograph.broker.core.outlet import Outlet
 from heliograph.server.logs import RepeatedWarnings
-from heliograph.server.writing import NetworkOutlet
+from heliograph.server.network.writing import NetworkOutlet
 
 log = logging.getLogger("heliograph.clients")
 _warnings = RepeatedWarnings(log)

@@ -11,44 +11,44 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from heliograph.broker.broker import Broker
-from heliograph.broker.connection import Connection
-from heliograph.broker.links.connection import AmqpConnection
-from heliograph.broker.links.host import Host
+from heliograph.broker.amqp.connection import AmqpConnection
+from heliograph.broker.amqp.host import Host
+from heliograph.broker.core.broker import Broker
+from heliograph.broker.core.random_names import random_name
+from heliograph.broker.core.slices import SLICE
+from heliograph.broker.core.store import Clock, Store
+from heliograph.broker.core.sys_topics import SysTopics
+from heliograph.broker.mqtt.connection import Connection
 from heliograph.broker.queues.definition import Kind
 from heliograph.broker.queues.queues import SYSTEM
 from heliograph.broker.queues.refusal import Refused
-from heliograph.broker.random_names import random_name
-from heliograph.broker.slices import SLICE
-from heliograph.broker.store import Clock, Store
-from heliograph.broker.sys_topics import SysTopics
-from heliograph.collector import collector_paused
+from heliograph.common.collector import collector_paused
 from heliograph.errors import Problem
 from heliograph.log.log import LogOptions
 from heliograph.mqtt.reasons import Reason
-from heliograph.server import config as configuration
 from heliograph.server import logs, notify
-from heliograph.server.accepting import cannot_listen
-from heliograph.server.addresses import address_from_here, address_text
-from heliograph.server.config import Config
-from heliograph.server.config_tables import Durability, ListenerConfig, ListenerProtocol
-from heliograph.server.descriptors import most_pages
+from heliograph.server.access.authentication import Credentials
+from heliograph.server.config import loading as configuration
+from heliograph.server.config.loading import Config
+from heliograph.server.config.tables import Durability, ListenerConfig, ListenerProtocol
 from heliograph.server.failover import elsewhere
-from heliograph.server.gate import Credentials
-from heliograph.server.http import HttpServer
+from heliograph.server.http.host_names import is_own_host, may_be_own_host
+from heliograph.server.http.pages import pages
+from heliograph.server.http.server import HttpServer
+from heliograph.server.http.stream_making import StreamMaking
+from heliograph.server.http.stream_pages import StreamPages
 from heliograph.server.journal import LogJournal
-from heliograph.server.listeners import Listener
-from heliograph.server.loop import AsyncioFiles, ClientLoop
-from heliograph.server.pages import pages
-from heliograph.server.pipelines import Pipelines
-from heliograph.server.queue_manager import serving
-from heliograph.server.queue_managers import QueueManagers
-from heliograph.server.sockets import Reactor
-from heliograph.server.stream_making import StreamMaking
-from heliograph.server.stream_pages import StreamPages
+from heliograph.server.network.accepting import cannot_listen
+from heliograph.server.network.addresses import address_from_here, address_text
+from heliograph.server.network.descriptors import most_pages
+from heliograph.server.network.listeners import Listener
+from heliograph.server.network.loop import AsyncioFiles, ClientLoop
+from heliograph.server.network.sockets import Reactor
+from heliograph.server.network.writing import Writer
+from heliograph.server.processes.pipelines import Pipelines
+from heliograph.server.processes.queue_manager import serving
+from heliograph.server.processes.queue_managers import QueueManagers
 from heliograph.server.watchdog import Watchdog
-from heliograph.server.web_names import is_own_host, may_be_own_host
-from heliograph.server.writing import Writer
 
 log = logging.getLogger(__name__)
 

@@ -21,9 +21,9 @@ from heliograph.amqp import (
     Transfers,
 )
 from heliograph.amqp.messages.message import Message, Value, decode_message, encode_message
-from heliograph.broker.links.connection import AmqpConnection
-from heliograph.broker.links.host import Host
-from heliograph.broker.outlet import Outlet
+from heliograph.broker.amqp.connection import AmqpConnection
+from heliograph.broker.amqp.host import Host
+from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.queues.definition import QueueDefinition
 
 ANONYMOUS = Credentials("ANONYMOUS")

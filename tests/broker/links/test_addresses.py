@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliograph.broker.links.addresses import Address, Kind, read_address
+from heliograph.broker.amqp.addresses import Address, Kind, read_address
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from broker.links.amqp_clients import text
 from heliograph.amqp import Accepted, Delivery, Rejected, Target
 from heliograph.amqp.performatives import ReceiverSettleMode
-from heliograph.broker.links.incoming import CREDIT
+from heliograph.broker.amqp.incoming import CREDIT
 
 
 def conditions(outcomes):

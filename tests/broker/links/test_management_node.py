@@ -6,8 +6,8 @@ from broker.links.amqp_clients import AmqpScene
 from broker.queues.scenes import Scene
 from heliograph.amqp import Accepted, ProtocolError, Source
 from heliograph.amqp.messages.message import Message, Value, decode_message, encode_message
-from heliograph.broker.links.addresses import Kind, read_address
-from heliograph.broker.links.management_node import ManagementNode
+from heliograph.broker.amqp.addresses import Kind, read_address
+from heliograph.broker.amqp.management_node import ManagementNode
 
 
 @pytest.fixture

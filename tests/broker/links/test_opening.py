@@ -4,7 +4,7 @@ import pytest
 
 from broker.links.amqp_clients import text
 from heliograph.amqp import Closed, Credentials, Opened, Source, Target
-from heliograph.broker.links.host import Elsewhere
+from heliograph.broker.amqp.host import Elsewhere
 from heliograph.mqtt.reasons import Reason
 
 SOLE = "sole-connection-for-container"

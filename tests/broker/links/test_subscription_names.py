@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliograph.broker.links.subscription_names import SubscriptionName, name_to_forget, subscription_name
+from heliograph.broker.amqp.subscription_names import SubscriptionName, name_to_forget, subscription_name
 
 
 @pytest.mark.parametrize(

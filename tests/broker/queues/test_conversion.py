@@ -1,8 +1,8 @@
 """Spans become runs of AMQP messages, and messages that look alike become spans."""
 
 from heliograph.amqp.messages.message import Data, Message, Value, decode_message, encode_message
+from heliograph.broker.core.span import Span
 from heliograph.broker.queues.conversion import amqp_messages, spans_of
-from heliograph.broker.span import Span
 
 NOW, WALL = 1000.0, 1_700_000_000_000
 

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from heliograph.broker.facts import QUEUE
+from heliograph.broker.core.record_kinds import QUEUE
 from heliograph.broker.queues.definition import Kind, Order, QueueDefinition
-from heliograph.broker.queues.facts import QueueFacts, queue_fact
+from heliograph.broker.queues.queue_record_kinds import QueueFacts, queue_fact
 from heliograph.errors import Problem
 
 

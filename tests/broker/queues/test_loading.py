@@ -6,9 +6,9 @@ import pytest
 
 from broker.queues.scenes import Consumer, texts
 from broker.queues.test_restarts import fail
+from heliograph.broker.core.slices import SLICE
 from heliograph.broker.queues import loading
 from heliograph.broker.queues.outcome import ACCEPTED
-from heliograph.broker.slices import SLICE
 
 MANY = 3000
 

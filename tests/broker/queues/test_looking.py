@@ -3,7 +3,7 @@
 import pytest
 
 from broker.queues.scenes import Consumer, Scene, message, texts
-from heliograph.broker.slices import SLICE
+from heliograph.broker.core.slices import SLICE
 
 MANY = 2000
 

@@ -3,10 +3,10 @@
 import pytest
 
 from broker.queues.scenes import Consumer, message, persistent, texts
-from heliograph.broker.outlet import Outlet
+from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE
 from heliograph.broker.queues.outcome import ACCEPTED, rejected
-from heliograph.log import ledger
+from heliograph.log import message_log as ledger
 
 
 class Defect(Exception):

@@ -7,8 +7,8 @@ from heliograph.amqp.messages.message import decode_message
 from heliograph.broker.queues import loading
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, Kind, QueueDefinition
 from heliograph.broker.queues.outcome import ACCEPTED, FAILED
+from heliograph.broker.queues.queue_storage import Shelf
 from heliograph.broker.queues.refusal import NoSuchQueue
-from heliograph.broker.queues.shelf import Shelf
 from heliograph.errors import Problem
 
 

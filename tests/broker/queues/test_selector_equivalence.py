@@ -8,7 +8,7 @@ from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.selectors import expressions as e
 from heliograph.broker.queues.selectors.parsing import parse
 from heliograph.broker.queues.selectors.selector import Selector
-from heliograph.like import matcher
+from heliograph.common.like_pattern import matcher
 
 NAMES = ["a", "b", "colour", "with-hyphen", 'q"uote', "JMS_other"]
 TEXTS = st.sampled_from(["", "a", "ab", "aab", "red", "re%d", "it's", "a_b"]) | st.text(max_size=4)

@@ -18,7 +18,7 @@ from faults.pipelines.outputs import Checkpoint, stored
 from faults.pipelines.rules import Story, violations
 from faults.pipelines.subjects import OUTPUT, STREAM, Subject, ToFiles
 from faults.rules import Violation
-from heliograph.log.stream_reader import StreamReader
+from heliograph.log.streams.stream_reader import StreamReader
 from paho_client import V5
 
 PATIENCE = 300.0

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow.parquet as pq
 
 from faults.pipelines.rules import Row, Stored
-from heliograph.log.stream_reader import StreamReader
+from heliograph.log.streams.stream_reader import StreamReader
 
 _LOG = "_spark_metadata"
 _COMPACT = ".compact"

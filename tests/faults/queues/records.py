@@ -6,9 +6,9 @@ from pathlib import Path
 from faults.queues.history import Key, Records
 from faults.queues.world import BACKED_OUT, read
 from heliograph.amqp.messages.message import Value, decode_message
-from heliograph.broker import facts
+from heliograph.broker.core import record_kinds as facts
 from heliograph.log import kinds
-from heliograph.log.account import ACK
+from heliograph.log.cursor_table import ACK
 from heliograph.log.group import records_in
 from heliograph.log.messages import receivers_of
 from heliograph.log.queue_messages import decode_queue_messages

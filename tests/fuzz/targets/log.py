@@ -14,16 +14,16 @@ from broker.clients import WALL
 from broker.links.amqp_clients import AmqpScene, text
 from fuzz.target import Target, scratch
 from heliograph.amqp import Modified
-from heliograph.broker.broker import Broker
-from heliograph.broker.limits import Limits
-from heliograph.broker.store import Clock, Store
-from heliograph.broker.streams import StreamOptions
+from heliograph.broker.core.broker import Broker
+from heliograph.broker.core.limits import Limits
+from heliograph.broker.core.store import Clock, Store
+from heliograph.broker.core.streams import StreamOptions
 from heliograph.cli.main import main
 from heliograph.errors import Problem
 from heliograph.log.log import LogOptions
 from heliograph.log.record import HEADER_SIZE, padded
 from heliograph.log.segment import SEGMENT_HEADER_SIZE
-from heliograph.log.stream_reader import StreamReader
+from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.mqtt import Will
 
 _HEAD = struct.Struct(">HI")

@@ -6,9 +6,9 @@ nobody knows of yet, these words in a message or a client's name stand for one.
 
 from typing import Any
 
-from heliograph.broker.links.connection import AmqpConnection
+from heliograph.broker.amqp.connection import AmqpConnection
 from heliograph.broker.queues.entry import Entry
-from heliograph.log import ledger
+from heliograph.log import message_log as ledger
 
 _encode_queue_messages, _encode_messages = ledger.encode_queue_messages, ledger.encode_messages
 _outgoing, _flush = Entry.outgoing, AmqpConnection.flush

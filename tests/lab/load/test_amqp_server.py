@@ -12,7 +12,7 @@ from heliograph.lab.load import Address, Group, LoadOutcome, Plan, Totals, group
 from heliograph.lab.targets.layout import Layout
 from heliograph.lab.targets.rabbitmq import RabbitMQ
 from heliograph.lab.targets.running import running
-from heliograph.server.passwords import Cost, PasswordHash
+from heliograph.server.access.passwords import Cost, PasswordHash
 from running import RunningServer, servers
 
 QUEUES = ("a", "b", "c", "ask0", "ask1", "answer0", "answer1", "own0", "own1")

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from heliograph.server.config import load
+from heliograph.server.config.loading import load
 from plain_client import PlainClient
 from running import PATIENCE, Lines, environment
 

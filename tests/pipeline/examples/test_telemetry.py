@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from heliograph.flow.testing import run_tests
-from heliograph.log.stream_reader import StreamReader
+from heliograph.log.streams.stream_reader import StreamReader
 from running import BOTH, RunningServer, Serve, environment, helio
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "telemetry"

@@ -6,8 +6,8 @@ import pyarrow as pa
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from heliograph.broker.core.span import carried_properties, message
 from heliograph.broker.queues.conversion import amqp_messages
-from heliograph.broker.span import carried_properties, message
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.inline.conversion import ServerEnvelope
 from heliograph.pipeline.flows.envelopes import envelopes_of

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.pipeline.measurements import ledger as module
-from heliograph.pipeline.measurements.ledger import Batch, Ledger
+from heliograph.pipeline.scoring import ledger as module
+from heliograph.pipeline.scoring.ledger import Batch, Ledger
 
 TABLES = ("costs", "pairs", "rates")
 

@@ -11,7 +11,7 @@ from pipeline.measurements.made_runs import row, steady
 SCORE = """
 import json, sys
 from pathlib import Path
-from heliograph.pipeline.measurements import score_runs
+from heliograph.pipeline.scoring import score_runs
 
 master = str(spark.sparkContext.master)
 print(json.dumps([master, score_runs(Path(sys.argv[1]), master=master).runs]))

@@ -9,7 +9,7 @@ import pytest
 
 from heliograph.client.problems import ConnectionLost
 from heliograph.errors import Problem
-from heliograph.log.remote_pages import Unreachable
+from heliograph.log.streams.remote_pages import Unreachable
 from heliograph.pipeline.running import run
 from heliograph.pipeline.running.pipeline import Pipeline
 from heliograph.pipeline.running.run import run_pipeline

@@ -16,7 +16,7 @@ from heliograph.pipeline.sink.part import Part
 from heliograph.pipeline.sink.publishing import Publishing
 from heliograph.pipeline.sink.units import MOST_MESSAGES
 from heliograph.pipeline.sink.writing import BatchWriter
-from heliograph.server.passwords import PasswordFile
+from heliograph.server.access.passwords import PasswordFile
 from pipeline.sink.desk import CONFIG, Desk
 from running import PATIENCE, RunningServer, Serve
 

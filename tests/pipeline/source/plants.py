@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from heliograph.log.stream_reader import StreamReader
+from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.mqtt import Publish
 from plain_client import PlainClient
 from running import PATIENCE, PLANT, RunningServer

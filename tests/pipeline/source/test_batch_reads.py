@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from heliograph.client import Message, Queue, Topic, connect
-from heliograph.log.stream_reader import StreamReader
+from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.mqtt import Publish
 from pipeline.source.plants import CONFIG, Plant, numbers, wait_until
 from running import servers

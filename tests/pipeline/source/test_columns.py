@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from heliograph.errors import Problem
 from heliograph.log import kinds
+from heliograph.log.buffer_pool import Room
 from heliograph.log.messages import Receivers
 from heliograph.log.queue_messages import QueueMessages, encode_queue_messages
 from heliograph.log.record import frame
-from heliograph.log.room import Room
-from heliograph.log.stream_block import Block, block_of
-from heliograph.log.stream_span import span_at
+from heliograph.log.streams.stream_block import Block, block_of
+from heliograph.log.streams.stream_span import span_at
 from heliograph.mqtt import encode_properties
 from heliograph.pipeline.source import gathering
 from heliograph.pipeline.source.columns import Columns

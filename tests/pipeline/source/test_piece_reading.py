@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.log import remote_stream_reader
-from heliograph.log.remote_pages import Unreachable
-from heliograph.log.remote_stream_reader import RemoteStreamReader
-from heliograph.log.room import Room
-from heliograph.log.stream_reader import StreamReader
+from heliograph.log.buffer_pool import Room
+from heliograph.log.streams import remote_stream_reader
+from heliograph.log.streams.remote_pages import Unreachable
+from heliograph.log.streams.remote_stream_reader import RemoteStreamReader
+from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.pipeline.source import access
 from heliograph.pipeline.source.data_loss import DataLoss
 from heliograph.pipeline.source.filters import Wanted

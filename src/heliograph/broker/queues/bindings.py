@@ -8,21 +8,21 @@ queues. AMQP messages are put as they are, and are converted only if somebody on
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from heliograph.broker.memory import Hold
-from heliograph.broker.names import LONGEST_SELECTOR, filter_mistake
+from heliograph.broker.core.memory import Hold
+from heliograph.broker.core.names import LONGEST_SELECTOR, filter_mistake
+from heliograph.broker.core.span import Span
 from heliograph.broker.queues.conversion import amqp_messages
 from heliograph.broker.queues.message_view import MessageView
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import STORED, TAKEN, Put, Refusal
 from heliograph.broker.queues.selectors.selector import Selector, selector_for
-from heliograph.broker.span import Span
 from heliograph.errors import Problem
 from heliograph.objects.values import text_mistake
 
 if TYPE_CHECKING:
-    from heliograph.broker.broker import Broker
-    from heliograph.broker.routes import Receiver
-    from heliograph.broker.topics import TopicTree
+    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.core.routes import Receiver
+    from heliograph.broker.core.topics import TopicTree
 
 _COST = 1_000
 """Bytes of memory that a binding takes, its filter and selector aside."""

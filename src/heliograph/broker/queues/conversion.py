@@ -6,8 +6,8 @@ Messages in a row that differ in their payloads only become one span, if the pay
 
 from collections.abc import Sequence
 
-from heliograph.broker.mixed_span import MixedSpan
-from heliograph.broker.span import LONGEST_LIFE, Span
+from heliograph.broker.core.mixed_span import MixedSpan
+from heliograph.broker.core.span import LONGEST_LIFE, Span
 from heliograph.mapping import mqtt_to_amqp
 from heliograph.mapping.amqp_to_mqtt import Publication, publication_of
 

@@ -21,7 +21,7 @@ from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE as SERVER_DEAD
 from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, WAITING, Entry, cost_of
 from heliograph.broker.queues.outcome import ACCEPTED
 from heliograph.broker.queues.refusal import NoSuchQueue, Refusal
-from heliograph.broker.queues.work import LIMIT
+from heliograph.broker.queues.unit_of_work import LIMIT
 
 if TYPE_CHECKING:
     from heliograph.broker.queues.queue import Queue

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
-from heliograph.broker.names import LONGEST_DESCRIPTION
+from heliograph.broker.core.names import LONGEST_DESCRIPTION
 from heliograph.errors import Problem
 from heliograph.objects.attributes import About, Effect, Mqsc, attributes_of
 from heliograph.objects.bounds import Range

@@ -7,7 +7,7 @@ from heliograph.broker.queues.definition import Kind, QueueDefinition
 from heliograph.objects.json_values import to_values
 
 if TYPE_CHECKING:
-    from heliograph.broker.broker import Broker
+    from heliograph.broker.core.broker import Broker
 
 
 def describe(broker: "Broker", definition: QueueDefinition) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from heliograph.objects.reading import read
 from heliograph.objects.values import shown
 
 if TYPE_CHECKING:
-    from heliograph.broker.broker import Broker
+    from heliograph.broker.core.broker import Broker
 
 OK, MALFORMED, MISSING, CONFLICT, UNAVAILABLE = 200, 400, 404, 409, 503
 _STATUS = {NOT_FOUND: MISSING, PRECONDITION: CONFLICT, NOT_ALLOWED: CONFLICT}

@@ -8,20 +8,20 @@ from heliograph.amqp.messages.annotations import RETAIN
 from heliograph.amqp.messages.peek import peek
 from heliograph.amqp.messages.section_reading import BODY, find_section
 from heliograph.amqp.messages.value_reading import UNREADABLE
+from heliograph.broker.core.routes import Route
+from heliograph.broker.core.slices import ENOUGH
+from heliograph.broker.core.span import Span
+from heliograph.broker.core.topics import is_reserved
+from heliograph.broker.delivery.wide_delivery import WORTH_COPYING, parts_there
 from heliograph.broker.queues.conversion import spans_of
 from heliograph.broker.queues.refusal import FULL, NOBODY, NOT_ALLOWED, STORED, TAKEN, Put, PutSteps, Refusal
-from heliograph.broker.queues.work import Work
-from heliograph.broker.routes import Route
-from heliograph.broker.slices import ENOUGH
-from heliograph.broker.span import Span
-from heliograph.broker.topics import is_reserved
-from heliograph.broker.wide_delivery import WORTH_COPYING, parts_there
+from heliograph.broker.queues.unit_of_work import Work
 from heliograph.mapping.amqp_to_mqtt import publication_of
 from heliograph.mqtt.errors import ProtocolError
 from heliograph.mqtt.reasons import Reason
 
 if TYPE_CHECKING:
-    from heliograph.broker.broker import Broker
+    from heliograph.broker.core.broker import Broker
 
 _RETAIN = RETAIN.encode()
 _SHORT = 2048

@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from heliograph.broker.core.slices import ENOUGH, Steps
 from heliograph.broker.queues import dead_letters, refusal
 from heliograph.broker.queues.admission import admit
 from heliograph.broker.queues.browsing import browse
@@ -21,13 +22,12 @@ from heliograph.broker.queues.entry import (
     cost_of,
 )
 from heliograph.broker.queues.lane import Lane
+from heliograph.broker.queues.message_timers import Timetable
 from heliograph.broker.queues.outcome import FAILED, Outcome
+from heliograph.broker.queues.queue_storage import Shelf
 from heliograph.broker.queues.refusal import Put, Refusal
-from heliograph.broker.queues.shelf import Shelf
 from heliograph.broker.queues.statistics import Counters, QueueStatistics
-from heliograph.broker.queues.timetable import Timetable
-from heliograph.broker.queues.work import Work
-from heliograph.broker.slices import ENOUGH, Steps
+from heliograph.broker.queues.unit_of_work import Work
 from heliograph.errors import Problem
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, PRECONDITIO
 from heliograph.errors import Problem
 
 if TYPE_CHECKING:
-    from heliograph.broker.broker import Broker
+    from heliograph.broker.core.broker import Broker
 
 
 _LONGEST_NAME = 255

@@ -47,8 +47,8 @@ from heliograph.client.problems import (
     NoAnswer,
     problem_of,
 )
+from heliograph.common.pieces import Piece
 from heliograph.errors import Problem
-from heliograph.pieces import Piece
 
 T = TypeVar("T")
 K = TypeVar("K", TemporaryQueue, TemporaryTopic)

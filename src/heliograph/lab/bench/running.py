@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from heliograph.common.terminal import steer
 from heliograph.lab.bench import report
 from heliograph.lab.bench.case import Case, Effort
 from heliograph.lab.bench.rounds import Row, measure
@@ -13,7 +14,6 @@ from heliograph.lab.disk import describe_disk
 from heliograph.lab.machine import describe, raise_file_limit, split_cores
 from heliograph.lab.targets.peers import TARGETS
 from heliograph.lab.targets.target import Target
-from heliograph.terminal import steer
 
 
 def run_bench(cases: Sequence[Case], targets: Sequence[Target], effort: Effort, results: Path, markdown: bool) -> int:

@@ -21,7 +21,7 @@ class SparkWorker:
         self._log = log
         with log.open("ab") as file:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "heliograph.pipeline.measuring", master, *(["--quick"] if quick else [])],
+                [sys.executable, "-m", "heliograph.pipeline.bench_worker", master, *(["--quick"] if quick else [])],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=file,

@@ -12,8 +12,8 @@ from pathlib import Path
 from zlib import crc32
 
 from heliograph.log.kinds import FIRST_FACT
-from heliograph.log.ledger import Ledger
 from heliograph.log.log import LogOptions
+from heliograph.log.message_log import Ledger
 from heliograph.log.messages import Messages
 from heliograph.log.mixed_messages import MixedMessages, name_start
 from heliograph.mqtt import Publish, encode

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from math import inf
 from typing import Final
 
+from heliograph.common.pieces import Pieces
 from heliograph.errors import Problem
 from heliograph.mqtt.client.arrivals import Arrivals
 from heliograph.mqtt.client.events import (
@@ -48,7 +49,6 @@ from heliograph.mqtt.properties import Properties
 from heliograph.mqtt.reasons import Reason, reason_of_connack_v3
 from heliograph.mqtt.runs import LAST_ID, PUBACKS, PUBCOMPS, PUBRECS, PUBRELS, Ids, ack_run, acks_for, read_ack_run
 from heliograph.mqtt.strings import check_topic_name
-from heliograph.pieces import Pieces
 
 _PUBACK, _PUBREC, _PUBREL, _PUBCOMP = PUBACKS[0], PUBRECS[0], PUBRELS[0], PUBCOMPS[0]
 _ACKNOWLEDGEMENTS: Final = {_PUBACK: PUBACKS, _PUBREC: PUBRECS, _PUBREL: PUBRELS, _PUBCOMP: PUBCOMPS}

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from heliograph import private_files
+from heliograph.common import private_files
 from heliograph.common.bounded_dict import BoundedDict
 from heliograph.errors import Problem
 from heliograph.flow.definition import FlowDefinition

@@ -9,7 +9,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-from heliograph import private_files
+from heliograph.common import private_files
 from heliograph.errors import Problem
 
 _SUFFIX = ".shared"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from heliograph.common.ports import PAGES_URL
 from heliograph.errors import Problem
 from heliograph.flow.definition import FlowDefinition, single_partition
 from heliograph.pipeline.flows.aggregation.fan_in import fan_ins
@@ -25,7 +26,6 @@ from heliograph.pipeline.flows.routes import DEAD_LETTERS, Route, Routes
 from heliograph.pipeline.flows.sending import MessagesOnly, Sending
 from heliograph.pipeline.sink.options import SinkOptions, sink_options
 from heliograph.pipeline.source.options import source_options as checked_source
-from heliograph.ports import PAGES_URL
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from heliograph.common.ports import PAGES_URL
 from heliograph.common.suggestions import closest
 from heliograph.errors import Problem
-from heliograph.ports import PAGES_URL
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 """Its folder has this name, and a file name has 255 bytes at most."""

@@ -1,6 +1,6 @@
 """How a pipeline is doing: a small JSON file in its folder, written whenever something has changed.
 
-The server reads it (`server/pipeline_figures.py`), so its keys are an interface.
+The server reads it (`server/http/pipeline_figures.py`), so its keys are an interface.
 """
 
 import json
@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from heliograph import private_files
+from heliograph.common import private_files
 from heliograph.errors import Problem
 
 STATUS_FILE = "status.json"

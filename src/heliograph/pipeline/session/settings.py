@@ -4,8 +4,8 @@ import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from heliograph.common.network_errors import sentence
 from heliograph.errors import Problem
-from heliograph.network_errors import sentence
 from heliograph.pipeline.session.machine import Machine
 
 _LOG4J = Path(__file__).with_name("log4j2.properties")

@@ -20,8 +20,8 @@ _WORKER = "pyspark.worker"
 MODULES = (
     _WORKER,
     "heliograph.client",
-    "heliograph.log.remote_stream_reader",
-    "heliograph.log.stream_reader",
+    "heliograph.log.streams.remote_stream_reader",
+    "heliograph.log.streams.stream_reader",
     "heliograph.flow.engine.compiled_flow",
     "heliograph.flow.engine.nodes.subscriptions",
     "heliograph.flow.inline.conversion",

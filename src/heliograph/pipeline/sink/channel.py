@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from heliograph.client import Connection, Producer, Session, connect
 from heliograph.client.problems import ConnectionLost, MessagingProblem
+from heliograph.common.network_errors import sentence
 from heliograph.errors import Problem
-from heliograph.network_errors import sentence
 from heliograph.pipeline.sink.options import SinkOptions
 
 _TIMEOUT = 20.0

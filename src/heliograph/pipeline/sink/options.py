@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from heliograph.common.ports import PAGES_URL
 from heliograph.common.suggestions import closest
 from heliograph.errors import Problem
-from heliograph.ports import PAGES_URL
 
 LONGEST_JOB = 36
 KNOWN = ("server", "user", "password", "ca", "cert", "key", "topic", "queue", "job")

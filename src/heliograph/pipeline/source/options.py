@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from heliograph.common.ports import PAGES_URL
 from heliograph.common.suggestions import closest
 from heliograph.errors import Problem
 from heliograph.pipeline.source.positions import EARLIEST, LATEST, Position, position_of
-from heliograph.ports import PAGES_URL
 
 FORMATS = ("binary", "text")
 _NAMES = (

@@ -7,10 +7,10 @@ import time
 from contextlib import suppress
 from typing import TypeVar
 
+from heliograph.common.network_errors import file_reason, sentence
 from heliograph.errors import Problem
 from heliograph.mqtt import Connect, Properties, Reason, SubAck, Subscription
 from heliograph.mqtt.client import ClientSession, Connected, Disconnected, Event, Failed, Refused
-from heliograph.network_errors import file_reason, sentence
 from heliograph.pipeline.spool.inbox import Inbox
 from heliograph.pipeline.spool.options import SpoolOptions
 

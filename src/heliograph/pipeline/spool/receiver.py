@@ -8,7 +8,7 @@ import time
 import uuid
 from pathlib import Path
 
-from heliograph import private_files
+from heliograph.common import private_files
 from heliograph.common.backoff import Backoff
 from heliograph.errors import Problem
 from heliograph.pipeline.spool.broker import Broker, Lost, UnsupportedVersion

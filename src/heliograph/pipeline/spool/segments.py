@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from heliograph import private_files
+from heliograph.common import private_files
 from heliograph.errors import Problem
 from heliograph.log.lock import DirectoryLock
 from heliograph.pipeline.spool.rows import STORED, Rows

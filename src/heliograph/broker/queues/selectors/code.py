@@ -39,7 +39,7 @@ from heliograph.broker.queues.selectors.expressions import (
     Not,
     Value,
 )
-from heliograph.like import matcher
+from heliograph.common.like_pattern import matcher
 from heliograph.mapping import user_properties
 from heliograph.mapping.user_properties import PREFIX
 

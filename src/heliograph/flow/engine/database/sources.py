@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heliograph import private_files
+from heliograph.common import private_files
 from heliograph.common.suggestions import closest
 from heliograph.errors import Problem
 from heliograph.flow.engine.database import postgresql, sqlite

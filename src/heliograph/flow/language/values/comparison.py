@@ -17,6 +17,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
+from heliograph.common.like_pattern import matcher
 from heliograph.flow.language.values.bits import Bits
 from heliograph.flow.language.values.errors import BAD_ARGUMENT, INCOMPATIBLE_TYPES, ExpressionError
 from heliograph.flow.language.values.intervals import Interval
@@ -24,7 +25,6 @@ from heliograph.flow.language.values.literals import FROM_TEXT, to_interval
 from heliograph.flow.language.values.operands import refuse
 from heliograph.flow.language.values.types import type_of
 from heliograph.flow.language.values.zone import GmtTime, GmtTimestamp, time_to_local, to_local
-from heliograph.like import matcher
 
 
 def equal(left: Any, right: Any) -> bool | None:

@@ -1,0 +1,70 @@
+"""Things to do later, on a clock that is handed in."""
+
+import heapq
+from collections.abc import Callable
+
+from heliograph.broker.core.defects import Defects
+from heliograph.broker.core.outlet import Outlet
+
+Action = Callable[[float], None]
+Timer = list[float | Action | Outlet | None]
+"""[when, serial number, action, client]; without an action once it is cancelled or done."""
+
+_CANCELLED_WORTH_SWEEPING = 1000
+
+
+class Timers:
+    """A heap of callbacks by time."""
+
+    __slots__ = ("_cancelled", "_defects", "_heap", "_serial")
+
+    def __init__(self, defects: Defects) -> None:
+        self._defects = defects
+        self._heap: list[Timer] = []
+        self._serial = 0
+        self._cancelled = 0
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def at(self, when: float, action: Action, outlet: Outlet | None = None) -> Timer:
+        """Call `action(now)` at the first `run` that is not before `when`; a client is blamed if that fails."""
+        self._serial += 1
+        timer: Timer = [when, self._serial, action, outlet]
+        heapq.heappush(self._heap, timer)
+        return timer
+
+    def rings_by(self, when: float, timer: Timer) -> bool:
+        """Whether this timer is still to ring, and not after that time."""
+        return timer[2] is not None and timer[0] <= when  # type: ignore[operator]
+
+    def cancel(self, timer: Timer | None) -> None:
+        """Do not do it after all; a timer that is done or cancelled already is left alone."""
+        if timer is None or timer[2] is None:
+            return
+        timer[2] = None
+        self._cancelled += 1
+        # Clients that come and go must not fill the heap with time-outs that lie hours ahead.
+        if self._cancelled > _CANCELLED_WORTH_SWEEPING and self._cancelled > len(self._heap) // 2:
+            self._heap = [timer for timer in self._heap if timer[2] is not None]
+            heapq.heapify(self._heap)
+            self._cancelled = 0
+
+    def run(self, now: float, has_time: Callable[[], bool] = lambda: True) -> bool:
+        """Do everything that is due, or as much as there is time for; whether there is more.
+
+        What fails keeps nothing else from being done.
+        """
+        while self._heap and self._heap[0][0] <= now:  # type: ignore[operator]
+            timer = heapq.heappop(self._heap)
+            action, timer[2] = timer[2], None
+            if action is None:
+                self._cancelled -= 1
+            else:
+                try:
+                    action(now)  # type: ignore[operator]
+                except Exception:
+                    self._defects.note("a timer", timer[3])  # type: ignore[arg-type]
+                if not has_time():
+                    return bool(self._heap) and self._heap[0][0] <= now  # type: ignore[operator]
+        return False

@@ -1,0 +1,319 @@
+"""Messages for durable subscriptions: stored first, and sent when they are safe.
+
+A message that a client can take at once is sent from memory, but leaves only when its turn is safe: no receiver sees
+what a crash could take back. Whatever has to wait is read back from the log.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from heliograph.broker.core import record_kinds as facts
+from heliograph.broker.core.mixed_span import MixedSpan
+from heliograph.broker.core.record_kinds import Move
+from heliograph.broker.core.routes import Durable, Route
+from heliograph.broker.core.slices import SLICE
+from heliograph.broker.core.span import Span
+from heliograph.broker.core.subscription import ShareGroup, Subscription
+from heliograph.broker.delivery.memory_delivery import SHARERS_AT_ONCE
+from heliograph.broker.delivery.sending import Rendered, count_sent, packets_for, too_large
+from heliograph.broker.delivery.spool import Spool
+from heliograph.broker.delivery.window import Flight
+from heliograph.broker.sessions.session import Session
+from heliograph.broker.sessions.session_recovery import revived_span
+from heliograph.errors import Problem
+from heliograph.log.cursor import Cursor
+from heliograph.log.cursor_reading import Found
+from heliograph.log.messages import MIXED_PACKETS, decode_messages, form_of
+from heliograph.log.mixed_messages import decode_mixed_messages
+from heliograph.log.record import Record
+
+if TYPE_CHECKING:
+    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.core.store import Store
+
+
+_PUMPED_AT_ONCE = 100
+"""Clients that get what they have been waiting for before it is seen how long others have waited."""
+
+
+class LogDelivery:
+    """`broker.delivery.log`."""
+
+    def __init__(
+        self,
+        broker: "Broker",
+        store: "Store",
+        pump_session: Callable[[Session], None],
+        share_out_later: Callable[[ShareGroup], None],
+    ) -> None:
+        self._broker = broker
+        self._store = store
+        self._pump_session = pump_session
+        self._share_out_later = share_out_later
+        self.stalled: dict[Session, None] = {}
+        """Clients that could take messages which are not safe yet ..."""
+        self.stalled_groups: dict[ShareGroup, None] = {}
+        """... and groups whose members could."""
+
+    def deliver(self, span: Span, route: Route, publisher: Session | None) -> tuple[int, int]:
+        """Store a span for all durable receivers of a route.
+
+        How many of its messages, from the front, somebody took, and how many are stored with their identifiers.
+
+        Nothing but a stream takes QoS 0 messages. Streams take everything.
+        """
+        if span.qos and len(route.durable) == 1 and not route.streams:  # nearly always
+            receiver = route.durable[0]
+            if self._takes_all(receiver.spool, span) and not (isinstance(receiver, Subscription) and receiver.no_local):
+                self._keep(span, [receiver], publisher)
+                return span.count, span.count
+        takes: list[tuple[Durable, int]] = []
+        streams = [stream.cursor_for(span.topic) for stream in route.streams]
+        taken = span.count if streams else 0
+        for receiver in route.durable if span.qos else ():
+            if isinstance(receiver, Subscription) and receiver.no_local and receiver.session is publisher:
+                taken = span.count
+            else:
+                takes.append((receiver, self._accept(receiver.spool, span)))
+        most = max([number for _, number in takes], default=0)
+        if streams:
+            most = span.count
+        if all(number == span.count for _, number in takes):
+            self._keep(span, [receiver for receiver, _ in takes], publisher, streams)
+            return max(taken, most), span.count
+        # Some have no room for all of it: a record is for those who take the whole of it.
+        lo = 0
+        ends = {number for _, number in takes} | {most}
+        for hi in sorted(ends - {0}):
+            self._keep(span.part(lo, hi), [r for r, number in takes if number >= hi], publisher, streams)
+            lo = hi
+        if span.retain and not most:
+            self._keep(span, [], None)  # those who come later get it all the same
+        return max(taken, most), most
+
+    def _takes_all(self, spool: Spool | None, span: Span) -> bool:
+        """Whether there is room without a look at what the limits demand."""
+        assert spool is not None
+        limits = self._broker.limits
+        return (
+            spool.unsent.count + span.count <= limits.max_messages
+            and spool.cursor.bytes + len(span.data) <= limits.max_bytes
+        )
+
+    def _accept(self, spool: Spool | None, span: Span) -> int:
+        if self._takes_all(spool, span):
+            return span.count
+        assert spool is not None
+        limits = self._broker.limits
+        rejected, discarded = spool.rejected, spool.discarded
+        accepted = spool.accept(span.count, len(span.data), limits)
+        self._broker.stats.rejected += spool.rejected - rejected
+        self._broker.stats.discarded += spool.discarded - discarded
+        return accepted
+
+    def offer(self, subscription: Subscription, span: Span) -> None:
+        """Store and send a span to one subscription that is new: it gets what is retained."""
+        if number := self._accept(subscription.spool, span):
+            self._keep(span.part(0, number), [subscription], None)
+
+    def _keep(
+        self,
+        span: Span,
+        receivers: list[Durable],
+        publisher: Session | None,
+        streams: Sequence[Cursor] = (),
+    ) -> None:
+        """Store a span once, for streams and for those who take all of it; send it to those who can have it now."""
+        rendered: Rendered = {}
+        cursors = [receiver.spool.cursor for receiver in receivers if receiver.spool]
+        try:
+            identifiers = [self._send_now(receiver, span, rendered) for receiver in receivers]
+            offsets = self._store.keep(span, [*cursors, *streams], [*identifiers, *[0] * len(streams)], publisher)
+        except Exception:
+            # Some may have been sent what is not stored, with offsets that other messages will get. With nobody to send
+            # it to, nothing has happened.
+            if receivers:
+                self._store.halt()
+            raise
+        for receiver, offset, sent in zip(receivers, offsets[: len(receivers)], identifiers, strict=True):
+            if not sent:
+                assert receiver.spool is not None
+                receiver.spool.put(offset, offset + span.count)
+                self._let_wait(receiver)
+
+    def _send_now(self, receiver: Durable, span: Span, rendered: Rendered) -> int:
+        """Send all of a span if the receiver can take it; the first packet identifier, or 0 if it has to wait."""
+        if not isinstance(receiver, Subscription) or not receiver.outlet.open:
+            return 0
+        spool, session = receiver.spool, receiver.session
+        assert spool is not None
+        if (
+            spool.unsent.count
+            or (receiver.buffer is not None and receiver.buffer.waiting)
+            or session.room() < span.count
+        ):
+            return 0
+        if not session.has_memory_for(span) or (isinstance(span, MixedSpan) and receiver.outlet.one_by_one):
+            return 0
+        qos = min(span.qos, receiver.qos)
+        if too_large(self._broker, receiver, span, qos):
+            return 0  # its turn comes when it is read back
+        (offset,) = self._store.ledger.next_offsets([spool.cursor])
+        first = session.own_window().issue(receiver, span, 0, span.count, qos, spool.cursor, offset)
+        self._broker.turn.held.hold(
+            receiver.outlet, packets_for(self._broker, receiver, span, 0, span.count, qos, first, rendered)
+        )
+        count_sent(self._broker, receiver, span.count)
+        return first
+
+    def _let_wait(self, receiver: Durable) -> None:
+        if isinstance(receiver, ShareGroup):
+            for member in receiver.members:
+                member.session.note_backlog(member)
+            self.stalled_groups[receiver] = None
+        else:
+            receiver.session.note_backlog(receiver)
+            if receiver.outlet.open:
+                self.stalled[receiver.session] = None
+
+    def go_on(self) -> None:
+        """More is safe now: send what clients have been waiting for. Of very many, the last get it a turn later."""
+        groups, self.stalled_groups = self.stalled_groups, {}
+        for group in groups:
+            try:
+                self.deal(group)
+            except Exception:
+                self._broker.defects.note(f"messages for the shared subscription {group.name} could not be sent")
+        until = self._broker.now() + SLICE / 2
+        sessions, self.stalled = list(self.stalled), {}
+        for number, session in enumerate(sessions, 1):
+            try:
+                self._pump_session(session)
+            except Exception:
+                self._broker.defects.note("messages that are safe could not be sent", session.outlet)
+            if not number % _PUMPED_AT_ONCE and self._broker.now() > until:
+                self.stalled = dict.fromkeys(sessions[number:]) | self.stalled
+                if sessions[number:] and not self._broker.slices.is_working(self):
+                    self._broker.slices.later(self, self.go_on)
+                break
+
+    def deal(self, group: ShareGroup) -> None:
+        """Give what waits for a group to its members, in equal parts as far as they can take them."""
+
+        def can_take(member: Subscription) -> object:
+            return member.outlet.open and (not member.qos or member.session.room())
+
+        spool = group.spool
+        left = 2 * SHARERS_AT_ONCE
+        while spool is not None and spool.count and group.members:
+            if left <= 0:
+                self._share_out_later(group)
+                return
+            before = spool.count
+            ready = group.in_turn(can_take, min(before, SHARERS_AT_ONCE))
+            left -= len(ready)
+            for member in ready:
+                if not self.pump(member, -(-before // len(ready))):
+                    return
+            if spool.count == before:
+                return
+
+    def pump(self, subscription: Subscription, most: int | None = None) -> bool:
+        """Send what waits in the log for a subscription, as far as the client can take it; at most so many messages.
+
+        False if what waits next cannot be read yet, whoever asks for it.
+        """
+        spool, session = subscription.spool, subscription.session
+        assert spool is not None
+        left = spool.count if most is None else most
+        while spool.count and left > 0:
+            room = session.room() if subscription.qos else left
+            if not room or not subscription.outlet.open:
+                return True
+            found = self._next(subscription, spool)
+            if found is None:
+                return False
+            span = span_in(self._store, spool, found)
+            if span.expires and span.expires <= self._broker.now():
+                self._broker.stats.expired += spool.expire(found)
+                continue
+            if subscription.qos and not session.has_memory_for(span):
+                return True
+            is_apart = isinstance(span, MixedSpan) and subscription.outlet.one_by_one
+            lo, hi = spool.take(found, 1 if is_apart else min(room, left))
+            left -= hi - lo
+            if is_apart:
+                self._send_stored(subscription, span.part(lo - found.first, hi - found.first), lo, lo, hi)
+            else:
+                self._send_stored(subscription, span, found.first, lo, hi)
+        return True
+
+    def _next(self, subscription: Subscription, spool: Spool) -> Found | None:
+        try:
+            found = spool.next()
+        except Problem as problem:
+            # Nobody gets past it silently: what is behind waits until somebody has seen to the log.
+            self._broker.journal.unreadable(subscription.session.client_id, str(problem))
+            return None
+        if found is None:
+            if subscription.group is not None:
+                self.stalled_groups[subscription.group] = None
+            else:
+                self.stalled[subscription.session] = None
+        return found
+
+    def _send_stored(self, subscription: Subscription, span: Span, base: int, lo: int, hi: int) -> None:
+        """Send messages that have been read back, offsets `lo` to `hi`; the span's first one has offset `base`."""
+        spool, session = subscription.spool, subscription.session
+        assert spool is not None
+        cursor = spool.cursor
+        qos = min(span.qos, subscription.qos)
+        if too_large(self._broker, subscription, span, qos):
+            self._broker.stats.too_large += hi - lo
+            self._store.settled.append((cursor, lo, hi - lo))
+            return
+        first = 0
+        if qos:
+            first = session.own_window().issue(subscription, span, lo - base, hi - lo, qos, cursor, lo)
+            if session.number:
+                self._store.note_move(Move(facts.ISSUED, qos, first, hi - lo, session.number, cursor.number, lo))
+        else:
+            self._store.settled.append((cursor, lo, hi - lo))
+        chunk = packets_for(self._broker, subscription, span, lo - base, hi - base, qos, first, {})
+        # The messages are safe, their identifiers are not: with QoS 2 a client must never see one that is used again.
+        # And nothing overtakes what is held already.
+        if qos == 2 and session.number:
+            self._broker.turn.held.answer(subscription.outlet, chunk)
+        elif subscription.outlet.unsafe:
+            self._broker.turn.held.hold_behind(subscription.outlet, chunk)
+        else:
+            self._broker.turn.write(subscription.outlet, chunk)
+        count_sent(self._broker, subscription, hi - lo)
+
+    def load(self, flight: Flight) -> bool:
+        """Read the messages of a flight back, so that they can be sent again; False if that is not possible yet."""
+        spool = flight.subscription.spool
+        assert spool is not None
+        try:
+            found = spool.find(flight.offset)
+        except Problem as problem:
+            self._broker.journal.unreadable(flight.subscription.session.client_id, str(problem))
+            return False
+        if found is None:
+            self.stalled[flight.subscription.session] = None
+            return False
+        flight.span, flight.lo = span_in(self._store, spool, found), flight.offset - found.first
+        return True
+
+
+def span_in(store: "Store", spool: Spool, found: Found) -> Span:
+    """The span of a record; one that is sent in several parts is decoded once."""
+    if spool.span is None or spool.span[0] != found.record.position:
+        spool.span = found.record.position, _span_of(store, found.record)
+    return spool.span[1]
+
+
+def _span_of(store: "Store", record: Record) -> Span:
+    if form_of(record.body) == MIXED_PACKETS:
+        return MixedSpan.of(decode_mixed_messages(record.body, record.count))
+    return revived_span(decode_messages(record.body, record.count), store.clock)

@@ -1,0 +1,185 @@
+"""Messages that nobody stores: to receivers that can take them at once, else into the subscription's buffer."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from heliograph.broker.core.mixed_span import MixedSpan
+from heliograph.broker.core.routes import WIDE, Route
+from heliograph.broker.core.span import Span
+from heliograph.broker.core.subscription import ShareGroup, Subscription
+from heliograph.broker.delivery.buffer import Buffer, Waiting, cut_packets
+from heliograph.broker.delivery.sending import Rendered, count_sent, packets_for, too_large
+from heliograph.broker.sessions.session import Session
+
+if TYPE_CHECKING:
+    from heliograph.broker.core.broker import Broker
+
+SHARERS_AT_ONCE = 100
+"""Sharers that get something of a span in one turn: of a large group some, and the others of the next one."""
+_ALL = 1 << 64
+
+
+class MemoryDelivery:
+    """`broker.delivery.memory`."""
+
+    def __init__(self, broker: "Broker", share_out_later: Callable[[ShareGroup], None]) -> None:
+        self._broker = broker
+        self._share_out_later = share_out_later
+
+    def deliver(self, span: Span, route: Route, publisher: Session | None) -> int:
+        """Give a span to all for whom it is not stored; how many of its messages, from the front, somebody took."""
+        taken = 0
+        rendered: Rendered = {}
+        count = span.count
+        receivers = route.volatile if span.qos else route.subscriptions
+        if len(receivers) > WIDE:
+            self._broker.wide.deliver(span, receivers, publisher)
+            receivers, taken = (), count
+        for subscription in receivers:
+            if subscription.no_local and subscription.session is publisher:
+                taken = count
+            else:
+                taken = max(taken, self.offer(subscription, span, rendered))
+        for group in route.volatile_groups if span.qos else route.groups:
+            taken = max(taken, self._offer_shared(group, span, rendered))
+        return taken
+
+    def offer(self, subscription: Subscription, span: Span, rendered: Rendered) -> int:
+        """Give a span to one subscription; how many messages it took."""
+        lo, hi = 0, span.count
+        outlet = subscription.outlet
+        if not span.qos or not subscription.qos:
+            if outlet.open:
+                self._send(subscription, span, lo, hi, 0, rendered)
+            elif outlet.connected:
+                return self.hold_late(subscription, span, hi)
+            return hi
+        if outlet.open and not (subscription.buffer and subscription.buffer.waiting):
+            lo = self._send_as_much_as_fits(subscription, span, lo, hi, rendered)
+        if lo < hi:
+            buffer = subscription.own_buffer(self._broker.held)
+            lo += self._let_wait(buffer, buffer.waiting, span, lo, hi)
+            subscription.session.note_backlog(subscription)
+        return lo
+
+    def hold_late(self, subscription: Subscription, what: Span | bytes, count: int) -> int:
+        """QoS 0 messages for a client that is not reading fast enough wait; how many found room."""
+        buffer = subscription.own_buffer(self._broker.held)
+        subscription.session.note_backlog(subscription)
+        return self._let_wait(buffer, buffer.late, what, 0, count)
+
+    def _let_wait(self, buffer: Buffer, queue: deque[Waiting], what: Span | bytes, lo: int, hi: int) -> int:
+        """Put messages into one of the queues of a buffer; how many found room."""
+        if buffer.is_full_for(what, hi - lo, self._broker.limits):
+            self._broker.stats.expired += buffer.drop_expired(self._broker.now())
+        rejected, discarded = buffer.rejected, buffer.discarded
+        taken = buffer.add(queue, what, lo, hi, self._broker.limits)
+        self._broker.stats.rejected += buffer.rejected - rejected
+        self._broker.stats.discarded += buffer.discarded - discarded
+        return taken
+
+    def _offer_shared(self, group: ShareGroup, span: Span, rendered: Rendered) -> int:
+        lo, hi = 0, span.count
+        if not group.buffer.count:
+            lo = self._deal_out(group, span, rendered)
+        if lo < hi:
+            # As with other subscriptions, nothing is kept for clients that are away and asked for QoS 0.
+            if not any(m.outlet.connected or (span.qos and m.qos) for m in group.members):
+                return hi
+            queue = group.buffer.waiting if span.qos else group.buffer.late
+            lo += self._let_wait(group.buffer, queue, span, lo, hi)
+            for member in group.members:
+                member.session.note_backlog(member)
+            if len(group.members) > SHARERS_AT_ONCE:  # some may not have had their turn
+                self._share_out_later(group)
+        return lo
+
+    def _deal_out(self, group: ShareGroup, span: Span, rendered: Rendered) -> int:
+        """Give a span to members that can take some of it now; the first message that is left."""
+
+        def can_take(member: Subscription) -> object:
+            return member.outlet.open and (not (span.qos and member.qos) or member.session.room())
+
+        lo, hi = 0, span.count
+        left = 2 * SHARERS_AT_ONCE
+        while lo < hi and left > 0 and (ready := group.in_turn(can_take, min(hi - lo, SHARERS_AT_ONCE))):
+            # Equal parts: a long span is dealt out, not given to whoever happens to be first.
+            part = -(-(hi - lo) // len(ready))
+            left -= len(ready)
+            before = lo
+            for member in ready:
+                to = min(hi, lo + part)
+                if span.qos and member.qos:
+                    lo = self._send_as_much_as_fits(member, span, lo, to, rendered)
+                elif to > lo:
+                    self._send(member, span, lo, to, 0, rendered)
+                    lo = to
+            if lo == before:
+                break
+        return lo
+
+    def _send_as_much_as_fits(
+        self, subscription: Subscription, span: Span, lo: int, hi: int, rendered: Rendered
+    ) -> int:
+        """Send QoS 1 or 2 messages while the client's window has room; the first that did not fit."""
+        qos = min(span.qos, subscription.qos)
+        session = subscription.session
+        while lo < hi and (room := session.room()) and session.has_memory_for(span):
+            to = min(hi, lo + room)
+            self._send(subscription, span, lo, to, qos, rendered)
+            lo = to
+        return lo
+
+    def _send(self, subscription: Subscription, span: Span, lo: int, hi: int, qos: int, rendered: Rendered) -> None:
+        """Send messages `lo` to `hi` at this QoS to a client that has room for them."""
+        broker, outlet = self._broker, subscription.outlet
+        if outlet.max_packet or outlet.alias_maximum:
+            if isinstance(span, MixedSpan):
+                for at in range(lo, hi):
+                    self._send(subscription, span.single(at), 0, 1, qos, {})
+                return
+            if too_large(broker, subscription, span, qos):
+                broker.stats.too_large += hi - lo
+                return
+        first_id = 0
+        if qos:
+            first_id = subscription.session.own_window().issue(subscription, span, lo, hi - lo, qos)
+        broker.turn.write(outlet, packets_for(broker, subscription, span, lo, hi, qos, first_id, rendered))
+        count_sent(broker, subscription, hi - lo)
+
+    def pump(self, subscription: Subscription, buffer: Buffer, now: float, most: int = _ALL) -> None:
+        """Send what waits in a buffer, at most about so many messages."""
+        self._broker.stats.expired += buffer.drop_expired(now)
+        end = subscription.sent + most
+        while buffer.late and subscription.sent < end:
+            what, lo, hi = buffer.late[0]
+            buffer.pop(buffer.late)
+            buffer.count -= hi - lo
+            self._send_late(subscription, what, lo, hi)
+            self._broker.stats.expired += buffer.drop_expired(now)
+        while buffer.waiting and subscription.sent < end:
+            span, lo, hi = buffer.waiting[0]
+            assert isinstance(span, Span)
+            sent_to = self._send_waiting(subscription, span, lo, hi)
+            buffer.count -= sent_to - lo
+            if sent_to < hi:
+                buffer.waiting[0] = (span, sent_to, hi)
+                break
+            buffer.pop(buffer.waiting)
+            self._broker.stats.expired += buffer.drop_expired(now)
+
+    def _send_late(self, subscription: Subscription, what: Span | bytes, lo: int, hi: int) -> None:
+        if isinstance(what, Span):
+            self._send(subscription, what, lo, hi, 0, {})
+            return
+        self._broker.turn.write(subscription.outlet, cut_packets(what, lo, hi))
+        subscription.sent += hi - lo
+        self._broker.stats.messages_sent += hi - lo
+
+    def _send_waiting(self, subscription: Subscription, span: Span, lo: int, hi: int) -> int:
+        """Send what waited; the first message that did not fit. A sharer's QoS may be lower than the group's."""
+        if subscription.qos:
+            return self._send_as_much_as_fits(subscription, span, lo, hi, {})
+        self._send(subscription, span, lo, hi, 0, {})
+        return hi

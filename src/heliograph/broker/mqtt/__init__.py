@@ -1,0 +1,1 @@
+"""The server's end of an MQTT connection: handshake, publishing, subscribing, acknowledgements."""

@@ -1,0 +1,360 @@
+"""PUBLISH packets from a client: cut into spans, routed, acknowledged. This is the hot path of the server.
+
+A buffer from the network usually holds many packets. From a packet on, the longest run is taken that can travel in one
+piece:
+- `take_straight`: QoS 0 packets that go byte for byte to the same receivers, whatever their topics and lengths;
+- `take_span`: packets with one header and one length, found column by column.
+The price of a message is then a share of the price of its run.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from heliograph.broker.core.broker import Broker
+from heliograph.broker.core.published import Published
+from heliograph.broker.core.routes import Route
+from heliograph.broker.core.slices import Steps
+from heliograph.broker.core.span import Span, carried_properties
+from heliograph.broker.core.subscription import Subscription
+from heliograph.broker.core.topics import is_reserved
+from heliograph.broker.delivery.wide_delivery import in_parts
+from heliograph.broker.mqtt.answers import acknowledge
+from heliograph.broker.mqtt.batching import LARGEST
+from heliograph.broker.mqtt.identifier_set import IdentifierSet
+from heliograph.broker.mqtt.publishing import as_a_whole, not_at_present, note_taken
+from heliograph.common.bounded_dict import BoundedDict
+from heliograph.mqtt.errors import MalformedPacket, ProtocolError
+from heliograph.mqtt.framing import decode_varint
+from heliograph.mqtt.packets import PacketType
+from heliograph.mqtt.properties import decode_properties
+from heliograph.mqtt.reasons import Reason
+from heliograph.mqtt.runs import Ids, first_ids_of, run_length
+
+if TYPE_CHECKING:
+    from heliograph.broker.mqtt.connection import Connection
+
+_QOS0 = 0x30
+_DUP = 0x08
+_RETAIN = 0x01
+_DOLLAR = ord("$")
+_TAKEN_BEFORE = Published(Reason.SUCCESS, 1)
+_WORTH_A_RUN = {1: 256, 2: 64}
+"""So many messages with consecutive identifiers are quicker as a run than one by one with others, by QoS."""
+_SHORT_MOST = 2 + 0x7F
+"""The longest packet whose length takes one byte."""
+
+
+class Carried(NamedTuple):
+    """What one set of encoded properties means for the broker."""
+
+    passed_on: bytes
+    """Properties that receivers get as they came, encoded without their length."""
+    expiry: int | None
+    alias: int | None
+    plain: bool
+    """Nothing in them keeps the packet from being forwarded byte for byte."""
+
+
+_NONE = Carried(b"", None, None, True)
+
+# Devices send the same properties over and over: what they mean is looked up, not parsed again.
+_KNOWN_MOST = 4096
+_known_properties: BoundedDict[bytes, Carried] = BoundedDict(_KNOWN_MOST)
+_properties_known_of = _known_properties.get  # bound once: this is asked for each packet that comes on its own
+_KNOWN_LONGEST = 512
+
+
+def read_carried(data: bytes, pos: int, end: int) -> tuple[Carried, int]:
+    """The properties of a v5 PUBLISH at `pos`, and where its payload starts."""
+    if pos < end and not data[pos]:
+        return _NONE, pos + 1
+    length = decode_varint(data, pos, end)
+    if length is None or length[1] + length[0] > end:
+        raise MalformedPacket("the properties are longer than the packet")
+    stop = length[1] + length[0]
+    raw = data[pos:stop]
+    known = _properties_known_of(raw)
+    if known is None:
+        properties, _ = decode_properties(data, pos, end, PacketType.PUBLISH)
+        if "subscription_identifier" in properties:
+            raise ProtocolError(Reason.PROTOCOL_ERROR, "a client's PUBLISH has a subscription identifier")
+        expiry, alias = properties.get("message_expiry_interval"), properties.get("topic_alias")
+        known = Carried(carried_properties(properties), expiry, alias, expiry is None and alias is None)
+        if len(raw) <= _KNOWN_LONGEST:
+            _known_properties[raw] = known
+    return known, stop
+
+
+def take_straight(connection: "Connection", data: bytes, pos: int) -> int:
+    """Forward QoS 0 packets byte for byte as long as they all go to the same receivers; where that ended.
+
+    Stops without complaint at anything out of the ordinary, maybe at once; `take_span` then looks more closely. Written
+    as one loop, with the packets' lengths read in place: for short runs, the calls would cost more than the work.
+    """
+    broker = connection.broker
+    routes = broker.routes.cache
+    version5 = connection.version5
+    max_packet = connection.max_packet
+    size = len(data)
+    start = pos
+    count = 0
+    route: Route | None = None
+    receivers: tuple[Subscription, ...] | None = None
+    body = head_end = 0
+    while size - pos > 4 and data[pos] == _QOS0:
+        length = data[pos + 1]
+        body = pos + 2
+        if length > 0x7F:  # a longer remaining length: two bytes are read here, anything else is left to the codec
+            length += (data[body] << 7) - 0x80
+            body += 1
+            if not 0x7F < length <= 0x3FFF:
+                break
+        end = body + length
+        if end > size or length < 2 or end - pos > max_packet:
+            break
+        head_end = body + 2 + (data[body] << 8 | data[body + 1])
+        if head_end > end:
+            break
+        topic = data[body + 2 : head_end]
+        this = routes.get(topic)
+        if this is not route or this is None:
+            if count or not topic or topic[0] == _DOLLAR:
+                break
+            if this is None:
+                this = connection.find_route(topic)
+            receivers = this.straight5 if version5 else this.straight3
+            if receivers is None:
+                break
+            route = this
+        if version5:
+            if head_end >= end:
+                break
+            if data[head_end]:
+                try:
+                    carried, head_end = read_carried(data, head_end, end)
+                except ProtocolError:
+                    break
+                if not carried.plain:
+                    break
+            else:
+                head_end += 1
+        if end < size and data.startswith(data[pos:head_end], end):
+            run = run_length(data, pos, end - pos, head_end - pos, 0)
+            count += run
+            pos += run * (end - pos)
+        else:
+            count += 1
+            pos = end
+    if not count:
+        return start
+    assert receivers is not None
+    if connection.gathering is not None:
+        broker.turn.gatherings.publish()
+    if count == 1 and start == 0 and pos == size and body == 2 and max_packet > _SHORT_MOST:
+        connection.remember(data[2:head_end], receivers)
+    forward(broker, receivers, data[start:pos], count)
+    return pos
+
+
+def forward(broker: Broker, receivers: tuple[Subscription, ...], chunk: bytes, count: int) -> None:
+    """Give `count` QoS 0 packets to all receivers of a straight route."""
+    sent = 0
+    for subscription in receivers:
+        outlet = subscription.outlet
+        if outlet.open:
+            chunks = outlet.chunks
+            if not chunks:
+                broker.turn.dirty.append(outlet)
+            chunks.append(chunk)
+            subscription.sent += count
+            sent += count
+        elif outlet.connected:
+            broker.delivery.memory.hold_late(subscription, chunk, count)
+    stats = broker.stats
+    stats.messages_received += count
+    stats.messages_sent += sent
+
+
+def take_span(connection: "Connection", data: bytes, pos: int, body: int, end: int) -> int:
+    """Take a span: the packet at `pos` and those after it with its header and length; where that ended.
+
+    The first packet is whole: what follows its fixed header is at `body`, and it ends at `end`.
+    """
+    version5 = connection.version5
+    first = data[pos]
+    qos = first >> 1 & 3
+    if qos == 3:
+        raise MalformedPacket("PUBLISH with QoS 3")
+    if first & _DUP and not qos and connection.version > 3:
+        raise MalformedPacket("PUBLISH with QoS 0 and DUP")
+    if end - body < 2:
+        raise MalformedPacket("PUBLISH without a topic name")
+    name_end = body + 2 + (data[body] << 8 | data[body + 1])
+    head_end = name_end + 2 if qos else name_end
+    if head_end > end:
+        raise MalformedPacket("PUBLISH shorter than its topic name")
+    if qos and not (data[name_end] or data[name_end + 1]):
+        raise ProtocolError(Reason.PROTOCOL_ERROR, "PUBLISH with packet identifier 0")
+    carried = _NONE
+    if version5:
+        carried, head_end = read_carried(data, head_end, end)
+    topic = data[body + 2 : name_end]
+    if carried.alias is not None or not topic:
+        topic = connection.resolve_alias(topic, carried.alias)
+    route = connection.broker.routes.cache.get(topic) or connection.find_route(topic)
+    stride, id_at = end - pos, name_end - pos if qos else 0
+    count = 1
+    if end < len(data) and not first & (_DUP | _RETAIN) and data.startswith(data[pos:name_end], end):
+        count = run_length(data, pos, stride, head_end - pos, id_at)
+        if count > route.most:
+            count = route.most
+            connection.took_long = True
+    # A remaining length with more bytes than it needs ends in a zero; not all receivers would take that.
+    verbatim = first & (_DUP | _RETAIN) == 0 and carried.alias is None and data[body - 1] != 0
+    if (
+        count == 1
+        and stride <= LARGEST
+        and verbatim
+        and carried.plain
+        and (qos or route.streams or route.bound)
+        and route.gathers
+        and topic[0] != _DOLLAR
+        and (qos < 2 or (not route.bound and note_received(connection, data[name_end] << 8 | data[name_end + 1])))
+    ):
+        key = route.gathering_key(topic, qos, version5)
+        packet = data[pos:end]
+        if stride <= _SHORT_MOST and qos and stride == len(data) and connection.max_packet > _SHORT_MOST:
+            connection.remember_gathered(packet, name_end, route, key)
+        connection.broker.turn.gatherings.gather(connection, route, key, packet, name_end - pos, head_end - pos, qos)
+        return end
+    if connection.gathering is not None:
+        connection.broker.turn.gatherings.publish()
+    chunk = data[pos : pos + count * stride]
+    ids: Ids = range(0)
+    if qos:
+        ids = first_ids_of(chunk, id_at, stride, _WORTH_A_RUN[qos])
+        if 0 in ids:
+            ids = ids[: ids.index(0)]  # not the first one, that has been looked at: the rest is the next span's error
+        if len(ids) < count:
+            count = len(ids)
+            chunk = chunk[: count * stride]
+    expires = 0.0 if carried.expiry is None else connection.broker.now() + carried.expiry
+    span = Span(
+        topic,
+        chunk,
+        count,
+        head=head_end - pos,
+        qos=qos,
+        id_at=id_at,
+        version5=version5,
+        retain=bool(first & _RETAIN),
+        verbatim=verbatim,
+        properties=carried.passed_on,
+        expires=expires,
+    )
+    connection.broker.stats.messages_received += count
+    if route.wide and qos < 2:
+        _publish_in_parts(connection, span, route, ids)
+    elif qos == 0:
+        _publish(connection, span, route)
+        if (route.streams or route.bound or span.retain) and connection.broker.store is not None:
+            connection.broker.store.pause_if_behind(connection.outlet)
+    elif qos == 1:
+        acknowledge(connection, 1, ids, _publish(connection, span, route))
+    else:
+        _take_qos2(connection, span, route, ids)
+    return pos + count * stride
+
+
+def _publish(connection: "Connection", span: Span, route: Route) -> Published:
+    # Others are never refused anything; this is done for every run.
+    if (span.version5 or span.topic[0] == _DOLLAR) and (refused := _refused(connection, span, route)):
+        return refused
+    return connection.broker.publish(span, connection.session, route)
+
+
+def _refused(connection: "Connection", span: Span, route: Route) -> Published | None:
+    """Why a span cannot be published by this client, or not at present."""
+    broker = connection.broker
+    if span.topic.startswith(b"$") and is_reserved(span.topic):
+        broker.stats.publishes_refused += span.count
+        return Published(Reason.NOT_AUTHORIZED, span.count)
+    return not_at_present(broker, span, route)
+
+
+def _publish_in_parts(connection: "Connection", span: Span, route: Route, ids: Ids) -> None:
+    """Publish to so many that others have their turns meanwhile. With QoS 1 a crash can leave it with some of them.
+
+    The client is answered, and read from, when all have it. Messages of QoS 2 are published in one go, or a crash
+    could make them come twice: nobody would know who has them.
+    """
+    broker, session = connection.broker, connection.session
+
+    def steps() -> Steps:
+        published = yield from in_parts(broker, span, session, route)
+        if connection.publishing:
+            if span.qos:
+                acknowledge(connection, 1, ids, published)
+            connection.published()
+
+    if refused := _refused(connection, span, route):
+        if span.qos:
+            acknowledge(connection, 1, ids, refused)
+        return
+    connection.publishing = connection.took_long = True
+    connection.outlet.stop_reading()
+    broker.wide.begin(steps())
+
+
+def note_received(connection: "Connection", packet_id: int) -> bool:
+    """A QoS 2 message has come alone: remember its identifier, unless it came before or there is no room for it."""
+    session = connection.session
+    assert session is not None
+    if session.received is None:
+        session.received = IdentifierSet()
+    received = session.received
+    if received.count and (  # most devices have one message on its way
+        packet_id in received or received.count >= connection.receive_maximum or not session.has_room_for(received)
+    ):
+        return False
+    received.add(packet_id, packet_id + 1)
+    return True
+
+
+def _take_qos2(connection: "Connection", span: Span, route: Route, ids: Ids) -> None:
+    """Publish what has not been received before, remember the identifiers until PUBREL, answer PUBREC."""
+    session = connection.session
+    assert session is not None
+    if session.received is None:
+        session.received = IdentifierSet()
+    received = session.received
+    known = received.known(ids)
+    distinct = len(ids) if isinstance(ids, range) else len(set(ids))
+    if received.count + distinct - known > connection.receive_maximum:
+        raise ProtocolError(Reason.RECEIVE_MAXIMUM_EXCEEDED, "more unreleased QoS 2 messages than receive maximum")
+    if not session.has_room_for(received):
+        raise ProtocolError(Reason.QUOTA_EXCEEDED, "there is no memory for more unreleased QoS 2 messages")
+    if not known and distinct == len(ids):
+        try:
+            with as_a_whole(connection.broker, session, route):
+                published = _publish(connection, span, route)
+                if published.reason < Reason.UNSPECIFIED_ERROR:
+                    received.add_all(ids[: published.taken])
+                    note_taken(connection.broker, session, ids, published)
+        except Exception:
+            received.discard_all(ids)  # nothing has been taken: the client has to send it again
+            raise
+        acknowledge(connection, 2, ids, published)
+        return
+    for index, packet_id in enumerate(ids):
+        published = _TAKEN_BEFORE
+        if packet_id not in received:
+            try:
+                with as_a_whole(connection.broker, session, route):
+                    published = _publish(connection, span.part(index, index + 1), route)
+                    if published.taken and published.reason < Reason.UNSPECIFIED_ERROR:
+                        received.add(packet_id, packet_id + 1)
+                        note_taken(connection.broker, session, [packet_id], published)
+            except Exception:
+                received.remove(packet_id, packet_id + 1)
+                raise
+        acknowledge(connection, 2, [packet_id], published)

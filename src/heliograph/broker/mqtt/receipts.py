@@ -1,0 +1,155 @@
+"""Acknowledgements that clients send: PUBACK, PUBREC and PUBCOMP for what they got, PUBREL for what they sent."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from heliograph.broker.core import record_kinds as facts
+from heliograph.broker.core.record_kinds import Move
+from heliograph.broker.delivery.sending import answer
+from heliograph.broker.delivery.window import Settled
+from heliograph.broker.sessions.session import Session
+from heliograph.mqtt.encoding import encode
+from heliograph.mqtt.errors import MalformedPacket, ProtocolError
+from heliograph.mqtt.packet_types import PacketType
+from heliograph.mqtt.packets import PubComp, PubRel
+from heliograph.mqtt.reasons import Reason
+from heliograph.mqtt.runs import PUBACKS, PUBCOMPS, PUBRECS, PUBRELS, ack_run, read_ack_run
+
+if TYPE_CHECKING:
+    from heliograph.broker.mqtt.connection import Connection
+
+
+def take_acks(connection: "Connection", data: bytes, pos: int) -> int:
+    """A run of four-byte acknowledgements of one kind; where it ends."""
+    session = connection.session
+    assert session is not None
+    first = data[pos]
+    if first == 0x40:
+        first_id, count = read_ack_run(PUBACKS, data, pos)
+    elif first == 0x62 or (first == 0x6A and connection.version == 3):
+        first_id, count = read_ack_run(PUBRELS, data, pos)
+    elif first == 0x50:
+        first_id, count = read_ack_run(PUBRECS, data, pos)
+    elif first == 0x70:
+        first_id, count = read_ack_run(PUBCOMPS, data, pos)
+    else:
+        raise MalformedPacket(f"wrong flags in an acknowledgement: 0x{first:02X}")
+    if not first_id:
+        raise ProtocolError(Reason.PROTOCOL_ERROR, "an acknowledgement with packet identifier 0")
+    if first >> 4 == PacketType.PUBREL:
+        released(connection, session, first_id, count)
+    elif session.window is not None:
+        if first == 0x40:
+            session.window.acknowledge(first_id, count)
+        elif first == 0x50:
+            received(connection, session, first_id, count)
+        else:
+            completed(connection, session, first_id, count)
+    elif first == 0x50:
+        _answer_unknown(connection, list(range(first_id, first_id + count)))
+    return pos + 4 * count
+
+
+def received(connection: "Connection", session: Session, first: int, count: int) -> None:
+    """PUBREC: answer PUBREL."""
+    assert session.window is not None
+    done = len(session.settled)
+    unknown = session.window.receive(first, count)
+    # Before PUBREL leaves, it must be certain that the message is never sent again: the client forgets it then.
+    stored = session.number > 0
+    if stored:
+        ids = range(first, first + count)
+        known = [i for i in ids if i not in unknown] if unknown else ids
+        _note_received(connection, session, known, session.settled[done:])
+    if not unknown:
+        if stored and session.window.is_roomy:
+            # The client has the message, and PUBREL only frees its identifier: nobody waits for that.
+            connection.broker.turn.held.hold(connection.outlet, ack_run(PUBRELS, first, count))
+        else:
+            connection.answer(ack_run(PUBRELS, first, count), stored=stored)
+        return
+    strangers = {i for i in unknown if not session.window.awaits_completion(i)}
+    for packet_id in range(first, first + count):
+        if packet_id in strangers:
+            session.window.check_not_qos1(packet_id)
+            _answer_unknown(connection, [packet_id])
+        else:
+            connection.answer(ack_run(PUBRELS, packet_id, 1), stored=stored)
+
+
+def _note_received(connection: "Connection", session: Session, ids: Sequence[int], done: Settled) -> None:
+    """PUBREC for these identifiers, whose messages are `done` in this order; both in one record, or in none."""
+    store = connection.broker.store
+    assert store is not None
+    if sum(count for _, _, count in done) < len(ids):  # some are not from the log
+        for packet_id in ids:
+            store.note_move(Move(facts.RECEIVED, 2, packet_id, 1, session.number))
+    at = 0
+    for cursor, offset, count in done:
+        store.note_move(Move(facts.RECEIVED, 2, ids[at], count, session.number, cursor.number, offset))
+        at += count
+
+
+def _answer_unknown(connection: "Connection", ids: list[int]) -> None:
+    for packet_id in ids:
+        reason = Reason.PACKET_IDENTIFIER_NOT_FOUND if connection.version5 else Reason.SUCCESS
+        connection.send(PubRel(packet_id, reason))
+
+
+def completed(connection: "Connection", session: Session, first: int, count: int) -> None:
+    """PUBCOMP: nothing more to do for these."""
+    assert session.window is not None
+    session.window.complete(first, count)
+    _note_move(connection, session, facts.COMPLETED, first, count)
+
+
+def released_alone(connection: "Connection", packet: bytes) -> int:
+    """A read has brought just a PUBREL of four bytes, as it does from devices between two messages; where it ends."""
+    session = connection.session
+    packet_id = packet[2] << 8 | packet[3]
+    if session is None or not packet_id:
+        return take_acks(connection, packet, 0)
+    released(connection, session, packet_id, 1)
+    return len(packet)
+
+
+def released(connection: "Connection", session: Session, first: int, count: int) -> None:
+    """PUBREL: the identifiers are free again; answer PUBCOMP."""
+    if session.number:
+        _note_move(connection, session, facts.RELEASED, first, count)
+    if count == 1 or not connection.version5 or _are_known(session, first, count):
+        _forget(connection, session, first, count)
+    else:
+        for packet_id in range(first, first + count):
+            _forget(connection, session, packet_id, 1)
+
+
+def _are_known(session: Session, first: int, count: int) -> bool:
+    return session.received is not None and session.received.within(first, first + count) == count
+
+
+def _forget(connection: "Connection", session: Session, first: int, count: int) -> None:
+    """Answer PUBREL for one identifier, or for several that are known, or whose client is not told of unknown ones."""
+    received = session.received
+    known = received.remove(first, first + count) if received is not None else 0
+    if known == count or not connection.version5:
+        chunk = ack_run(PUBCOMPS, first, count)
+    else:
+        chunk = encode(PubComp(first, Reason.PACKET_IDENTIFIER_NOT_FOUND), connection.version)
+    stored = session.number > 0
+    if stored or connection.outlet.unsafe:
+        answer(connection.broker, connection.outlet, chunk, stored=stored)
+    else:
+        connection.broker.turn.write_patiently(connection.outlet, chunk)
+
+
+def _note_move(connection: "Connection", session: Session, what: int, first: int, count: int) -> None:
+    if session.number and connection.broker.store is not None:
+        connection.broker.store.note_move(Move(what, 0, first, count, session.number))
+
+
+def received_one(connection: "Connection", session: Session, packet_id: int) -> None:
+    if session.window is None:
+        _answer_unknown(connection, [packet_id])
+    else:
+        received(connection, session, packet_id, 1)

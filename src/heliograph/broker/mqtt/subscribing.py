@@ -1,0 +1,149 @@
+"""SUBSCRIBE and UNSUBSCRIBE: a packet may name a million filters, and a filter may match a million retained messages.
+
+So all of it is work in slices. The packets of one client are taken one after the other, so what comes behind such a
+packet waits until it is done; nobody else does.
+"""
+
+from typing import TYPE_CHECKING
+
+from heliograph.broker.core.routes import Route
+from heliograph.broker.core.slices import WAIT, Steps
+from heliograph.broker.core.subscription import Subscription
+from heliograph.broker.mqtt.handshake import as_a_bridge_wants
+from heliograph.broker.sessions.session import Session
+from heliograph.mqtt import packets
+from heliograph.mqtt.decoding import read_subscribe, read_unsubscribe
+from heliograph.mqtt.encoding import encode
+from heliograph.mqtt.reasons import Reason
+
+if TYPE_CHECKING:
+    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.mqtt.connection import Connection
+
+
+class _Asked:
+    """What one packet asks for under one filter, however often it names it."""
+
+    __slots__ = ("first", "is_new", "last", "subscription")
+
+    def __init__(self, asked: packets.Subscription, subscription: Subscription, *, is_new: bool) -> None:
+        self.first = self.last = asked
+        self.subscription = subscription
+        self.is_new = is_new
+
+    @property
+    def wants_retained(self) -> bool:
+        handling = self.last.retain_handling
+        # Retained messages are not sent to shared subscriptions: nobody could say to which sharer.
+        return self.subscription.group is None and (handling == 0 or (handling == 1 and self.is_new))
+
+
+def subscribe(connection: "Connection", session: Session, body: bytes) -> Steps:
+    """Take SUBSCRIBE. Filters that are equal count once, with the options that come last; each is answered."""
+    packet_id, properties, subscriptions = read_subscribe(body, connection.version)
+    number = 0
+    for _ in subscriptions():  # a packet that breaks the rules somewhere changes nothing
+        number += 1
+        yield None
+    connection.check_room_for(packets.SubAck(packet_id, (0,) * number))
+    identifier = properties.get("subscription_identifier", [None])[0]
+    done: dict[str, _Asked] = {}
+    try:
+        reasons = bytearray()
+        for one_asked in subscriptions():
+            asked = as_a_bridge_wants(one_asked) if connection.bridge else one_asked
+            reasons.append(_take(connection.broker, session, asked, identifier, done))
+            yield None
+        for one in done.values():
+            if one.last != one.first:
+                connection.broker.subscribe(session, one.last, identifier)
+                yield None
+        if not connection.version5:  # older clients know only one kind of failure
+            reasons = reasons.translate(_FAILURES_3)
+        answer = encode(packets.SubAck(packet_id, tuple(reasons)), connection.version)
+        # A client that is told of a subscription which outlives a crash has all that is retained for it, too, or will
+        # get it. One that is not told subscribes again.
+        if not session.number:
+            connection.answer(answer, stored=False)
+        for one in done.values():
+            yield from _send_retained(connection.broker, one.subscription)
+            _no_more_retained(connection.broker, one.subscription)
+        if session.number:
+            connection.answer(answer, stored=True)
+    finally:
+        for one in done.values():
+            one.subscription.retained = None
+
+
+_FAILURES_3 = bytes(min(code, Reason.UNSPECIFIED_ERROR) for code in range(256))
+
+
+def _take(
+    broker: "Broker",
+    session: Session,
+    asked: packets.Subscription,
+    identifier: int | None,
+    done: dict[str, _Asked],
+) -> int:
+    """Take one of the subscriptions of a packet; what SUBACK says about it."""
+    again = done.get(asked.filter)
+    if again is not None:
+        again.last = asked
+        _note_retained(broker, again)
+        return asked.qos
+    is_new = asked.filter not in session.subscriptions
+    reason = broker.subscribe(session, asked, identifier)
+    if reason < Reason.UNSPECIFIED_ERROR:
+        subscription = session.subscriptions[asked.filter]
+        one = done[asked.filter] = _Asked(asked, subscription, is_new=is_new)
+        _note_retained(broker, one)
+    return reason
+
+
+def _note_retained(broker: "Broker", one: _Asked) -> None:
+    """From now on newer messages of a topic come after what is retained of it, if that is wanted at all."""
+    one.subscription.retained = broker.retained.walk(one.subscription.filter) if one.wants_retained else None
+
+
+def _send_retained(broker: "Broker", subscription: Subscription) -> Steps:
+    """Send what is retained to a subscription, as fast as its client takes it."""
+    outlet = subscription.outlet
+    for kept in subscription.retained or ():
+        if kept is None:
+            pass
+        elif kept.expires and kept.expires <= broker.now():
+            broker.retained.clear(kept.topic.decode())
+        else:
+            broker.delivery.offer_retained(subscription, kept)
+        yield WAIT if outlet.connected and not outlet.open else None
+
+
+def _no_more_retained(broker: "Broker", subscription: Subscription) -> None:
+    if subscription.retained is not None:
+        subscription.retained = None
+        broker.routes.forget(subscription.filter)  # routes to it have been roundabout
+
+
+def send_retained_first(broker: "Broker", topic: bytes, route: Route) -> None:
+    """A message of this topic is about to be sent: what is retained came before it, and must not come after it."""
+    for subscription in route.catching_up:
+        if subscription.retained is not None:
+            kept = subscription.retained.take(topic.decode())
+            if kept is not None and not 0 < kept.expires <= broker.now():
+                broker.delivery.offer_retained(subscription, kept)
+
+
+def unsubscribe(connection: "Connection", session: Session, body: bytes) -> Steps:
+    """Take UNSUBSCRIBE."""
+    packet_id, _, filters = read_unsubscribe(body, connection.version)
+    number = 0
+    for _ in filters():
+        number += 1
+        yield None
+    connection.check_room_for(packets.UnsubAck(packet_id, (0,) * number))
+    reasons = bytearray()
+    for topic_filter in filters():
+        reasons.append(connection.broker.unsubscribe(session, topic_filter))
+        yield None
+    answer = packets.UnsubAck(packet_id, tuple(reasons) if connection.version5 else ())
+    connection.answer(encode(answer, connection.version), stored=session.number > 0)

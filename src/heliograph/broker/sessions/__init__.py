@@ -1,0 +1,1 @@
+"""Sessions of MQTT clients, and how they come back after a restart."""

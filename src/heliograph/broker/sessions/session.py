@@ -1,0 +1,160 @@
+"""A session: what the server remembers of one client, connected or not."""
+
+from heliograph.broker.core.limits import Limits
+from heliograph.broker.core.memory import Account, Hold
+from heliograph.broker.core.outlet import NOWHERE, Outlet
+from heliograph.broker.core.slices import Steps
+from heliograph.broker.core.span import Span
+from heliograph.broker.core.subscription import Subscription
+from heliograph.broker.core.timers import Timer
+from heliograph.broker.delivery.window import Settled, Window
+from heliograph.broker.mqtt.identifier_set import IdentifierSet
+from heliograph.mqtt.packets import Will
+
+FOR_EVER = 0xFFFFFFFF
+_COST = 3_000
+"""Bytes of memory that a session takes with its connection, names and what is kept in it aside."""
+_USER_PROPERTY_COST = 200
+_IDENTIFIER_COST = 100
+_WORTH_CHARGING = 1_000
+"""Fewer identifiers than this are part of what a session takes."""
+
+
+def session_cost(client_id: str, will: Will | None) -> int:
+    """Bytes of memory that a session takes."""
+    size = _COST + len(client_id)
+    if will is not None:  # most have none
+        size += len(will.topic) + len(will.payload)
+        for value in will.properties.values():
+            if isinstance(value, list):
+                size += sum([_USER_PROPERTY_COST + len(name) + len(text) for name, text in value])
+            elif isinstance(value, str | bytes):
+                size += len(value)
+    return size
+
+
+class Session:
+    """Subscriptions and unfinished deliveries of one client identifier.
+
+    Everything that most clients never use is made on first use: ten thousand idle devices are ten thousand of these.
+    """
+
+    __slots__ = (
+        "_identifiers",
+        "account",
+        "away",
+        "backlog",
+        "client_id",
+        "end_timer",
+        "expiry",
+        "inflight_limit",
+        "number",
+        "outlet",
+        "received",
+        "settled",
+        "subscriptions",
+        "will",
+        "will_timer",
+        "window",
+    )
+
+    def __init__(self, client_id: str, settled: Settled, account: Account, number: int = 0) -> None:
+        self.client_id = client_id
+        self.account = account
+        """What it takes of the server's memory."""
+        account.add(_COST + len(client_id))
+        self._identifiers: Hold | None = None
+        self.settled = settled
+        self.number = number
+        """What the log calls it; 0 if it is not kept there."""
+        self.outlet: Outlet = NOWHERE
+        self.away: float | None = None
+        """Since when the client is away; None while it is connected."""
+        self.expiry = 0
+        """Seconds that the session outlives its connection."""
+        self.end_timer: Timer | None = None
+        """Ends the session of a client that is away; None while connected or if it is kept for ever."""
+        self.subscriptions: dict[str, Subscription] = {}
+        self.window: Window | None = None
+        self.inflight_limit = 0
+        self.received: IdentifierSet | None = None
+        """QoS 2 identifiers received from the client and not yet released."""
+        self.backlog: dict[Subscription, None] | None = None
+        """Subscriptions with messages waiting in their buffer."""
+        self.will: Will | None = None
+        self.will_timer: Timer | None = None
+        """Publishes the will of a client that has been away for its will delay."""
+
+    def set_will(self, will: Will | None) -> None:
+        """What is to be published if the client goes without a word; None for nothing."""
+        if will is not self.will:
+            self.account.add(session_cost(self.client_id, will) - session_cost(self.client_id, self.will))
+            self.will = will
+
+    def refund(self) -> None:
+        """The session is over: what it took is free again. What is still on its way has charges of its own."""
+        self.account.refund(session_cost(self.client_id, self.will))
+
+    def has_room_for(self, received: IdentifierSet) -> bool:
+        """Whether there is memory for the QoS 2 identifiers that have been received."""
+        if received.count < _WORTH_CHARGING:
+            return True
+        if self._identifiers is None:
+            self._identifiers = Hold(self.account)
+        return self._identifiers.set(_IDENTIFIER_COST * received.count)
+
+    def forget_received(self, packet_id: int) -> None:
+        """A QoS 2 message has not been taken: it is new when it comes again."""
+        if self.received is not None:
+            self.received.remove(packet_id, packet_id + 1)
+
+    def room(self) -> int:
+        """How many QoS 1 and 2 messages can be sent now."""
+        return self.window.room() if self.window else self.inflight_limit
+
+    def has_memory_for(self, span: Span) -> bool:
+        """Whether a span may be sent that is kept until it is acknowledged; one at a time always may."""
+        if span.hold is not None or self.window is None or not self.window.in_flight:
+            return True
+        budget = self.account.budget
+        if budget.used < budget.limit >> 2 and len(span.data) < budget.limit >> 3:
+            return True  # there is room for more than that, whoever has what is taken
+        return self.account.has_room(span.cost)
+
+    def own_window(self) -> Window:
+        """The window, made if there was none yet."""
+        if self.window is None:
+            self.window = Window(self.inflight_limit, self.settled)
+        return self.window
+
+    def attach(self, outlet: Outlet, limits: Limits, receive_maximum: int) -> None:
+        """The client is here, and takes `receive_maximum` unacknowledged messages at once."""
+        self.outlet = outlet
+        self.inflight_limit = min(limits.inflight, receive_maximum)
+        if self.window is not None:
+            self.window.limit = self.inflight_limit
+        for subscription in self.subscriptions.values():
+            subscription.outlet = outlet
+
+    def detach(self) -> list[Steps | None]:
+        """The client has gone. QoS 0 messages that waited for it are dropped, as those that would come now.
+
+        There may be many of them: whoever calls this does the steps.
+        """
+        left: list[Steps | None] = []
+        self.outlet = NOWHERE
+        for subscription in self.subscriptions.values():
+            subscription.outlet = NOWHERE
+            if subscription.buffer is not None and subscription.group is None:
+                left.append(subscription.buffer.clear_late())
+            if subscription.spool is not None and subscription.group is None:
+                subscription.spool.rest()
+        if self.window is not None:
+            self.window.forget_spans()
+        return left
+
+    def note_backlog(self, subscription: Subscription) -> None:
+        """Messages wait for this subscription: look there when the client can take more."""
+        if self.backlog is None:
+            self.backlog = {}
+        self.backlog[subscription] = None

@@ -1,0 +1,1 @@
+"""Streams in the log: their partitions and index, and readers of them, from files or over HTTP."""

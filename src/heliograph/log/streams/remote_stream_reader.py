@@ -1,0 +1,239 @@
+"""Reading a stream from another machine, over the server's HTTP pages. Records come as they are, to be decoded here."""
+
+import json
+from collections.abc import Iterator
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse, HTTPSConnection, RemoteDisconnected
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from heliograph.common.network_errors import sentence
+from heliograph.common.ports import PAGES_URL
+from heliograph.errors import Problem
+from heliograph.log.buffer_pool import Room
+from heliograph.log.record import BadRecord, record_room
+from heliograph.log.streams.remote_pages import Unreachable
+from heliograph.log.streams.stream_block import BLOCK_SIZE, Block, Data, block_of
+from heliograph.log.streams.stream_index import UnknownStream
+from heliograph.log.streams.stream_span import OffsetAhead, OffsetGone, StreamSource, StreamState
+
+_TIMEOUT = 30.0
+_MUCH = 4 << 20
+_FOR_EVER = 1 << 63
+"""More than any offset."""
+
+
+class RemoteStreamReader(StreamSource):
+    """Reads one stream, as a StreamReader does. A Problem says why the server cannot be reached."""
+
+    def __init__(self, url: str, name: str, timeout: float = _TIMEOUT) -> None:
+        """`url` is that of the server's pages, as in "http://broker:15880"; UnknownStream if it has no such stream."""
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise Problem(f"expected the URL of a server's pages, as in {PAGES_URL}, found {url!r}")
+        connection = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        self._connection = connection(parts.hostname, parts.port, timeout=timeout)
+        self._url = url
+        self._path = f"{parts.path.rstrip('/')}/streams/{quote(name, safe='')}"
+        self.name = name
+        self._asked = ""
+        """What the server has been asked, and has not been listened to yet."""
+        self._answer: HTTPResponse | None = None
+        """What it has said last."""
+        try:
+            told = self.describe()
+        except BaseException:
+            self.close()
+            raise
+        self.identity = str(told.get("identity", ""))
+        self.directory = str(told.get("directory", ""))
+        """Where the log is on the server's machine."""
+
+    def describe(self) -> dict[str, Any]:
+        """What the server says of the stream."""
+        body, _ = self._get(self._path)
+        description: dict[str, Any] = json.loads(body)
+        return description
+
+    @property
+    def partitions(self) -> int:
+        """How many partitions there are, numbered from 0."""
+        return len(self.describe()["partitions"])
+
+    def earliest(self, partition: int) -> int:
+        """The oldest offset that is still there."""
+        return self._of(partition, "earliest")
+
+    def latest(self, partition: int) -> int:
+        """The offset that the next message gets: all before it are safe."""
+        return self._of(partition, "latest")
+
+    def size(self, partition: int) -> int:
+        """Bytes of the records with the partition's messages."""
+        return self._of(partition, "bytes")
+
+    def state(self) -> StreamState:
+        """What it is like now."""
+        told = self.describe()
+        extents = [(int(one["earliest"]), int(one["latest"])) for one in told["partitions"]]
+        return StreamState(told.get("identity", ""), extents)
+
+    def _of(self, partition: int, key: str) -> int:
+        partitions = self.describe()["partitions"]
+        if not 0 <= partition < len(partitions):
+            raise UnknownStream(f"stream {self.name}: no partition {partition}")
+        return int(partitions[partition][key])
+
+    def offset_at(self, partition: int, time_ms: int) -> int:
+        """The offset of the first message that came at this time, in milliseconds since 1970, or later."""
+        _, headers = self._get(f"{self._path}/{partition}?format=records&time={time_ms}&limit=1")
+        return int(headers["heliograph-offset"])
+
+    def blocks(
+        self, partition: int, offset: int, end: int | None = None, size: int = BLOCK_SIZE, room: Room | None = None
+    ) -> Iterator[Block]:
+        """See StreamSource.
+
+        Whoever has a room reads a lot: the server is asked for several blocks at a time then, and for the next ones
+        before the last of them is looked at.
+        """
+        much = size if room is None else max(size, _MUCH)
+        while end is None or offset < end:
+            answer = self._open(self._records(partition, offset, end, much))
+            if not answer.length:
+                self._body(answer)  # an empty one counts as read only then
+                return
+            following = int(answer.headers["heliograph-next-offset"])
+            ahead = room is not None and end is not None and following < end
+            then = self._records(partition, following, end, much) if ahead else ""
+            before = offset
+            try:
+                for block in self._blocks_in(answer, offset, size, room, then):
+                    yield block
+                    offset = block.next
+            except Unreachable:
+                if offset == before:
+                    raise
+                # A connection that broke half-way: if there is no other one to be had, that comes up now.
+
+    def _blocks_in(self, answer: HTTPResponse, offset: int, size: int, room: Room | None, then: str) -> Iterator[Block]:
+        """The records of an answer, as they come; `then` is what the server is asked when all of it is here."""
+        cursor, total, rest, first = int(answer.headers["heliograph-cursor"]), answer.length or 0, b"", offset
+        if room is None:
+            size = total
+        try:
+            while answer.length:
+                if self._answer is not answer:  # something else was asked meanwhile: it is lost, and asked for again
+                    return
+                wanted = max(size, record_room(rest, 0), len(rest) + 1)
+                data = self._more(answer, rest, min(wanted - len(rest), answer.length), room)
+                if not answer.length and then:
+                    self._ask_ahead(then)
+                if answer.length and record_room(data, 0) > len(data):
+                    rest = bytes(data)
+                    continue
+                block = self._block(data, cursor, offset)
+                rest = bytes(data[block.used :])
+                if len(block):
+                    yield block
+                    offset = block.next
+        finally:
+            if answer.length and self._answer is answer:  # nobody wants the rest of it
+                self.close()
+        if rest or offset == first:
+            raise Problem(f"{self._url}: the answer is damaged at byte {total - len(rest)} of {total}")
+
+    def _block(self, data: Data, cursor: int, offset: int) -> Block:
+        try:
+            return block_of(data, 0, cursor, offset, _FOR_EVER)
+        except BadRecord as bad:
+            raise Problem(f"{self._url}: the answer is damaged: {bad}") from None
+
+    def _more(self, answer: HTTPResponse, rest: bytes, size: int, room: Room | None) -> Data:
+        """What is left of what came before, and so many bytes more."""
+        whole = len(rest) + size
+        data = memoryview(bytearray(whole)) if room is None else room.take(whole)
+        view = memoryview(data)
+        view[: len(rest)] = rest
+        done = len(rest)
+        try:
+            while done < whole:
+                more = answer.readinto(view[done:])
+                if not more:
+                    raise ConnectionError(f"the answer ends {answer.length} bytes too early")
+                done += more
+        except (OSError, HTTPException) as error:
+            raise self._unreachable(error) from None
+        return data
+
+    def close(self) -> None:
+        """Close the connection; the next request makes another one."""
+        self._asked, self._answer = "", None
+        self._connection.close()
+
+    def _records(self, partition: int, offset: int, end: int | None, size: int) -> str:
+        limit = {} if end is None else {"limit": end - offset}
+        query = urlencode({"format": "records", "offset": offset, "bytes": size, **limit})
+        return f"{self._path}/{partition}?{query}"
+
+    def _get(self, path: str) -> tuple[bytes, HTTPMessage]:
+        answer = self._open(path)
+        return self._body(answer), answer.headers
+
+    def _open(self, path: str) -> HTTPResponse:
+        """The head of an answer, whose body is still to be read; an error if the server says that there is one."""
+        try:
+            try:
+                answer = self._ask(path)
+            except (RemoteDisconnected, ConnectionError):
+                # Servers close connections that nobody has used for a while; if that is not why, it comes up again.
+                answer = self._ask(path)
+        except (OSError, HTTPException) as error:
+            raise self._unreachable(error) from None
+        if answer.status != HTTPStatus.OK:
+            raise self._problem(answer.status, self._body(answer))
+        return answer
+
+    def _body(self, answer: HTTPResponse) -> bytes:
+        try:
+            return answer.read()
+        except (OSError, HTTPException) as error:
+            raise self._unreachable(error) from None
+
+    def _unreachable(self, error: Exception) -> Unreachable:
+        self.close()
+        return Unreachable(f"{self._url}: the server cannot be reached: {sentence(error, self._url)}")
+
+    def _ask(self, path: str) -> HTTPResponse:
+        try:
+            if self._asked != path:
+                if self._asked or (self._answer is not None and self._answer.length):  # nobody wants to know any more
+                    self.close()
+                self._connection.request("GET", path)
+            self._asked = ""
+            self._answer = self._connection.getresponse()
+            return self._answer
+        except BaseException:
+            self.close()
+            raise
+
+    def _ask_ahead(self, path: str) -> None:
+        """Ask something that will be wanted soon."""
+        try:
+            self._connection.request("GET", path)
+            self._asked = path
+        except (OSError, HTTPException):
+            self._connection.close()  # it is asked again when it is wanted, and then it matters
+
+    def _problem(self, status: int, body: bytes) -> Problem:
+        try:
+            told: dict[str, Any] = json.loads(body)
+        except ValueError:
+            told = {"error": f"status {status}"}
+        if status == HTTPStatus.NOT_FOUND:
+            return UnknownStream(told["error"])
+        if status == HTTPStatus.GONE:
+            return OffsetGone(f"stream {self.name}", told["offset"], told["earliest"])
+        if "latest" in told:
+            return OffsetAhead(f"stream {self.name}", told["offset"], told["latest"])
+        return Problem(f"{self._url}: {told['error']}")

@@ -1,0 +1,265 @@
+"""The index of a stream: small files by which other processes find its messages in the log.
+
+`streams/NAME/stream.json` in the directory of the log describes the stream, `streams/NAME/PARTITION.index` says where
+the messages of a partition are. The server writes them, and only what is safe: whoever goes by the index never sees a
+message that a crash could take back. It is made anew whenever a server starts, so nothing depends on its survival.
+
+A partition's file is a header and entries, one for each chunk of the cursor but the last, which is in the header. An
+entry is written once. The header is written over, and has a check sum so that one half old and half new is noticed.
+When chunks have moved, or many entries are of chunks that are gone, a new file takes the place of the old one.
+
+header:  magic 8 HELIOIDX, cursor 4, zero 4, entries 8, gone 8 (so many of them, from the front), first 8 and next 8
+         (the offsets there are), bytes 8, the last chunk as an entry (no offsets if there is none), crc 4
+entry:   first 8, next 8 (its offsets), start 8, end 8 (positions it lies between), time 8 (of its newest message)
+"""
+
+import json
+import os
+import shutil
+import struct
+from bisect import bisect_left, bisect_right
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import google_crc32c
+
+from heliograph.common import private_files
+from heliograph.errors import Problem
+from heliograph.log.cursor import Chunk, Cursor
+
+MAGIC = b"HELIOIDX"
+_HEADER = struct.Struct("<8sII5Q5Q")
+_CRC = struct.Struct("<I")
+_HEADER_SIZE = _HEADER.size + _CRC.size
+_ENTRY = struct.Struct("<5Q")
+_GONE_MOST = 1024
+"""More entries of chunks that are gone than this, and than half of all, are worth a new file."""
+_ATTEMPTS = 100
+_ENTRIES_AT_ONCE = 64
+
+
+class UnknownStream(Problem):
+    """There is no such stream, or no such partition."""
+
+
+def stream_directory(directory: Path, name: str) -> Path:
+    """Where the index of a stream is, in the directory of a log."""
+    return directory / "streams" / name
+
+
+def write_description(directory: Path, name: str, description: dict[str, Any]) -> None:
+    """Say what a stream is."""
+    folder = stream_directory(directory, name)
+    try:
+        private_files.make_folder(folder.parent)
+        private_files.make_folder(folder)
+        _replace(folder / "stream.json", json.dumps(description).encode())
+    except OSError as error:
+        raise Problem(f"{folder}: {error.strerror or error}") from None
+
+
+def delete_index(directory: Path, name: str) -> None:
+    """Have readers find a stream no more; without its description, what cannot be deleted is in nobody's way."""
+    folder = stream_directory(directory, name)
+    with suppress(OSError):
+        (folder / "stream.json").unlink()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def read_description(directory: Path, name: str) -> dict[str, Any]:
+    """What a stream is; UnknownStream names the streams that there are if this is none of them."""
+    try:
+        found: dict[str, Any] = json.loads((stream_directory(directory, name) / "stream.json").read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        raise unknown_stream(directory, name) from None
+    return found
+
+
+def unknown_stream(directory: Path, name: str) -> UnknownStream:
+    """What to say to somebody who wants a stream that is not there."""
+    names = ", ".join(stream_names(directory))
+    return UnknownStream(f'unknown stream "{name}"; {f"streams are: {names}" if names else "there are no streams"}')
+
+
+def stream_names(directory: Path) -> list[str]:
+    """The streams that a log has."""
+    return sorted(path.parent.name for path in directory.glob("streams/*/stream.json"))
+
+
+def _replace(path: Path, data: bytes) -> None:
+    unnamed = path.with_name(path.name + ".new")
+    with open(unnamed, "wb", opener=private_files.opener) as file:
+        file.write(data)
+    unnamed.rename(path)
+
+
+class PartitionWriter:
+    """Writes the index of one partition.
+
+    `take` notes what the cursor is like now, and `write` writes that down when it is safe.
+    """
+
+    def __init__(self, directory: Path, name: str, partition: int, cursor: Cursor) -> None:
+        self.cursor = cursor
+        self._path = stream_directory(directory, name) / f"{partition}.index"
+        self._descriptor = -1
+        self._entries = 0
+        self._indexed = 0
+        """Chunks before this offset have their entry."""
+        self._taken = (-1, -1, -1)
+        self._pending: tuple[bool, bytes, int, bytes] | None = None
+
+    def take(self) -> bool:
+        """Note what the cursor is like now; whether that is news."""
+        cursor = self.cursor
+        now = cursor.first, cursor.next, cursor.moves
+        if now == self._taken:
+            return False
+        closed = max(0, len(cursor.chunks) - 1)
+        gone = self._entries - bisect_left(cursor.chunks, self._indexed, hi=closed, key=_first_of)
+        anew = self._descriptor < 0 or now[2] != self._taken[2] or gone > max(_GONE_MOST, self._entries // 2)
+        if anew:
+            self._entries = self._indexed = 0
+        new = cursor.chunks[bisect_left(cursor.chunks, self._indexed, hi=closed, key=_first_of) : closed]
+        place = _HEADER_SIZE + self._entries * _ENTRY.size
+        self._entries += len(new)
+        if new:
+            self._indexed = new[-1].next
+        last = cursor.chunks[-1] if cursor.chunks else Chunk(cursor.next, cursor.next, 0, 0, 0, 0)
+        header = _HEADER.pack(
+            MAGIC,
+            cursor.number,
+            0,
+            self._entries,
+            self._entries - closed,
+            cursor.first,
+            cursor.next,
+            cursor.bytes,
+            *_fields(last),
+        )
+        header += _CRC.pack(google_crc32c.value(header))
+        self._pending = anew, header, place, b"".join(_ENTRY.pack(*_fields(chunk)) for chunk in new)
+        self._taken = now
+        return True
+
+    def write(self) -> None:
+        """Write down what was noted: all of it is safe now."""
+        if self._pending is None:
+            return
+        anew, header, place, entries = self._pending
+        self._pending = None
+        try:
+            if anew:
+                self.close()
+                _replace(self._path, header + entries)
+                self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC)
+            else:
+                os.pwrite(self._descriptor, entries, place)
+                os.pwrite(self._descriptor, header, 0)
+        except OSError:
+            # No room, mostly. The log tells of that, and the index follows when it is over: all of it, then.
+            self.close()
+            self._taken = (-1, -1, -1)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+class Entry(NamedTuple):
+    """Offsets `first` to `next` lie between positions `start` and `end`; the newest of them came at `time`."""
+
+    first: int
+    next: int
+    start: int
+    end: int
+    time: int
+
+
+class PartitionIndex:
+    """Reads the index of one partition, whatever the server does with it meanwhile."""
+
+    def __init__(self, directory: Path, name: str, partition: int) -> None:
+        self._path = stream_directory(directory, name) / f"{partition}.index"
+        self._descriptor = -1
+        self._file = (0, 0)
+        try:
+            self.refresh()
+        except BaseException:
+            self.close()
+            raise
+
+    def refresh(self) -> None:
+        """Look at what there is now."""
+        for _ in range(_ATTEMPTS):
+            try:
+                self._reopen()
+            except FileNotFoundError:
+                raise UnknownStream(f"stream {self._path.parent.name}: no partition {self._path.stem}") from None
+            head = os.pread(self._descriptor, _HEADER_SIZE, 0)
+            if len(head) == _HEADER_SIZE and _CRC.pack(google_crc32c.value(head[: _HEADER.size])) == head[-4:]:
+                break
+        else:
+            raise Problem(f"{self._path}: damaged; it is made anew when the server starts")
+        magic, cursor, _, entries, gone, first, next_, size, *last = _HEADER.unpack(head[: _HEADER.size])
+        if magic != MAGIC:
+            raise Problem(f"{self._path}: no index of a stream, it starts with {magic!r}")
+        self.cursor: int = cursor
+        self._entries: int = entries
+        self._gone: int = gone
+        self.first: int = first
+        self.next: int = next_
+        self.bytes: int = size
+        self._last = Entry(*last)
+
+    def _reopen(self) -> None:
+        status = self._path.stat()
+        if self._descriptor < 0 or (status.st_dev, status.st_ino) != self._file:
+            self.close()
+            self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            status = os.fstat(self._descriptor)
+            self._file = status.st_dev, status.st_ino
+
+    def _entry(self, number: int) -> Entry:
+        if number == self._entries:
+            return self._last
+        data = os.pread(self._descriptor, _ENTRY.size, _HEADER_SIZE + number * _ENTRY.size)
+        if len(data) < _ENTRY.size:
+            raise Problem(f"{self._path}: damaged; it is made anew when the server starts")
+        return Entry(*_ENTRY.unpack(data))
+
+    # A few entries are read to find one: opening an index costs the same whatever the size of the stream.
+
+    def entries_from(self, offset: int) -> list[Entry]:
+        """The chunk of an offset that is not before the first and some that follow; the last if it has not come."""
+        numbers = range(self._gone, self._entries)
+        found = self._gone + bisect_right(numbers, offset, key=lambda number: self._entry(number).next)
+        place, count = _HEADER_SIZE + found * _ENTRY.size, min(_ENTRIES_AT_ONCE, self._entries - found)
+        data = os.pread(self._descriptor, count * _ENTRY.size, place)
+        if len(data) < count * _ENTRY.size:
+            raise Problem(f"{self._path}: damaged; it is made anew when the server starts")
+        entries = [*map(Entry._make, _ENTRY.iter_unpack(data))]
+        return entries if found + count < self._entries else [*entries, self._last]
+
+    def entry_at(self, time: int) -> Entry:
+        """The first chunk with a message that came at this time or later; the last if there is none."""
+        numbers = range(self._gone, self._entries)
+        found = bisect_left(numbers, time, key=lambda number: self._entry(number).time)
+        return self._entry(self._gone + found)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _fields(chunk: Chunk) -> tuple[int, int, int, int, int]:
+    return chunk.first, chunk.next, chunk.start, chunk.end, chunk.time
+
+
+def _first_of(chunk: Chunk) -> int:
+    return chunk.first

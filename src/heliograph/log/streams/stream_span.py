@@ -1,0 +1,295 @@
+"""What readers of a stream get: spans of messages as they were stored, and single messages for those who want them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from itertools import count
+from typing import NamedTuple, Self, TypeVar
+
+from heliograph.errors import Problem
+from heliograph.log.buffer_pool import Room
+from heliograph.log.messages import MIXED_PACKETS, Messages, decode_messages, form_of
+from heliograph.log.mixed_messages import MixedMessages, decode_mixed_messages
+from heliograph.log.streams.stream_block import BLOCK_SIZE, Block, Place
+
+LIMIT_BYTES = 1 << 20
+_T = TypeVar("_T", str, bytes)
+
+
+class OffsetGone(Problem):
+    """Messages that a reader asks for have been deleted; `earliest` is the oldest offset left."""
+
+    def __init__(self, what: str, offset: int, earliest: int) -> None:
+        super().__init__(f"{what}: offset {offset} is gone, the earliest one left is {earliest}")
+        self.offset = offset
+        self.earliest = earliest
+
+
+class OffsetAhead(Problem):
+    """A reader asks for messages behind the next one; `latest` is the offset that the next message gets."""
+
+    def __init__(self, what: str, offset: int, latest: int) -> None:
+        super().__init__(f"{what}: offset {offset} is ahead of the stream, the next message gets {latest}")
+        self.offset = offset
+        self.latest = latest
+
+
+class StreamMessage(NamedTuple):
+    """One message of a stream."""
+
+    offset: int
+    time: int
+    """When the server stored it, in milliseconds since 1970."""
+    topic: str
+    payload: bytes
+    qos: int
+    retain: bool
+    properties: bytes
+    """MQTT 5 properties as on the wire, without their length."""
+
+
+class StreamSpan(ABC):
+    """Consecutive messages of one partition that were stored together, at one time.
+
+    Often they have one topic and one length, as they came from one client. Those that came from many clients at the
+    same time may have several topics: `topics` and `all_properties` have those of each, as `payloads` has its payload.
+    """
+
+    __slots__ = ("count", "data", "offset", "qos", "retain", "time")
+
+    def __init__(self, offset: int, time: int, messages: Messages | MixedMessages, *, retain: bool) -> None:
+        self.offset = offset
+        """Of the first message."""
+        self.count = messages.number
+        self.time = time
+        """When the server stored them, in milliseconds since 1970."""
+        self.qos = messages.qos
+        """The QoS they were published with."""
+        self.retain = retain
+        """Whether they were published with the retain flag."""
+        self.data = messages.data
+        """The MQTT packets that brought them; those of a will or the server have only a payload."""
+
+    @property
+    def next(self) -> int:
+        """The offset behind the last message."""
+        return self.offset + self.count
+
+    @property
+    def topic(self) -> str:
+        """The topic that all of them have; a Problem if they have several."""
+        return self._shared(self.topics, "topic", "topics")
+
+    @property
+    def properties(self) -> bytes:
+        """MQTT 5 properties as on the wire, without their length; a Problem if they have several."""
+        return self._shared(self.all_properties, "set of properties", "all_properties")
+
+    @property
+    @abstractmethod
+    def topics(self) -> list[str]:
+        """The topic of each of them."""
+
+    @property
+    @abstractmethod
+    def payloads(self) -> list[bytes]:
+        """The payload of each of them."""
+
+    @property
+    @abstractmethod
+    def all_properties(self) -> list[bytes]:
+        """The MQTT 5 properties of each of them."""
+
+    def part(self, lo: int, hi: int) -> "StreamSpan":
+        """Those from offset `lo` up to `hi`."""
+        lo, hi = max(lo, self.offset), min(hi, self.next)
+        return self if hi - lo == self.count else self._part(lo, hi)
+
+    @abstractmethod
+    def _part(self, lo: int, hi: int) -> "StreamSpan":
+        """The same, if it is not all of them."""
+
+    def __iter__(self) -> Iterator[StreamMessage]:
+        """Message by message."""
+        time, qos, retain = self.time, self.qos, self.retain
+        columns = zip(count(self.offset), self.topics, self.payloads, self.all_properties, strict=False)
+        for offset, topic, payload, properties in columns:
+            yield StreamMessage(offset, time, topic, payload, qos, retain, properties)
+
+    def _shared(self, values: list[_T], what: str, each: str) -> _T:
+        if values.count(values[0]) < len(values):
+            raise Problem(
+                f"offsets {self.offset} to {self.next - 1}: expected one {what} for all messages of the span, found "
+                f"{len(set(values))} different ones, which `{each}` has"
+            )
+        return values[0]
+
+
+class UniformStreamSpan(StreamSpan):
+    """Messages of one topic, one set of properties and one length."""
+
+    __slots__ = ("_messages",)
+
+    def __init__(self, offset: int, time: int, messages: Messages) -> None:
+        super().__init__(offset, time, messages, retain=messages.retain)
+        self._messages = messages
+
+    @property
+    def topic(self) -> str:
+        """The topic of all of them."""
+        return self._messages.topic.decode()
+
+    @property
+    def properties(self) -> bytes:
+        """MQTT 5 properties as on the wire, without their length."""
+        return self._messages.properties
+
+    @property
+    def topics(self) -> list[str]:
+        """That one topic so many times."""
+        return [self.topic] * self.count
+
+    @property
+    def payloads(self) -> list[bytes]:
+        """The payload of each of them."""
+        return self._messages.payloads
+
+    @property
+    def all_properties(self) -> list[bytes]:
+        """Those properties so many times."""
+        return [self.properties] * self.count
+
+    def _part(self, lo: int, hi: int) -> "UniformStreamSpan":
+        stride = len(self.data) // self.count
+        data = self.data[(lo - self.offset) * stride : (hi - self.offset) * stride]
+        return UniformStreamSpan(lo, self.time, self._messages._replace(data=data, number=hi - lo))
+
+
+class MixedStreamSpan(StreamSpan):
+    """Messages of any topics, properties and lengths. None of them was published with the retain flag."""
+
+    __slots__ = ("_messages",)
+
+    def __init__(self, offset: int, time: int, messages: MixedMessages) -> None:
+        super().__init__(offset, time, messages, retain=False)
+        self._messages = messages
+
+    @property
+    def topics(self) -> list[str]:
+        """The topic of each of them."""
+        return [topic.decode() for topic in self._messages.topics]
+
+    @property
+    def payloads(self) -> list[bytes]:
+        """The payload of each of them."""
+        return self._messages.payloads
+
+    @property
+    def all_properties(self) -> list[bytes]:
+        """The MQTT 5 properties of each of them."""
+        return self._messages.properties
+
+    def _part(self, lo: int, hi: int) -> "MixedStreamSpan":
+        return MixedStreamSpan(lo, self.time, self._messages.part(lo - self.offset, hi - self.offset))
+
+
+def span_at(block: Block, place: Place) -> StreamSpan:
+    """The messages of a record."""
+    body = bytes(block.data[place.start : place.end])
+    if form_of(body) == MIXED_PACKETS:
+        return MixedStreamSpan(place.first, place.time, decode_mixed_messages(body, place.number))
+    return UniformStreamSpan(place.first, place.time, decode_messages(body, place.number))
+
+
+class StreamState(NamedTuple):
+    """What a stream is like at one moment."""
+
+    identity: str
+    """By which it is known from another one of its name; empty if the server is too old to tell."""
+    extents: list[tuple[int, int]]
+    """The earliest and the latest offset of each partition."""
+
+
+class StreamSource(ABC):
+    """A stream as readers see it, wherever it is. Partitions are numbered from 0."""
+
+    name: str
+    identity: str
+    """That of the stream when the reader was made; empty if it has none."""
+
+    @property
+    @abstractmethod
+    def partitions(self) -> int:
+        """How many partitions there are."""
+
+    @abstractmethod
+    def earliest(self, partition: int) -> int:
+        """The oldest offset that is still there."""
+
+    @abstractmethod
+    def latest(self, partition: int) -> int:
+        """The offset that the next message gets: all before it are safe."""
+
+    @abstractmethod
+    def state(self) -> StreamState:
+        """What it is like now."""
+
+    def extents(self) -> list[tuple[int, int]]:
+        """The earliest and the latest offset of each partition, as they are now."""
+        return self.state().extents
+
+    @abstractmethod
+    def offset_at(self, partition: int, time_ms: int) -> int:
+        """The offset of the first message that came at this time, in milliseconds since 1970, or later."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @abstractmethod
+    def blocks(
+        self, partition: int, offset: int, end: int | None = None, size: int = BLOCK_SIZE, room: Room | None = None
+    ) -> Iterator[Block]:
+        """Messages from an offset on, in order and without a gap, up to `end` or what is the latest when it is reached.
+
+        They come as the log has them, some `size` bytes of it at a time: this is the quickest way to read many. The
+        first record may have messages before the offset too, the last some behind the end. Errors are those of `read`.
+        Blocks are put into a `room` if one is given, and hold until that is cleared.
+        """
+
+    def read(
+        self, partition: int, offset: int, *, limit_messages: int | None = None, limit_bytes: int = LIMIT_BYTES
+    ) -> list[StreamSpan]:
+        """Messages from an offset on, in order and without a gap; nothing if `offset` is the latest one.
+
+        They come as spans, which give their messages one by one when iterated over. There are no more than
+        `limit_messages` of them, and not many more bytes than `limit_bytes`. OffsetGone if retention has deleted that
+        offset, OffsetAhead if it is behind the latest.
+        """
+        spans: list[StreamSpan] = []
+        left = limit_bytes
+        end = None if limit_messages is None else offset + limit_messages
+        for block in self.blocks(partition, offset, end, min(limit_bytes, BLOCK_SIZE)):
+            for place in block:
+                span = span_at(block, place)
+                spans.append(span.part(offset, span.next if end is None else end))
+                left -= place.end - place.start
+                if left <= 0:
+                    return spans
+        return spans
+
+    def messages(self, partition: int, offset: int, limit_messages: int | None = None) -> Iterator[StreamMessage]:
+        """Message by message, from an offset up to what is the latest one when that is reached."""
+        end = None if limit_messages is None else offset + limit_messages
+        while end is None or offset < end:
+            spans = self.read(partition, offset, limit_messages=None if end is None else end - offset)
+            if not spans:
+                return
+            for span in spans:
+                yield from span
+            offset = spans[-1].next

@@ -1,0 +1,10 @@
+"""From raw data of the lab's runs to tables of scores, and from those to an answer: is B really slower than A?
+
+`score_runs` reads new runs in `DIR/runs` and adds to the tables in `DIR/scores`; docs/lab-analysis.md has each column.
+`compare` sets the runs of two experiments, targets or folders beside each other, with confidence intervals.
+"""
+
+from heliograph.pipeline.scoring.comparing import Comparison, compare
+from heliograph.pipeline.scoring.scoring import Scored, score_runs
+
+__all__ = ["Comparison", "Scored", "compare", "score_runs"]

@@ -1,0 +1,1 @@
+"""Who may connect: passwords, client certificates, and how often somebody may try."""

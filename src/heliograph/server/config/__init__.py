@@ -1,0 +1,1 @@
+"""The configuration file: its tables, the rules between them, and reading it."""

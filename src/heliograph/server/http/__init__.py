@@ -1,0 +1,1 @@
+"""The pages for people and programs: health, metrics, statistics, queues, streams."""

@@ -1,0 +1,155 @@
+"""Listening sockets, and accepting connections on them.
+
+Asyncio's own servers would do, but for what happens when there are no file descriptors left: then they log a traceback
+for every connection that they could not accept. They also make a transport for each connection.
+"""
+
+import asyncio
+import errno
+import logging
+import os
+import socket
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Protocol
+
+from heliograph.common.network_errors import sentence
+from heliograph.errors import Problem
+from heliograph.server.logs import RepeatedWarnings
+from heliograph.server.network.addresses import bind_host
+
+log = logging.getLogger(__name__)
+warnings = RepeatedWarnings(log)
+
+BACKLOG = 4096
+# A flood of new clients must not keep those that are there waiting.
+_ACCEPTED_AT_ONCE = 64
+# With no file descriptor left, accepting again at once would only fail again.
+_PAUSE_WHEN_OUT_OF_FILES = 0.5
+
+
+Take = Callable[[int, Any], None]
+"""Takes over an accepted connection: its file descriptor, which does not block, and the address of the other end."""
+
+
+class Readers(Protocol):
+    """Calls back when a file can be read: an event loop, or the reactor of clients."""
+
+    def add_reader(self, fd: int, callback: Callable[[], None], /) -> None:
+        """Call this whenever the file can be read."""
+
+    def remove_reader(self, fd: int, /) -> object:
+        """Do so no more."""
+
+
+class Acceptor:
+    """Accepts connections on one listening socket, which it owns, and hands them to `take`."""
+
+    def __init__(
+        self, listening: socket.socket, name: str, take: Take, readers: Readers, most: int = _ACCEPTED_AT_ONCE
+    ) -> None:
+        """Start right away; `name` is for the log, `most` are accepted before others have their turn."""
+        self._most = most
+        self.socket = listening
+        self._name = name
+        self._take = take
+        self._readers = readers
+        # What `socket.accept` is made of. It gives a file descriptor, where `accept` makes an object around that, which
+        # costs half as much again as the system call and asks the kernel for an address that nobody wants.
+        self._accept_one: Callable[[], tuple[int, Any]] = listening._accept  # type: ignore[attr-defined]
+        readers.add_reader(listening.fileno(), self._accept)
+
+    def _accept(self) -> None:
+        for _ in range(self._most):
+            try:
+                fd, address = self._accept_one()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                self._pause(error)
+                return
+            os.set_blocking(fd, False)
+            self._take(fd, address)
+
+    def _pause(self, error: OSError) -> None:
+        warnings.warning("accept", "cannot accept connections", listener=self._name, error=error.strerror)
+        self._readers.remove_reader(self.socket.fileno())
+
+        def again() -> None:
+            if self.socket.fileno() >= 0:
+                self._readers.add_reader(self.socket.fileno(), self._accept)
+
+        asyncio.get_running_loop().call_later(_PAUSE_WHEN_OUT_OF_FILES, again)
+
+    def close(self) -> None:
+        """Accept no more."""
+        self._readers.remove_reader(self.socket.fileno())
+        self.socket.close()
+
+
+# What is to be changed in the configuration when a socket cannot be had.
+_KEY = {errno.EADDRINUSE: "port", errno.EACCES: "port", errno.EADDRNOTAVAIL: "host"}
+
+
+def cannot_listen(what: str, table: str, address: str, error: OSError) -> Problem:
+    """Why a socket cannot be had, and which key of which table of the configuration would help."""
+    key = "path" if "/" in address else _KEY.get(error.errno or 0, "host")
+    return Problem(f"{what}: cannot listen: {sentence(error, address)}; set {key} in {table} to another one")
+
+
+async def tcp_sockets(host: str, port: int) -> list[socket.socket]:
+    """Listen on all addresses of a host as the configuration names it; with port 0, all get the same free one."""
+    found = await asyncio.get_running_loop().getaddrinfo(
+        bind_host(host), port, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    sockets: list[socket.socket] = []
+    try:
+        for family, _, _, _, address in dict.fromkeys(found):
+            chosen = (address[0], sockets[0].getsockname()[1], *address[2:]) if sockets and not port else address
+            try:
+                sockets.append(_tcp_socket(family, chosen))
+            except OSError as error:
+                if error.errno != errno.EAFNOSUPPORT:  # a machine without IPv6 still has its IPv4 address
+                    raise
+    except BaseException:
+        for sock in sockets:
+            sock.close()
+        raise
+    return sockets
+
+
+def _tcp_socket(family: int, address: tuple[object, ...]) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # accepted sockets inherit it
+        if family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        sock.bind(address)
+        sock.listen(BACKLOG)
+        sock.setblocking(False)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+def unix_socket(path: str) -> socket.socket:
+    """Listen on a socket file; one that a dead server has left behind is replaced."""
+    with suppress(FileNotFoundError):
+        if stat.S_ISSOCK(os.stat(path).st_mode):
+            with socket.socket(socket.AF_UNIX) as probe:
+                try:
+                    probe.connect(path)
+                except ConnectionRefusedError:
+                    os.unlink(path)
+    sock = socket.socket(socket.AF_UNIX)
+    try:
+        sock.bind(path)
+        sock.listen(BACKLOG)
+        sock.setblocking(False)
+    except BaseException:
+        sock.close()
+        raise
+    return sock

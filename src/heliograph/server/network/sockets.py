@@ -1,0 +1,360 @@
+"""Clients' sockets without a transport per client.
+
+A transport and a trip through asyncio's queue of callbacks cost more per read than everything else that happens to a
+single small packet. Here, all clients that have sent something are read in one turn, and then all that have something
+to receive are written to. Timers, signals and everything rare stay with asyncio.
+
+Accepting belongs to that: listening sockets are in the same set, and whoever has just come is read from in the same
+turn, for most clients send their first packet together with the last one of TCP's handshake. Sockets are plain file
+descriptors: an object around each would take longer to make and to close than what it does for us.
+
+What is here serves plain TCP and Unix sockets. TLS and WebSocket are layers on top of it (`layered.py`).
+"""
+
+import os
+import socket
+import struct
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import islice
+from time import monotonic
+from typing import Protocol
+
+from heliograph.broker.core.authentication import Gate
+from heliograph.broker.core.slices import SLICE
+from heliograph.server.config.tables import ListenerProtocol
+from heliograph.server.network.loop import READABLE, WRITABLE, ClientFiles
+from heliograph.server.network.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Writer
+from heliograph.server.watchdog import Mark
+
+SINGLE_READ = 448
+"""Bytes to ask for while a client has never sent as many at once: Python's own allocator has room for so many, which is
+quicker than the C library's."""
+SMALLEST_READ = 4 << 10
+"""Bytes to ask for at least when it has."""
+LARGEST_READ = 256 << 10
+_LOOK_AT_CLOCK_AFTER = 16
+"""Clients that are read from before it is seen how long the turn has taken."""
+MOST_PIECES = 256  # that are sent with one call; the kernel takes 1024
+_FEW, _LITTLE = 64, 16 << 10
+"""Events and bytes of a turn that is worth a pause before the next one: others gather enough by themselves."""
+
+
+class Receiver(Protocol):
+    """Takes what comes from below."""
+
+    def receive(self, data: bytes) -> None:
+        """Bytes have come."""
+
+
+class SocketOutlet(NetworkOutlet):
+    """One client on one non-blocking socket: reads for its connection, writes for the broker."""
+
+    __slots__ = ("_reading", "_unsent", "_unsent_bytes", "_watched", "above", "fd", "reactor", "read_size")
+
+    above: Receiver
+    """Takes what has been read from the socket: the conversation, unless there are layers between."""
+
+    def __init__(self, reactor: "Reactor", fd: int, address: object) -> None:
+        """`fd` is that of a socket that does not block; this outlet owns it, and closes it."""
+        super().__init__(address)
+        self.reactor = reactor
+        self.fd = fd
+        # Grows for clients that send a lot and shrinks again: idle ones must not cost large buffers.
+        self.read_size = SINGLE_READ
+        self._unsent: deque[memoryview] | None = None
+        self._unsent_bytes = 0
+        self._watched = READABLE
+        self._reading = READABLE
+
+    def adapt(self, size: int) -> None:
+        """A read brought `size` bytes: all that was asked for, or much less than that."""
+        if size == self.read_size:
+            self.read_size = min(max(2 * size, SMALLEST_READ), LARGEST_READ)
+        elif self.read_size > SMALLEST_READ:
+            self.read_size >>= 1
+
+    def flush(self) -> int:
+        chunks = self.chunks
+        if len(chunks) == 1 and not self._unsent and not self.finished and self.fd >= 0:
+            # What most devices get, an acknowledgement or a message, needs no look at anything else.
+            self.chunks = []
+            size = len(chunks[0])
+            try:
+                sent = os.write(self.fd, chunks[0])
+            except (BlockingIOError, InterruptedError):
+                sent = 0
+            except OSError:
+                self.gone()
+                return 0
+            if sent < size:
+                self._queue(chunks, sent)
+            return size
+        if self.left and not chunks and not self._unsent and self.finished:
+            self.gone()  # there is nothing to tell a client that has said goodbye
+            return 0
+        return self._flush_all()
+
+    def _flush_all(self) -> int:
+        if self.fd < 0:
+            self.chunks = []
+            return 0
+        pieces = self.take_chunks()
+        size = sum(map(len, pieces))
+        sent = 0
+        if size and not self._unsent:
+            try:
+                sent = os.write(self.fd, pieces[0]) if len(pieces) == 1 else os.writev(self.fd, pieces[:MOST_PIECES])
+            except (BlockingIOError, InterruptedError):
+                pass
+            except OSError:
+                self.gone()
+                return 0
+        if sent < size:
+            self._queue(pieces, sent)
+        elif self.finished and not self._unsent:
+            self._part()
+        if self.finished and self._unsent:
+            self.reactor.writer.linger(self)
+        return size
+
+    def _queue(self, pieces: list[bytes | memoryview], sent: int) -> None:
+        """Keep what is to be written, less what has been sent of it, until the client takes it."""
+        if self._unsent is None:
+            self._unsent = deque()
+        for piece in pieces:
+            if sent < len(piece):
+                self._unsent.append(memoryview(piece)[sent:])
+                self._unsent_bytes += len(piece) - sent
+                sent = 0
+            else:
+                sent -= len(piece)
+        events = WRITABLE
+        has_memory = self.note_unsent(self._unsent_bytes)
+        if self._unsent_bytes > HIGH_WATER or not has_memory:
+            self.connection.pause()
+        if self._unsent_bytes <= HARD_LIMIT and has_memory and not self.finished:
+            events |= self._reading
+        self._watch(events)
+
+    def writable(self, event: int) -> bool:
+        """Something other than just data to read has happened; whether there may be something to read as well."""
+        if event & WRITABLE:
+            self._write_more()
+        return self.fd >= 0 and event & ~WRITABLE != 0
+
+    def _write_more(self) -> None:
+        unsent = self._unsent
+        while unsent:
+            try:
+                sent = os.writev(self.fd, list(islice(unsent, MOST_PIECES)))
+            except (BlockingIOError, InterruptedError):
+                break
+            except OSError:
+                self.gone()
+                return
+            self._unsent_bytes -= sent
+            while unsent and sent >= len(unsent[0]):
+                sent -= len(unsent.popleft())
+            if sent:
+                unsent[0] = unsent[0][sent:]
+                break
+        self.note_unsent(self._unsent_bytes)
+        if unsent or self._write_what_waits():
+            return
+        self._unsent = None
+        if self.finished:
+            self._part()
+            return
+        self._watch(self._reading)
+        self.connection.resume()
+
+    def _write_what_waits(self) -> bool:
+        """All that was unsent has been sent: write what had to wait for that. Whether there is more to come."""
+        return False
+
+    def stop_reading(self) -> None:
+        self._reading = 0
+        if self.fd >= 0:
+            self._watch(self._watched & ~READABLE)
+
+    def go_on_reading(self) -> None:
+        self._reading = READABLE
+        if self.fd >= 0 and self._unsent_bytes <= HARD_LIMIT and not self.finished:
+            self._watch(self._watched | READABLE)
+
+    def _watch(self, events: int) -> None:
+        if events != self._watched:
+            self._watched = events
+            self.reactor.epoll.modify(self.fd, events)
+
+    def _part(self) -> None:
+        """Everything has been written, and nothing more will come."""
+        if self.left:
+            self.gone()
+            return
+        self.reactor.epoll.unregister(self.fd)
+        sock = socket.socket(fileno=self.fd)
+        self._let_go()
+        self.reactor.writer.lingering.add(sock)
+
+    def gone(self) -> None:
+        """The connection is over, from either side."""
+        fd = self.fd
+        if fd >= 0:
+            self._let_go()
+            try:  # noqa: SIM105 (`suppress` would take as long as all else here)
+                os.close(fd)
+            except ConnectionResetError:  # some systems say so at this point
+                pass
+
+    def _let_go(self) -> None:
+        self.reactor.forget(self)
+        self.fd = -1
+        self._unsent = self._unsent_hold = None
+        self.reactor.writer.closed(self)
+        del self.above  # as with the connection
+
+    def abort(self) -> None:
+        if self.fd >= 0:
+            _forget_unsent(self.fd)
+            self.gone()
+
+
+def _forget_unsent(fd: int) -> None:
+    """Let the kernel, too, drop what it still has for the client as soon as this socket is closed."""
+    sock = socket.socket(fileno=fd)
+    with suppress(OSError):
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sock.detach()
+
+
+class Reactor:
+    """The sockets of all clients, and those on which they come."""
+
+    def __init__(self, files: ClientFiles, writer: Writer) -> None:
+        self.writer = writer
+        self._clients: dict[int, SocketOutlet] = {}
+        self._listening: dict[int, Callable[[], None]] = {}
+        self.epoll = files.epoll
+        self._closing = files.closing
+        self._events: list[tuple[int, int]] = []
+        self._read_until = 0.0
+        self._next = -1
+        """Whose turn it is first, if there was no time for all in the last one."""
+        files.on_events(self._turn)
+        writer.watchdog.readings = self._readings
+
+    def add_reader(self, fd: int, callback: Callable[[], None], /) -> None:
+        """Call this whenever the file, that of a listening socket, can be read: it adds clients."""
+        self.epoll.register(fd, READABLE)
+        self._listening[fd] = callback
+
+    def remove_reader(self, fd: int, /) -> None:
+        """Do so no more."""
+        if self._listening.pop(fd, None) is not None:
+            self.epoll.unregister(fd)
+
+    def add(self, fd: int, address: object, gate: Gate, protocol: ListenerProtocol) -> None:
+        """Serve a client that speaks its protocol on this accepted socket, which does not block, without any layer."""
+        outlet = SocketOutlet(self, fd, address)
+        self.writer.opened(outlet, gate, protocol)
+        outlet.above = outlet.connection
+        self.register(outlet)
+
+    def register(self, outlet: SocketOutlet) -> None:
+        """Read from this client from now on, and in this turn for the first time."""
+        fd = outlet.fd
+        self._clients[fd] = outlet
+        self.epoll.register(fd, READABLE)
+        self._events.append((fd, READABLE))
+
+    def drop(self, fd: int) -> None:
+        """Something went wrong while a client was taken in: there is none."""
+        for outlet in [one for one in self.writer.outlets if isinstance(one, SocketOutlet) and one.fd == fd]:
+            outlet.fd = -1  # which will soon be another client's
+            self.writer.outlets.discard(outlet)
+        self._clients.pop(fd, None)
+        os.close(fd)
+
+    def forget(self, outlet: SocketOutlet) -> None:
+        """The client's socket is about to be closed, which takes it out of the epoll set, or has been taken out."""
+        fd = outlet.fd
+        del self._clients[fd]
+        self._closing(fd)
+
+    def _turn(self, events: list[tuple[int, int]]) -> float:
+        """Read from all these clients, and write; for how many seconds none of them has to be listened to."""
+        clients = self._clients
+        defects = self.writer.broker.defects
+        received = 0
+        if self._next >= 0:
+            events = self._from_next(events)
+        self._events = events  # those who come in this turn are put behind the others
+        left = _LOOK_AT_CLOCK_AFTER
+        until = monotonic() + SLICE if len(events) >= left else 0.0
+        read = os.read
+        for fd, event in events:
+            left -= 1
+            if not left:
+                left = _LOOK_AT_CLOCK_AFTER
+                if monotonic() > until:
+                    self._next = fd  # it is told of again, as are those behind it
+                    break
+            try:
+                outlet = clients[fd]
+            except KeyError:  # ended by another client's packet in this very turn, or not a client
+                if fd in self._listening:
+                    self._accept(fd)
+                    until = until or monotonic() + SLICE  # there are more to read from now
+                continue
+            defects.serving = outlet
+            try:
+                if event != READABLE and not outlet.writable(event):
+                    continue
+                # Reading is spelled out here: this is the price of every single packet.
+                asked = outlet.read_size
+                data = read(fd, asked)
+                size = len(data)
+                if size == asked or (asked > SMALLEST_READ and size < asked >> 2):
+                    outlet.adapt(size)
+                received += size
+                if size:
+                    outlet.above.receive(data)
+                else:
+                    outlet.gone()
+            except (BlockingIOError, InterruptedError):
+                pass
+            except OSError:
+                outlet.gone()
+            except Exception:
+                # A defect met by one client's packets must not end the service for all others.
+                defects.note("what a client sent", outlet)
+        defects.serving = None
+        self.writer.broker.stats.bytes_received += received
+        self._read_until = now = monotonic()
+        self.writer.flush(now)
+        return self.writer.broker.turn.pause(now) if received < _LITTLE and len(events) < _FEW else 0.0
+
+    def _accept(self, fd: int) -> None:
+        """Take in those who have come on this listening socket."""
+        self.writer.broker.defects.serving = None
+        try:
+            self._listening[fd]()
+        except Exception:
+            self.writer.broker.defects.note("taking in clients")
+
+    def _from_next(self, events: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Events in such an order that everybody has his turn."""
+        first = next((number for number, (fd, _) in enumerate(events) if fd == self._next), 0)
+        self._next = -1
+        return events[first:] + events[:first]
+
+    def _readings(self) -> Iterator[Mark]:
+        """Who was read from in this turn, and when; for the watchdog."""
+        for fd, _ in self._events:
+            outlet = self._clients.get(fd)
+            if outlet is not None:
+                yield outlet.connection.heard, outlet.describe
+        yield self._read_until, lambda: {"what": "messages handed out and written at the end of a turn"}

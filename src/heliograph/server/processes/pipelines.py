@@ -1,0 +1,166 @@
+"""All pipelines of a server: started with it, stopped before it, changed with its configuration."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, Refused
+from heliograph.errors import Problem
+from heliograph.server.config.loading import Config
+from heliograph.server.config.tables import PipelineConfig
+from heliograph.server.http.pipeline_figures import FOLDER, Watched, figures
+from heliograph.server.processes.pipeline_folder import STATE, has_databases, remove_folder
+from heliograph.server.processes.pipeline_process import PipelineProcess, running
+
+log = logging.getLogger(__name__)
+
+Facts = dict[str, Any]
+
+_LOOK = 1.0
+"""Seconds between two looks at what pipelines say."""
+
+
+class Pipelines:
+    """The pipelines that the server runs as processes of their own, and what is known of others in its folder."""
+
+    def __init__(self, config: Config, pages: Callable[[], str]) -> None:
+        """`pages` is the URL of the server's own pages, when they are there."""
+        self._directory = Path(config.storage.directory)
+        self._command = running(str(config.source), pages)
+        self._configured = {one.name: one for one in config.pipelines}
+        self._processes = {name: PipelineProcess(name, self._command) for name in self._configured}
+        self._changing: set[asyncio.Task[None]] = set()
+        self._looking: asyncio.Task[None] | None = None
+        self._figures: list[Facts] = []
+
+    def start(self) -> None:
+        """Start those that are to be started. The server's pages are there."""
+        self._looking = asyncio.ensure_future(self._look())
+        for name, process in self._processes.items():
+            if self._configured[name].start:
+                process.start()
+
+    async def stop(self) -> None:
+        """Stop all of them, and wait until they have."""
+        if self._looking is not None:
+            self._looking.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._looking
+        await asyncio.gather(*self._changing, return_exceptions=True)
+        await asyncio.gather(*(process.stop() for process in self._processes.values()))
+
+    def reload(self, config: Config) -> None:
+        """Be as a new configuration says: what is new is started, what has changed is started again."""
+        old, new = self._configured, {one.name: one for one in config.pipelines}
+        self._configured = new
+        for name in old.keys() - new.keys():
+            log.info("a pipeline is not configured any more; it is stopped", extra={"pipeline": name})
+            self._change(self._processes.pop(name).stop())
+        for name in new.keys() - old.keys():
+            self._processes[name] = PipelineProcess(name, self._command)
+            if new[name].start:
+                self._processes[name].start()
+        for name in new.keys() & old.keys():
+            if new[name] != old[name]:
+                log.info("a pipeline has changed; it is started again", extra={"pipeline": name})
+                self._change(self._restart(self._processes[name], old[name], new[name]))
+
+    @staticmethod
+    async def _restart(process: PipelineProcess, old: PipelineConfig, new: PipelineConfig) -> None:
+        """As the new configuration says; one that an operator has stopped stays so unless `start` has changed."""
+        goes_on = process.wanted or (new.start and not old.start)
+        await process.stop()
+        if goes_on and new.start:
+            process.start()
+
+    def _change(self, steps: Any) -> None:
+        task = asyncio.ensure_future(steps)
+        self._changing.add(task)
+        task.add_done_callback(self._changing.discard)
+
+    # How they are doing
+
+    async def _look(self) -> None:
+        """Read what pipelines say: in a thread, because it is files and streams that are read."""
+        while True:
+            if self._processes or (self._directory / FOLDER).exists():
+                try:
+                    self._figures = await asyncio.to_thread(figures, self._directory, self._watched())
+                except Exception:
+                    log.exception("internal error while looking at pipelines")
+            await asyncio.sleep(_LOOK)
+
+    def _watched(self) -> list[Watched]:
+        return [
+            Watched(
+                name=name,
+                source=self._configured[name].source,
+                runs=Path(self._configured[name].flow or self._configured[name].job).name,
+                reads_here=not self._configured[name].server,
+                state=process.told,
+                restarts=process.restarts,
+            )
+            for name, process in self._processes.items()
+        ]
+
+    # What management asks for
+
+    def list(self) -> list[Facts]:
+        """How each is doing: the state is that of now, all else as of a moment ago."""
+        return [{**one, "state": told} if (told := self._told(one["name"])) else one for one in self._figures]
+
+    def _told(self, name: str) -> str:
+        return self._processes[name].told if name in self._processes else ""
+
+    def start_one(self, name: str) -> None:
+        """Start a pipeline; it does not run at once. Refused if there is none of this name in the configuration."""
+        self._find(name).start()
+
+    def stop_one(self, name: str) -> None:
+        """Stop a pipeline until it is started again or the server is; this takes a moment."""
+        self._change(self._find(name).stop())
+
+    def remove_one(self, name: str, *, purge: bool) -> Facts:
+        """Forget one that is not in the configuration and does not run; this takes a moment. See `remove_folder`.
+
+        The answer says where its databases are, if it has some and they stay.
+        """
+        if name in self._processes:
+            raise Refused(NOT_ALLOWED, f"pipeline {name} is in the server's configuration; take it out there first")
+        one = self._by_hand(name)
+        if one is None:
+            there = ", ".join(one["name"] for one in self._figures) or "none"
+            raise Refused(NOT_FOUND, f"there is no pipeline {name}; pipelines are: {there}")
+        if one["pid"]:
+            raise Refused(NOT_ALLOWED, f"pipeline {name} runs (process {one['pid']}); stop it first")
+        folder = self._directory / FOLDER / name
+        self._change(self._remove(name, folder, purge=purge))
+        stays = not purge and has_databases(folder)
+        return {"name": name, "databases": str((folder / STATE).absolute()) if stays else ""}
+
+    async def _remove(self, name: str, folder: Path, *, purge: bool) -> None:
+        try:
+            await asyncio.to_thread(remove_folder, folder, purge=purge)
+        except (OSError, Problem) as error:
+            log.error("a pipeline cannot be removed: %s", error, extra={"pipeline": name})
+        else:
+            log.info("a pipeline was removed", extra={"pipeline": name})
+
+    def _by_hand(self, name: str) -> Facts | None:
+        """What is known of one that is not in the configuration."""
+        return next((one for one in self._figures if one["name"] == name), None)
+
+    def _find(self, name: str) -> PipelineProcess:
+        if name in self._processes:
+            return self._processes[name]
+        if (one := self._by_hand(name)) is not None:
+            raise Refused(
+                NOT_ALLOWED,
+                f"pipeline {name} is not in the server's configuration; who started it by hand (process "
+                f"{one['pid'] or 'gone'}) stops it",
+            )
+        there = ", ".join(self._processes) or "none"
+        raise Refused(NOT_FOUND, f"there is no pipeline {name}; pipelines are: {there}")
