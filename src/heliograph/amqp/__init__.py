@@ -4,8 +4,12 @@
 `messages` what is in a message.
 """
 
+from heliograph.amqp.composite import resolve
+from heliograph.amqp.conditions import CONNECTION_REDIRECT, INVALID_FIELD
 from heliograph.amqp.connection import Connection
-from heliograph.amqp.errors import DecodeError, ProtocolError
+from heliograph.amqp.decoding import decode
+from heliograph.amqp.encoding import NULL, encode, encode_list
+from heliograph.amqp.errors import DecodeError, InvalidField, ProtocolError
 from heliograph.amqp.events import (
     Attached,
     Authenticate,
@@ -20,38 +24,72 @@ from heliograph.amqp.events import (
     Settled,
     Transfers,
 )
+from heliograph.amqp.frames import AMQP_HEADER, EMPTY_FRAME, SASL_HEADER, amqp_frame, sasl_frame
 from heliograph.amqp.link import Link
 from heliograph.amqp.options import ANONYMOUS, EXTERNAL, PLAIN, Credentials, Options
 from heliograph.amqp.performatives import (
+    MAX_UINT,
+    RECEIVER,
+    SENDER,
     Accepted,
+    Attach,
+    Begin,
+    Close,
     Coordinator,
     Declare,
     Declared,
     DeliveryState,
+    Detach,
     Discharge,
+    Disposition,
+    DistributionMode,
+    Durability,
+    End,
     Error,
+    ExpiryPolicy,
+    Flow,
     Modified,
     Open,
     Outcome,
     Received,
+    ReceiverSettleMode,
     Rejected,
     Released,
+    SaslInit,
+    SaslOutcome,
+    SenderSettleMode,
     Source,
     Target,
     TransactionalState,
+    Transfer,
 )
 from heliograph.amqp.receiver import Receiver
 from heliograph.amqp.sender import Sender
 from heliograph.amqp.session import Session
+from heliograph.amqp.transfer_decoding import decode_transfer
+from heliograph.amqp.values import Byte, Described, Symbol, Timestamp, UByte, UInt, ULong, UShort
 
 __all__ = [
+    "AMQP_HEADER",
     "ANONYMOUS",
+    "CONNECTION_REDIRECT",
+    "EMPTY_FRAME",
     "EXTERNAL",
+    "INVALID_FIELD",
+    "MAX_UINT",
+    "NULL",
     "PLAIN",
+    "RECEIVER",
+    "SASL_HEADER",
+    "SENDER",
     "Accepted",
+    "Attach",
     "Attached",
     "Authenticate",
+    "Begin",
     "Begun",
+    "Byte",
+    "Close",
     "Closed",
     "Connection",
     "Coordinator",
@@ -61,12 +99,21 @@ __all__ = [
     "DecodeError",
     "Delivery",
     "DeliveryState",
+    "Described",
+    "Detach",
     "Detached",
     "Discharge",
+    "Disposition",
+    "DistributionMode",
+    "Durability",
+    "End",
     "Ended",
     "Error",
     "Event",
+    "ExpiryPolicy",
+    "Flow",
     "Flowed",
+    "InvalidField",
     "Link",
     "Modified",
     "Open",
@@ -76,13 +123,31 @@ __all__ = [
     "ProtocolError",
     "Received",
     "Receiver",
+    "ReceiverSettleMode",
     "Rejected",
     "Released",
+    "SaslInit",
+    "SaslOutcome",
     "Sender",
+    "SenderSettleMode",
     "Session",
     "Settled",
     "Source",
+    "Symbol",
     "Target",
+    "Timestamp",
     "TransactionalState",
+    "Transfer",
     "Transfers",
+    "UByte",
+    "UInt",
+    "ULong",
+    "UShort",
+    "amqp_frame",
+    "decode",
+    "decode_transfer",
+    "encode",
+    "encode_list",
+    "resolve",
+    "sasl_frame",
 ]

@@ -6,8 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.objects.attributes import Attribute
-from heliograph.objects.values import plain
+from heliograph.objects import Attribute, plain
 
 
 def add_option(parser: argparse._ActionsContainer, attribute: Attribute, metavar: str = "") -> None:

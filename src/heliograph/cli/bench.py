@@ -11,10 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from heliograph.cli.actions import add_actions, run_action
-from heliograph.lab.bench.case import FULL, QUICK
-from heliograph.lab.bench.catalogue import choose
-from heliograph.lab.bench.rounds import choose_targets, missing
-from heliograph.lab.bench.running import list_choices, run_bench
+from heliograph.lab.bench import FULL, QUICK, choose, choose_targets, list_choices, missing, run_bench
 
 _ACTIONS = {
     "flows": "measure message flows beside published figures",

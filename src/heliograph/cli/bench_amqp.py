@@ -2,7 +2,7 @@
 
 import argparse
 
-from heliograph.lab.bench.amqp_engine import measure_engine
+from heliograph.lab.bench import measure_engine
 
 EXAMPLES = """\
   helio bench amqp

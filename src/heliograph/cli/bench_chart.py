@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from heliograph.lab.bench.growth_chart import write_chart
+from heliograph.lab.bench import write_chart
 
 EXAMPLES = """\
   helio bench --case 'growth*' --json growth.json

@@ -2,7 +2,7 @@
 
 import argparse
 
-from heliograph.lab.bench.connections import most, run_connections
+from heliograph.lab.bench import most, run_connections
 
 EXAMPLES = """\
   helio bench connections

@@ -2,7 +2,7 @@
 
 import argparse
 
-from heliograph.lab.bench.copying import measure_copying
+from heliograph.lab.bench import measure_copying
 
 EXAMPLES = """\
   helio bench copy

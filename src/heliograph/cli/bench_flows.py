@@ -3,8 +3,7 @@
 import argparse
 from pathlib import Path
 
-from heliograph.lab.flows.peers import PEER
-from heliograph.lab.flows.running import compare_with_peer, list_cases, measure_flows
+from heliograph.lab.flows import PEER, compare_with_peer, list_cases, measure_flows
 
 EXAMPLES = """\
   helio bench flows --quick

@@ -2,7 +2,7 @@
 
 import argparse
 
-from heliograph.lab.bench.generator import measure_generator
+from heliograph.lab.bench import measure_generator
 
 EXAMPLES = """\
   helio bench generator

@@ -2,7 +2,7 @@
 
 import argparse
 
-from heliograph.lab.bench.queue_restart import run_restart
+from heliograph.lab.bench import run_restart
 
 EXAMPLES = """\
   helio bench restart

@@ -2,7 +2,7 @@
 
 import argparse
 
-from heliograph.pipeline.scoring.bench import SAMPLES, bench_scores
+from heliograph.pipeline.scoring import SAMPLES, bench_scores
 
 EXAMPLES = """\
   helio bench scores

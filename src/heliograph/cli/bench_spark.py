@@ -3,8 +3,7 @@
 import argparse
 from pathlib import Path
 
-from heliograph.lab.spark.measuring import CASES
-from heliograph.lab.spark.running import measure_pipelines
+from heliograph.lab.spark import CASES, measure_pipelines
 
 EXAMPLES = """\
   helio bench spark --quick

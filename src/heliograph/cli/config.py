@@ -4,11 +4,8 @@ import argparse
 from pathlib import Path
 
 from heliograph.cli.config_reference import reference, table
-from heliograph.objects.reference import with_tables
-from heliograph.objects.toml import document
-from heliograph.server.access.passwords import PasswordFile
-from heliograph.server.config.loading import Config, load
-from heliograph.server.network.certificates import tls_context
+from heliograph.objects import document, with_tables
+from heliograph.server import Config, PasswordFile, load, tls_context
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

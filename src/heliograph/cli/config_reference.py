@@ -2,9 +2,8 @@
 
 from heliograph.cli.mqsc_attributes import ATTRIBUTES, FLAGS, SYNONYMS, values_text
 from heliograph.errors import Problem
-from heliograph.objects.attributes import Attribute, by_key
-from heliograph.objects.reference import attribute_table, markdown_table
-from heliograph.server.config.loading import Config
+from heliograph.objects import Attribute, attribute_table, by_key, markdown_table
+from heliograph.server import Config
 
 MQSC = "mqsc"
 NAMES = (*by_key(Config), MQSC)

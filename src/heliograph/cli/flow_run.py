@@ -16,8 +16,7 @@ from heliograph.cli.flow_options import add_flow, load
 from heliograph.cli.stopping import stopped_by_signals
 from heliograph.flow.definition import FlowDefinition
 from heliograph.flow.inline import DEFAULT_SERVER, MOST_INSTANCES, FlowStatistics, run_groups, settings_of
-from heliograph.server import logs
-from heliograph.server.config.tables import LogFormat, LogLevel
+from heliograph.server import LogFormat, LogLevel, logs
 
 EXAMPLES = """\
   helio flow run orders

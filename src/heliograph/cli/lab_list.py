@@ -4,7 +4,7 @@ import argparse
 
 from heliograph.cli.table import table
 from heliograph.lab.scenarios import SOURCES, catalogue
-from heliograph.lab.targets.choosing import chosen, known_names
+from heliograph.lab.targets import chosen, known_names
 
 EXAMPLES = """\
   helio lab list

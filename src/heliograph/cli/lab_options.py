@@ -4,8 +4,7 @@ import argparse
 from pathlib import Path
 
 from heliograph.errors import Problem
-from heliograph.lab.targets.choosing import chosen, known_names
-from heliograph.lab.targets.system import Kind
+from heliograph.lab.targets import Kind, chosen, known_names
 
 RESULTS = Path("lab-results")
 

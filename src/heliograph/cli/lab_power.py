@@ -9,8 +9,8 @@ from pathlib import Path
 
 from heliograph.cli.lab_options import add_out
 from heliograph.errors import Problem
-from heliograph.lab.probes.power_log import power_samples, read_power_log
-from heliograph.lab.raw.reader import add_samples, read_table, runs
+from heliograph.lab.probes import power_samples, read_power_log
+from heliograph.lab.raw import add_samples, read_table, runs
 
 EXAMPLES = """\
   helio lab power pdu.csv

@@ -8,7 +8,7 @@ from typing import TextIO
 from heliograph.common.terminal import steer, visible
 from heliograph.errors import Problem
 from heliograph.lab.load import Histogram, Interval
-from heliograph.lab.trials.steering import Steering
+from heliograph.lab.trials import Steering
 
 _HELP = "commands: rate=N (messages per second), stop, Enter for statistics"
 

@@ -10,7 +10,7 @@ from heliograph.cli.patience import showing
 from heliograph.cli.pipeline_options import add_spark
 from heliograph.errors import Problem
 from heliograph.lab.report import FORMATS, write_report
-from heliograph.pipeline.running.errors import is_sparks, sentence
+from heliograph.pipeline.running import is_sparks, sentence
 
 EXAMPLES = """\
   helio lab report

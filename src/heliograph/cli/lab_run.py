@@ -17,16 +17,11 @@ from heliograph.cli.lab_table import HEADINGS, row
 from heliograph.cli.stopping import ended_in_order
 from heliograph.cli.table import table
 from heliograph.errors import Problem
-from heliograph.lab.machine import raise_file_limit
-from heliograph.lab.network import BrokerGone
-from heliograph.lab.raw.manifest import new_id
+from heliograph.lab import BrokerGone, raise_file_limit
+from heliograph.lab.raw import new_id
 from heliograph.lab.scenarios import Scenario, catalogue, load
-from heliograph.lab.trials.experiment import Experiment
-from heliograph.lab.trials.figures import figure
+from heliograph.lab.trials import Experiment, Result, Runner, Steering, Trial, figure, interleaved
 from heliograph.lab.trials.refusal import refusal
-from heliograph.lab.trials.running import Runner, interleaved
-from heliograph.lab.trials.steering import Steering
-from heliograph.lab.trials.trial import Result, Trial
 
 EXAMPLES = """\
   helio lab run FANOUT --scale 0.01

@@ -13,17 +13,11 @@ from heliograph.cli.lab_options import add_load, add_target, overrides, targets
 from heliograph.cli.lab_progress import Progress
 from heliograph.cli.stopping import ended_in_order
 from heliograph.errors import Problem
-from heliograph.lab.machine import raise_file_limit
-from heliograph.lab.network import BrokerGone
-from heliograph.lab.raw.manifest import new_id
+from heliograph.lab import BrokerGone, raise_file_limit
+from heliograph.lab.raw import new_id
 from heliograph.lab.scenarios import load
-from heliograph.lab.trials.experiment import Experiment
-from heliograph.lab.trials.figures import figure
-from heliograph.lab.trials.peak import find_peak, unit_of
+from heliograph.lab.trials import Experiment, Found, Result, Runner, Trial, figure, find_peak, unit_of
 from heliograph.lab.trials.refusal import refusal
-from heliograph.lab.trials.running import Runner
-from heliograph.lab.trials.search import Found
-from heliograph.lab.trials.trial import Result, Trial
 
 EXAMPLES = """\
   helio lab search FANOUT --scale 0.01

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 from heliograph.cli.lab_options import positive
 from heliograph.cli.table import facts, table
-from heliograph.lab.load.plan import Group, Payload
+from heliograph.lab.load import Group, Payload
 from heliograph.lab.scenarios import Scenario, load
 
 EXAMPLES = """\

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from statistics import median
 
 from heliograph.lab.load import Histogram
-from heliograph.lab.trials.figures import figure
-from heliograph.lab.trials.trial import Result
+from heliograph.lab.trials import Result, figure
 
 HEADINGS = (
     "SCENARIO",

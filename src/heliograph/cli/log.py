@@ -7,20 +7,24 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from heliograph.broker.core.set_aside import SetAsides
-from heliograph.broker.sessions.session_recovery import Revival, UnknownKind
+from heliograph.broker import Revival, SetAsides, UnknownKind
 from heliograph.cli.log_objects import Reader, add_repair_arguments, opened, repair, replay, tell, try_to_open
 from heliograph.cli.log_records import as_json, kind_name
 from heliograph.common.terminal import steer
 from heliograph.errors import Problem
-from heliograph.log.cursor import Cursor
-from heliograph.log.cursor_table import Account
-from heliograph.log.group import records_in
-from heliograph.log.kinds import GROUP
-from heliograph.log.reader import LogReader
-from heliograph.log.record import Record
-from heliograph.log.recovery import Recovered, find_segments, recover, segment_spans
-from heliograph.log.segment import segment_files
+from heliograph.log import (
+    GROUP,
+    Account,
+    Cursor,
+    LogReader,
+    Record,
+    Recovered,
+    find_segments,
+    records_in,
+    recover,
+    segment_files,
+    segment_spans,
+)
 
 _SHOWN = 20
 """Subscriptions listed: those with most messages waiting."""

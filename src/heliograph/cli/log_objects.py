@@ -11,17 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from heliograph.broker.core.broker import Broker
-from heliograph.broker.core.limits import Limits
-from heliograph.broker.core.set_aside import SetAside, SetAsides
-from heliograph.broker.core.store import Clock, Store
-from heliograph.broker.core.streams import options_of
-from heliograph.broker.sessions.session_recovery import Revival
+from heliograph.broker import Broker, Clock, Limits, Revival, SetAside, SetAsides, Store, options_of
 from heliograph.cli.log_records import as_json, kind_name
 from heliograph.errors import Problem
-from heliograph.log.cursor_table import Account
-from heliograph.log.log import LogOptions
-from heliograph.log.reader import LogReader
+from heliograph.log import Account, LogOptions, LogReader
 
 _MOST = sys.maxsize
 # Nothing is refused or thrown away, whatever the limits of the server are.

@@ -4,18 +4,24 @@ import base64
 import json
 from typing import Any
 
+from heliograph.broker import DELIVERIES_ROW
 from heliograph.broker.core import record_kinds as facts
-from heliograph.broker.queues.queue_record_kinds import DELIVERIES_ROW
 from heliograph.broker.sessions import offline_sessions as away_facts
 from heliograph.cli.table import moment
+from heliograph.log import (
+    AMQP_MESSAGES,
+    MIXED_PACKETS,
+    Record,
+    decode_cursor,
+    decode_messages,
+    decode_mixed_messages,
+    decode_queue_messages,
+    form_of,
+    kinds,
+    receivers_of,
+    records_in,
+)
 from heliograph.log import cursor_table as account
-from heliograph.log import kinds
-from heliograph.log.cursor import decode_cursor
-from heliograph.log.group import records_in
-from heliograph.log.messages import AMQP_MESSAGES, MIXED_PACKETS, decode_messages, form_of, receivers_of
-from heliograph.log.mixed_messages import decode_mixed_messages
-from heliograph.log.queue_messages import decode_queue_messages
-from heliograph.log.record import Record
 
 KINDS = {
     kinds.MESSAGES: "messages",

@@ -5,8 +5,8 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from heliograph.amqp.messages.annotations import DEAD_LETTER_TIME, DELIVERY_TIME, JMS_PREFIX
-from heliograph.amqp.values import Timestamp
+from heliograph.amqp import Timestamp
+from heliograph.amqp.messages import DEAD_LETTER_TIME, DELIVERY_TIME, JMS_PREFIX
 from heliograph.cli.table import moment
 from heliograph.client import Message
 from heliograph.common.terminal import on_one_line

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from heliograph.broker.queues.definition import QueueDefinition
+from heliograph.broker import QueueDefinition
 from heliograph.cli.mqsc_parsing import Clause, Command, Word, single
 from heliograph.cli.mqsc_text import quoted
-from heliograph.objects.attributes import Attribute, Mqsc, attributes_of
+from heliograph.objects import Attribute, Mqsc, attributes_of
 
 KINDS = {"QLOCAL": "local", "QALIAS": "alias", "QMODEL": "model"}
 

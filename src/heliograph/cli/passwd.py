@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from heliograph.errors import Problem
-from heliograph.server.access.passwords import PasswordFile
+from heliograph.server import PasswordFile
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

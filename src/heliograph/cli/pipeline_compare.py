@@ -13,8 +13,7 @@ from heliograph.cli.patience import showing
 from heliograph.cli.pipeline_options import add_server, add_spark, add_state
 from heliograph.common.ports import PAGES_URL
 from heliograph.errors import Problem
-from heliograph.pipeline.running import Pipeline
-from heliograph.pipeline.running.errors import is_sparks, sentence
+from heliograph.pipeline.running import Pipeline, is_sparks, sentence
 
 EXAMPLES = """\
   helio pipeline compare flows/orders-1 flows/orders-2 --source stream:orders
@@ -44,8 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare, then print."""
-    from heliograph.pipeline.flows import compare  # noqa: PLC0415 - Spark is not needed to read a help text
-    from heliograph.pipeline.flows.outputs import state_folder  # noqa: PLC0415
+    from heliograph.pipeline.flows import compare, state_folder  # noqa: PLC0415
     from heliograph.pipeline.session import build_session  # noqa: PLC0415
 
     pipeline = Pipeline(

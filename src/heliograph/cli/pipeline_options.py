@@ -8,12 +8,9 @@ from typing import Any
 from heliograph.cli.flow_options import parameter
 from heliograph.common.ports import PAGES_URL
 from heliograph.errors import Problem
-from heliograph.pipeline.running.pipeline import Pipeline
+from heliograph.pipeline.running import Pipeline
+from heliograph.server import FOLDER, Config, PipelineConfig, StorageConfig, address_from_here
 from heliograph.server.config import loading as configuration
-from heliograph.server.config.loading import Config
-from heliograph.server.config.tables import PipelineConfig, StorageConfig
-from heliograph.server.http.pipeline_figures import FOLDER
-from heliograph.server.network.addresses import address_from_here
 
 
 def add_spark(parser: argparse.ArgumentParser) -> None:

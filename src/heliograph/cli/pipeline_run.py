@@ -33,11 +33,9 @@ from heliograph.cli.stopping import stopped_by_signals
 from heliograph.common.ports import PAGES_URL
 from heliograph.common.terminal import steer, visible
 from heliograph.errors import Problem
-from heliograph.objects.attributes import by_key
-from heliograph.pipeline.running import Pipeline, State, Status, check, run_pipeline
-from heliograph.pipeline.running.status import StatusFile
-from heliograph.server import logs
-from heliograph.server.config.tables import LogFormat, LogLevel, PipelineConfig
+from heliograph.objects import by_key
+from heliograph.pipeline.running import Pipeline, State, Status, StatusFile, check, run_pipeline
+from heliograph.server import LogFormat, LogLevel, PipelineConfig, logs
 
 EXAMPLES = """\
   helio pipeline run flows/orders --source stream:orders

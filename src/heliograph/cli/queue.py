@@ -4,13 +4,13 @@ import argparse
 import json
 from typing import Any
 
-from heliograph.broker.queues.definition import QueueDefinition
+from heliograph.broker import QueueDefinition
 from heliograph.cli.amqp_options import add_url, management
 from heliograph.cli.attribute_options import add_option, given
 from heliograph.cli.mqsc_running import Ask
 from heliograph.cli.queue_messages import add_browse, add_get, add_put, browse, get, put
 from heliograph.cli.table import duration, facts, table
-from heliograph.objects.attributes import Attribute, Effect, attributes_of
+from heliograph.objects import Attribute, Effect, attributes_of
 
 _ATTRIBUTES = [one for one in attributes_of(QueueDefinition) if one.key != "name"]
 

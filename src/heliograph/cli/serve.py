@@ -11,10 +11,8 @@ import sys
 from pathlib import Path
 
 from heliograph import __version__
-from heliograph.server import logs, notify
+from heliograph.server import AVAILABLE, ClientLoop, Server, logs, notify
 from heliograph.server.config import loading as config
-from heliograph.server.network.loop import AVAILABLE, ClientLoop
-from heliograph.server.process import Server
 
 # Seconds between two looks at whether there is something new to report to the supervisor.
 _REPORTING = 1.0

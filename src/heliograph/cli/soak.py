@@ -8,8 +8,9 @@ import sys
 import time
 from pathlib import Path
 
-from heliograph.lab.bench.soak import Plan, soak
-from heliograph.lab.targets.heliograph_server import Heliograph
+from heliograph.lab.bench import Plan
+from heliograph.lab.bench.soak import soak
+from heliograph.lab.targets import Heliograph
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

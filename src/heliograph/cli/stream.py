@@ -12,11 +12,8 @@ from urllib.parse import quote
 from heliograph.cli.table import duration, facts, moment, table
 from heliograph.common.ports import PAGES_URL
 from heliograph.errors import Problem
-from heliograph.log.streams.remote_pages import ask, told
-from heliograph.log.streams.remote_stream_reader import RemoteStreamReader
-from heliograph.log.streams.stream_reader import StreamReader
-from heliograph.log.streams.stream_span import StreamMessage, StreamSource
-from heliograph.server.http.stream_pages import StreamPages, as_json
+from heliograph.log.streams import RemoteStreamReader, StreamMessage, StreamReader, StreamSource, ask, told
+from heliograph.server import StreamPages, as_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -3,24 +3,45 @@
 This is the blocking face; `heliograph.client.aio` is the same for asyncio. Both are thin: `core` does the work.
 """
 
-from heliograph.client.blocking import Browser, Connection, Consumer, Producer, Receipt, Session, connect
+from heliograph.client.blocking import Browser, Connection, Consumer, Producer, Receipt, RunReceipt, Session, connect
 from heliograph.client.core.acknowledging import Acknowledge
 from heliograph.client.destination import Destination, Queue, TemporaryQueue, TemporaryTopic, Topic
 from heliograph.client.message import Message
+from heliograph.client.problems import (
+    ConnectionLost,
+    IllegalState,
+    InUse,
+    InvalidDestination,
+    MessageFormat,
+    MessagingProblem,
+    NoAnswer,
+    TransactionInDoubt,
+    TransactionRolledBack,
+)
 
 __all__ = [
     "Acknowledge",
     "Browser",
     "Connection",
+    "ConnectionLost",
     "Consumer",
     "Destination",
+    "IllegalState",
+    "InUse",
+    "InvalidDestination",
     "Message",
+    "MessageFormat",
+    "MessagingProblem",
+    "NoAnswer",
     "Producer",
     "Queue",
     "Receipt",
+    "RunReceipt",
     "Session",
     "TemporaryQueue",
     "TemporaryTopic",
     "Topic",
+    "TransactionInDoubt",
+    "TransactionRolledBack",
     "connect",
 ]

@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 from heliograph.amqp.messages import jms_kinds
 from heliograph.client.core.pending import Pending
 from heliograph.client.problems import IllegalState
-from heliograph.mapping.addresses import QUEUE_PREFIX, TOPIC_PREFIX
+from heliograph.mapping import QUEUE_PREFIX, TOPIC_PREFIX
 
 
 class Destination:

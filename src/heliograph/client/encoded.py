@@ -7,8 +7,8 @@
 from typing import Any
 
 from heliograph.amqp import ProtocolError
-from heliograph.amqp.messages import encoded
-from heliograph.amqp.messages.encoded import BYTES, OTHER, TEXT, Front, Outline, Read, Readdressing, outlines, write
+from heliograph.amqp.messages import OTHER, Front, Outline, Read, Readdressing, encoded, outlines, write
+from heliograph.amqp.messages.encoded import BYTES, TEXT
 from heliograph.client.problems import MessageFormat
 
 __all__ = [

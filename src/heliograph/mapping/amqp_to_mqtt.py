@@ -5,23 +5,28 @@ All that comes before the body is looked at once for all messages in which it is
 
 from typing import NamedTuple
 
-from heliograph.amqp.errors import DecodeError, InvalidField
-from heliograph.amqp.messages import section_reading
-from heliograph.amqp.messages.annotations import JMS_REPLY_KIND, MQTT_PROPERTIES, RETAIN
-from heliograph.amqp.messages.section_reading import BODY, find_section
-from heliograph.amqp.messages.sections import ABSOLUTE_EXPIRY_TIME, CONTENT_TYPE, CORRELATION_ID, REPLY_TO
-from heliograph.amqp.messages.value_reading import UNREADABLE
+from heliograph.amqp import DecodeError, InvalidField
+from heliograph.amqp.messages import (
+    ABSOLUTE_EXPIRY_TIME,
+    BODY,
+    CONTENT_TYPE,
+    CORRELATION_ID,
+    JMS_REPLY_KIND,
+    MQTT_PROPERTIES,
+    REPLY_TO,
+    RETAIN,
+    UNREADABLE,
+    find_section,
+    section_reading,
+)
 from heliograph.mapping import user_properties
 from heliograph.mapping.bodies import ENCODED, body_of
 from heliograph.mapping.delivery import life_left, qos_of
 from heliograph.mapping.identifiers import data_of
 from heliograph.mapping.reply_to import response_topic
 from heliograph.mapping.user_properties import RESERVED, Sections, fields_as_users
-from heliograph.mqtt.errors import ProtocolError
-from heliograph.mqtt.framing import encode_varint
+from heliograph.mqtt import STRING_MAX, ProtocolError, decode_properties, encode_varint
 from heliograph.mqtt.packet_types import PacketType
-from heliograph.mqtt.properties import decode_properties
-from heliograph.mqtt.strings import STRING_MAX
 
 
 class Head(NamedTuple):

@@ -6,18 +6,19 @@ So the payload of a publication has the items as their sender encoded them, righ
 import struct
 from typing import Final, NamedTuple
 
-from heliograph.amqp.errors import DecodeError, InvalidField
-from heliograph.amqp.messages.sections import (
+from heliograph.amqp import DecodeError, InvalidField
+from heliograph.amqp.messages import (
     DATA,
     FOOTER,
     SECTION_NAMES,
     SEQUENCE,
     SEQUENCE_START,
+    UNREADABLE,
     VALUE,
     VALUE_START,
+    read_value,
     section_start,
 )
-from heliograph.amqp.messages.value_reading import UNREADABLE, read_value
 
 ENCODED: Final = "application/vnd.heliograph.amqp"
 """Content type of a payload that is the body of an AMQP message, as AMQP encodes it: a map, a list, a number, ..."""

@@ -8,7 +8,7 @@ flows, which have bytes as MQMD does.
 from typing import Any
 from uuid import UUID
 
-from heliograph.amqp.values import ULong
+from heliograph.amqp import ULong
 
 Identifier = str | bytes | int | UUID
 

@@ -12,11 +12,21 @@
 
 from typing import Any, Final
 
-from heliograph.amqp.encoding import encode
-from heliograph.amqp.messages.jms_kinds import BYTES, MAP, MESSAGE, OBJECT, STREAM, TEXT
-from heliograph.amqp.messages.message import Data, Sequence, Value
-from heliograph.amqp.messages.sections import DATA_START, SEQUENCE_START, VALUE_START
-from heliograph.amqp.messages.writing import text_field
+from heliograph.amqp import encode
+from heliograph.amqp.messages import (
+    DATA_START,
+    MAP,
+    MESSAGE,
+    OBJECT,
+    SEQUENCE_START,
+    STREAM,
+    VALUE_START,
+    Data,
+    Sequence,
+    Value,
+    text_field,
+)
+from heliograph.amqp.messages.jms_kinds import BYTES, TEXT
 
 BYTES_CONTENT_TYPE: Final = "application/octet-stream"
 """What JMS clients write on a bytes message, if its sender says nothing else."""

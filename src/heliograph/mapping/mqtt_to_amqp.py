@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import Any, NamedTuple
 
-from heliograph.amqp.encoding import NULL, encode, encode_list
-from heliograph.amqp.messages import jms_kinds
-from heliograph.amqp.messages.annotations import JMS_DESTINATION_KIND, JMS_REPLY_KIND, MQTT_PROPERTIES, RETAIN
-from heliograph.amqp.messages.sections import (
+from heliograph.amqp import NULL, Byte, Symbol, encode, encode_list
+from heliograph.amqp.messages import (
     ABSOLUTE_EXPIRY_TIME,
     APPLICATION_PROPERTIES_START,
     CONTENT_TYPE,
@@ -20,14 +18,18 @@ from heliograph.amqp.messages.sections import (
     DATA_START,
     DEFAULT_PRIORITY,
     HEADER_START,
+    JMS_DESTINATION_KIND,
+    JMS_REPLY_KIND,
     MESSAGE_ANNOTATIONS_START,
+    MQTT_PROPERTIES,
     PROPERTIES_START,
     PROPERTY_NAMES,
     REPLY_TO,
+    RETAIN,
     TO,
     VALUE_START,
+    jms_kinds,
 )
-from heliograph.amqp.values import Byte, Symbol
 from heliograph.mapping import user_properties
 from heliograph.mapping.addresses import TOPIC_PREFIX
 from heliograph.mapping.amqp_to_mqtt import properties_of
@@ -36,9 +38,8 @@ from heliograph.mapping.delivery import LONGEST_TTL, is_durable
 from heliograph.mapping.identifiers import identifier_in
 from heliograph.mapping.reply_to import reply_to
 from heliograph.mapping.user_properties import Sections, fields_from_users
-from heliograph.mqtt.framing import encode_varint
+from heliograph.mqtt import Properties, decode_properties, encode_varint
 from heliograph.mqtt.packet_types import PacketType
-from heliograph.mqtt.properties import Properties, decode_properties
 
 _TOPIC = Byte(jms_kinds.TOPIC)
 _TTL = Struct(">BI")

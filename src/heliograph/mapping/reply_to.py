@@ -4,8 +4,7 @@ from typing import Any
 
 from heliograph.amqp.messages import jms_kinds
 from heliograph.mapping.addresses import QUEUE_PREFIX, TOPIC_PREFIX
-from heliograph.mqtt.errors import ProtocolError
-from heliograph.mqtt.strings import check_topic_name
+from heliograph.mqtt import ProtocolError, check_topic_name
 
 _QUEUES = (jms_kinds.QUEUE, jms_kinds.TEMPORARY_QUEUE)
 

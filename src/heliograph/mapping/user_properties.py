@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from heliograph.amqp.messages import sections
-from heliograph.amqp.messages.sections import DEFAULT_PRIORITY
-from heliograph.amqp.values import Symbol, Timestamp, UByte, UInt
+from heliograph.amqp import Symbol, Timestamp, UByte, UInt
+from heliograph.amqp.messages import DEFAULT_PRIORITY, sections
 from heliograph.mapping.identifiers import identifier_of, text_of
 
 PREFIX: Final = "amqp."

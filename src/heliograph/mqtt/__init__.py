@@ -1,6 +1,7 @@
 """Wire codec for MQTT 3.1, 3.1.1 and 5: bytes in, packets out, and back. No sockets, no broker."""
 
-from heliograph.mqtt.decoding import decode
+from heliograph.mqtt.connect_decoding import maximum_packet_size
+from heliograph.mqtt.decoding import check_flags, decode, read_subscribe, read_unsubscribe
 from heliograph.mqtt.encoding import encode
 from heliograph.mqtt.errors import MalformedPacket, ProtocolError
 from heliograph.mqtt.framing import decode_varint, encode_varint, packet_bounds
@@ -28,7 +29,24 @@ from heliograph.mqtt.packets import (
 )
 from heliograph.mqtt.properties import Properties, decode_properties, encode_properties
 from heliograph.mqtt.reasons import Reason, connack_code_v3
+from heliograph.mqtt.runs import (
+    ID_BYTES,
+    LAST_ID,
+    PUBACKS,
+    PUBCOMPS,
+    PUBRECS,
+    PUBRELS,
+    Ids,
+    ack_run,
+    acks_for,
+    first_ids_of,
+    ids_of,
+    read_ack_run,
+    run_length,
+    write_ids,
+)
 from heliograph.mqtt.strings import (
+    STRING_MAX,
     check_topic_filter,
     check_topic_name,
     check_topic_of_client,
@@ -37,10 +55,18 @@ from heliograph.mqtt.strings import (
 )
 
 __all__ = [
+    "ID_BYTES",
+    "LAST_ID",
+    "PUBACKS",
+    "PUBCOMPS",
+    "PUBRECS",
+    "PUBRELS",
+    "STRING_MAX",
     "Auth",
     "ConnAck",
     "Connect",
     "Disconnect",
+    "Ids",
     "MalformedPacket",
     "Packet",
     "PacketType",
@@ -60,6 +86,9 @@ __all__ = [
     "UnsubAck",
     "Unsubscribe",
     "Will",
+    "ack_run",
+    "acks_for",
+    "check_flags",
     "check_topic_filter",
     "check_topic_name",
     "check_topic_of_client",
@@ -71,7 +100,15 @@ __all__ = [
     "encode",
     "encode_properties",
     "encode_varint",
+    "first_ids_of",
+    "ids_of",
+    "maximum_packet_size",
     "packet_bounds",
+    "read_ack_run",
+    "read_subscribe",
+    "read_unsubscribe",
+    "run_length",
     "split_share",
     "topic_matches",
+    "write_ids",
 ]

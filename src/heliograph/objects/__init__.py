@@ -12,3 +12,38 @@ when a change takes effect, the name in MQSC). From that come
 
 Rules between attributes are written in the class: `__post_init__` calls `checking.check` with what it found.
 """
+
+from heliograph.objects.attributes import About, Attribute, Effect, Mqsc, attributes_of, by_key
+from heliograph.objects.bounds import Range
+from heliograph.objects.checking import InvalidObject, Mistake, check
+from heliograph.objects.json_values import to_values
+from heliograph.objects.reading import TableReader, read
+from heliograph.objects.reference import attribute_table, markdown_table, with_tables
+from heliograph.objects.toml import document, parse, value_text
+from heliograph.objects.values import is_number, plain, shown, text_mistake
+
+__all__ = [
+    "About",
+    "Attribute",
+    "Effect",
+    "InvalidObject",
+    "Mistake",
+    "Mqsc",
+    "Range",
+    "TableReader",
+    "attribute_table",
+    "attributes_of",
+    "by_key",
+    "check",
+    "document",
+    "is_number",
+    "markdown_table",
+    "parse",
+    "plain",
+    "read",
+    "shown",
+    "text_mistake",
+    "to_values",
+    "value_text",
+    "with_tables",
+]

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
-from heliograph.broker.amqp.host import Elsewhere
+from heliograph.broker import Elsewhere
 from heliograph.errors import Problem
-from heliograph.objects.toml import value_text
+from heliograph.objects import value_text
 
 _PORTS = {"amqp": 5672, "amqps": 5671}
 

@@ -2,7 +2,7 @@
 
 import logging
 
-from heliograph.broker.core.outlet import Outlet
+from heliograph.broker import Outlet
 from heliograph.server.logs import RepeatedWarnings
 from heliograph.server.network.writing import NetworkOutlet
 

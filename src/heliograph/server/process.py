@@ -11,21 +11,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from heliograph.broker.amqp.connection import AmqpConnection
-from heliograph.broker.amqp.host import Host
-from heliograph.broker.core.broker import Broker
-from heliograph.broker.core.random_names import random_name
-from heliograph.broker.core.slices import SLICE
-from heliograph.broker.core.store import Clock, Store
-from heliograph.broker.core.sys_topics import SysTopics
-from heliograph.broker.mqtt.connection import Connection
-from heliograph.broker.queues.definition import Kind
-from heliograph.broker.queues.queues import SYSTEM
-from heliograph.broker.queues.refusal import Refused
+from heliograph.broker import (
+    SLICE,
+    SYSTEM,
+    AmqpConnection,
+    Broker,
+    Clock,
+    Connection,
+    Host,
+    Kind,
+    Refused,
+    Store,
+    SysTopics,
+    random_name,
+)
 from heliograph.common.collector import collector_paused
 from heliograph.errors import Problem
-from heliograph.log.log import LogOptions
-from heliograph.mqtt.reasons import Reason
+from heliograph.log import LogOptions
+from heliograph.mqtt import Reason
 from heliograph.server import logs, notify
 from heliograph.server.access.authentication import Credentials
 from heliograph.server.config import loading as configuration

@@ -5,7 +5,7 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from heliograph.errors import Problem
-from heliograph.mapping.addresses import QUEUE_PREFIX, TOPIC_PREFIX
+from heliograph.mapping import QUEUE_PREFIX, TOPIC_PREFIX
 
 MANAGEMENT = "$management"
 TEMPORARY_TOPICS = "$temporary/"

@@ -3,18 +3,18 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from heliograph.amqp import conditions
-from heliograph.amqp.link import Link
-from heliograph.amqp.performatives import (
+from heliograph.amqp import (
     Coordinator,
     DistributionMode,
     Error,
+    Link,
+    Receiver,
     ReceiverSettleMode,
+    Sender,
     Source,
     Target,
+    conditions,
 )
-from heliograph.amqp.receiver import Receiver
-from heliograph.amqp.sender import Sender
 from heliograph.broker.amqp import subscribing
 from heliograph.broker.amqp.addresses import TOPIC_CAPABILITIES, Address, Kind, read_address
 from heliograph.broker.amqp.consuming import consume, offered

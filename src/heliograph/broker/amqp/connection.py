@@ -11,24 +11,27 @@ from math import isinf
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from heliograph.amqp import conditions
-from heliograph.amqp.connection import Connection as Engine
-from heliograph.amqp.events import (
+from heliograph.amqp import (
+    Attach,
     Attached,
     Authenticate,
+    Begin,
     Begun,
     Closed,
     Detached,
     Ended,
+    Error,
     Event,
     Flowed,
+    Link,
+    Open,
     Opened,
+    Session,
     Settled,
     Transfers,
+    conditions,
 )
-from heliograph.amqp.link import Link
-from heliograph.amqp.performatives import Attach, Begin, Error, Open
-from heliograph.amqp.session import Session
+from heliograph.amqp import Connection as Engine
 from heliograph.broker.amqp.attaching import attach
 from heliograph.broker.amqp.departure import Departure
 from heliograph.broker.amqp.opening import ESTABLISHMENT_FAILED, cost_of, error_in_open
@@ -42,7 +45,7 @@ from heliograph.broker.core.slices import SLICE, Steps
 from heliograph.broker.core.timers import Timer
 from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import Put, PutSteps
-from heliograph.mqtt.reasons import Reason
+from heliograph.mqtt import Reason
 
 if TYPE_CHECKING:
     from heliograph.broker.amqp.host import Host

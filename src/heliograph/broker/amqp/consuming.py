@@ -2,9 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from heliograph.amqp.link import Link
-from heliograph.amqp.performatives import Source
-from heliograph.amqp.sender import Sender
+from heliograph.amqp import Link, Sender, Source
 from heliograph.broker.amqp.outgoing import Outgoing
 from heliograph.broker.queues.refusal import Refused
 

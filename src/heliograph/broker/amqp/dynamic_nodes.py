@@ -5,7 +5,7 @@ configuration says that they stay.
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from heliograph.amqp.link import Link
+from heliograph.amqp import Link
 from heliograph.broker.amqp.addresses import TEMPORARY_TOPICS
 from heliograph.broker.queues.definition import TEMPORARY_MODEL, Kind, is_queue_name
 from heliograph.broker.queues.queue import Queue

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from heliograph.amqp.values import Described
+from heliograph.amqp import Described
 from heliograph.broker.queues.consumer import Selector
 from heliograph.broker.queues.selectors.expressions import Comparison, Identifier, Literal
 from heliograph.broker.queues.selectors.parsing import parse

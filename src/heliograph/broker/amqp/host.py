@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heliograph import __version__
-from heliograph.amqp.options import ANONYMOUS, EXTERNAL, PLAIN, Options
-from heliograph.amqp.values import Symbol, UShort
+from heliograph.amqp import ANONYMOUS, EXTERNAL, PLAIN, Options, Symbol, UShort
 from heliograph.broker.core.authentication import Gate
-from heliograph.mapping.addresses import QUEUE_PREFIX, TOPIC_PREFIX
+from heliograph.mapping import QUEUE_PREFIX, TOPIC_PREFIX
 
 if TYPE_CHECKING:
     from heliograph.broker.amqp.connection import AmqpConnection

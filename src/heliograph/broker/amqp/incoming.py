@@ -4,9 +4,7 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from heliograph.amqp.events import Delivery
-from heliograph.amqp.performatives import DeliveryState, TransactionalState
-from heliograph.amqp.receiver import Receiver
+from heliograph.amqp import Delivery, DeliveryState, Receiver, TransactionalState
 from heliograph.broker.amqp.departure import Departure
 from heliograph.broker.amqp.putting import Place, put_run
 from heliograph.broker.amqp.states import TAKEN, rejection

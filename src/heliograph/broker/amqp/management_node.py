@@ -5,9 +5,8 @@ from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from heliograph.amqp import conditions
-from heliograph.amqp.encoding import NULL, encode, encode_list
-from heliograph.amqp.messages.message import Message, Value, decode_message, encode_message
+from heliograph.amqp import NULL, conditions, encode, encode_list
+from heliograph.amqp.messages import Message, Value, decode_message, encode_message
 from heliograph.broker.amqp.addresses import Kind, read_address
 from heliograph.broker.core.slices import Steps
 from heliograph.broker.queues.management import carry_out, is_change

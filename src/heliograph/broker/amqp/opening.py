@@ -2,9 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from heliograph.amqp import conditions
-from heliograph.amqp.performatives import Attach, Begin, Error, Open
-from heliograph.amqp.values import Symbol, UShort
+from heliograph.amqp import Attach, Begin, Error, Open, Symbol, UShort, conditions
 from heliograph.broker.amqp.host import SOLE_CONNECTION
 
 if TYPE_CHECKING:

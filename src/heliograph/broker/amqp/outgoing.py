@@ -4,8 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from heliograph.amqp.performatives import DeliveryState, Received, SenderSettleMode, TransactionalState
-from heliograph.amqp.sender import Sender
+from heliograph.amqp import DeliveryState, Received, Sender, SenderSettleMode, TransactionalState
 from heliograph.broker.amqp.departure import Departure
 from heliograph.broker.amqp.states import error_of, outcome_of
 from heliograph.broker.core.slices import Steps

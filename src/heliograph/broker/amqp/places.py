@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from heliograph.amqp import conditions
-from heliograph.amqp.messages.peek import address_at
-from heliograph.amqp.messages.sections import TO
+from heliograph.amqp.messages import TO, address_at
 from heliograph.broker.amqp.addresses import Address, Kind, read_address
 from heliograph.broker.amqp.dynamic_nodes import new_queue_on_demand
 from heliograph.broker.amqp.management_node import ManagementNode

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from heliograph.amqp.errors import ProtocolError
+from heliograph.amqp import ProtocolError
 from heliograph.broker.queues.refusal import TAKEN, Put, PutSteps, Refusal
 from heliograph.broker.queues.unit_of_work import Work
 

@@ -1,13 +1,6 @@
 """Delivery states on the wire, and what they mean to a queue."""
 
-from heliograph.amqp.performatives import (
-    Accepted,
-    DeliveryState,
-    Error,
-    Modified,
-    Rejected,
-    Released,
-)
+from heliograph.amqp import Accepted, DeliveryState, Error, Modified, Rejected, Released
 from heliograph.broker.queues.outcome import ACCEPTED, FAILED, RELEASED, Outcome, rejected
 from heliograph.broker.queues.refusal import Refusal
 

@@ -7,10 +7,17 @@ find it. A volatile one goes with its last link; a durable one when a client clo
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from heliograph.amqp import conditions
-from heliograph.amqp.performatives import DistributionMode, Durability, ExpiryPolicy, Source
-from heliograph.amqp.sender import Sender
-from heliograph.amqp.values import Described, Symbol, ULong
+from heliograph.amqp import (
+    Described,
+    DistributionMode,
+    Durability,
+    ExpiryPolicy,
+    Sender,
+    Source,
+    Symbol,
+    ULong,
+    conditions,
+)
 from heliograph.broker.amqp.consuming import consume
 from heliograph.broker.amqp.departure import Departure
 from heliograph.broker.amqp.filters import NO_LOCAL_CODE, SELECTOR_CODE, Filters

@@ -3,12 +3,8 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-from heliograph.amqp import conditions
-from heliograph.amqp.errors import ProtocolError
-from heliograph.amqp.events import Delivery
-from heliograph.amqp.messages.message import coordination
-from heliograph.amqp.performatives import Declared, Discharge, Error, Rejected
-from heliograph.amqp.receiver import Receiver
+from heliograph.amqp import Declared, Delivery, Discharge, Error, ProtocolError, Receiver, Rejected, conditions
+from heliograph.amqp.messages import coordination
 from heliograph.broker.amqp.departure import Departure
 from heliograph.broker.amqp.states import TAKEN, rejection
 from heliograph.broker.core.memory import Account

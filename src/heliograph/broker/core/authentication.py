@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from heliograph.broker.core.outlet import Outlet
-from heliograph.mqtt.reasons import Reason
+from heliograph.mqtt import Reason
 
 Verdict = Callable[[Reason, str, str | None], None]
 """Takes SUCCESS or the reason to refuse, what to tell the client, and the user that the client has proved to be."""

@@ -36,11 +36,7 @@ from heliograph.broker.queues.definition import QueueDefinition
 from heliograph.broker.queues.queues import Queues
 from heliograph.broker.sessions.session import FOR_EVER, Session
 from heliograph.common.collector import collector_paused
-from heliograph.mqtt import packets
-from heliograph.mqtt.errors import ProtocolError
-from heliograph.mqtt.packets import Will
-from heliograph.mqtt.reasons import Reason
-from heliograph.mqtt.strings import check_topic_filter, split_share
+from heliograph.mqtt import ProtocolError, Reason, Will, check_topic_filter, packets, split_share
 
 if TYPE_CHECKING:
     from heliograph.broker.mqtt.connection import Connection

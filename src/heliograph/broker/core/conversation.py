@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from heliograph.mqtt.reasons import Reason
+from heliograph.mqtt import Reason
 
 
 class Conversation(Protocol):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from heliograph.broker.core.defects import Defects
 from heliograph.broker.core.outlet import Outlet
-from heliograph.log.message_log import Ledger
+from heliograph.log import Ledger
 
 _RELEASED_AT_ONCE = 100
 _DONE_AT_ONCE = 16

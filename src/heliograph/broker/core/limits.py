@@ -5,8 +5,7 @@ from enum import StrEnum
 from typing import Annotated
 
 from heliograph.broker.core.names import MOST_LEVELS
-from heliograph.objects.attributes import About
-from heliograph.objects.bounds import Range
+from heliograph.objects import About, Range
 
 _SIXTEEN_BITS = 0xFFFF
 _LONGEST_PACKET = 268_435_455 + 5

@@ -11,9 +11,8 @@ from itertools import accumulate
 from operator import add
 
 from heliograph.broker.core.span import Span
-from heliograph.log.mixed_messages import LONGEST_HEAD, MixedMessages, name_start
-from heliograph.mqtt.framing import decode_varint
-from heliograph.mqtt.runs import write_ids
+from heliograph.log import LONGEST_HEAD, MixedMessages, name_start
+from heliograph.mqtt import decode_varint, write_ids
 
 __all__ = ["LONGEST_HEAD", "MixedSpan"]
 

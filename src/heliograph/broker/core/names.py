@@ -8,9 +8,8 @@ comes from: the configuration, the pages, a management message, a client's link.
 import re
 from typing import Any
 
-from heliograph.mqtt.errors import ProtocolError
-from heliograph.mqtt.strings import check_topic_filter, split_share
-from heliograph.objects.values import shown
+from heliograph.mqtt import ProtocolError, check_topic_filter, split_share
+from heliograph.objects import shown
 
 LONGEST_PLAIN_NAME = 200
 """Streams, pipelines and queue managers have folders of their name, and a file name has 255 bytes at most."""

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from heliograph.mqtt.reasons import Reason
+from heliograph.mqtt import Reason
 
 
 class Published(NamedTuple):

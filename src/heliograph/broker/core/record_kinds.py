@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 from heliograph.broker.core.subscription import Subscription
 from heliograph.broker.sessions.session import Session
-from heliograph.log.kinds import FIRST_FACT
-from heliograph.mqtt.packets import Will
-from heliograph.mqtt.properties import decode_properties, encode_properties
+from heliograph.log import FIRST_FACT
+from heliograph.mqtt import Will, decode_properties, encode_properties
 
 SESSION, ENDED, PRESENCE, SUBSCRIBED, UNSUBSCRIBED, MOVES, RETAINED, STREAM = range(FIRST_FACT, FIRST_FACT + 8)
 QUEUE, QUEUE_GONE, DELIVERIES = range(FIRST_FACT + 8, FIRST_FACT + 11)

@@ -9,9 +9,7 @@ from heliograph.broker.core.subscription import ShareGroup, Subscription
 from heliograph.broker.core.topics import TopicTree
 from heliograph.broker.queues.bindings import Binding, bound
 from heliograph.broker.queues.queue import Queue
-from heliograph.mqtt.errors import ProtocolError
-from heliograph.mqtt.reasons import Reason
-from heliograph.mqtt.strings import check_topic_of_client, decode_utf8
+from heliograph.mqtt import ProtocolError, Reason, check_topic_of_client, decode_utf8
 
 if TYPE_CHECKING:
     from heliograph.broker.mqtt.batching import Gathering

@@ -12,11 +12,9 @@ from typing import Any, NamedTuple
 
 from heliograph.broker.core import record_kinds as facts
 from heliograph.errors import Problem
-from heliograph.log.kinds import MESSAGES
-from heliograph.log.maintenance import Fact
-from heliograph.log.record import Record
-from heliograph.mqtt.errors import ProtocolError
-from heliograph.objects.values import shown
+from heliograph.log import MESSAGES, Fact, Record
+from heliograph.mqtt import ProtocolError
+from heliograph.objects import shown
 
 _NAMES = {
     facts.SESSION: ("session", "client"),

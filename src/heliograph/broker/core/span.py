@@ -5,9 +5,7 @@ from copy import copy
 from math import ceil
 
 from heliograph.broker.core.memory import Account, Hold
-from heliograph.mqtt.framing import decode_varint, encode_varint
-from heliograph.mqtt.properties import Properties, encode_properties
-from heliograph.mqtt.runs import ID_BYTES, write_ids
+from heliograph.mqtt import ID_BYTES, Properties, decode_varint, encode_properties, encode_varint, write_ids
 
 _EXPIRY_ID = 0x02
 _COST = 500

@@ -42,16 +42,21 @@ from heliograph.broker.sessions.session import Session
 from heliograph.broker.sessions.session_recovery import Revival
 from heliograph.common.collector import collector_paused
 from heliograph.errors import Problem
-from heliograph.log.commit import NO_ROOM
-from heliograph.log.cursor import Cursor
-from heliograph.log.group import Group
-from heliograph.log.log import LogOptions
-from heliograph.log.maintenance import Fact, Upkeep
-from heliograph.log.message_log import Ledger
-from heliograph.log.messages import Messages, Receivers, encode_messages
-from heliograph.log.mixed_messages import MixedMessages
-from heliograph.log.record import Record
-from heliograph.mqtt.reasons import Reason
+from heliograph.log import (
+    NO_ROOM,
+    Cursor,
+    Fact,
+    Group,
+    Ledger,
+    LogOptions,
+    Messages,
+    MixedMessages,
+    Receivers,
+    Record,
+    Upkeep,
+    encode_messages,
+)
+from heliograph.mqtt import Reason
 
 if TYPE_CHECKING:
     from heliograph.broker.queues.queues import Queues

@@ -14,14 +14,9 @@ from zlib import crc32
 
 from heliograph.broker.core.names import LONGEST_PLAIN_NAME, filter_mistake, plain_name_mistake
 from heliograph.errors import Problem
-from heliograph.log.cursor import Cursor
-from heliograph.log.message_log import Ledger
-from heliograph.log.record import Record
-from heliograph.log.streams.stream_index import PartitionWriter, delete_index, stream_names, write_description
-from heliograph.objects.attributes import About, Effect
-from heliograph.objects.bounds import Range
-from heliograph.objects.checking import check
-from heliograph.objects.values import text_mistake
+from heliograph.log import Cursor, Ledger, Record
+from heliograph.log.streams import PartitionWriter, delete_index, stream_names, write_description
+from heliograph.objects import About, Effect, Range, check, text_mistake
 
 
 @dataclass(frozen=True, slots=True)

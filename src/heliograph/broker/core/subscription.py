@@ -9,7 +9,7 @@ from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.retained import Walk
 from heliograph.broker.delivery.buffer import Buffer, Held
 from heliograph.broker.delivery.spool import Spool
-from heliograph.mqtt.framing import encode_varint
+from heliograph.mqtt import encode_varint
 
 if TYPE_CHECKING:
     from heliograph.broker.sessions.session import Session

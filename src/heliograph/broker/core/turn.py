@@ -36,7 +36,7 @@ from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.slices import SLICE
 from heliograph.broker.delivery.window import Settled
 from heliograph.broker.mqtt.batching import Gatherings
-from heliograph.log.group import Group
+from heliograph.log import Group
 
 if TYPE_CHECKING:
     from heliograph.broker.core.broker import Broker

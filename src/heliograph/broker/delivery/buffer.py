@@ -6,7 +6,7 @@ from heliograph.broker.core.limits import Limits, WhenFull
 from heliograph.broker.core.memory import Account
 from heliograph.broker.core.slices import Steps
 from heliograph.broker.core.span import Span
-from heliograph.mqtt.framing import packet_bounds
+from heliograph.mqtt import packet_bounds
 
 Waiting = tuple[Span | bytes, int, int]
 """Messages lo to hi of a span; or of plain QoS 0 packets already in the form that the receiver gets."""

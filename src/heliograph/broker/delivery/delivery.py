@@ -27,7 +27,7 @@ from heliograph.broker.delivery.memory_delivery import MemoryDelivery
 from heliograph.broker.delivery.sending import too_large
 from heliograph.broker.delivery.window import Window
 from heliograph.broker.sessions.session import Session
-from heliograph.mqtt.runs import PUBRELS, ack_run
+from heliograph.mqtt import PUBRELS, ack_run
 
 if TYPE_CHECKING:
     from heliograph.broker.core.broker import Broker

@@ -21,11 +21,7 @@ from heliograph.broker.delivery.window import Flight
 from heliograph.broker.sessions.session import Session
 from heliograph.broker.sessions.session_recovery import revived_span
 from heliograph.errors import Problem
-from heliograph.log.cursor import Cursor
-from heliograph.log.cursor_reading import Found
-from heliograph.log.messages import MIXED_PACKETS, decode_messages, form_of
-from heliograph.log.mixed_messages import decode_mixed_messages
-from heliograph.log.record import Record
+from heliograph.log import MIXED_PACKETS, Cursor, Found, Record, decode_messages, decode_mixed_messages, form_of
 
 if TYPE_CHECKING:
     from heliograph.broker.core.broker import Broker

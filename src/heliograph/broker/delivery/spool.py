@@ -5,10 +5,7 @@ Nothing of it is in memory but ranges of offsets: a message that cannot be sent 
 
 from heliograph.broker.core.limits import Limits, WhenFull
 from heliograph.broker.core.span import Span
-from heliograph.log.cursor import Cursor
-from heliograph.log.cursor_reading import CursorReading, Found
-from heliograph.log.message_log import Ledger
-from heliograph.log.ranges import Ranges
+from heliograph.log import Cursor, CursorReading, Found, Ledger, Ranges
 
 
 class Total:

@@ -17,7 +17,7 @@ from heliograph.broker.core.subscription import ShareGroup, Subscription
 from heliograph.broker.mqtt.subscribing import send_retained_first
 from heliograph.broker.queues.bindings import Binding
 from heliograph.broker.sessions.session import Session
-from heliograph.mqtt.reasons import Reason
+from heliograph.mqtt import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

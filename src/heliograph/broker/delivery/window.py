@@ -21,13 +21,11 @@ from typing import TYPE_CHECKING
 
 from heliograph.broker.core.mixed_span import MixedSpan
 from heliograph.broker.core.span import Span
-from heliograph.mqtt.errors import ProtocolError
-from heliograph.mqtt.reasons import Reason
-from heliograph.mqtt.runs import LAST_ID
+from heliograph.mqtt import LAST_ID, ProtocolError, Reason
 
 if TYPE_CHECKING:
     from heliograph.broker.core.subscription import Subscription
-    from heliograph.log.cursor import Cursor
+    from heliograph.log import Cursor
 
 Settled = list[tuple["Cursor", int, int]]
 """Cursor, offset and number of messages that are done with."""

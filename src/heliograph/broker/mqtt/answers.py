@@ -5,10 +5,7 @@ from typing import TYPE_CHECKING
 from heliograph.broker.core.published import Published
 from heliograph.broker.delivery.sending import answer
 from heliograph.broker.mqtt.packet_fitting import fit
-from heliograph.mqtt.packets import PubAck, PubRec
-from heliograph.mqtt.properties import Properties
-from heliograph.mqtt.reasons import Reason
-from heliograph.mqtt.runs import PUBACKS, PUBRECS, Ids, acks_for
+from heliograph.mqtt import PUBACKS, PUBRECS, Ids, Properties, PubAck, PubRec, Reason, acks_for
 
 if TYPE_CHECKING:
     from heliograph.broker.mqtt.connection import Connection

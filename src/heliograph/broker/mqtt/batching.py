@@ -12,9 +12,8 @@ from heliograph.broker.core.routes import Route
 from heliograph.broker.delivery.sending import answer_all
 from heliograph.broker.mqtt.answers import acknowledge
 from heliograph.broker.mqtt.publishing import as_a_whole, not_at_present, note_taken
-from heliograph.log.mixed_messages import name_start
-from heliograph.mqtt.errors import ProtocolError
-from heliograph.mqtt.reasons import Reason
+from heliograph.log import name_start
+from heliograph.mqtt import ProtocolError, Reason
 
 if TYPE_CHECKING:
     from heliograph.broker.core.broker import Broker

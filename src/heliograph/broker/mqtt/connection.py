@@ -23,14 +23,18 @@ from heliograph.broker.mqtt.packet_fitting import Answer, fit
 from heliograph.broker.mqtt.subscribing import subscribe, unsubscribe
 from heliograph.broker.sessions.session import Session
 from heliograph.common.pieces import Pieces
-from heliograph.mqtt import packets
-from heliograph.mqtt.connect_decoding import maximum_packet_size
-from heliograph.mqtt.decoding import check_flags, decode
-from heliograph.mqtt.errors import ProtocolError
-from heliograph.mqtt.framing import packet_bounds
+from heliograph.mqtt import (
+    Properties,
+    ProtocolError,
+    Reason,
+    check_flags,
+    connack_code_v3,
+    decode,
+    maximum_packet_size,
+    packet_bounds,
+    packets,
+)
 from heliograph.mqtt.packet_types import PacketType
-from heliograph.mqtt.properties import Properties
-from heliograph.mqtt.reasons import Reason, connack_code_v3
 
 # The largest CONNECT has five strings of 64 KB and properties; nobody needs near that before being admitted.
 _CONNECT_SIZE = 512 * 1024

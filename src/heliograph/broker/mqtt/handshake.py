@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING
 from heliograph.broker.core.topics import is_reserved
 from heliograph.broker.mqtt.packet_fitting import fit
 from heliograph.broker.sessions.session import FOR_EVER, session_cost
-from heliograph.mqtt.packets import ConnAck, Connect, Subscription
-from heliograph.mqtt.properties import Properties
-from heliograph.mqtt.reasons import Reason
-from heliograph.mqtt.strings import split_share
+from heliograph.mqtt import ConnAck, Connect, Properties, Reason, Subscription, split_share
 
 if TYPE_CHECKING:
     from heliograph.broker.core.broker import Broker

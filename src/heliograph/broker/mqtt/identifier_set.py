@@ -1,7 +1,7 @@
 """Sets of packet identifiers. Clients use them one after the other, so a thousand of them are one range."""
 
-from heliograph.log.ranges import Ranges
-from heliograph.mqtt.runs import Ids
+from heliograph.log import Ranges
+from heliograph.mqtt import Ids
 
 
 class IdentifierSet(Ranges):

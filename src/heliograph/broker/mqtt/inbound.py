@@ -22,12 +22,17 @@ from heliograph.broker.mqtt.batching import LARGEST
 from heliograph.broker.mqtt.identifier_set import IdentifierSet
 from heliograph.broker.mqtt.publishing import as_a_whole, not_at_present, note_taken
 from heliograph.common.bounded_dict import BoundedDict
-from heliograph.mqtt.errors import MalformedPacket, ProtocolError
-from heliograph.mqtt.framing import decode_varint
+from heliograph.mqtt import (
+    Ids,
+    MalformedPacket,
+    ProtocolError,
+    Reason,
+    decode_properties,
+    decode_varint,
+    first_ids_of,
+    run_length,
+)
 from heliograph.mqtt.packets import PacketType
-from heliograph.mqtt.properties import decode_properties
-from heliograph.mqtt.reasons import Reason
-from heliograph.mqtt.runs import Ids, first_ids_of, run_length
 
 if TYPE_CHECKING:
     from heliograph.broker.mqtt.connection import Connection

@@ -3,9 +3,7 @@
 from dataclasses import replace
 from typing import cast
 
-from heliograph.mqtt.encoding import encode
-from heliograph.mqtt.packets import ConnAck, Disconnect, PubAck, PubComp, PubRec, PubRel, SubAck, UnsubAck
-from heliograph.mqtt.properties import Properties
+from heliograph.mqtt import ConnAck, Disconnect, Properties, PubAck, PubComp, PubRec, PubRel, SubAck, UnsubAck, encode
 
 Answer = ConnAck | PubAck | PubRec | PubRel | PubComp | SubAck | UnsubAck | Disconnect
 

@@ -8,12 +8,21 @@ from heliograph.broker.core.record_kinds import Move
 from heliograph.broker.delivery.sending import answer
 from heliograph.broker.delivery.window import Settled
 from heliograph.broker.sessions.session import Session
-from heliograph.mqtt.encoding import encode
-from heliograph.mqtt.errors import MalformedPacket, ProtocolError
+from heliograph.mqtt import (
+    PUBACKS,
+    PUBCOMPS,
+    PUBRECS,
+    PUBRELS,
+    MalformedPacket,
+    ProtocolError,
+    PubComp,
+    PubRel,
+    Reason,
+    ack_run,
+    encode,
+    read_ack_run,
+)
 from heliograph.mqtt.packet_types import PacketType
-from heliograph.mqtt.packets import PubComp, PubRel
-from heliograph.mqtt.reasons import Reason
-from heliograph.mqtt.runs import PUBACKS, PUBCOMPS, PUBRECS, PUBRELS, ack_run, read_ack_run
 
 if TYPE_CHECKING:
     from heliograph.broker.mqtt.connection import Connection

@@ -11,10 +11,7 @@ from heliograph.broker.core.slices import WAIT, Steps
 from heliograph.broker.core.subscription import Subscription
 from heliograph.broker.mqtt.handshake import as_a_bridge_wants
 from heliograph.broker.sessions.session import Session
-from heliograph.mqtt import packets
-from heliograph.mqtt.decoding import read_subscribe, read_unsubscribe
-from heliograph.mqtt.encoding import encode
-from heliograph.mqtt.reasons import Reason
+from heliograph.mqtt import Reason, encode, packets, read_subscribe, read_unsubscribe
 
 if TYPE_CHECKING:
     from heliograph.broker.core.broker import Broker

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from heliograph.amqp.messages.peek import Peeked, peek_run, with_durable_and_priority
-from heliograph.amqp.messages.section_reading import SURELY_FEW_ENTRIES, too_many_entries
+from heliograph.amqp.messages import SURELY_FEW_ENTRIES, Peeked, peek_run, too_many_entries, with_durable_and_priority
 from heliograph.broker.queues import refusal
 from heliograph.broker.queues.definition import STANDARD_PRIORITY, QueueDefinition
 from heliograph.broker.queues.entry import ENTRY_COST, NOT_PERSISTENT, NOT_STORED, Entry, cost_of

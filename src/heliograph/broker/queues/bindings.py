@@ -17,7 +17,7 @@ from heliograph.broker.queues.queue import Queue
 from heliograph.broker.queues.refusal import STORED, TAKEN, Put, Refusal
 from heliograph.broker.queues.selectors.selector import Selector, selector_for
 from heliograph.errors import Problem
-from heliograph.objects.values import text_mistake
+from heliograph.objects import text_mistake
 
 if TYPE_CHECKING:
     from heliograph.broker.core.broker import Broker

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 from heliograph.broker.core.mixed_span import MixedSpan
 from heliograph.broker.core.span import LONGEST_LIFE, Span
-from heliograph.mapping import mqtt_to_amqp
-from heliograph.mapping.amqp_to_mqtt import Publication, publication_of
+from heliograph.mapping import Publication, mqtt_to_amqp, publication_of
 
 
 def amqp_messages(span: Span, now: float, wall: int) -> list[bytes]:

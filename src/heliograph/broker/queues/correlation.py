@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from heliograph.amqp.messages.sections import CORRELATION_ID
+from heliograph.amqp.messages import CORRELATION_ID
 from heliograph.broker.core.memory import Account, Hold
 from heliograph.broker.queues.entry import WAITING, Entry
 

@@ -5,17 +5,17 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from heliograph.amqp.messages.annotations import (
+from heliograph.amqp import Timestamp, UInt
+from heliograph.amqp.messages import (
     DEAD_LETTER_COUNT,
     DEAD_LETTER_QUEUE,
     DEAD_LETTER_REASON,
     DEAD_LETTER_TIME,
+    UNREADABLE,
+    message_annotations,
     with_annotations,
     without_annotations,
 )
-from heliograph.amqp.messages.section_reading import message_annotations
-from heliograph.amqp.messages.value_reading import UNREADABLE
-from heliograph.amqp.values import Timestamp, UInt
 from heliograph.broker.queues.admission import admit
 from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE as SERVER_DEAD_LETTER_QUEUE
 from heliograph.broker.queues.entry import NOT_PERSISTENT, NOT_STORED, WAITING, Entry, cost_of

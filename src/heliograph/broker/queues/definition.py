@@ -9,10 +9,7 @@ from typing import Annotated, Any
 
 from heliograph.broker.core.names import LONGEST_DESCRIPTION
 from heliograph.errors import Problem
-from heliograph.objects.attributes import About, Effect, Mqsc, attributes_of
-from heliograph.objects.bounds import Range
-from heliograph.objects.checking import Mistake, check
-from heliograph.objects.values import shown, text_mistake
+from heliograph.objects import About, Effect, Mistake, Mqsc, Range, attributes_of, check, shown, text_mistake
 
 DEAD_LETTER_QUEUE = "SYSTEM.DEAD.LETTER.QUEUE"
 """Always there: takes the dead letters of queues that name no other place for them."""

@@ -4,7 +4,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from heliograph.broker.queues.definition import Kind, QueueDefinition
-from heliograph.objects.json_values import to_values
+from heliograph.objects import to_values
 
 if TYPE_CHECKING:
     from heliograph.broker.core.broker import Broker

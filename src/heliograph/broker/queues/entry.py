@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from heliograph.amqp.messages.peek import with_header
-from heliograph.amqp.performatives import MAX_UINT
+from heliograph.amqp import MAX_UINT
+from heliograph.amqp.messages import with_header
 from heliograph.broker.queues.message_view import MessageView
 
 if TYPE_CHECKING:

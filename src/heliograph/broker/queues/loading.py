@@ -16,13 +16,17 @@ from typing import TYPE_CHECKING, Any
 from heliograph.broker.core.slices import Steps
 from heliograph.broker.queues.entry import Entry, cost_of
 from heliograph.broker.queues.queue_storage import Memory, Shelf
-from heliograph.log import kinds
-from heliograph.log.cursor import Chunk
-from heliograph.log.group import records_in
-from heliograph.log.message_log import Ledger
-from heliograph.log.messages import receivers_of
-from heliograph.log.queue_messages import QueueMessages, decode_queue_messages, message_alone
-from heliograph.log.record import Record
+from heliograph.log import (
+    Chunk,
+    Ledger,
+    QueueMessages,
+    Record,
+    decode_queue_messages,
+    kinds,
+    message_alone,
+    receivers_of,
+    records_in,
+)
 
 if TYPE_CHECKING:
     from heliograph.broker.queues.queue import Queue

@@ -10,15 +10,13 @@ from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from heliograph import __version__
-from heliograph.amqp.messages.message import Message, Value
+from heliograph.amqp.messages import Message, Value
 from heliograph.broker.queues import subscriptions
 from heliograph.broker.queues.definition import Kind, QueueDefinition
 from heliograph.broker.queues.description import describe, is_meant
 from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, PRECONDITION, NoSuchQueue, Refused
 from heliograph.errors import Problem
-from heliograph.objects.json_values import to_values
-from heliograph.objects.reading import read
-from heliograph.objects.values import shown
+from heliograph.objects import read, shown, to_values
 
 if TYPE_CHECKING:
     from heliograph.broker.core.broker import Broker

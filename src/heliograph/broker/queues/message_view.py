@@ -2,17 +2,19 @@
 
 from typing import Any
 
-from heliograph.amqp.messages.section_reading import application_properties, header, properties
-from heliograph.amqp.messages.sections import (
+from heliograph.amqp.messages import (
     ABSOLUTE_EXPIRY_TIME,
     CREATION_TIME,
     DELIVERY_COUNT,
     HEADER_DEFAULTS,
     PROPERTY_NAMES,
     TTL,
+    UNREADABLE,
     USER_ID,
+    application_properties,
+    header,
+    properties,
 )
-from heliograph.amqp.messages.value_reading import UNREADABLE
 
 
 class MessageView:

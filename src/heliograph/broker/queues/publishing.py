@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from heliograph.amqp import conditions
-from heliograph.amqp.messages.annotations import RETAIN
+from heliograph.amqp.messages import BODY, RETAIN, UNREADABLE, find_section
 from heliograph.amqp.messages.peek import peek
-from heliograph.amqp.messages.section_reading import BODY, find_section
-from heliograph.amqp.messages.value_reading import UNREADABLE
 from heliograph.broker.core.routes import Route
 from heliograph.broker.core.slices import ENOUGH
 from heliograph.broker.core.span import Span
@@ -16,9 +14,8 @@ from heliograph.broker.delivery.wide_delivery import WORTH_COPYING, parts_there
 from heliograph.broker.queues.conversion import spans_of
 from heliograph.broker.queues.refusal import FULL, NOBODY, NOT_ALLOWED, STORED, TAKEN, Put, PutSteps, Refusal
 from heliograph.broker.queues.unit_of_work import Work
-from heliograph.mapping.amqp_to_mqtt import publication_of
-from heliograph.mqtt.errors import ProtocolError
-from heliograph.mqtt.reasons import Reason
+from heliograph.mapping import publication_of
+from heliograph.mqtt import ProtocolError, Reason
 
 if TYPE_CHECKING:
     from heliograph.broker.core.broker import Broker

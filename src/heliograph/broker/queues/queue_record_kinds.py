@@ -8,10 +8,8 @@ from typing import Any
 from heliograph.broker.core import record_kinds as facts
 from heliograph.broker.queues.definition import LONGEST_LIFE, QueueDefinition
 from heliograph.errors import Problem
-from heliograph.log.cursor import Cursor
-from heliograph.log.maintenance import Fact
-from heliograph.log.record import Record
-from heliograph.objects.values import is_number, shown
+from heliograph.log import Cursor, Fact, Record
+from heliograph.objects import is_number, shown
 
 _MILLISECONDS = 1000
 """The log has times of queues in milliseconds."""

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 from heliograph.broker.core.memory import Account
 from heliograph.broker.queues.entry import PENDING, WAITING, Entry
 from heliograph.errors import Problem
-from heliograph.log.cursor import Cursor
-from heliograph.log.cursor_reading import CursorReading
-from heliograph.log.queue_messages import QueueMessages, decode_queue_messages
+from heliograph.log import Cursor, CursorReading, QueueMessages, decode_queue_messages
 
 if TYPE_CHECKING:
     from heliograph.broker.queues.queue_writes import QueueWrites

@@ -13,8 +13,7 @@ from heliograph.broker.core.held_back import HeldBack
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.queues.entry import Entry
 from heliograph.broker.queues.queue_record_kinds import DELIVERIES_ROW
-from heliograph.log.cursor import Cursor
-from heliograph.log.queue_messages import QueueMessages
+from heliograph.log import Cursor, QueueMessages
 
 if TYPE_CHECKING:
     from heliograph.broker.core.store import Store

@@ -26,8 +26,7 @@ from heliograph.errors import Problem
 if TYPE_CHECKING:
     from heliograph.broker.core.broker import Broker
     from heliograph.broker.core.timers import Timer
-    from heliograph.log.maintenance import Fact
-    from heliograph.log.record import Record
+    from heliograph.log import Fact, Record
 
 _QUEUE_COST = 5_000
 """Bytes of memory that a queue takes, its name aside."""

@@ -4,10 +4,8 @@ from typing import Any
 
 from heliograph.broker.core import record_kinds as facts
 from heliograph.broker.sessions.offline_sessions import AwaySession, AwaySubscription, options_of
-from heliograph.log.ranges import Ranges
-from heliograph.log.record import Record
-from heliograph.mqtt.runs import LAST_ID
-from heliograph.mqtt.strings import check_topic_filter, split_share
+from heliograph.log import Ranges, Record
+from heliograph.mqtt import LAST_ID, check_topic_filter, split_share
 
 Issued = tuple[int, int, int, int, int]
 """First identifier, count, QoS, number of the cursor, offset of the first message."""

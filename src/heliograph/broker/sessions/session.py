@@ -9,7 +9,7 @@ from heliograph.broker.core.subscription import Subscription
 from heliograph.broker.core.timers import Timer
 from heliograph.broker.delivery.window import Settled, Window
 from heliograph.broker.mqtt.identifier_set import IdentifierSet
-from heliograph.mqtt.packets import Will
+from heliograph.mqtt import Will
 
 FOR_EVER = 0xFFFFFFFF
 _COST = 3_000

@@ -24,26 +24,24 @@ from heliograph.broker.sessions.offline_sessions import AwaySession
 from heliograph.broker.sessions.recovered_session import KeptSession, apply, without_shared
 from heliograph.broker.sessions.session import FOR_EVER, Session
 from heliograph.errors import Problem
-from heliograph.log.cursor import Cursor
-from heliograph.log.message_log import Ledger
-from heliograph.log.messages import (
+from heliograph.log import (
     AMQP_MESSAGES,
     MIXED_PACKETS,
+    Cursor,
+    Ledger,
     Messages,
+    Ranges,
     Receivers,
+    Record,
     decode_messages,
+    decode_mixed_messages,
     encode_messages,
     form_of,
     publisher_of,
     qos_and_retain,
 )
-from heliograph.log.mixed_messages import decode_mixed_messages
-from heliograph.log.ranges import Ranges
-from heliograph.log.record import Record
-from heliograph.mqtt.runs import ids_of
-from heliograph.mqtt.strings import STRING_MAX, check_topic_name, decode_utf8, split_share
-from heliograph.objects.bounds import Range
-from heliograph.objects.values import text_mistake
+from heliograph.mqtt import STRING_MAX, check_topic_name, decode_utf8, ids_of, split_share
+from heliograph.objects import Range, text_mistake
 
 if TYPE_CHECKING:
     from heliograph.broker.core.broker import Broker

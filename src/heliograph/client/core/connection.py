@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from heliograph import __version__
 from heliograph.amqp import (
     ANONYMOUS,
+    CONNECTION_REDIRECT,
     EXTERNAL,
     PLAIN,
     Attached,
@@ -27,7 +28,6 @@ from heliograph.amqp import (
     Settled,
     Transfers,
 )
-from heliograph.amqp.conditions import CONNECTION_REDIRECT
 from heliograph.client.core.acknowledging import Acknowledge
 from heliograph.client.core.driver import Driver, Timer
 from heliograph.client.core.link_end import LinkEnd

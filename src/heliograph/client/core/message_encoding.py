@@ -4,19 +4,27 @@ from collections.abc import Callable
 from struct import error as struct_error
 from typing import Any
 
-from heliograph.amqp import ProtocolError
-from heliograph.amqp.encoding import encode
-from heliograph.amqp.messages.annotations import DELIVERY_TIME, JMS_DESTINATION_KIND, JMS_MESSAGE_KIND, JMS_REPLY_KIND
+from heliograph.amqp import ProtocolError, Timestamp, encode
+from heliograph.amqp.messages import (
+    APPLICATION_PROPERTIES_START,
+    DELIVERY_TIME,
+    JMS_DESTINATION_KIND,
+    JMS_MESSAGE_KIND,
+    JMS_REPLY_KIND,
+    annotations_of,
+    fields_of,
+    group_of,
+    header_of,
+    kinds_only,
+    properties_of,
+    read,
+)
 from heliograph.amqp.messages.jms_kinds import BYTES
-from heliograph.amqp.messages.reading import read
-from heliograph.amqp.messages.sections import APPLICATION_PROPERTIES_START
-from heliograph.amqp.messages.writing import annotations_of, fields_of, group_of, header_of, kinds_only, properties_of
-from heliograph.amqp.values import Timestamp
 from heliograph.client.destination import KINDS, Destination, Queue, destination_of
 from heliograph.client.message import Message
 from heliograph.client.problems import MessageFormat
 from heliograph.errors import Problem
-from heliograph.mapping.jms import BYTES_CONTENT_TYPE, body_of, kind_and_body
+from heliograph.mapping import BYTES_CONTENT_TYPE, body_of, kind_and_body
 
 AddressOf = Callable[[Destination], str]
 NameOf = Callable[[str], str]

@@ -7,8 +7,17 @@ from dataclasses import dataclass, fields, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from heliograph.amqp import Accepted, Modified, Rejected, Released, Sender, Source, Target, TransactionalState
-from heliograph.amqp.performatives import SenderSettleMode
+from heliograph.amqp import (
+    Accepted,
+    Modified,
+    Rejected,
+    Released,
+    Sender,
+    SenderSettleMode,
+    Source,
+    Target,
+    TransactionalState,
+)
 from heliograph.client.core.message_encoding import encode_outgoing
 from heliograph.client.core.pending import Pending, start
 from heliograph.client.core.reaching import Interrupted

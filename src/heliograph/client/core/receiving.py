@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from heliograph.amqp import Delivery, Error, Receiver, Released, Target
-from heliograph.amqp.conditions import INVALID_FIELD
+from heliograph.amqp import INVALID_FIELD, Delivery, Error, Receiver, Released, Target
 from heliograph.client.core.acknowledging import Acknowledge
 from heliograph.client.core.fetched import FAILED, USELESS_HERE, Fetched, settle, take_all
 from heliograph.client.core.link_end import LinkEnd

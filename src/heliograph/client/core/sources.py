@@ -4,13 +4,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from heliograph.amqp import (
+    Described,
+    DistributionMode,
+    Durability,
+    ExpiryPolicy,
     Modified,
     Receiver,
     Released,
+    SenderSettleMode,
     Source,
+    ULong,
 )
-from heliograph.amqp.performatives import DistributionMode, Durability, ExpiryPolicy, SenderSettleMode
-from heliograph.amqp.values import Described, ULong
 from heliograph.client.core.acknowledging import Acknowledge
 from heliograph.client.core.transaction import OUTCOMES
 from heliograph.client.destination import Destination

@@ -2,9 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from heliograph.amqp import Receiver, Sender, Source, Target
-from heliograph.amqp.performatives import ExpiryPolicy
-from heliograph.amqp.values import Described, ULong
+from heliograph.amqp import Described, ExpiryPolicy, Receiver, Sender, Source, Target, ULong
 from heliograph.client.core.link_end import LinkEnd
 from heliograph.client.core.pending import start
 from heliograph.client.core.sending import SenderEnd

@@ -14,11 +14,11 @@ from heliograph.amqp import (
     Rejected,
     Released,
     Sender,
+    SenderSettleMode,
     Source,
     TransactionalState,
 )
-from heliograph.amqp.messages.message import Message, Value, encode_message
-from heliograph.amqp.performatives import SenderSettleMode
+from heliograph.amqp.messages import Message, Value, encode_message
 from heliograph.client.core.fetched import FAILED, Fetched, settle
 from heliograph.client.core.pending import Pending
 from heliograph.client.core.sending import AnySending, SenderEnd, Sending

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from heliograph.amqp.messages.annotations import (
+from heliograph.amqp.messages import (
     DEAD_LETTER_COUNT,
     DEAD_LETTER_EXCEPTIONS,
     DEAD_LETTER_NODE,
@@ -28,14 +28,11 @@ from heliograph.amqp.messages.annotations import (
     DELIVERY_DELAY,
     RETAIN,
 )
-from heliograph.client import Queue, Topic, encoded
-from heliograph.client.problems import MessageFormat
+from heliograph.client import MessageFormat, Queue, Topic, encoded
 from heliograph.flow.engine.outcome import DeadLetter, Publish, Put
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.formats.mqmd import CARRIED, HeaderField
-from heliograph.mapping.addresses import QUEUE_PREFIX, TOPIC_PREFIX
-from heliograph.mapping.bodies import is_utf8
-from heliograph.mapping.identifiers import amqp_identifier, identifier_bytes
+from heliograph.mapping import QUEUE_PREFIX, TOPIC_PREFIX, amqp_identifier, identifier_bytes, is_utf8
 
 TEXT = "MQSTR"
 REQUEST, DATAGRAM = 1, 8

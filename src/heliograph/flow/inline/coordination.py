@@ -12,10 +12,15 @@ import logging
 import time
 from collections.abc import Callable
 
-from heliograph.client import Message
-from heliograph.client.blocking import Session
+from heliograph.client import (
+    ConnectionLost,
+    Message,
+    MessagingProblem,
+    Session,
+    TransactionInDoubt,
+    TransactionRolledBack,
+)
 from heliograph.client.management import management
-from heliograph.client.problems import ConnectionLost, MessagingProblem, TransactionInDoubt, TransactionRolledBack
 from heliograph.errors import Problem
 from heliograph.flow.engine.database.two_phase import TwoPhase
 from heliograph.flow.inline.server import own_queue

@@ -11,8 +11,7 @@ import time
 from datetime import datetime
 from uuid import uuid4
 
-from heliograph.client import Message
-from heliograph.client.problems import MessageFormat
+from heliograph.client import Message, MessageFormat
 from heliograph.flow.engine.compiled_flow import CompiledFlow
 from heliograph.flow.engine.node import Timer
 from heliograph.flow.engine.outcome import LogEvent, Outcome, Result

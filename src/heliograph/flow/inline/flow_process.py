@@ -9,10 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heliograph.client.blocking import Connection, Session
-from heliograph.client.destination import Queue
+from heliograph.client import Connection, InvalidDestination, Queue, Session
 from heliograph.client.management import management
-from heliograph.client.problems import InvalidDestination
 from heliograph.common import private_files
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition

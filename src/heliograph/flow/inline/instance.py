@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from heliograph.client.blocking import Connection
-from heliograph.client.problems import MessagingProblem
+from heliograph.client import Connection, MessagingProblem
 from heliograph.common.backoff import Backoff
 from heliograph.errors import Problem
 from heliograph.flow.definition.flow import NodeDefinition

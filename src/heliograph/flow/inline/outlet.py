@@ -3,10 +3,17 @@
 import time
 from collections.abc import Mapping, Sequence
 
-from heliograph.client import Topic
-from heliograph.client.blocking import Connection, Producer, RunReceipt, Session
-from heliograph.client.destination import Destination, Queue
-from heliograph.client.problems import MessageFormat, MessagingProblem
+from heliograph.client import (
+    Connection,
+    Destination,
+    MessageFormat,
+    MessagingProblem,
+    Producer,
+    Queue,
+    RunReceipt,
+    Session,
+    Topic,
+)
 from heliograph.flow.engine.outcome import DeadLetter, Effect, Publish, Put, WriteFile
 from heliograph.flow.inline.conversion import payload_of, readdressing_to
 

@@ -4,9 +4,8 @@ import logging
 import re
 import threading
 
-from heliograph.client.blocking import Connection, Session, connect
+from heliograph.client import Connection, MessagingProblem, Session, connect
 from heliograph.client.management import management
-from heliograph.client.problems import MessagingProblem
 
 # The way to the server, when it is there.
 

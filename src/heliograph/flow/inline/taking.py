@@ -4,9 +4,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from heliograph.client import Topic
-from heliograph.client.blocking import Consumer, Session
-from heliograph.client.problems import MessageFormat
+from heliograph.client import Consumer, MessageFormat, Session, Topic
 from heliograph.flow.definition.flow import NodeDefinition
 from heliograph.flow.engine.outcome import Outcome
 from heliograph.flow.formats.envelope import Envelope

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Sequence
 from datetime import datetime
 from typing import Any
 
-from heliograph.client.problems import ConnectionLost, MessagingProblem, TransactionInDoubt, TransactionRolledBack
+from heliograph.client import ConnectionLost, MessagingProblem, TransactionInDoubt, TransactionRolledBack
 from heliograph.errors import Problem
 from heliograph.flow.engine.compiled_flow import CompiledFlow, Refusals
 from heliograph.flow.engine.database import Databases

@@ -19,9 +19,8 @@ from heliograph.amqp import (
     Sender,
     Target,
 )
-from heliograph.amqp.messages.message import Data, Message, decode_message, encode_message
+from heliograph.amqp.messages import Data, Message, decode_message, encode_message, with_header
 from heliograph.amqp.messages.peek import peek as glance
-from heliograph.amqp.messages.peek import with_header
 
 _RUN, _RUNS, _ROUNDS = 500, 40, 7
 _READ = 65536  # what one read of a socket brings at most

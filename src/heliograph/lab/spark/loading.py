@@ -12,7 +12,7 @@ from heliograph.lab.load.client_loop import ClientLoop, give_up
 from heliograph.lab.load.mqtt.packet_cycle import PacketCycle
 from heliograph.lab.load.mqtt.repeating_publisher import RepeatingPublisher, RepeatingPublishers
 from heliograph.lab.load.plan import Group, Plan
-from heliograph.log.streams.stream_reader import StreamReader
+from heliograph.log.streams import StreamReader
 from heliograph.mqtt import Publish, encode
 
 PUBLISHERS = 4

@@ -11,11 +11,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from zlib import crc32
 
-from heliograph.log.kinds import FIRST_FACT
-from heliograph.log.log import LogOptions
-from heliograph.log.message_log import Ledger
-from heliograph.log.messages import Messages
-from heliograph.log.mixed_messages import MixedMessages, name_start
+from heliograph.log import FIRST_FACT, Ledger, LogOptions, Messages, MixedMessages, name_start
 from heliograph.mqtt import Publish, encode
 
 _STREAM = FIRST_FACT + 7

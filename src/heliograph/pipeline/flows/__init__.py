@@ -7,29 +7,24 @@
 Names are found when somebody asks for them: Spark's workers import parts of this package, and need few of them.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from heliograph.common.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from heliograph.pipeline.flows.comparing import Comparison, compare, compare_outputs
-    from heliograph.pipeline.flows.outputs import flow_outputs
+    from heliograph.pipeline.flows.outputs import flow_outputs, state_folder
     from heliograph.pipeline.flows.routes import Route, Routes
     from heliograph.pipeline.flows.starting import start_flow
 
-_PLACES = {
-    "Comparison": "comparing",
-    "Route": "routes",
-    "Routes": "routes",
-    "compare": "comparing",
-    "compare_outputs": "comparing",
-    "flow_outputs": "outputs",
-    "start_flow": "starting",
-}
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "comparing": "Comparison compare compare_outputs",
+        "outputs": "flow_outputs state_folder",
+        "routes": "Route Routes",
+        "starting": "start_flow",
+    },
+)
 
-__all__ = ["Comparison", "Route", "Routes", "compare", "compare_outputs", "flow_outputs", "start_flow"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__} has no attribute {name}")
-    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+__all__ = ["Comparison", "Route", "Routes", "compare", "compare_outputs", "flow_outputs", "start_flow", "state_folder"]

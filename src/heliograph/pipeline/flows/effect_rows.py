@@ -13,7 +13,7 @@ import pyarrow as pa
 from heliograph.flow.engine import DeadLetter, Effect, Publish, Put, WriteFile
 from heliograph.flow.formats import Envelope
 from heliograph.flow.inline import carried_properties, is_text
-from heliograph.mapping.identifiers import amqp_identifier, text_of
+from heliograph.mapping import amqp_identifier, text_of
 
 QUEUE, TOPIC, FILE, DEAD_LETTER = "queue", "topic", "file", "dead-letter"
 END = "end"

@@ -17,9 +17,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heliograph.amqp.messages import sections
-from heliograph.amqp.messages.sections import DEFAULT_PRIORITY, SEQUENCE_START, VALUE_START
-from heliograph.client.problems import MessageFormat
+from heliograph.amqp.messages import DEFAULT_PRIORITY, SEQUENCE_START, VALUE_START, sections
+from heliograph.client import MessageFormat
 from heliograph.flow.formats import Envelope
 from heliograph.flow.inline import (
     DATAGRAM,
@@ -31,10 +30,21 @@ from heliograph.flow.inline import (
     ServerEnvelope,
     take_header,
 )
-from heliograph.mapping.addresses import QUEUE_PREFIX, TOPIC_PREFIX
-from heliograph.mapping.bodies import ENCODED, is_utf8
-from heliograph.mapping.identifiers import identifier_bytes, identifier_in, identifier_of
-from heliograph.mapping.user_properties import CONTENT_TYPE, FIELDS, PREFIX, PRIORITY, REPLY_TO, read_priority
+from heliograph.mapping import (
+    CONTENT_TYPE,
+    ENCODED,
+    FIELDS,
+    PREFIX,
+    PRIORITY,
+    QUEUE_PREFIX,
+    REPLY_TO,
+    TOPIC_PREFIX,
+    identifier_bytes,
+    identifier_in,
+    identifier_of,
+    is_utf8,
+    read_priority,
+)
 
 _SECTIONS = (SEQUENCE_START, VALUE_START)
 """How the payload begins that is an encoded body."""

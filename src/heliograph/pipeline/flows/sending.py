@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from heliograph.client.problems import MessageFormat
+from heliograph.client import MessageFormat
 from heliograph.flow.engine import DeadLetter, Effect, Outcome, Publish, Put, WriteFile
 from heliograph.flow.formats import Envelope
 from heliograph.flow.inline import payload_of, place_of

@@ -4,10 +4,8 @@ import time
 from collections.abc import Mapping
 
 from heliograph.errors import Problem
-from heliograph.log.streams.remote_stream_reader import RemoteStreamReader
+from heliograph.log.streams import RemoteStreamReader, StreamReader, StreamSource
 from heliograph.log.streams.stream_lag import stream_lag
-from heliograph.log.streams.stream_reader import StreamReader
-from heliograph.log.streams.stream_span import StreamSource
 from heliograph.pipeline.running.pipeline import Pipeline
 
 _TIMEOUT = 5.0

@@ -9,12 +9,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heliograph.client.problems import ConnectionLost, NoAnswer
+from heliograph.client import ConnectionLost, NoAnswer
 from heliograph.common import private_files
 from heliograph.common.backoff import Backoff
 from heliograph.errors import Problem
-from heliograph.log.lock import DirectoryLock
-from heliograph.log.streams.remote_pages import Unreachable
+from heliograph.log import DirectoryLock
+from heliograph.log.streams import Unreachable
 from heliograph.pipeline.running.checking import check, load_definition
 from heliograph.pipeline.running.errors import is_sparks, sentence
 from heliograph.pipeline.running.jobs import start_job

@@ -7,8 +7,7 @@ from contextlib import suppress
 from http.client import HTTPException
 from urllib.parse import urlsplit
 
-from heliograph.client import Connection, Producer, Session, connect
-from heliograph.client.problems import ConnectionLost, MessagingProblem
+from heliograph.client import Connection, ConnectionLost, MessagingProblem, Producer, Session, connect
 from heliograph.common.network_errors import sentence
 from heliograph.errors import Problem
 from heliograph.pipeline.sink.options import SinkOptions

@@ -3,21 +3,19 @@
 from collections.abc import Mapping
 from typing import Any
 
-from heliograph.amqp.messages.annotations import (
+from heliograph.amqp.messages import (
     DEAD_LETTER_EXCEPTIONS,
     DEAD_LETTER_NODE,
     DEAD_LETTER_QUEUE,
     DEAD_LETTER_REASON,
     DEAD_LETTER_TIME,
+    DEFAULT_PRIORITY,
     RETAIN,
+    Template,
 )
-from heliograph.amqp.messages.sections import DEFAULT_PRIORITY
-from heliograph.amqp.messages.template import Template
-from heliograph.client.destination import Queue, Topic
+from heliograph.client import Queue, Topic
 from heliograph.errors import Problem
-from heliograph.mapping.addresses import QUEUE_PREFIX, TOPIC_PREFIX
-from heliograph.mapping.delivery import is_durable
-from heliograph.mapping.identifiers import identifier_in
+from heliograph.mapping import QUEUE_PREFIX, TOPIC_PREFIX, identifier_in, is_durable
 from heliograph.pipeline.sink.options import SinkOptions
 
 Values = Mapping[str, Any]

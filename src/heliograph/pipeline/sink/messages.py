@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from heliograph.amqp.messages.template import Template
+from heliograph.amqp.messages import Template
 from heliograph.errors import Problem
-from heliograph.mapping.addresses import TOPIC_PREFIX
-from heliograph.mapping.identifiers import identifier_of
+from heliograph.mapping import TOPIC_PREFIX, identifier_of
 from heliograph.pipeline.sink.heads import Values, template_of
 from heliograph.pipeline.sink.options import SinkOptions
 

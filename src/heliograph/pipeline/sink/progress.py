@@ -10,9 +10,8 @@ import time
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from heliograph.client import Consumer, Message, Queue
+from heliograph.client import Consumer, InUse, InvalidDestination, Message, Queue
 from heliograph.client.management import management
-from heliograph.client.problems import InUse, InvalidDestination
 from heliograph.errors import Problem
 from heliograph.pipeline.sink.channel import Channel, channel_to
 from heliograph.pipeline.sink.options import SinkOptions

@@ -6,12 +6,12 @@ has. A task that is given up is repeated by Spark, here or elsewhere, and begins
 
 import time
 
-from heliograph.client import Queue
-from heliograph.client.blocking import RunReceipt
-from heliograph.client.problems import (
+from heliograph.client import (
     ConnectionLost,
     IllegalState,
     NoAnswer,
+    Queue,
+    RunReceipt,
     TransactionInDoubt,
     TransactionRolledBack,
 )

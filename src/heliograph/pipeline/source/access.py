@@ -10,11 +10,7 @@ from urllib.parse import quote, urlsplit
 from zlib import crc32
 
 from heliograph.errors import Problem
-from heliograph.log.streams.remote_pages import Unreachable, ask
-from heliograph.log.streams.remote_stream_reader import RemoteStreamReader
-from heliograph.log.streams.stream_index import UnknownStream
-from heliograph.log.streams.stream_reader import StreamReader
-from heliograph.log.streams.stream_span import StreamSource
+from heliograph.log.streams import RemoteStreamReader, StreamReader, StreamSource, UnknownStream, Unreachable, ask
 from heliograph.pipeline.source.options import SourceOptions
 
 PATIENCE = 60.0

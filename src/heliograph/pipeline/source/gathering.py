@@ -15,10 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from heliograph.errors import Problem
-from heliograph.log.buffer_pool import Room
-from heliograph.log.messages import MIXED_PACKETS, PUBLISH_PACKETS
-from heliograph.log.record import ALIGNMENT
-from heliograph.log.streams.stream_block import Block, Data
+from heliograph.log import ALIGNMENT, MIXED_PACKETS, PUBLISH_PACKETS, Room
+from heliograph.log.streams import Block, Data
 
 READ_SIZE = 1 << 20
 """Bytes of the log that are read at a time: about what the processor's cache has room for."""

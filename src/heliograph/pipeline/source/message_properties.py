@@ -7,11 +7,9 @@ properties then, under names that begin with "amqp.".
 from functools import lru_cache
 from typing import NamedTuple
 
-from heliograph.mapping.addresses import QUEUE_PREFIX
-from heliograph.mapping.user_properties import MESSAGE_ID, REPLY_TO
-from heliograph.mqtt.framing import encode_varint
+from heliograph.mapping import MESSAGE_ID, QUEUE_PREFIX, REPLY_TO
+from heliograph.mqtt import decode_properties, encode_varint
 from heliograph.mqtt.packet_types import PacketType
-from heliograph.mqtt.properties import decode_properties
 
 
 class MessageProperties(NamedTuple):

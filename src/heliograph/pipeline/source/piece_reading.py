@@ -7,9 +7,8 @@ from contextlib import closing
 import numpy as np
 import pyarrow as pa
 
-from heliograph.log.buffer_pool import Room
-from heliograph.log.streams.remote_pages import Unreachable
-from heliograph.log.streams.stream_span import OffsetAhead, OffsetGone, StreamSource
+from heliograph.log import Room
+from heliograph.log.streams import OffsetAhead, OffsetGone, StreamSource, Unreachable
 from heliograph.pipeline.source.access import PATIENCE, open_for_task, patiently, stayed_away, stream_name
 from heliograph.pipeline.source.columns import Columns
 from heliograph.pipeline.source.data_loss import ahead, gone, replaced

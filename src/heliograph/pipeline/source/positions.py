@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.log.streams.stream_span import StreamSource
+from heliograph.log.streams import StreamSource
 
 _WORDS = ("earliest", "latest")
 

@@ -23,7 +23,7 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from heliograph.log.streams.stream_span import StreamSource, StreamState
+from heliograph.log.streams import StreamSource, StreamState
 from heliograph.pipeline.plain_errors import plain_errors
 from heliograph.pipeline.source.access import make_stream, open_stream, patiently, stream_name
 from heliograph.pipeline.source.data_loss import beginning_of, readable_from

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from heliograph.log.messages import MIXED_PACKETS, PUBLISH_PACKETS
-from heliograph.log.streams.stream_block import Data
+from heliograph.log import MIXED_PACKETS, PUBLISH_PACKETS
+from heliograph.log.streams import Data
 from heliograph.pipeline.source.gathering import Numbers, Records, other_form
 
 _FRONT_WORDS = np.arange(18)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from heliograph.common import private_files
 from heliograph.errors import Problem
-from heliograph.log.lock import DirectoryLock
+from heliograph.log import DirectoryLock
 from heliograph.pipeline.spool.rows import STORED, Rows
 
 _SUFFIX, _UNFINISHED = ".arrow", ".unfinished"

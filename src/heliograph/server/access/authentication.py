@@ -5,9 +5,8 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from heliograph.broker.core.authentication import Verdict
-from heliograph.broker.core.outlet import Outlet
-from heliograph.mqtt.reasons import Reason
+from heliograph.broker import Outlet, Verdict
+from heliograph.mqtt import Reason
 from heliograph.server.access.logins import Login, Turns, address_group
 from heliograph.server.access.passwords import PasswordChecker
 from heliograph.server.config.loading import Config

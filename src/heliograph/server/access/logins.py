@@ -10,7 +10,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from heliograph.broker.core.authentication import Verdict
+from heliograph.broker import Verdict
 from heliograph.common.bounded_dict import BoundedDict
 
 MOST_WAITING = 400

@@ -5,14 +5,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from heliograph.broker.core.limits import Limits
-from heliograph.broker.core.streams import StreamOptions
-from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE
+from heliograph.broker import DEAD_LETTER_QUEUE, Limits, StreamOptions
 from heliograph.errors import Problem
-from heliograph.objects.attributes import About, Effect
+from heliograph.objects import About, Effect, TableReader, parse
 from heliograph.objects.differences import differences
-from heliograph.objects.reading import TableReader
-from heliograph.objects.toml import parse
 from heliograph.server.config import pipeline_rules, queue_rules
 from heliograph.server.config import rules as config_rules
 from heliograph.server.config.tables import (

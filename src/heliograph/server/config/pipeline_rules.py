@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from heliograph.objects.toml import value_text
+from heliograph.objects import value_text
 from heliograph.server.config.rules import name_mistakes
 from heliograph.server.config.tables import PipelineConfig
 

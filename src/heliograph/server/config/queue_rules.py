@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, TEMPORARY_MODEL, Kind
-from heliograph.objects.toml import value_text
+from heliograph.broker import DEAD_LETTER_QUEUE, TEMPORARY_MODEL, Kind
+from heliograph.objects import value_text
 from heliograph.server.config.rules import filter_mistakes, name_mistakes
 from heliograph.server.config.tables import QueueConfig, QueueManagerConfig
 

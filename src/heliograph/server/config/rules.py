@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
-from heliograph.broker.core.names import filter_mistake, plain_name_mistake
-from heliograph.broker.core.streams import StreamOptions
-from heliograph.objects.toml import value_text
+from heliograph.broker import StreamOptions, filter_mistake, plain_name_mistake
+from heliograph.objects import value_text
 from heliograph.server.config.tables import AccessConfig, ClientCertificates, HttpConfig, ListenerConfig, ListenerKind
 from heliograph.server.http.host_names import is_origin
 from heliograph.server.network.addresses import EVERY_INTERFACE, address_text, is_host, is_loopback

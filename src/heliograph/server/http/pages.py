@@ -9,12 +9,7 @@ from itertools import chain, islice
 from typing import Any
 
 from heliograph import __version__
-from heliograph.broker.amqp.host import Host
-from heliograph.broker.core.broker import Broker
-from heliograph.broker.core.slices import Steps
-from heliograph.broker.core.subscription import ShareGroup, Subscription
-from heliograph.broker.delivery.buffer import Buffer
-from heliograph.broker.delivery.spool import Spool
+from heliograph.broker import Broker, Buffer, Host, ShareGroup, Spool, Steps, Subscription
 from heliograph.server.http.metrics import CONTENT_TYPE, Metric, lines_for_prometheus
 from heliograph.server.http.pipeline_metrics import pipeline_metrics
 from heliograph.server.http.queue_metrics import amqp_metrics, queue_manager_metrics, queue_metrics, work_metrics

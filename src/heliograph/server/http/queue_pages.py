@@ -3,10 +3,7 @@
 import dataclasses
 from typing import Any
 
-from heliograph.broker.amqp.host import Host
-from heliograph.broker.core.broker import Broker
-from heliograph.broker.core.slices import Steps
-from heliograph.broker.queues.description import figures
+from heliograph.broker import Broker, Host, Steps, figures
 
 
 def queue_figures(broker: Broker, found: dict[str, Any]) -> Steps:

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import h11
 
-from heliograph.log.streams.stream_parts import FilePart, Piece
+from heliograph.log.streams import FilePart, Piece
 from heliograph.server.logs import RepeatedWarnings
 from heliograph.server.network.accepting import Acceptor, tcp_sockets
 from heliograph.server.network.lingering import LINGER, MOST_BYTES

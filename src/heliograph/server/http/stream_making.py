@@ -8,15 +8,10 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from heliograph.broker.core.broker import Broker
-from heliograph.broker.core.names import filter_mistake
-from heliograph.broker.core.store import Store
-from heliograph.broker.core.streams import StreamConflict, StreamKept, StreamOptions, TooManyStreams
+from heliograph.broker import Broker, Store, StreamConflict, StreamKept, StreamOptions, TooManyStreams, filter_mistake
 from heliograph.errors import Problem
-from heliograph.log.streams.stream_index import unknown_stream
-from heliograph.objects.checking import InvalidObject
-from heliograph.objects.reading import read
-from heliograph.objects.values import shown
+from heliograph.log.streams import unknown_stream
+from heliograph.objects import InvalidObject, read, shown
 from heliograph.server.http.server import Answer, refusal
 from heliograph.server.http.stream_pages import StreamPages
 

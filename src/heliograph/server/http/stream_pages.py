@@ -16,14 +16,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote
 
-from heliograph.broker.core.names import is_plain_name
-from heliograph.log.streams.stream_index import UnknownStream, stream_names, unknown_stream
-from heliograph.log.streams.stream_parts import FilePart, Piece
-from heliograph.log.streams.stream_reader import StreamReader
-from heliograph.log.streams.stream_span import OffsetAhead, OffsetGone, StreamMessage
-from heliograph.mqtt.framing import encode_varint
+from heliograph.broker import is_plain_name
+from heliograph.log.streams import (
+    FilePart,
+    OffsetAhead,
+    OffsetGone,
+    Piece,
+    StreamMessage,
+    StreamReader,
+    UnknownStream,
+    stream_names,
+    unknown_stream,
+)
+from heliograph.mqtt import decode_properties, encode_varint
 from heliograph.mqtt.packets import PacketType
-from heliograph.mqtt.properties import decode_properties
 from heliograph.server.http.server import Answer, refusal
 
 MOST_BYTES = 4 << 20

@@ -5,7 +5,7 @@ import os
 from contextlib import suppress
 from typing import Any
 
-from heliograph.broker.core.authentication import Gate
+from heliograph.broker import Gate
 from heliograph.common.network_errors import sentence
 from heliograph.server.access.authentication import CertificateGate, Credentials, ListenerGate
 from heliograph.server.config.tables import ListenerConfig, ListenerKind, ListenerProtocol

@@ -5,8 +5,8 @@ import os
 from collections.abc import Callable
 from ssl import SSLContext
 
-from heliograph.broker.core.authentication import Gate
-from heliograph.mqtt.reasons import Reason
+from heliograph.broker import Gate
+from heliograph.mqtt import Reason
 from heliograph.server.access.authentication import EncryptedOnlyGate
 from heliograph.server.network.layered import LayeredOutlet
 from heliograph.server.network.tls import Tls

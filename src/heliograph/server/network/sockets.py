@@ -21,8 +21,7 @@ from itertools import islice
 from time import monotonic
 from typing import Protocol
 
-from heliograph.broker.core.authentication import Gate
-from heliograph.broker.core.slices import SLICE
+from heliograph.broker import SLICE, Gate
 from heliograph.server.config.tables import ListenerProtocol
 from heliograph.server.network.loop import READABLE, WRITABLE, ClientFiles
 from heliograph.server.network.writing import HARD_LIMIT, HIGH_WATER, NetworkOutlet, Writer

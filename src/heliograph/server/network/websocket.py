@@ -10,9 +10,7 @@ from websockets.protocol import State
 from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
-from heliograph.broker.core.conversation import Conversation
-from heliograph.broker.core.memory import Hold
-from heliograph.broker.core.portions import Portions
+from heliograph.broker import Conversation, Hold, Portions
 from heliograph.server.config.tables import ListenerProtocol
 from heliograph.server.network.layered import LayeredOutlet
 

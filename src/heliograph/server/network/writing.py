@@ -7,13 +7,8 @@ from contextlib import suppress
 from time import monotonic
 from typing import cast
 
-from heliograph.broker.core.authentication import Gate
-from heliograph.broker.core.broker import Broker
-from heliograph.broker.core.conversation import Conversation
-from heliograph.broker.core.memory import Hold
-from heliograph.broker.core.outlet import Outlet
-from heliograph.broker.core.slices import SLICE
-from heliograph.mqtt.reasons import Reason
+from heliograph.broker import SLICE, Broker, Conversation, Gate, Hold, Outlet
+from heliograph.mqtt import Reason
 from heliograph.server.config.tables import ListenerProtocol
 from heliograph.server.network.addresses import address_text
 from heliograph.server.network.lingering import LINGER, Lingering

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, Refused
+from heliograph.broker import NOT_ALLOWED, NOT_FOUND, Refused
 from heliograph.errors import Problem
 from heliograph.server.config.loading import Config
 from heliograph.server.config.tables import PipelineConfig

@@ -5,8 +5,7 @@ import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from heliograph.broker.amqp.host import Elsewhere
-from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, Refused
+from heliograph.broker import NOT_ALLOWED, NOT_FOUND, Elsewhere, Refused
 from heliograph.server.config.loading import Config
 from heliograph.server.processes.queue_manager import Command, QueueManagerProcess, State
 

@@ -2,7 +2,7 @@
 
 from math import isfinite
 
-from heliograph.mapping.identifiers import Identifier, text_of
+from heliograph.mapping import Identifier, text_of
 
 Number = int | float
 NUMBERS = frozenset({int, float})

@@ -8,7 +8,7 @@ to the other, and what is unknown is neither.
 from collections.abc import Callable
 from typing import Any as Anything
 
-from heliograph.amqp.messages.sections import (
+from heliograph.amqp.messages import (
     CORRELATION_ID,
     CREATION_TIME,
     DURABLE,
@@ -40,8 +40,7 @@ from heliograph.broker.queues.selectors.expressions import (
     Value,
 )
 from heliograph.common.like_pattern import matcher
-from heliograph.mapping import user_properties
-from heliograph.mapping.user_properties import PREFIX
+from heliograph.mapping import PREFIX, user_properties
 
 
 def _header(position: int) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from heliograph.amqp.performatives import Accepted, TransactionalState
+from heliograph.amqp import Accepted, TransactionalState
 from heliograph.lab.load.amqp.connection import AmqpConnection
 from heliograph.lab.load.amqp.dispositions import Outcomes, dispositions
 from heliograph.lab.load.amqp.replies import AmqpReplies

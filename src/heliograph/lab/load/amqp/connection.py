@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heliograph.amqp.composite import resolve
-from heliograph.amqp.decoding import decode
-from heliograph.amqp.errors import ProtocolError
-from heliograph.amqp.frames import AMQP_HEADER, EMPTY_FRAME, SASL_HEADER, amqp_frame
-from heliograph.amqp.performatives import (
+from heliograph.amqp import (
+    AMQP_HEADER,
+    EMPTY_FRAME,
     RECEIVER,
+    SASL_HEADER,
     Attach,
     Begin,
     Close,
@@ -19,10 +18,14 @@ from heliograph.amqp.performatives import (
     Disposition,
     Flow,
     Open,
+    ProtocolError,
     SaslOutcome,
     Transfer,
+    amqp_frame,
+    decode,
+    resolve,
 )
-from heliograph.amqp.performatives import End as EndOfSession
+from heliograph.amqp import End as EndOfSession
 from heliograph.lab.load.amqp.handshake import FRAME, coordinating, hello, receiving, sending, sending_to
 from heliograph.lab.load.amqp.receiver_link import HEAD, ReceiverLink
 from heliograph.lab.load.amqp.sender_link import SenderLink

@@ -4,10 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heliograph.amqp.decoding import decode
-from heliograph.amqp.frames import amqp_frame
-from heliograph.amqp.performatives import RECEIVER, Accepted, Disposition, TransactionalState
-from heliograph.amqp.values import Described
+from heliograph.amqp import RECEIVER, Accepted, Described, Disposition, TransactionalState, amqp_frame, decode
 
 _FIRST = 15  # where the first number is, behind the role
 _UINT = 0x70

@@ -1,12 +1,14 @@
 """How an AMQP client of a group introduces itself, and what its links are attached to."""
 
-from heliograph.amqp.frames import AMQP_HEADER, SASL_HEADER, amqp_frame, sasl_frame
-from heliograph.amqp.performatives import (
+from heliograph.amqp import (
+    AMQP_HEADER,
     RECEIVER,
+    SASL_HEADER,
     SENDER,
     Attach,
     Begin,
     Coordinator,
+    Described,
     DistributionMode,
     Durability,
     ExpiryPolicy,
@@ -14,9 +16,11 @@ from heliograph.amqp.performatives import (
     SaslInit,
     SenderSettleMode,
     Source,
+    Symbol,
     Target,
+    amqp_frame,
+    sasl_frame,
 )
-from heliograph.amqp.values import Described, Symbol
 from heliograph.lab.load.address import Address
 from heliograph.lab.load.naming import expand, filters_of, identity_of, topics_of
 from heliograph.lab.load.plan import Group

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from heliograph.amqp.decoding import decode
+from heliograph.amqp import decode
 from heliograph.lab.load import header
 from heliograph.lab.load.load_client import ClientFailed
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from heliograph.amqp.transfer_decoding import decode_transfer
+from heliograph.amqp import decode_transfer
 from heliograph.lab.load import header
 from heliograph.lab.load.amqp.dispositions import accepting
 from heliograph.lab.load.amqp.received_runs import Form, form_of, run_of

@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from heliograph.amqp.messages.message import Data, Message, decode_message, encode_message
+from heliograph.amqp.messages import Data, Message, decode_message, encode_message
 from heliograph.lab.load.amqp.sender_link import SenderLink
 from heliograph.lab.load.amqp.template import frames_of
 from heliograph.lab.load.load_client import ClientFailed

@@ -1,7 +1,6 @@
 """The one session of an AMQP client: its windows and the numbers of its deliveries."""
 
-from heliograph.amqp.frames import amqp_frame
-from heliograph.amqp.performatives import Flow
+from heliograph.amqp import Flow, amqp_frame
 from heliograph.lab.load.amqp.handshake import WIDEST, WINDOW
 from heliograph.lab.load.amqp.in_flight import AmqpInFlight
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heliograph.amqp.frames import amqp_frame
-from heliograph.amqp.messages.message import Data, Message, encode_message
-from heliograph.amqp.performatives import TransactionalState, Transfer
+from heliograph.amqp import TransactionalState, Transfer, amqp_frame
+from heliograph.amqp.messages import Data, Message, encode_message
 from heliograph.lab.load import header
 from heliograph.lab.load.address import Address
 from heliograph.lab.load.amqp.handshake import correlation_of, written_as

@@ -2,10 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from heliograph.amqp.encoding import encode
-from heliograph.amqp.frames import amqp_frame
-from heliograph.amqp.performatives import Accepted, Declare, Declared, Discharge, Transfer
-from heliograph.amqp.values import Described
+from heliograph.amqp import Accepted, Declare, Declared, Described, Discharge, Transfer, amqp_frame, encode
 from heliograph.lab.load.load_client import ClientFailed
 
 if TYPE_CHECKING:

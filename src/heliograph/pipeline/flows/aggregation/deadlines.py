@@ -5,9 +5,8 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from heliograph.client import Consumer, Message, Queue, Topic
+from heliograph.client import Consumer, Message, MessagingProblem, Queue, Topic
 from heliograph.client.management import management
-from heliograph.client.problems import MessagingProblem
 from heliograph.errors import Problem
 from heliograph.pipeline.flows.aggregation.places import deadline_queue
 from heliograph.pipeline.sink.channel import Channel
