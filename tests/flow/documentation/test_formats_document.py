@@ -1,4 +1,4 @@
-"""docs/reference/formats.md says what is so: its models read, write and refuse as shown, and its tables are those of the code."""
+"""docs/reference/formats.md: its models read, write and refuse as shown, and its tables are those of the code."""
 
 import re
 from dataclasses import dataclass, field
