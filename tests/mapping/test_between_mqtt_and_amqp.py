@@ -1,4 +1,4 @@
-"""Messages keep their meaning between MQTT and AMQP: each line of docs/mapping.md."""
+"""Messages keep their meaning between MQTT and AMQP: each line of docs/reference/mapping.md."""
 
 from uuid import UUID
 
