@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amqp.strategies import quick
-from heliograph.amqp.engine.unsettled import Unsettled
+from heliograph.amqp.engine.settlement import Unsettled
 
 steps = st.lists(
     st.one_of(
