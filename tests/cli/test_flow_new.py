@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cli.queue_server import helio
-from heliograph.cli.flow_new import KINDS
+from heliograph.cli.flow.new import KINDS
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from heliograph.cli import lab_report
+from heliograph.cli.lab import report as lab_report
 from heliograph.cli.main import main
 from lab.report import synthetic
 

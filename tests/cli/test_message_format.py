@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from heliograph.cli.message_format import compile_format
+from heliograph.cli.mqtt.message_format import compile_format
 from heliograph.errors import Problem
 from heliograph.mqtt import Publish
 

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.mqsc_server import ScriptedManagement, queue
-from heliograph.cli.mqsc_attributes import ATTRIBUTES, WITHOUT_EFFECT
-from heliograph.cli.mqsc_help import OBJECTS
-from heliograph.cli.mqsc_parsing import parse
-from heliograph.cli.mqsc_running import Interpreter
-from heliograph.cli.mqsc_text import CommandText, MqscMistake, commands, quoted
+from heliograph.cli.queues.mqsc_attributes import ATTRIBUTES, WITHOUT_EFFECT
+from heliograph.cli.queues.mqsc_commands import Interpreter
+from heliograph.cli.queues.mqsc_help import OBJECTS
+from heliograph.cli.queues.mqsc_parser import parse
+from heliograph.cli.queues.mqsc_text import CommandText, MqscMistake, commands, quoted
 
 
 def run(text: str, *queues: dict[str, Any]) -> tuple[ScriptedManagement, list[str], Interpreter]:

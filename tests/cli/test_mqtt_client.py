@@ -2,9 +2,9 @@
 
 import pytest
 
-from heliograph.cli import mqtt_client
-from heliograph.cli.mqtt_client import Client
-from heliograph.cli.mqtt_connection import Address
+from heliograph.cli.mqtt import client as mqtt_client
+from heliograph.cli.mqtt.client import Client
+from heliograph.cli.mqtt.connection import Address
 from heliograph.errors import Problem
 from heliograph.mqtt import (
     Auth,

@@ -10,7 +10,7 @@ from running import PATIENCE, environment
 PROGRAM = """
 import sys, threading
 from heliograph.common import terminal
-from heliograph.cli import patience
+from heliograph.cli.shared import waiting as patience
 patience._SILENCE = 0.01
 terminal.guard()
 shown, real = threading.Event(), patience.steer

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from cli.queue_server import CONFIG, QueueServer, helio
-from heliograph.cli import pipeline_run
+from heliograph.cli.pipeline import run as pipeline_run
 from heliograph.errors import Problem
 from heliograph.log.lock import DirectoryLock
 from heliograph.log.streams.stream_reader import StreamReader
@@ -395,7 +395,8 @@ sys.exit(main(["pipeline", "run", "--job", "job.py", "--source", "stream:x"]))
 
 def test_the_server_and_its_commands_need_no_spark() -> None:
     program = """
-import sys, heliograph.server.process, heliograph.cli.serve, heliograph.cli.pipeline_list, heliograph.cli.pipeline_lag
+import sys, heliograph.server.process, heliograph.cli.server.serve
+import heliograph.cli.pipeline.list, heliograph.cli.pipeline.lag
 assert not [name for name in sys.modules if name.startswith(("pyspark", "pyarrow", "heliograph.pipeline"))]
 """
     subprocess.run([sys.executable, "-c", program], env=environment(), check=True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.cli.pipeline_options import configured
+from heliograph.cli.pipeline.options import configured
 from heliograph.errors import Problem
 from heliograph.server.config.loading import Config, load
 

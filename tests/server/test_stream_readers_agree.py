@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from heliograph.cli.log_records import as_json
+from heliograph.cli.log.records import as_json
 from heliograph.log import kinds
 from heliograph.log.reader import LogReader
 from heliograph.log.streams import remote_stream_reader, stream_parts
