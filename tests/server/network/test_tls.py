@@ -14,7 +14,7 @@ from heliograph.mqtt import Connect, Disconnect, Publish, Reason, Subscribe, Sub
 from hostile.bystander import PATIENT, Bystander
 from plain_client import PlainClient, is_served
 from running import PLAIN, RunningServer, Serve
-from server.test_process_listeners import trusting
+from server.network.test_listeners import trusting
 from tls_by_hand import TlsByHand
 from tools import program
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.mqsc_server import ScriptedManagement, queue
+from cli.queues.scripted_management import ScriptedManagement, queue
 from heliograph.cli.queues.mqsc_attributes import ATTRIBUTES, WITHOUT_EFFECT
 from heliograph.cli.queues.mqsc_commands import Interpreter
 from heliograph.cli.queues.mqsc_help import OBJECTS

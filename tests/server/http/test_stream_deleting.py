@@ -14,7 +14,7 @@ from heliograph.log.streams.stream_index import UnknownStream, stream_directory
 from heliograph.log.streams.stream_reader import StreamReader
 from plain_client import PlainClient
 from running import PATIENCE, RunningServer, Serve
-from server.test_process_stream_making import CONFIG, CONFIGURED, payloads, publish, put
+from server.http.test_stream_making import CONFIG, CONFIGURED, payloads, publish, put
 
 
 def delete(server: RunningServer, name: str, query: str = "purge=true") -> tuple[int, dict[str, Any]]:

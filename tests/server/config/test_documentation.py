@@ -12,7 +12,7 @@ from heliograph.objects.reading import TableReader
 from heliograph.objects.reference import with_tables
 from heliograph.server.config.loading import Config
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 PAGES = [DOCS / "configuration.md", DOCS / "queues.md"]
 
 

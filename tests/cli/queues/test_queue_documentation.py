@@ -11,7 +11,7 @@ import pytest
 
 from running import PATIENCE, RunningServer, environment, servers
 
-TEXT = (Path(__file__).parents[2] / "docs" / "queues.md").read_text()
+TEXT = (Path(__file__).parents[3] / "docs" / "queues.md").read_text()
 
 
 def blocks(language: str) -> list[str]:
