@@ -1,6 +1,13 @@
-"""Runs a load: starts its processes, keeps them in step, and draws up the accounts at the end."""
+"""Runs a load: starts its processes, keeps them in step, and closes the accounts at the end.
 
+Processes connect their clients and report that they are ready. Then all of them get the same start time. When sending
+is over, messages in flight have some seconds to arrive; what is missing after that is lost. A `Control` changes the
+rate of a running load, or ends it.
+"""
+
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from multiprocessing import get_context
@@ -12,12 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heliograph.errors import Problem
-from heliograph.lab.load.accounts import Accounts
-from heliograph.lab.load.address import Address
-from heliograph.lab.load.control import Control
-from heliograph.lab.load.expectation import Expectation
-from heliograph.lab.load.interval import Interval, LoadOutcome
-from heliograph.lab.load.plan import Plan
+from heliograph.lab.errors import GeneratorFailed, InvalidLoad
+from heliograph.lab.load.accounts import Accounts, Expectation
+from heliograph.lab.load.meter import Interval, LoadOutcome
+from heliograph.lab.load.plan import Address, Plan
 from heliograph.lab.load.worker import Finished, Progress, Start, work
 
 _LEAD = 0.2  # seconds between the command to start and the start
@@ -26,6 +31,48 @@ SILENCE_SECONDS = 2.0  # how long none of them may arrive, before those that hav
 QUIET_SECONDS = 0.2  # after the last expected message, how long to listen for ones that should not come
 OWN_SECONDS = 60.0  # how long the generator's own processes may take to answer
 CONNECT_SECONDS = 60.0  # how long nobody more may get connected, before the load is given up
+
+
+class Control:
+    """Changes the rate of a running load, or ends it early."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._commands: deque[tuple[str, float]] = deque()
+
+    def set_rate(self, rate: float | None = None, *, factor: float | None = None) -> None:
+        """From now on so many messages per second of all paced groups together, or so many times the planned rate.
+
+        Groups keep their shares of the rate. Groups in a closed loop go on as they are.
+        """
+        if (rate is None) == (factor is None):
+            raise InvalidLoad("a new rate is either messages per second or a factor")
+        value = rate if rate is not None else factor
+        assert value is not None
+        if value < 0:
+            raise InvalidLoad(f"a rate is not negative; {value:g} was asked for")
+        with self._lock:
+            self._commands.append(("factor" if rate is None else "rate", value))
+
+    def stop(self) -> None:
+        """Send nothing more, and end as after the whole time: what was measured until now counts."""
+        with self._lock:
+            self._commands.append(("stop", 0.0))
+
+    def take(self, plan: Plan) -> list[float | str]:
+        """What was asked for since the last call: factors of the planned rates, and "stop"."""
+        with self._lock:
+            commands, self._commands = list(self._commands), deque()
+        planned = sum(group.rate or 0.0 for group in plan.groups if group.sends)
+        made: list[float | str] = []
+        for kind, value in commands:
+            if kind == "stop":
+                made.append("stop")
+            elif kind == "factor":
+                made.append(value)
+            elif planned:
+                made.append(value / planned)
+        return made
 
 
 def run_load(
@@ -96,7 +143,7 @@ class _Run:
                 connected, give_up = seen, now + CONNECT_SECONDS
             elif now > give_up:
                 clients = sum(group.clients for group in self._plan.groups if group.role != "connect")
-                raise Problem(
+                raise GeneratorFailed(
                     f"{connected} of {clients} clients are ready; for {CONNECT_SECONDS:g} s there were no more"
                 )
             self._listen(0.1)
@@ -150,7 +197,7 @@ class _Run:
         give_up = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > give_up:
-                raise Problem(f"waited {seconds:g} s for {what}, in vain")
+                raise GeneratorFailed(f"waited {seconds:g} s for {what}, in vain")
             self._listen(0.1)
 
     def _listen(self, timeout: float) -> None:
@@ -161,7 +208,7 @@ class _Run:
                 self._take(process, pipe.recv())
             except (EOFError, ConnectionError):
                 if process not in self._finished:
-                    raise Problem(f"process {process} of the load generator has died") from None
+                    raise GeneratorFailed(f"process {process} of the load generator has died") from None
 
     def _take(self, process: int, message: Any) -> None:
         if isinstance(message, list):
