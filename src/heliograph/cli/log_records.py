@@ -5,8 +5,8 @@ import json
 from typing import Any
 
 from heliograph.broker import DELIVERIES_ROW
-from heliograph.broker.core import record_kinds as facts
-from heliograph.broker.sessions import offline_sessions as away_facts
+from heliograph.broker.storage import offline_sessions as away_facts
+from heliograph.broker.storage import record_kinds as facts
 from heliograph.cli.table import moment
 from heliograph.log import (
     AMQP_MESSAGES,

@@ -4,13 +4,13 @@ from collections.abc import Generator
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from heliograph.broker.queues.bindings import Binding
-from heliograph.broker.queues.description import is_meant
+from heliograph.broker.administration.description import is_meant
 from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, PRECONDITION, Refused
+from heliograph.broker.routing.bindings import Binding
 from heliograph.errors import Problem
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.broker import Broker
 
 
 _LONGEST_NAME = 255

@@ -20,9 +20,9 @@ from heliograph.errors import Problem
 from heliograph.objects import text_mistake
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.broker import Broker
-    from heliograph.broker.core.routes import Receiver
+    from heliograph.broker.broker import Broker
     from heliograph.broker.core.topics import TopicTree
+    from heliograph.broker.routing.routes import Receiver
 
 _COST = 1_000
 """Bytes of memory that a binding takes, its filter and selector aside."""

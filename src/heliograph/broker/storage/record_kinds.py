@@ -10,8 +10,8 @@ import json
 import struct
 from typing import Any, NamedTuple
 
-from heliograph.broker.core.subscription import Subscription
 from heliograph.broker.sessions.session import Session
+from heliograph.broker.sessions.subscription import Subscription
 from heliograph.log import FIRST_FACT
 from heliograph.mqtt import Will, decode_properties, encode_properties
 

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from heliograph.broker.core.memory import Budget
-from heliograph.broker.core.streams import Stream
-from heliograph.broker.core.subscription import ShareGroup, Subscription
 from heliograph.broker.core.topics import TopicTree
-from heliograph.broker.queues.bindings import Binding, bound
 from heliograph.broker.queues.queue import Queue
+from heliograph.broker.routing.bindings import Binding, bound
+from heliograph.broker.sessions.subscription import ShareGroup, Subscription
+from heliograph.broker.storage.streams import Stream
 from heliograph.mqtt import ProtocolError, Reason, check_topic_of_client, decode_utf8
 
 if TYPE_CHECKING:
-    from heliograph.broker.mqtt.batching import Gathering
+    from heliograph.broker.delivery.batching import Gathering
 
 Durable = Subscription | ShareGroup
 """A receiver with a spool."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from heliograph.broker.core.memory import Account
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.retained import Walk
-from heliograph.broker.delivery.buffer import Buffer, Held
-from heliograph.broker.delivery.spool import Spool
+from heliograph.broker.sessions.buffer import Buffer, Held
+from heliograph.broker.sessions.spool import Spool
 from heliograph.mqtt import encode_varint
 
 if TYPE_CHECKING:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from heliograph.broker.core.mixed_span import MixedSpan, single_span
 from heliograph.broker.core.published import Published
-from heliograph.broker.core.routes import Route
+from heliograph.broker.delivery.answers import acknowledge
+from heliograph.broker.delivery.publishing_rules import as_a_whole, not_at_present, note_taken
 from heliograph.broker.delivery.sending import answer_all
-from heliograph.broker.mqtt.answers import acknowledge
-from heliograph.broker.mqtt.publishing import as_a_whole, not_at_present, note_taken
+from heliograph.broker.routing.routes import Route
 from heliograph.log import name_start
 from heliograph.mqtt import ProtocolError, Reason
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.broker import Broker
     from heliograph.broker.mqtt.connection import Connection
 
 LARGEST = 4096

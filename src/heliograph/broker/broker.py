@@ -14,33 +14,33 @@ from heliograph.broker.core.limits import Limits
 from heliograph.broker.core.memory import Budget
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.published import Published
+from heliograph.broker.core.queue_definition import QueueDefinition
 from heliograph.broker.core.retained import Retained
-from heliograph.broker.core.routes import Receiver, Route, RouteTable
 from heliograph.broker.core.slices import Slices, Steps, one_by_one
 from heliograph.broker.core.span import Span, carried_properties, message
 from heliograph.broker.core.statistics import Statistics
-from heliograph.broker.core.store import Store
-from heliograph.broker.core.streams import Stream, StreamOptions
-from heliograph.broker.core.subscription import ShareGroup, Subscription, subscription_cost
 from heliograph.broker.core.timers import Timers
 from heliograph.broker.core.topics import TopicTree
-from heliograph.broker.core.turn import Turn
-from heliograph.broker.delivery.buffer import Buffer, Held
 from heliograph.broker.delivery.delivery import Delivery
-from heliograph.broker.delivery.spool import Spool
 from heliograph.broker.delivery.wide_delivery import WideDelivery, in_parts
 from heliograph.broker.mqtt import subscribing
 from heliograph.broker.mqtt.admission import Pace
-from heliograph.broker.queues.bindings import Bindings
-from heliograph.broker.queues.definition import QueueDefinition
 from heliograph.broker.queues.queues import Queues
+from heliograph.broker.routing.bindings import Bindings
+from heliograph.broker.routing.routes import Receiver, Route, RouteTable
+from heliograph.broker.sessions.buffer import Buffer, Held
 from heliograph.broker.sessions.session import FOR_EVER, Session
+from heliograph.broker.sessions.spool import Spool
+from heliograph.broker.sessions.subscription import ShareGroup, Subscription, subscription_cost
+from heliograph.broker.storage.store import Store
+from heliograph.broker.storage.streams import Stream, StreamOptions
+from heliograph.broker.storage.turn import Turn
 from heliograph.common.collector import collector_paused
 from heliograph.mqtt import ProtocolError, Reason, Will, check_topic_filter, packets, split_share
 
 if TYPE_CHECKING:
+    from heliograph.broker.administration.management import Pipelines, QueueManagers
     from heliograph.broker.mqtt.connection import Connection
-    from heliograph.broker.queues.management import Pipelines, QueueManagers
 
 
 _FORGOTTEN_ONE_BY_ONE = 20

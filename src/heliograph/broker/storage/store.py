@@ -22,24 +22,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heliograph.broker.core import record_kinds as facts
 from heliograph.broker.core.defects import Defects
 from heliograph.broker.core.memory import Budget
 from heliograph.broker.core.mixed_span import MixedSpan
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.random_names import random_name
-from heliograph.broker.core.record_kinds import Move
 from heliograph.broker.core.retained import Retained
-from heliograph.broker.core.set_aside import SetAsides
 from heliograph.broker.core.slices import Steps
 from heliograph.broker.core.span import Span
-from heliograph.broker.core.streams import Stream, StreamOptions, Streams
-from heliograph.broker.core.subscription import Subscription
-from heliograph.broker.delivery.spool import Spool, Total
-from heliograph.broker.delivery.window import Settled
-from heliograph.broker.sessions import offline_sessions as away_facts
 from heliograph.broker.sessions.session import Session
-from heliograph.broker.sessions.session_recovery import Revival
+from heliograph.broker.sessions.spool import Spool, Total
+from heliograph.broker.sessions.subscription import Subscription
+from heliograph.broker.sessions.window import Settled
+from heliograph.broker.storage import offline_sessions as away_facts
+from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage.record_kinds import Move
+from heliograph.broker.storage.session_recovery import Revival
+from heliograph.broker.storage.set_aside import SetAsides
+from heliograph.broker.storage.streams import Stream, StreamOptions, Streams
 from heliograph.common.collector import collector_paused
 from heliograph.errors import Problem
 from heliograph.log import (

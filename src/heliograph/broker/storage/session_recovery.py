@@ -11,18 +11,18 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from heliograph.broker.core import record_kinds as facts
-from heliograph.broker.core.set_aside import SetAside, SetAsides
 from heliograph.broker.core.span import Span
-from heliograph.broker.core.subscription import Subscription
-from heliograph.broker.delivery.spool import Spool, Total
-from heliograph.broker.delivery.window import Flight, Window
-from heliograph.broker.mqtt.identifier_set import IdentifierSet
-from heliograph.broker.queues.queue_record_kinds import QueueFacts
-from heliograph.broker.sessions import offline_sessions as away_facts
-from heliograph.broker.sessions.offline_sessions import AwaySession
-from heliograph.broker.sessions.recovered_session import KeptSession, apply, without_shared
+from heliograph.broker.sessions.identifier_set import IdentifierSet
 from heliograph.broker.sessions.session import FOR_EVER, Session
+from heliograph.broker.sessions.spool import Spool, Total
+from heliograph.broker.sessions.subscription import Subscription
+from heliograph.broker.sessions.window import Flight, Window
+from heliograph.broker.storage import offline_sessions as away_facts
+from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage.offline_sessions import AwaySession
+from heliograph.broker.storage.queue_records import QueueFacts
+from heliograph.broker.storage.recovered_session import KeptSession, apply, without_shared
+from heliograph.broker.storage.set_aside import SetAside, SetAsides
 from heliograph.errors import Problem
 from heliograph.log import (
     AMQP_MESSAGES,
@@ -44,8 +44,8 @@ from heliograph.mqtt import STRING_MAX, check_topic_name, decode_utf8, ids_of, s
 from heliograph.objects import Range, text_mistake
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.broker import Broker
-    from heliograph.broker.core.store import Clock, Store
+    from heliograph.broker.broker import Broker
+    from heliograph.broker.storage.store import Clock, Store
 
 
 class UnknownKind(Problem):

@@ -18,7 +18,7 @@ from heliograph.common.bounded_dict import BoundedDict
 
 if TYPE_CHECKING:
     from heliograph.broker.amqp.connection import AmqpConnection
-    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.broker import Broker
 
 _KNOWN_MOST = 1000
 _KNOWN_LONGEST = 200

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from heliograph.broker.core import record_kinds as facts
-from heliograph.broker.sessions.offline_sessions import AwaySession, AwaySubscription, options_of
+from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage.offline_sessions import AwaySession, AwaySubscription, options_of
 from heliograph.log import Ranges, Record
 from heliograph.mqtt import LAST_ID, check_topic_filter, split_share
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from math import exp
 
 from heliograph import __version__
-from heliograph.broker.core.broker import Broker
+from heliograph.broker.broker import Broker
 from heliograph.broker.core.slices import Steps
 
 _PREFIX = "$SYS/broker/"

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from heliograph.broker.core.published import Published
+from heliograph.broker.delivery.packet_fitting import fit
 from heliograph.broker.delivery.sending import answer
-from heliograph.broker.mqtt.packet_fitting import fit
 from heliograph.mqtt import PUBACKS, PUBRECS, Ids, Properties, PubAck, PubRec, Reason, acks_for
 
 if TYPE_CHECKING:

@@ -31,16 +31,16 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from heliograph.broker.core.held_back import HeldBack
 from heliograph.broker.core.outlet import Outlet
 from heliograph.broker.core.slices import SLICE
-from heliograph.broker.delivery.window import Settled
-from heliograph.broker.mqtt.batching import Gatherings
+from heliograph.broker.delivery.batching import Gatherings
+from heliograph.broker.sessions.window import Settled
+from heliograph.broker.storage.held_back import HeldBack
 from heliograph.log import Group
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.broker import Broker
-    from heliograph.broker.core.store import Store
+    from heliograph.broker.broker import Broker
+    from heliograph.broker.storage.store import Store
 
 _SERVED_AT_ONCE = 200
 """Clients that are written to, and queues that have messages for them, before others have their turn."""

@@ -24,7 +24,7 @@ from heliograph.broker.core.span import Span
 from heliograph.mqtt import LAST_ID, ProtocolError, Reason
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.subscription import Subscription
+    from heliograph.broker.sessions.subscription import Subscription
     from heliograph.log import Cursor
 
 Settled = list[tuple["Cursor", int, int]]

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from heliograph.broker.core import record_kinds as facts
 from heliograph.broker.core.published import Published
-from heliograph.broker.core.record_kinds import Move
-from heliograph.broker.core.routes import Route
 from heliograph.broker.core.span import Span
+from heliograph.broker.routing.routes import Route
 from heliograph.broker.sessions.session import Session
+from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage.record_kinds import Move
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.broker import Broker
 
 _NOTHING = nullcontext()
 

@@ -5,8 +5,8 @@ import json
 import struct
 from typing import Any
 
-from heliograph.broker.core import record_kinds as facts
-from heliograph.broker.queues.definition import LONGEST_LIFE, QueueDefinition
+from heliograph.broker.core.queue_definition import LONGEST_LIFE, QueueDefinition
+from heliograph.broker.storage import record_kinds as facts
 from heliograph.errors import Problem
 from heliograph.log import Cursor, Fact, Record
 from heliograph.objects import is_number, shown

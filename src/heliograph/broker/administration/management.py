@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from heliograph import __version__
 from heliograph.amqp.messages import Message, Value
-from heliograph.broker.queues import subscriptions
-from heliograph.broker.queues.definition import Kind, QueueDefinition
-from heliograph.broker.queues.description import describe, is_meant
+from heliograph.broker.administration import subscriptions
+from heliograph.broker.administration.description import describe, is_meant
+from heliograph.broker.core.queue_definition import Kind, QueueDefinition
 from heliograph.broker.queues.refusal import NOT_ALLOWED, NOT_FOUND, PRECONDITION, NoSuchQueue, Refused
 from heliograph.errors import Problem
 from heliograph.objects import read, shown, to_values
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.broker import Broker
 
 OK, MALFORMED, MISSING, CONFLICT, UNAVAILABLE = 200, 400, 404, 409, 503
 _STATUS = {NOT_FOUND: MISSING, PRECONDITION: CONFLICT, NOT_ALLOWED: CONFLICT}

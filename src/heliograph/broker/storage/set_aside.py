@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from heliograph.broker.core import record_kinds as facts
+from heliograph.broker.storage import record_kinds as facts
 from heliograph.errors import Problem
 from heliograph.log import MESSAGES, Fact, Record
 from heliograph.mqtt import ProtocolError

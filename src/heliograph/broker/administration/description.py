@@ -3,11 +3,11 @@
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from heliograph.broker.queues.definition import Kind, QueueDefinition
+from heliograph.broker.core.queue_definition import Kind, QueueDefinition
 from heliograph.objects import to_values
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.broker import Broker
 
 
 def describe(broker: "Broker", definition: QueueDefinition) -> dict[str, Any]:

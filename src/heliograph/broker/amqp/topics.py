@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from heliograph.amqp import conditions
 from heliograph.amqp.messages import BODY, RETAIN, UNREADABLE, find_section
 from heliograph.amqp.messages.peek import peek
-from heliograph.broker.core.routes import Route
 from heliograph.broker.core.slices import ENOUGH
 from heliograph.broker.core.span import Span
 from heliograph.broker.core.topics import is_reserved
@@ -14,11 +13,12 @@ from heliograph.broker.delivery.wide_delivery import WORTH_COPYING, parts_there
 from heliograph.broker.queues.conversion import spans_of
 from heliograph.broker.queues.refusal import FULL, NOBODY, NOT_ALLOWED, STORED, TAKEN, Put, PutSteps, Refusal
 from heliograph.broker.queues.unit_of_work import Work
+from heliograph.broker.routing.routes import Route
 from heliograph.mapping import publication_of
 from heliograph.mqtt import ProtocolError, Reason
 
 if TYPE_CHECKING:
-    from heliograph.broker.core.broker import Broker
+    from heliograph.broker.broker import Broker
 
 _RETAIN = RETAIN.encode()
 _SHORT = 2048
