@@ -1,7 +1,7 @@
 """What a flow consists of: nodes with properties, connections between terminals, and the files it was read from.
 
-A `FlowDefinition` is plain data without any behaviour, so that it can be pickled, drawn, compared and compiled. It comes
-from `flow.loading`, which checks it; `flow.engine` compiles it. Mistakes in what a user wrote are collected in
+A `FlowDefinition` is plain data without any behaviour, so that it can be pickled, drawn, compared and compiled. It
+comes from `flow.loading`, which checks it; `flow.engine` compiles it. Mistakes in what a user wrote are collected in
 `Findings`, wherever they are found, and reported together.
 """
 
