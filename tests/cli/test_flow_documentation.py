@@ -1,4 +1,4 @@
-"""docs/flows.md: what stands there can be pasted and works, and its tables name what there is."""
+"""docs/guides/flows.md: what stands there can be pasted and works, and its tables name what there is."""
 
 import re
 import shlex
@@ -17,7 +17,7 @@ from running import PATIENCE, RunningServer, environment, servers
 from running import helio as command
 
 TEXT = PAGE.read_text()
-MAPPING = (PAGE.parent / "mapping.md").read_text()
+MAPPING = (PAGE.parents[1] / "reference" / "mapping.md").read_text()
 
 
 def blocks(language: str) -> list[str]:

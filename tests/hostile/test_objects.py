@@ -15,8 +15,8 @@ import pytest
 from broker.queues.scenes import WALL
 from faults.amqp_peer import AmqpPeer
 from heliograph.amqp import Source, Target
-from heliograph.amqp.performatives import Attach, Detach, Durability, ExpiryPolicy
-from heliograph.amqp.values import Described, Symbol, ULong
+from heliograph.amqp.codec.performatives import Attach, Detach, Durability, ExpiryPolicy
+from heliograph.amqp.codec.values import Described, Symbol, ULong
 from heliograph.broker.amqp.filters import SELECTOR_CODE
 from heliograph.broker.core import record_kinds as facts
 from heliograph.broker.core.store import Clock, Store

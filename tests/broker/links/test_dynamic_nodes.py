@@ -6,7 +6,7 @@ import pytest
 
 from broker.links.amqp_clients import text
 from heliograph.amqp import Source, Target
-from heliograph.amqp.values import Described, Symbol, ULong
+from heliograph.amqp.codec.values import Described, Symbol, ULong
 from heliograph.broker.queues.definition import Kind, QueueDefinition
 
 LIFETIME = {Symbol("lifetime-policy"): Described(ULong(0x2B), [])}

@@ -2,7 +2,7 @@
 
 How many messages of a turn a server finds to put into one record depends on its clients and on the machine; and
 servers of the first release had a record for each message whose topic was not that of the one before. The format is
-described in docs/log-format.md.
+described in docs/reference/log-format.md.
 """
 
 import json
