@@ -21,7 +21,7 @@ from heliograph.broker.storage import record_kinds as facts
 from heliograph.broker.storage.store import Clock, Store
 from heliograph.log import kinds
 from heliograph.log.log import LogOptions
-from heliograph.log.message_log import Ledger
+from heliograph.log.message_log import MessageLog
 from heliograph.mqtt import PubAck, PubComp, Publish, PubRec, PubRel, Subscription
 from heliograph.mqtt.packets import Will
 
@@ -248,7 +248,7 @@ PRESENCE = {"expiry": FOR_EVER, "away": 1_699_999_000_000, "will": None, "will_d
 
 
 def test_sessions_as_servers_wrote_them_before_they_packed_them(tmp_path) -> None:
-    ledger = Ledger(tmp_path / "log", lambda record: None, lambda record, receivers: None)
+    ledger = MessageLog(tmp_path / "log", lambda record: None, lambda record, receivers: None)
     cursors = [ledger.new_cursor() for _ in range(3)]
     ledger.note(kinds.CHECKPOINT)
     for cursor in cursors:

@@ -12,7 +12,7 @@ from heliograph.mqtt import PubRec
 def spoilt(monkeypatch):
     """Words that the log does not take in messages."""
     words = [b"bad"]
-    for name in ("encode_queue_messages", "encode_messages"):
+    for name in ("encode_queue_messages", "encode_uniform_messages"):
         original = getattr(ledger, name)
 
         def picky(messages, receivers, original=original):

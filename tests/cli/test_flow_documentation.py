@@ -11,8 +11,8 @@ import pytest
 
 from cli.queue_server import helio
 from flow_nodes_table import PAGE, written
-from heliograph.flow.definition.written import SETTINGS
 from heliograph.flow.engine.nodes.node_kinds import KINDS
+from heliograph.flow.loading.flow_document import SETTINGS
 from running import PATIENCE, RunningServer, environment, servers
 from running import helio as command
 

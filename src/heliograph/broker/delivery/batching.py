@@ -12,7 +12,7 @@ from heliograph.broker.delivery.answers import acknowledge
 from heliograph.broker.delivery.publishing_rules import as_a_whole, not_at_present, note_taken
 from heliograph.broker.delivery.sending import answer_all
 from heliograph.broker.routing.routes import Route
-from heliograph.log import name_start
+from heliograph.log import topic_start
 from heliograph.mqtt import ProtocolError, Reason
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class Gatherings:
         found: dict[tuple[Route, int], Gathering] = {}
         columns = zip(gathering.publishers, gathering.packets, gathering.name_ends, gathering.heads, strict=True)
         for at, (publisher, packet, name_end, head) in enumerate(columns):
-            topic = packet[name_start(len(packet)) : name_end]
+            topic = packet[topic_start(len(packet)) : name_end]
             try:
                 route = publisher.find_route(topic)
             except ProtocolError as error:  # what a topic may be has changed

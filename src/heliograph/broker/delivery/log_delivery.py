@@ -21,7 +21,15 @@ from heliograph.broker.storage import record_kinds as facts
 from heliograph.broker.storage.record_kinds import Move
 from heliograph.broker.storage.session_recovery import revived_span
 from heliograph.errors import Problem
-from heliograph.log import MIXED_PACKETS, Cursor, Found, Record, decode_messages, decode_mixed_messages, form_of
+from heliograph.log import (
+    MIXED_PACKETS,
+    Cursor,
+    FoundRecord,
+    Record,
+    decode_mixed_messages,
+    decode_uniform_messages,
+    form_of,
+)
 
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
@@ -244,7 +252,7 @@ class LogDelivery:
                 self._send_stored(subscription, span, found.first, lo, hi)
         return True
 
-    def _next(self, subscription: Subscription, spool: Spool) -> Found | None:
+    def _next(self, subscription: Subscription, spool: Spool) -> FoundRecord | None:
         try:
             found = spool.next()
         except Problem as problem:
@@ -302,7 +310,7 @@ class LogDelivery:
         return True
 
 
-def span_in(store: "Store", spool: Spool, found: Found) -> Span:
+def span_in(store: "Store", spool: Spool, found: FoundRecord) -> Span:
     """The span of a record; one that is sent in several parts is decoded once."""
     if spool.span is None or spool.span[0] != found.record.position:
         spool.span = found.record.position, _span_of(store, found.record)
@@ -312,4 +320,4 @@ def span_in(store: "Store", spool: Spool, found: Found) -> Span:
 def _span_of(store: "Store", record: Record) -> Span:
     if form_of(record.body) == MIXED_PACKETS:
         return MixedSpan.of(decode_mixed_messages(record.body, record.count))
-    return revived_span(decode_messages(record.body, record.count), store.clock)
+    return revived_span(decode_uniform_messages(record.body, record.count), store.clock)

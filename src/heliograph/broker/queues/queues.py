@@ -32,7 +32,7 @@ from heliograph.errors import Problem
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
     from heliograph.broker.core.timers import Timer
-    from heliograph.log import Fact, Record
+    from heliograph.log import ApplicationRecord, Record
 
 _QUEUE_COST = 5_000
 """Bytes of memory that a queue takes, its name aside."""
@@ -157,7 +157,7 @@ class Queues:
         if self.writes is not None and (fact := self._fact(definition)):
             self.writes.ledger.note(*fact)
 
-    def _fact(self, definition: QueueDefinition) -> "Fact | None":
+    def _fact(self, definition: QueueDefinition) -> "ApplicationRecord | None":
         if definition.temporary and definition.kind is Kind.LOCAL:
             return None
         queue = self._queues.get(definition.name)
@@ -455,7 +455,7 @@ class Queues:
 
     # Restarts
 
-    def all_facts(self) -> "Iterator[Fact]":
+    def all_facts(self) -> "Iterator[ApplicationRecord]":
         """All that the log has to know, messages aside; the broker may go on meanwhile."""
         for name in list(self._definitions):
             definition = self._definitions.get(name)

@@ -5,7 +5,7 @@ Nothing of it is in memory but ranges of offsets: a message that cannot be sent 
 
 from heliograph.broker.core.limits import Limits, WhenFull
 from heliograph.broker.core.span import Span
-from heliograph.log import Cursor, CursorReading, Found, Ledger, Ranges
+from heliograph.log import Cursor, CursorReader, FoundRecord, MessageLog, Ranges
 
 
 class Total:
@@ -33,12 +33,12 @@ class Spool:
         "unsent",
     )
 
-    def __init__(self, ledger: Ledger, cursor: Cursor, total: Total) -> None:
+    def __init__(self, ledger: MessageLog, cursor: Cursor, total: Total) -> None:
         self._ledger = ledger
         self.cursor = cursor
         self.unsent = Ranges()
         self._total = total
-        self._reading: CursorReading | None = None
+        self._reading: CursorReader | None = None
         self.span: tuple[int, Span] | None = None
         """Position and span of the record that messages were sent from last."""
         self.high_water = 0
@@ -89,17 +89,17 @@ class Spool:
         self._total.messages += self.unsent.count - before
         self.high_water = max(self.high_water, self.unsent.count)
 
-    def next(self) -> Found | None:
+    def next(self) -> FoundRecord | None:
         """The record with the oldest message that waits; None if it is not safe, and so not to be sent, yet."""
         return self.find(self.unsent.first)
 
-    def find(self, offset: int) -> Found | None:
+    def find(self, offset: int) -> FoundRecord | None:
         """The record with a message that is pending; None if it is not safe yet."""
         if self._reading is None:
             self._reading = self._ledger.reading(self.cursor)
         return self._reading.find(offset)
 
-    def take(self, found: Found, most: int) -> tuple[int, int]:
+    def take(self, found: FoundRecord, most: int) -> tuple[int, int]:
         """Take messages that wait out of what `next` has found, at most so many; their offsets."""
         return self._take(min(most, found.next - self.unsent.first))
 
@@ -116,7 +116,7 @@ class Spool:
         """Of the messages that wait, these are on their way to somebody."""
         self._total.messages -= self.unsent.remove(lo, hi)
 
-    def expire(self, found: Found) -> int:
+    def expire(self, found: FoundRecord) -> int:
         """The messages that `next` has found are no longer worth delivering; how many that were."""
         lo, hi = self.take(found, found.next - found.first)
         self._ledger.acknowledge(self.cursor, lo, hi)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from heliograph.broker.core.defects import Defects
 from heliograph.broker.core.outlet import Outlet
-from heliograph.log import Ledger
+from heliograph.log import MessageLog
 
 _RELEASED_AT_ONCE = 100
 _DONE_AT_ONCE = 16
@@ -46,7 +46,7 @@ class _Held:
 class HeldBack:
     """`broker.turn.held`, if there is a log."""
 
-    def __init__(self, ledger: Ledger, interval: float, now: Callable[[], float], defects: Defects) -> None:
+    def __init__(self, ledger: MessageLog, interval: float, now: Callable[[], float], defects: Defects) -> None:
         """`interval` is that between two commits."""
         self._ledger = ledger
         self._now = now

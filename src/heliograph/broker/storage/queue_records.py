@@ -8,7 +8,7 @@ from typing import Any
 from heliograph.broker.core.queue_definition import LONGEST_LIFE, QueueDefinition
 from heliograph.broker.storage import record_kinds as facts
 from heliograph.errors import Problem
-from heliograph.log import Cursor, Fact, Record
+from heliograph.log import ApplicationRecord, Cursor, Record
 from heliograph.objects import is_number, shown
 
 _MILLISECONDS = 1000
@@ -17,7 +17,7 @@ DELIVERIES_ROW = struct.Struct("<IQI")
 """Number of the cursor, offset of the message, failed deliveries."""
 
 
-def queue_fact(definition: QueueDefinition, cursor: int, bindings: list[dict[str, Any]]) -> Fact:
+def queue_fact(definition: QueueDefinition, cursor: int, bindings: list[dict[str, Any]]) -> ApplicationRecord:
     """All that is known of a queue; the cursor is 0 for an alias or a model."""
     fact = {
         "queue": definition.name,
@@ -28,7 +28,7 @@ def queue_fact(definition: QueueDefinition, cursor: int, bindings: list[dict[str
     return facts.QUEUE, facts.as_json(fact)
 
 
-def gone_fact(name: str) -> Fact:
+def gone_fact(name: str) -> ApplicationRecord:
     """There is nothing behind this name any more."""
     return facts.QUEUE_GONE, facts.as_json({"queue": name})
 

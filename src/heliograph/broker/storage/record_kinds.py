@@ -12,16 +12,18 @@ from typing import Any, NamedTuple
 
 from heliograph.broker.sessions.session import Session
 from heliograph.broker.sessions.subscription import Subscription
-from heliograph.log import FIRST_FACT
+from heliograph.log import FIRST_APPLICATION_KIND
 from heliograph.mqtt import Will, decode_properties, encode_properties
 
-SESSION, ENDED, PRESENCE, SUBSCRIBED, UNSUBSCRIBED, MOVES, RETAINED, STREAM = range(FIRST_FACT, FIRST_FACT + 8)
-QUEUE, QUEUE_GONE, DELIVERIES = range(FIRST_FACT + 8, FIRST_FACT + 11)
+SESSION, ENDED, PRESENCE, SUBSCRIBED, UNSUBSCRIBED, MOVES, RETAINED, STREAM = range(
+    FIRST_APPLICATION_KIND, FIRST_APPLICATION_KIND + 8
+)
+QUEUE, QUEUE_GONE, DELIVERIES = range(FIRST_APPLICATION_KIND + 8, FIRST_APPLICATION_KIND + 11)
 """See `queues.facts`."""
-SET_ASIDE = FIRST_FACT + 11
+SET_ASIDE = FIRST_APPLICATION_KIND + 11
 """See `set_aside`."""
-STREAM_GONE = FIRST_FACT + 12
-AWAY = FIRST_FACT + 13
+STREAM_GONE = FIRST_APPLICATION_KIND + 12
+AWAY = FIRST_APPLICATION_KIND + 13
 """See `away_facts`."""
 LAST = AWAY
 

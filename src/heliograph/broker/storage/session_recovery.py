@@ -28,14 +28,14 @@ from heliograph.log import (
     AMQP_MESSAGES,
     MIXED_PACKETS,
     Cursor,
-    Ledger,
-    Messages,
+    MessageLog,
     Ranges,
     Receivers,
     Record,
-    decode_messages,
+    UniformMessages,
     decode_mixed_messages,
-    encode_messages,
+    decode_uniform_messages,
+    encode_uniform_messages,
     form_of,
     publisher_of,
     qos_and_retain,
@@ -62,7 +62,7 @@ class Revival:
         """Sessions as `away_facts` has them. They are not in `_kept`."""
         self._owners: dict[int, tuple[KeptSession, dict[str, Any]]] = {}
         """Sessions and subscriptions by the number of their cursor; those of groups are not among them."""
-        self._retained: dict[bytes, Messages] = {}
+        self._retained: dict[bytes, UniformMessages] = {}
         self.streams: dict[str, Record] = {}
         """By name, the fact that tells of each."""
         self.queues = QueueFacts()
@@ -83,7 +83,7 @@ class Revival:
                 kept.issue(first, record.count, min(qos, subscription["qos"]), number, offset)
         if retain:
             try:
-                self._retain(decode_messages(record.body, record.count))
+                self._retain(decode_uniform_messages(record.body, record.count))
             except Exception as error:
                 self.set_aside.add(record, error)
         if form_of(record.body) == MIXED_PACKETS:
@@ -93,10 +93,10 @@ class Revival:
                         publishing.received.add(packet_id)
             return
         if (publisher := publisher_of(record.body)) and (sender := self._known(publisher)):
-            messages = decode_messages(record.body, record.count)
+            messages = decode_uniform_messages(record.body, record.count)
             sender.received.update(ids_of(messages.data, messages.id_at, len(messages.data) // messages.number))
 
-    def _retain(self, messages: Messages) -> None:
+    def _retain(self, messages: UniformMessages) -> None:
         if messages.topic.startswith(b"$SYS/"):  # in a stream, maybe, but what is retained there is made anew
             return
         if messages.payloads[-1]:
@@ -146,7 +146,7 @@ class Revival:
                 if kept := self._known(move.session):
                     apply(kept, move)
         elif record.kind == facts.RETAINED:
-            self._retain(decode_messages(record.body, 1))
+            self._retain(decode_uniform_messages(record.body, 1))
         elif record.kind == facts.STREAM:
             self.streams[json.loads(record.body)["stream"]] = record
         elif record.kind == facts.STREAM_GONE:
@@ -282,7 +282,7 @@ class Revival:
     def _is_free(self, one: SetAside, clients: set[str]) -> bool:
         """Whether nobody else has the name of what is set aside, and it is something that stands for itself."""
         if one.kind == facts.RETAINED:
-            return decode_messages(one.body, 1).topic not in self._retained
+            return decode_uniform_messages(one.body, 1).topic not in self._retained
         if one.kind not in {facts.SESSION, facts.STREAM, facts.QUEUE}:
             return False
         fact = json.loads(one.body)
@@ -340,12 +340,12 @@ class Revival:
             store.note_presence(session)  # or the time that it has been away would start anew with each restart
         return session
 
-    def _revive_retained(self, broker: "Broker", messages: Messages) -> None:
+    def _revive_retained(self, broker: "Broker", messages: UniformMessages) -> None:
         try:
             check_topic_name(decode_utf8(messages.topic))
             broker.retained.keep(self.span_of(messages), 0, None)
         except Exception as error:
-            body = encode_messages(messages, Receivers((), (), ())) + messages.data
+            body = encode_uniform_messages(messages, Receivers((), (), ())) + messages.data
             self.set_aside.add(Record(0, facts.RETAINED, body), error)
 
     def _settle_last_moves(self, store: "Store") -> None:
@@ -404,7 +404,7 @@ class Revival:
             away = self._clock.from_wall(presence["away"])
             broker.revive_presence(session, away, self._clock.from_wall(due) if due is not None else None)
 
-    def span_of(self, messages: Messages) -> Span:
+    def span_of(self, messages: UniformMessages) -> Span:
         """A span as it was before it was stored."""
         return revived_span(messages, self._clock)
 
@@ -412,7 +412,7 @@ class Revival:
 class Spools:
     """The spools of cursors, made for those who ask for them."""
 
-    def __init__(self, ledger: Ledger, total: Total) -> None:
+    def __init__(self, ledger: MessageLog, total: Total) -> None:
         self._ledger = ledger
         self._total = total
         self._made: dict[int, Spool] = {}
@@ -434,7 +434,7 @@ def _make_unsent(subscription: Subscription) -> None:
             spool.put(lo, hi)
 
 
-def revived_span(messages: Messages, clock: "Clock") -> Span:
+def revived_span(messages: UniformMessages, clock: "Clock") -> Span:
     """A span as it was before it was stored."""
     return Span(
         messages.topic,

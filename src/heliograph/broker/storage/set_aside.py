@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from heliograph.broker.storage import record_kinds as facts
 from heliograph.errors import Problem
-from heliograph.log import MESSAGES, Fact, Record
+from heliograph.log import MESSAGES, ApplicationRecord, Record
 from heliograph.mqtt import ProtocolError
 from heliograph.objects import shown
 
@@ -50,7 +50,7 @@ class SetAside(NamedTuple):
         """By which it is known: the same fact is met again when a start is cut short."""
         return self.kind, self.body
 
-    def fact(self) -> Fact:
+    def fact(self) -> ApplicationRecord:
         """What the log is told of it."""
         told = {**self._asdict(), "body": base64.b64encode(self.body).decode()}
         return facts.SET_ASIDE, facts.as_json(told)

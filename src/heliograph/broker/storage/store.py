@@ -43,18 +43,18 @@ from heliograph.broker.storage.streams import Stream, StreamOptions, Streams
 from heliograph.common.collector import collector_paused
 from heliograph.errors import Problem
 from heliograph.log import (
-    NO_ROOM,
+    DISK_FULL,
+    ApplicationRecord,
     Cursor,
-    Fact,
-    Group,
-    Ledger,
     LogOptions,
-    Messages,
+    Maintenance,
+    MessageLog,
     MixedMessages,
     Receivers,
     Record,
-    Upkeep,
-    encode_messages,
+    RecordGroup,
+    UniformMessages,
+    encode_uniform_messages,
 )
 from heliograph.mqtt import Reason
 
@@ -113,8 +113,8 @@ class Store:
         self.revival = Revival(clock)
         """What was found; the broker takes it over."""
         with collector_paused():
-            self.ledger = Ledger(directory, self.revival.take_fact, self.revival.take_messages, wake, options)
-        self.upkeep = Upkeep(self.ledger, self._all_facts)
+            self.ledger = MessageLog(directory, self.revival.take_fact, self.revival.take_messages, wake, options)
+        self.upkeep = Maintenance(self.ledger, self._all_facts)
         self.streams = Streams(self.ledger, new_identity)
         self.set_aside = SetAsides()
         """What could not be opened."""
@@ -268,13 +268,13 @@ class Store:
             self._issued.clear()
         return self.ledger.store(self._messages(span, publisher), cursors, identifiers)
 
-    def _messages(self, span: Span, publisher: Session | None) -> Messages | MixedMessages:
+    def _messages(self, span: Span, publisher: Session | None) -> UniformMessages | MixedMessages:
         if isinstance(span, MixedSpan):
             return span.messages
         return self._uniform_messages(span, publisher)
 
-    def _uniform_messages(self, span: Span, publisher: Session | None) -> Messages:
-        return Messages(
+    def _uniform_messages(self, span: Span, publisher: Session | None) -> UniformMessages:
+        return UniformMessages(
             span.topic,
             span.data,
             span.count,
@@ -358,7 +358,7 @@ class Store:
             self._write_moves()
 
     @contextmanager
-    def group(self) -> Iterator[Group]:
+    def group(self) -> Iterator[RecordGroup]:
         """All that is stored within is there after a crash, or nothing of it."""
         # Receipts and the acknowledgements that belong to them stay next to each other: revival counts on that.
         self.write_receipts()
@@ -416,11 +416,11 @@ class Store:
     def disk_full(self) -> bool:
         """Whether the trouble is that there is no room."""
         error = self.ledger.trouble
-        return error is not None and error.errno in NO_ROOM
+        return error is not None and error.errno in DISK_FULL
 
     # Checkpoints
 
-    def _all_facts(self) -> Iterator[Fact]:
+    def _all_facts(self) -> Iterator[ApplicationRecord]:
         for stream in list(self.streams.by_name.values()):  # what is made meanwhile is told behind the beginning anyway
             if self.streams.by_name.get(stream.name) is stream:
                 yield facts.STREAM, facts.as_json(stream.fact())
@@ -431,10 +431,10 @@ class Store:
             yield one.fact()
         for span in self.retained.all():
             if not span.topic.startswith(b"$SYS/"):
-                body = encode_messages(self._uniform_messages(span, None), Receivers((), (), ()))
+                body = encode_uniform_messages(self._uniform_messages(span, None), Receivers((), (), ()))
                 yield facts.RETAINED, body + span.data
 
-    def _session_facts(self) -> Iterator[Fact]:
+    def _session_facts(self) -> Iterator[ApplicationRecord]:
         some: list[Session] = []
         weight = 0
         for session in list(self.sessions.values()):
@@ -446,7 +446,7 @@ class Store:
                 some, weight = [], 0
         yield from self._facts_of(some)
 
-    def _facts_of(self, sessions: list[Session]) -> Iterator[Fact]:
+    def _facts_of(self, sessions: list[Session]) -> Iterator[ApplicationRecord]:
         """Those of clients that are away, of this very moment: what happens next must come behind them in the log."""
         away = [session for session in sessions if away_facts.is_simple(session)]
         others = [session for session in sessions if not away_facts.is_simple(session)]

@@ -14,8 +14,8 @@ from zlib import crc32
 
 from heliograph.broker.core.names import LONGEST_PLAIN_NAME, filter_mistake, plain_name_mistake
 from heliograph.errors import Problem
-from heliograph.log import Cursor, Ledger, Record
-from heliograph.log.streams import PartitionWriter, delete_index, stream_names, write_description
+from heliograph.log import Cursor, MessageLog, Record
+from heliograph.log.streams import PartitionIndexWriter, delete_index, stream_names, write_description
 from heliograph.objects import About, Effect, Range, check, text_mistake
 
 
@@ -110,7 +110,7 @@ class Stream:
         """Whether somebody made it while the server ran. What is in the configuration is not made any more."""
         self.identity = identity
         """By which readers know it from another of the same name, which has other messages at the same offsets."""
-        self.writers: list[PartitionWriter] = []
+        self.writers: list[PartitionIndexWriter] = []
 
     @property
     def is_fed(self) -> bool:
@@ -183,13 +183,13 @@ def options_of(fact: dict[str, Any]) -> StreamOptions:
 class Streams:
     """All streams of one log."""
 
-    def __init__(self, ledger: Ledger, new_identity: Callable[[], str]) -> None:
+    def __init__(self, ledger: MessageLog, new_identity: Callable[[], str]) -> None:
         self._ledger = ledger
         self._new_identity = new_identity
         self.by_name: dict[str, Stream] = {}
-        self._to_look_at: deque[PartitionWriter] = deque()
+        self._to_look_at: deque[PartitionIndexWriter] = deque()
         """Partitions that have not been looked at since the index was brought up to date last."""
-        self._noted: deque[tuple[int, PartitionWriter]] = deque()
+        self._noted: deque[tuple[int, PartitionIndexWriter]] = deque()
         """Partitions that have news, and up to where the log has to be safe before these can be written."""
         self.taken_over: list[str] = []
         """Streams that were made while a server ran, and are in the configuration now."""
@@ -314,7 +314,7 @@ class Streams:
                 del self.by_name[stream.name]
                 continue
             stream.writers = [
-                PartitionWriter(directory, stream.name, partition, cursor)
+                PartitionIndexWriter(directory, stream.name, partition, cursor)
                 for partition, cursor in enumerate(stream.cursors)
             ]
         self.update_index()
@@ -330,7 +330,9 @@ class Streams:
         """What to do when a stream that has just been made is safe, so that readers find it."""
         directory = self._ledger.log.directory
         # They note what the partitions are like now, since messages may come that are not safe with the stream itself.
-        new = [PartitionWriter(directory, stream.name, partition, one) for partition, one in enumerate(stream.cursors)]
+        new = [
+            PartitionIndexWriter(directory, stream.name, partition, one) for partition, one in enumerate(stream.cursors)
+        ]
         for writer in new:
             writer.take()
 

@@ -36,7 +36,7 @@ from heliograph.broker.core.slices import SLICE
 from heliograph.broker.delivery.batching import Gatherings
 from heliograph.broker.sessions.window import Settled
 from heliograph.broker.storage.held_back import HeldBack
-from heliograph.log import Group
+from heliograph.log import RecordGroup
 
 if TYPE_CHECKING:
     from heliograph.broker.broker import Broker
@@ -108,7 +108,7 @@ class Turn:
         assert writes is not None
         writes.flush_puts()  # what came before stays before
         mark = self.held.mark()
-        group: Group | None = None
+        group: RecordGroup | None = None
         try:
             with store.group() as group:
                 yield
@@ -122,7 +122,7 @@ class Turn:
                 store.halt()
             raise
 
-    def _is_for_sessions(self, store: "Store", group: Group) -> bool:
+    def _is_for_sessions(self, store: "Store", group: RecordGroup) -> bool:
         others = [queue.shelf.cursor for queue in self._broker.queues.all() if queue.shelf is not None]
         known = {id(one) for one in chain(others, *[stream.cursors for stream in store.streams.by_name.values()])}
         return any(id(cursor) not in known for cursor in group.receivers)

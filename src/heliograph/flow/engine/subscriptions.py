@@ -5,16 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING
 
 from heliograph.errors import Problem
 from heliograph.flow.language.esql.checking import check_expression
 from heliograph.flow.language.esql.compiling import FilterExpression, compile_filter_expression
 from heliograph.flow.language.esql.esql_problem import EsqlProblem
+from heliograph.flow.language.esql.evaluation import Evaluation
 from heliograph.flow.language.esql.parsing import parse_expression
-
-if TYPE_CHECKING:
-    from heliograph.flow.language.esql.evaluation import Evaluation
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS subscription (
@@ -90,7 +87,7 @@ class SubscriptionRegistry:
             if version != self._version:
                 self._load()
 
-    def matching(self, topic: str, point: str, evaluation: "Evaluation") -> Sequence[Subscription]:
+    def matching(self, topic: str, point: str, evaluation: Evaluation) -> Sequence[Subscription]:
         """Those that get a publication: `evaluation` has its trees. UNKNOWN is not delivered, nor what fails."""
         entries = self._by_topic.get((topic, point))
         if entries is None:
@@ -129,7 +126,7 @@ class SubscriptionRegistry:
         (self._version,) = self._connection.execute("PRAGMA data_version").fetchone()
 
 
-def _wants(condition: FilterExpression | None, evaluation: "Evaluation") -> bool:
+def _wants(condition: FilterExpression | None, evaluation: Evaluation) -> bool:
     if condition is None:
         return True
     try:

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from heliograph.common.documents import Document, Place
-from heliograph.flow.definition.flow import Connection
-from heliograph.flow.definition.mistakes import Findings, known, suggestion
+from heliograph.flow.definition import Connection, Findings, known, suggestion
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _CONNECTION = re.compile(r"\s*([^\s.>]+)\.([^\s.>]+)\s*->\s*([^\s.>]+)(?:\.([^\s.>]+))?\s*")

@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from heliograph.flow.engine.aggregation.store import Aggregate, CollectedReply, Expired, Match
+from heliograph.flow.engine.aggregation_store import Aggregate, CollectedReply, Expired, Match
 from heliograph.flow.formats.envelope import Envelope
 
 # Envelopes as text and bytes, for keeping them; fields that are added to envelopes later get their defaults.

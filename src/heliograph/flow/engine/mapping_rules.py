@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from heliograph.common.documents import Document, read_document
-from heliograph.flow.definition.mistakes import Findings, known, suggestion
+from heliograph.flow.definition import Findings, known, suggestion
 
 _TREES = frozenset(
     {

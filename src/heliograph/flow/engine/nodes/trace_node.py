@@ -1,12 +1,12 @@
 """Trace: writes a text about the message, with ESQL expressions in it, and lets the message pass."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import NodeDefinition
-from heliograph.flow.engine.node import Node
-from heliograph.flow.engine.nodes.node_properties import NodeKind, Property, choice
+from heliograph.flow.definition import NodeDefinition
+from heliograph.flow.engine.compilation import Compilation
+from heliograph.flow.engine.node import Node, NodeKind, Property, choice
 from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.language.esql.checking import check_expression
 from heliograph.flow.language.esql.compiling import FilterExpression, compile_filter_expression
@@ -16,15 +16,12 @@ from heliograph.flow.language.esql.parsing import parse_expression
 from heliograph.flow.language.values.text import character
 from heliograph.flow.tree import Element, dump
 
-if TYPE_CHECKING:
-    from heliograph.flow.engine.building import Building
-
 
 class Trace(Node):
     """Writes its pattern."""
 
-    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
-        super().__init__(definition, building)
+    def __init__(self, definition: NodeDefinition, compilation: Compilation) -> None:
+        super().__init__(definition, compilation)
         properties = definition.properties
         place = definition.places.get("pattern", definition.place)
         self._pieces = [
@@ -33,7 +30,7 @@ class Trace(Node):
         ]
         self._destination: str = properties["destination"]
         self._file: str = properties["file"]
-        self._catalogue = building.catalogue
+        self._catalogue = compilation.catalogue
 
     def link(self, terminals: Mapping[str, Target]) -> None:
         """What is behind it."""

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from heliograph.common.documents import Place
-from heliograph.flow.definition.flow import Connection, NodeDefinition
-from heliograph.flow.definition.mistakes import Findings, known, suggestion
-from heliograph.flow.engine.nodes.node_properties import NodeKind, Property
+from heliograph.flow.definition import Connection, Findings, NodeDefinition, known, suggestion
+from heliograph.flow.engine.node import NodeKind, Property
 
 # Checks of the graph: terminals that do not exist, nodes that get no message, loops that nothing ends.
 
@@ -77,8 +76,8 @@ def check_inputs(
         for terminal in kind.inputs:
             if (node.name, terminal) not in connected and terminal not in kind.optional_inputs:
                 findings.mistake(node.place, f"nothing is connected to {node.name}.{terminal}: it never gets a message")
-    if not any(kinds[node.type].is_entry for node in nodes.values()):
-        entries = [kind.name for kind in kinds.values() if kind.is_entry]
+    if not any(kinds[node.type].is_input for node in nodes.values()):
+        entries = [kind.name for kind in kinds.values() if kind.is_input]
         findings.mistake(Place(file, 1, 1), f"no message comes into the flow: it needs one of {known(entries)}")
 
 

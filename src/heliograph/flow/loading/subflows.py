@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from heliograph.common.documents import Place
-from heliograph.flow.definition.flow import Connection
-from heliograph.flow.definition.mistakes import Findings, known, suggestion
-from heliograph.flow.definition.written import Written, WrittenNode
+from heliograph.flow.definition import Connection, Findings, known, suggestion
+from heliograph.flow.loading.flow_document import Written, WrittenNode
 
 # Parameters: values that differ from one environment to the next, written `$(name)` in properties.
 

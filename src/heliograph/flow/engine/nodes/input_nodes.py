@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from heliograph.flow.engine.backout import DEAD_LETTER_QUEUE
-from heliograph.flow.engine.entry import Entry
 from heliograph.flow.engine.exceptions import ExceptionRecord, FlowException
+from heliograph.flow.engine.input_node import DEAD_LETTER_QUEUE, InputNode
 from heliograph.flow.engine.message import Message
-from heliograph.flow.engine.nodes.node_properties import READING, REQUIRED, NodeKind, Property, choice
+from heliograph.flow.engine.node import READING, REQUIRED, NodeKind, Property, choice
 from heliograph.flow.engine.outcome import Respond
 from heliograph.flow.engine.run import Assembly, Run
 from heliograph.flow.formats.envelope import Envelope
@@ -36,7 +35,7 @@ _BACKOUT: Mapping[str, Property] = {
 }
 
 
-class TransportEntry(Entry):
+class TransportInput(InputNode):
     """An input whose messages bring facts for a folder of the local environment."""
 
     folder: tuple[str, ...] = ()
@@ -66,13 +65,13 @@ def _fill(folder: Element, facts: Mapping[str, Any]) -> None:
             folder.append(Element(name, value, NAME_VALUE))
 
 
-class FileEntry(TransportEntry):
+class FileInput(TransportInput):
     """Facts of the file are in LocalEnvironment.File."""
 
     folder = ("File",)
 
 
-class HttpEntry(TransportEntry):
+class HttpInput(TransportInput):
     """Facts of the request are in LocalEnvironment.HTTP.Input; Destination.HTTP says what is answered."""
 
     folder = ("HTTP", "Input")
@@ -95,7 +94,7 @@ class HttpEntry(TransportEntry):
 QUEUE_INPUT = NodeKind(
     "QueueInput",
     "Takes messages from a queue.",
-    Entry,
+    InputNode,
     properties={
         "queue": Property("The queue.", default=REQUIRED),
         "topic": Property("The topic of messages that say none, for Publication nodes."),
@@ -110,7 +109,7 @@ QUEUE_INPUT = NodeKind(
 TOPIC_INPUT = NodeKind(
     "TopicInput",
     "Takes messages that are published on topics.",
-    Entry,
+    InputNode,
     properties={
         "topic": Property("The topic filter.", default=REQUIRED),
         "subscription": Property(
@@ -126,7 +125,7 @@ TOPIC_INPUT = NodeKind(
 FILE_INPUT = NodeKind(
     "FileInput",
     "Takes files from a folder, whole or record by record.",
-    FileEntry,
+    FileInput,
     properties={
         "directory": Property("The folder that is looked into.", default=REQUIRED),
         "pattern": Property("Which files: names with * and ?.", default="*"),
@@ -145,7 +144,7 @@ FILE_INPUT = NodeKind(
 HTTP_INPUT = NodeKind(
     "HttpInput",
     "Takes HTTP requests.",
-    HttpEntry,
+    HttpInput,
     properties={
         "path": Property("The path; one that ends with /* takes everything below.", default=REQUIRED),
         "methods": Property("The methods.", "texts", ("POST",)),

@@ -13,12 +13,13 @@ letter at once, while the reason is known, instead of being given back and taken
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from enum import Enum, auto
+from typing import Any
 
-from heliograph.flow.definition.flow import NodeDefinition
-from heliograph.flow.engine.backout import Backout, Path
+from heliograph.flow.definition import NodeDefinition
+from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.engine.exceptions import (
     BACKED_OUT,
     FAILURE_PATH_FAILED,
@@ -30,22 +31,62 @@ from heliograph.flow.engine.exceptions import (
 from heliograph.flow.engine.message import Message
 from heliograph.flow.engine.node import Node
 from heliograph.flow.engine.outcome import DeadLetter, Outcome, Result
-from heliograph.flow.engine.resources import Resources
-from heliograph.flow.engine.run import Assembly, Run, Target
+from heliograph.flow.engine.run import Assembly, Resources, Run, Target
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.tree import Element
 
-if TYPE_CHECKING:
-    from heliograph.flow.engine.building import Building
+DEAD_LETTER_QUEUE = "SYSTEM.DEAD.LETTER.QUEUE"
 
 
-class Entry(Node):
+class Path(Enum):
+    """Where a message goes that enters the flow in a unit of work."""
+
+    OUT = auto()
+    FAILURE = auto()
+    DEAD_LETTER = auto()
+    """The backout queue or the dead-letter queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backout:
+    """What an input says about messages that fail."""
+
+    threshold: int
+    """After so many failed attempts a message takes the failure path; after twice as many it is put away."""
+    queues: tuple[str, ...]
+    """Where it is put away: the first of these that takes it."""
+
+    @classmethod
+    def of(cls, properties: Mapping[str, Any]) -> "Backout":
+        """What the properties of an input node say."""
+        attempts: int = properties.get("backout_threshold", 0) or 1
+        queues = (properties.get("backout_queue", ""), properties.get("dead_letter_queue", ""))
+        threshold = attempts + (properties.get("backout_counts") == "retries")
+        return cls(threshold, tuple(queue for queue in queues if queue))
+
+    @property
+    def queue(self) -> str:
+        """The first choice."""
+        return self.queues[0] if self.queues else DEAD_LETTER_QUEUE
+
+    def path(self, count: int, *, has_failure_path: bool) -> Path:
+        """Where a message goes that has failed so many times."""
+        if count < self.threshold:
+            return Path.OUT
+        return Path.FAILURE if has_failure_path and count < 2 * self.threshold else Path.DEAD_LETTER
+
+    def last_counts(self) -> list[int]:
+        """Backout counts for who cannot give messages back: the first, and the last for each path."""
+        return sorted({0, self.threshold - 1, self.threshold, 2 * self.threshold - 1})
+
+
+class InputNode(Node):
     """An input node. Nodes of the transports say what is in the local environment, and how an exception is answered."""
 
-    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
-        super().__init__(definition, building)
+    def __init__(self, definition: NodeDefinition, compilation: Compilation) -> None:
+        super().__init__(definition, compilation)
         properties: Mapping[str, Any] = definition.properties
-        self._readings = (building.reading(definition), building.reading(definition, transactional=True))
+        self._readings = (compilation.reading(definition), compilation.reading(definition, transactional=True))
         self._topic: str = properties.get("topic", "") if self.type == "QueueInput" else ""
         self._mode: str = properties.get("transaction", "no")
         self._immediate = properties.get("parse") == "immediate"
@@ -157,7 +198,7 @@ class Entry(Node):
         count = run.origin.backout_count
         if self.failure is None:
             return self._dead_letter(run, self._record(TO_DEAD_LETTERS, f"The message was backed out {_times(count)}."))
-        if self._backout.path(count, has_failure_path=True) is Path.PUT_AWAY:
+        if self._backout.path(count, has_failure_path=True) is Path.DEAD_LETTER:
             text = f"The message was backed out {_times(count)}, on the failure path, too."
             return self._dead_letter(run, self._record(FAILURE_PATH_FAILED, text))
         text = f"The message was backed out {_times(count)}; it is sent to the failure path."
@@ -165,7 +206,7 @@ class Entry(Node):
 
     def _back_out(self, run: Run, record: ExceptionRecord) -> Outcome:
         following = self._backout.path(run.origin.backout_count + 1, has_failure_path=self.failure is not None)
-        if following is Path.PUT_AWAY:
+        if following is Path.DEAD_LETTER:
             return self._dead_letter(run, record)
         run.log(self.name, record.describe())
         return Outcome(Result.BACKOUT, _kept(run), run.logged, record)

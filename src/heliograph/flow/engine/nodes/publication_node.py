@@ -10,22 +10,18 @@ A message with `MQRFH2.psc.Command` registers (RegSub) or ends (DeregSub) such a
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import NodeDefinition
-from heliograph.flow.engine.node import Node
-from heliograph.flow.engine.nodes.node_properties import TRANSACTION, NodeKind, Property
-from heliograph.flow.engine.nodes.outputs import PERSISTENCE, Sending
-from heliograph.flow.engine.nodes.subscriptions import Subscription, SubscriptionRegistry
+from heliograph.flow.definition import NodeDefinition
+from heliograph.flow.engine.compilation import Compilation
+from heliograph.flow.engine.node import TRANSACTION, Node, NodeKind, Property
+from heliograph.flow.engine.nodes.output_nodes import PERSISTENCE, PutOptions
 from heliograph.flow.engine.outcome import Effect, Publish, Put
 from heliograph.flow.engine.run import Assembly, Run
+from heliograph.flow.engine.subscriptions import Subscription, SubscriptionRegistry
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.language.esql.evaluation import Evaluation
 from heliograph.flow.tree import Element
-
-if TYPE_CHECKING:
-    from heliograph.flow.engine.building import Building
 
 _HEADER = "MQHRF2"
 
@@ -33,11 +29,11 @@ _HEADER = "MQHRF2"
 class Publication(Node):
     """Publishes, or carries out the command of a subscriber."""
 
-    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
-        super().__init__(definition, building)
+    def __init__(self, definition: NodeDefinition, compilation: Compilation) -> None:
+        super().__init__(definition, compilation)
         self._point: str = definition.properties["subscription_point"]
-        self._sending = Sending(definition)
-        self._catalogue = building.catalogue
+        self._put_options = PutOptions(definition)
+        self._catalogue = compilation.catalogue
 
     def accept(self, assembly: Assembly, run: Run) -> None:
         """The end of the path."""
@@ -56,7 +52,7 @@ class Publication(Node):
             topics = _all(psc, "Topic") or [message.topic]
             return [effect for topic in topics for effect in self._published(topic, psc, assembly, run)]
         if command == "DelPub":
-            transactional = self._sending.transactional(run)
+            transactional = self._put_options.transactional(run)
             empty = replace(message, body=b"", format="")
             return [Publish(topic, empty, transactional, self.name, retain=True) for topic in _all(psc, "Topic")]
         self._subscribe(command, psc, message, run)
@@ -67,9 +63,9 @@ class Publication(Node):
             raise Problem("The message has no topic: neither MQRFH2.psc.Topic nor Properties.Topic.")
         if "+" in topic or "#" in topic:
             raise Problem(f"The topic {topic!r} cannot be published on: + and # are for subscriptions.")
-        self._sending.check_refusal(topic, run)
-        envelope = self._sending.envelope(assembly.message, run)
-        transactional = self._sending.transactional(run)
+        self._put_options.check_refusal(topic, run)
+        envelope = self._put_options.envelope(assembly.message, run)
+        transactional = self._put_options.transactional(run)
         retain = "RetainPub" in _all(psc, "PubOpt")
         effects: list[Effect] = [Publish(topic, envelope, transactional, self.name, retain)]
         registry = run.resources.subscriptions
@@ -82,7 +78,7 @@ class Publication(Node):
                 environment=run.environment,
             )
             for subscription in registry.matching(topic, self._point, evaluation):
-                self._sending.check_refusal(subscription.queue, run)
+                self._put_options.check_refusal(subscription.queue, run)
                 effects.append(Put(subscription.queue, envelope, transactional, self.name))
         return effects
 

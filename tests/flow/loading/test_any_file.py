@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow_loading import load_flow
-from heliograph.flow.definition.mistakes import Findings
+from heliograph.flow.definition import Findings
 from heliograph.flow.engine.compiled_flow import compile_flow
-from heliograph.flow.engine.nodes.mapping_text import mapping_text
+from heliograph.flow.engine.mapping_rules import mapping_text
 from heliograph.flow.engine.nodes.node_kinds import KINDS
+from heliograph.flow.loading.flow_loading import load_flow
 from heliograph.flow.testing.case import read_cases
 
 names = st.sampled_from(["in", "out", "work", "map", "x"])

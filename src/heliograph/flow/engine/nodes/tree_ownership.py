@@ -1,56 +1,52 @@
 """Trees that a Compute node made for one other node alone: that one may go on with them instead of copying them."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from heliograph.flow.definition.flow import NodeDefinition
-from heliograph.flow.engine.nodes.node_programs import MESSAGE, everything, parse_others, select_module
+from heliograph.flow.definition import NodeDefinition
+from heliograph.flow.engine.compilation import Compilation
+from heliograph.flow.engine.esql_programs import MESSAGE, parse_others, select_module, syntax_nodes
 from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.parsing import parse_program
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from heliograph.flow.engine.building import Building
 
 COMPUTE = "COMPUTE"
 
 
-def maker_of_trees(definition: NodeDefinition, building: "Building") -> NodeDefinition | None:
+def maker_of_trees(definition: NodeDefinition, compilation: Compilation) -> NodeDefinition | None:
     """The Compute node whose output trees come to this node and to no other, if that is all that comes to it."""
-    if building.observed:
+    if compilation.observed:
         return None
-    connections = building.definition.connections
+    connections = compilation.definition.connections
     into = [connection for connection in connections if connection.target == definition.name]
     if len(into) != 1:
         return None
-    source = building.definition.nodes[into[0].source]
+    source = compilation.definition.nodes[into[0].source]
     beside = [each for each in connections if (each.source, each.terminal) == (source.name, into[0].terminal)]
     return source if source.type == "Compute" and len(beside) == 1 else None
 
 
-def propagates(definition: NodeDefinition, building: "Building") -> "Sequence[syntax.Propagate]":
+def propagates(definition: NodeDefinition, compilation: Compilation) -> Sequence[syntax.Propagate]:
     """The PROPAGATE statements of a Compute node: behind one, its program may go on with its output trees."""
-    file, text = building.source(definition, "esql")
+    file, text = compilation.source(definition, "esql")
     program = parse_program(text, file, COMPUTE)
-    programs = [program, *parse_others(building.definition.sources, file)]
-    return [each for each in everything(programs) if isinstance(each, syntax.Propagate)]
+    programs = [program, *parse_others(compilation.definition.sources, file)]
+    return [each for each in syntax_nodes(programs) if isinstance(each, syntax.Propagate)]
 
 
-def is_message_moved(definition: NodeDefinition, building: "Building") -> bool:
+def is_message_moved(definition: NodeDefinition, compilation: Compilation) -> bool:
     """Whether a Compute node may make its output message of the very tree of its input message.
 
     Its program begins with SET OutputRoot = InputRoot and never looks at its input again, and neither does anybody
     else, not even if it fails.
     """
-    maker = maker_of_trees(definition, building)
-    if maker is None or not _has_message(maker) or not _has_message(definition) or propagates(maker, building):
+    maker = maker_of_trees(definition, compilation)
+    if maker is None or not _has_message(maker) or not _has_message(definition) or propagates(maker, compilation):
         return False
-    if any((each.source, each.terminal) == (definition.name, "failure") for each in building.definition.connections):
+    if any((each.source, each.terminal) == (definition.name, "failure") for each in compilation.definition.connections):
         return False
-    file, text = building.source(definition, "esql")
+    file, text = compilation.source(definition, "esql")
     program = parse_program(text, file, COMPUTE)
     module = select_module(program, definition.properties["module"], COMPUTE)
-    shared = [(each.declarations, each.routines) for each in parse_others(building.definition.sources, file)]
+    shared = [(each.declarations, each.routines) for each in parse_others(compilation.definition.sources, file)]
     return _begins_with_copy(module) and _copies_once((module, program.declarations, program.routines, shared))
 
 
@@ -82,7 +78,7 @@ def _is_copy(statement: syntax.Node) -> bool:
 def _copies_once(code: object) -> bool:
     """Whether this names the input message once, and does that once."""
     named = 0
-    for node in everything(code):
+    for node in syntax_nodes(code):
         if isinstance(node, syntax.FieldReference):
             named += node.correlation.lower() in MESSAGE
         elif isinstance(node, syntax.Eval) or (

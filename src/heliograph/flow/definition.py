@@ -1,17 +1,90 @@
 """What a flow consists of: nodes with properties, connections between terminals, and the files it was read from.
 
-A definition is plain data without any behaviour, so that it can be pickled, drawn, compared and compiled.
+A `FlowDefinition` is plain data without any behaviour, so that it can be pickled, drawn, compared and compiled. It
+comes from `flow.loading`, which checks it; `flow.engine` compiles it. Mistakes in what a user wrote are collected in
+`Findings`, wherever they are found, and reported together.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heliograph.common.documents import NOWHERE, Place
-from heliograph.flow.definition.mistakes import Findings, known, suggestion
+from heliograph.common.suggestions import closest
+from heliograph.errors import Problem
 
-if TYPE_CHECKING:
-    from heliograph.flow.definition.mistakes import Mistake
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One thing that is wrong, and where."""
+
+    place: Place
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.text}"
+
+
+class DefinitionProblem(Problem):
+    """A flow that cannot run."""
+
+    def __init__(self, mistakes: Iterable[Mistake], warnings: Iterable[Mistake] = ()) -> None:
+        self.mistakes = tuple(mistakes)
+        self.warnings = tuple(warnings)
+        """What would not keep it from running."""
+        super().__init__("\n".join(map(str, self.mistakes)))
+
+    def __reduce__(self) -> tuple[type["DefinitionProblem"], tuple[tuple[Mistake, ...], tuple[Mistake, ...]]]:
+        return DefinitionProblem, (self.mistakes, self.warnings)
+
+
+class Findings:
+    """Mistakes and warnings, as they are found."""
+
+    def __init__(self) -> None:
+        self._mistakes: dict[Mistake, None] = {}
+        self._warnings: dict[Mistake, None] = {}
+
+    def mistake(self, place: Place, text: str) -> None:
+        """The flow cannot run like this. What is found twice (a subflow that is used twice) is told once."""
+        self._mistakes[Mistake(place, text)] = None
+
+    def warning(self, place: Place, text: str) -> None:
+        """It can run, but perhaps it is not what was meant."""
+        self._warnings[Mistake(place, text)] = None
+
+    def warnings(self) -> tuple[Mistake, ...]:
+        """In the order of files and lines."""
+        return tuple(_in_order(self._warnings))
+
+    def count(self) -> int:
+        """How many mistakes there are."""
+        return len(self._mistakes)
+
+    def add(self, other: "Findings") -> None:
+        """Take over what somebody else has found."""
+        self._mistakes.update(other._mistakes)
+        self._warnings.update(other._warnings)
+
+    def raise_mistakes(self) -> None:
+        """A `DefinitionProblem`, if there are any."""
+        if self._mistakes:
+            raise DefinitionProblem(_in_order(self._mistakes), self.warnings())
+
+
+def _in_order(mistakes: Iterable[Mistake]) -> list[Mistake]:
+    return sorted(mistakes, key=lambda mistake: (mistake.place.file, mistake.place.line, mistake.place.column))
+
+
+def known(names: Iterable[str]) -> str:
+    """The names that would have been right, for the end of a sentence."""
+    return ", ".join(sorted(names)) or "none"
+
+
+def suggestion(word: str, names: Iterable[str]) -> str:
+    """` (did you mean x?)`, if one of the names is close to the word; otherwise nothing."""
+    close = closest(word, names)
+    return f" (did you mean {close}?)" if close else ""
 
 
 @dataclass(frozen=True, slots=True)

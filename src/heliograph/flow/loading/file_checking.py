@@ -5,12 +5,11 @@ from pathlib import Path
 
 from heliograph.common.documents import Place
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import NodeDefinition
-from heliograph.flow.definition.mistakes import Findings, known, suggestion
-from heliograph.flow.engine.building import settings_of
-from heliograph.flow.engine.nodes.mapping_text import mapping_text
+from heliograph.flow.definition import Findings, NodeDefinition, known, suggestion
+from heliograph.flow.engine.compilation import message_settings
+from heliograph.flow.engine.esql_programs import MODULE_KINDS, labels_of, parse_others, select_module, syntax_nodes
+from heliograph.flow.engine.mapping_rules import mapping_text
 from heliograph.flow.engine.nodes.node_kinds import KINDS
-from heliograph.flow.engine.nodes.node_programs import MODULE_KINDS, everything, labels_of, parse_others, select_module
 from heliograph.flow.engine.nodes.python_nodes import load_function
 from heliograph.flow.formats.catalogue import BODIES, HEADERS, MODELLED
 from heliograph.flow.formats.model.model_kinds import ModelProblem
@@ -36,7 +35,7 @@ def check_domains(nodes: Mapping[str, NodeDefinition], findings: Findings) -> No
 
 def unknown_domains(program: syntax.Program) -> Iterator[tuple[syntax.Position, str]]:
     """Where a program makes parts of messages that have no format, and what is to be said."""
-    nodes = list(everything(program))
+    nodes = list(syntax_nodes(program))
     constants = {
         name.upper()
         for node in nodes
@@ -221,7 +220,7 @@ def _models(folder: Path, nodes: Mapping[str, NodeDefinition], findings: Finding
     for node in nodes.values():
         if node.properties.get("domain") == MODELLED and node.properties["message_set"]:
             try:
-                models.find(settings_of(node.properties).text(0, 0))
+                models.find(message_settings(node.properties).text(0, 0))
             except Problem as problem:
                 findings.mistake(node.places.get("message_set", node.place), str(problem))
     return models.sources

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.mistakes import known, suggestion
+from heliograph.flow.definition import known, suggestion
 from heliograph.flow.language.esql import syntax
 from heliograph.flow.language.esql.parsing import parse_program
 
@@ -46,20 +46,20 @@ def parse_others(sources: Mapping[str, str], file: str) -> list[syntax.Program]:
 
 def labels_of(modules: Iterable[syntax.Program | syntax.Module]) -> Iterator[syntax.Literal]:
     """Labels that PROPAGATE statements name as they are."""
-    for node in everything(list(modules)):
+    for node in syntax_nodes(list(modules)):
         if isinstance(node, syntax.Propagate) and isinstance(node.label, syntax.Literal):
             yield node.label
 
 
-def everything(value: Any) -> Iterator[Any]:
+def syntax_nodes(value: Any) -> Iterator[Any]:
     """Every object of a syntax tree."""
     if isinstance(value, list | tuple):
         for item in value:
-            yield from everything(item)
+            yield from syntax_nodes(item)
     elif is_dataclass(value) and not isinstance(value, type):
         yield value
         for field in fields(value):
-            yield from everything(getattr(value, field.name))
+            yield from syntax_nodes(getattr(value, field.name))
 
 
 # Which of its input trees a module of ESQL may change: only then it gets copies of them.
@@ -94,7 +94,7 @@ def changes_of(programs: list[syntax.Program]) -> Changes:
     """What the modules of these programs (a file, and those whose routines it may call) may change."""
     changed: set[str] = set()
     points: dict[str, set[str]] = {}
-    for node in everything(programs):
+    for node in syntax_nodes(programs):
         changed.update(_changed(node))
         for name, source in _pointing(node):
             points.setdefault(name, set()).add(source)

@@ -14,13 +14,20 @@ from typing import Any
 
 from heliograph.common.documents import Place, read_document
 from heliograph.errors import Problem
-from heliograph.flow.definition.checking import check_connections, check_inputs, check_loops, check_node
-from heliograph.flow.definition.expanding import expanded, overlaid, replaced
-from heliograph.flow.definition.files import check_domains, check_files, why_unreadable
-from heliograph.flow.definition.flow import Connection, FlowDefinition, NodeDefinition, check_spark
-from heliograph.flow.definition.mistakes import Findings, known, suggestion
-from heliograph.flow.definition.written import Written, WrittenNode, read_flow, read_subflow
+from heliograph.flow.definition import (
+    Connection,
+    Findings,
+    FlowDefinition,
+    NodeDefinition,
+    check_spark,
+    known,
+    suggestion,
+)
 from heliograph.flow.engine.nodes.node_kinds import KINDS
+from heliograph.flow.loading.file_checking import check_domains, check_files, why_unreadable
+from heliograph.flow.loading.flow_document import Written, WrittenNode, read_flow, read_subflow
+from heliograph.flow.loading.node_checking import check_connections, check_inputs, check_loops, check_node
+from heliograph.flow.loading.subflows import expanded, overlaid, replaced
 
 
 def load_flow(

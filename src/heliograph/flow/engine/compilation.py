@@ -1,14 +1,14 @@
 """What nodes need while a flow is compiled: its formats, its programs, and its labels."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
-from heliograph.flow.definition.mistakes import Findings
+from heliograph.flow.definition import Findings, FlowDefinition, NodeDefinition
+from heliograph.flow.engine.esql_programs import Changes, changes_of, parse_others, select_module
+from heliograph.flow.engine.mapping_rules import mapping_text
 from heliograph.flow.engine.message import TreeReading
-from heliograph.flow.engine.nodes.mapping_text import mapping_text
-from heliograph.flow.engine.nodes.node_programs import Changes, changes_of, parse_others, select_module
+from heliograph.flow.engine.run import Target
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.formats.messages import MessageSettings
 from heliograph.flow.formats.model.models import Models
@@ -17,11 +17,8 @@ from heliograph.flow.language.esql.compiling import compile_program
 from heliograph.flow.language.esql.parsing import parse_program
 from heliograph.flow.language.esql.syntax import Program
 
-if TYPE_CHECKING:
-    from heliograph.flow.engine.run import Target
 
-
-class Building:
+class Compilation:
     """The flow that is being compiled."""
 
     def __init__(self, definition: FlowDefinition, *, observed: bool = False) -> None:
@@ -37,7 +34,7 @@ class Building:
 
     def reading(self, definition: NodeDefinition, *, transactional: bool = False) -> TreeReading:
         """How the node's properties say that messages are read."""
-        return TreeReading(self.catalogue, settings_of(definition.properties, transactional=transactional))
+        return TreeReading(self.catalogue, message_settings(definition.properties, transactional=transactional))
 
     def reading_before(self, definition: NodeDefinition) -> TreeReading:
         """How messages are read that reach the node: as the nearest node before it, or itself, says."""
@@ -85,7 +82,9 @@ class Building:
         return path, text
 
 
-def settings_of(properties: Mapping[str, Any], *, domain: str = "", transactional: bool = False) -> MessageSettings:
+def message_settings(
+    properties: Mapping[str, Any], *, domain: str = "", transactional: bool = False
+) -> MessageSettings:
     """How messages are to be read, by a node's properties; `domain` is for those that name none."""
     return MessageSettings(
         properties.get("domain", "") or domain,

@@ -5,22 +5,19 @@ Each notes in LocalEnvironment.WrittenDestination what it wrote, for nodes behin
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import NodeDefinition
+from heliograph.flow.definition import NodeDefinition
+from heliograph.flow.engine.compilation import Compilation
 from heliograph.flow.engine.exceptions import REFUSED
 from heliograph.flow.engine.message import Message
-from heliograph.flow.engine.node import Node
-from heliograph.flow.engine.nodes.node_properties import REQUIRED, TRANSACTION, NodeKind, Property, choice
+from heliograph.flow.engine.node import REQUIRED, TRANSACTION, Node, NodeKind, Property, choice
 from heliograph.flow.engine.outcome import Effect, Put, Respond, WriteFile
 from heliograph.flow.engine.run import Assembly, Run, Target
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.tree import Element
 from heliograph.flow.tree.element_types import NAME_VALUE
-
-if TYPE_CHECKING:
-    from heliograph.flow.engine.building import Building
 
 REQUEST = 1
 REPLY = 2
@@ -32,7 +29,7 @@ class Refused(Problem):
     number = REFUSED
 
 
-class Sending:
+class PutOptions:
     """What nodes that put messages have in common: how the envelope differs from the message's."""
 
     def __init__(self, definition: NodeDefinition) -> None:
@@ -117,25 +114,25 @@ class QueueOutput(Output):
 
     transport = "MQ"
 
-    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
-        super().__init__(definition, building)
+    def __init__(self, definition: NodeDefinition, compilation: Compilation) -> None:
+        super().__init__(definition, compilation)
         self._queue: str = definition.properties["queue"]
         self._destination: str = definition.properties["destination"]
-        self._sending = Sending(definition)
+        self._put_options = PutOptions(definition)
 
     def effects(self, assembly: Assembly, run: Run) -> Sequence[Effect]:
         """One put for each queue."""
-        sending = self._sending
+        put_options = self._put_options
         message = assembly.message
-        transactional = sending.transactional(run)
+        transactional = put_options.transactional(run)
         if self._destination == "queue":
             if run.refusals:
-                sending.check_refusal(self._queue, run)
-            return (Put(self._queue, sending.envelope(message, run), transactional, self.name),)
+                put_options.check_refusal(self._queue, run)
+            return (Put(self._queue, put_options.envelope(message, run), transactional, self.name),)
         queues = self._queues(message.envelope, assembly.local_environment)
         for queue in queues:
-            sending.check_refusal(queue, run)
-        return [Put(queue, sending.envelope(message, run), transactional, self.name) for queue in queues]
+            put_options.check_refusal(queue, run)
+        return [Put(queue, put_options.envelope(message, run), transactional, self.name) for queue in queues]
 
     def _queues(self, message: Envelope, local_environment: Element) -> list[str]:
         if self._destination == "reply":
@@ -160,23 +157,23 @@ class QueueReply(Output):
 
     transport = "MQ"
 
-    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
-        super().__init__(definition, building)
-        self._sending = Sending(definition)
+    def __init__(self, definition: NodeDefinition, compilation: Compilation) -> None:
+        super().__init__(definition, compilation)
+        self._put_options = PutOptions(definition)
 
     def effects(self, assembly: Assembly, run: Run) -> Sequence[Effect]:
         """The identifier of the request becomes the correlation identifier."""
         message = assembly.message.envelope
         queue = reply_queue(message)
-        self._sending.check_refusal(queue, run)
+        self._put_options.check_refusal(queue, run)
         reply = replace(
-            self._sending.envelope(assembly.message, run),
+            self._put_options.envelope(assembly.message, run),
             message_type=REPLY,
             correlation_id=message.message_id,
             message_id=run.new_identifier(),
             reply_to="",
         )
-        return (Put(queue, reply, self._sending.transactional(run), self.name),)
+        return (Put(queue, reply, self._put_options.transactional(run), self.name),)
 
     def note(self, effect: Put) -> Mapping[str, Any]:
         """The queue, and by what the reply will be known."""
@@ -208,8 +205,8 @@ class FileOutput(Output):
 
     transport = "File"
 
-    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
-        super().__init__(definition, building)
+    def __init__(self, definition: NodeDefinition, compilation: Compilation) -> None:
+        super().__init__(definition, compilation)
         properties = definition.properties
         self._directory: str = properties["directory"]
         self._file: str = properties["name"]
@@ -241,8 +238,8 @@ class HttpReply(Output):
 
     transport = "HTTP"
 
-    def __init__(self, definition: NodeDefinition, building: "Building") -> None:
-        super().__init__(definition, building)
+    def __init__(self, definition: NodeDefinition, compilation: Compilation) -> None:
+        super().__init__(definition, compilation)
         self._status: int = definition.properties["status"]
         self._content_type: str = definition.properties["content_type"]
         self._headers: Mapping[str, Any] = definition.properties["headers"]
