@@ -23,8 +23,8 @@ from heliograph.flow.engine import (
     SqliteAggregationStore,
     Subscription,
     SubscriptionRegistry,
-    collect_seldom,
     compile_flow,
+    tune_garbage_collection,
 )
 from heliograph.flow.formats import Envelope
 from heliograph.lab.errors import MeasurementFailed
@@ -98,7 +98,7 @@ def ready(case: FlowCase) -> Iterator[Process]:
     flow = compile_flow(definition)
     with TemporaryDirectory(prefix="helio-flow-state-") as name, _resources(case, flow, Path(name)) as resources:
         now = datetime.now()
-        collect_seldom()
+        tune_garbage_collection()
 
         def process(envelopes: Sequence[Envelope], node: str = "in") -> list[Outcome]:
             outcomes = flow.process(node, envelopes, resources, now)
