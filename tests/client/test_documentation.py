@@ -1,4 +1,4 @@
-"""What docs/client.md and the examples say works as it stands."""
+"""What docs/guides/client.md and the examples say works as it stands."""
 
 import re
 import subprocess
@@ -49,7 +49,7 @@ def test_an_example_prints_what_it_should(url, name):
 
 
 def test_the_python_in_the_documentation_runs(url):
-    page = (ROOT / "docs" / "client.md").read_text()
+    page = (ROOT / "docs" / "guides" / "client.md").read_text()
     code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)).replace("amqp://127.0.0.1:5672", url)
     printed = run("-c", code)
     assert printed[0].startswith("two chairs ID:")

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from heliograph.amqp.codec.values import Byte, Int
 from heliograph.amqp.messages.message import Data, Sequence, Value, decode_message, encode_message
 from heliograph.amqp.messages.message import Message as AmqpMessage
-from heliograph.amqp.values import Byte, Int
 from heliograph.client import Message, Queue, TemporaryQueue, Topic
 from heliograph.client.core.message_encoding import decode_incoming, encode_outgoing
 from heliograph.client.problems import IllegalState, MessageFormat

@@ -7,8 +7,8 @@ import pytest
 
 from certificates import Authority
 from faults.amqp_peer import AmqpPeer
-from heliograph.amqp.frames import AMQP_HEADER, SASL_HEADER, sasl_frame
-from heliograph.amqp.performatives import Close, SaslCode, SaslInit, SaslOutcome
+from heliograph.amqp.codec.frames import AMQP_HEADER, SASL_HEADER, sasl_frame
+from heliograph.amqp.codec.performatives import Close, SaslCode, SaslInit, SaslOutcome
 from heliograph.mqtt import Reason
 from heliograph.server.access.passwords import PasswordFile
 from plain_client import PlainClient

@@ -4,30 +4,11 @@
 `messages` what is in a message.
 """
 
-from heliograph.amqp.composite import resolve
-from heliograph.amqp.conditions import CONNECTION_REDIRECT, INVALID_FIELD
-from heliograph.amqp.connection import Connection
-from heliograph.amqp.decoding import decode
-from heliograph.amqp.encoding import NULL, encode, encode_list
-from heliograph.amqp.errors import DecodeError, InvalidField, ProtocolError
-from heliograph.amqp.events import (
-    Attached,
-    Authenticate,
-    Begun,
-    Closed,
-    Delivery,
-    Detached,
-    Ended,
-    Event,
-    Flowed,
-    Opened,
-    Settled,
-    Transfers,
-)
-from heliograph.amqp.frames import AMQP_HEADER, EMPTY_FRAME, SASL_HEADER, amqp_frame, sasl_frame
-from heliograph.amqp.link import Link
-from heliograph.amqp.options import ANONYMOUS, EXTERNAL, PLAIN, Credentials, Options
-from heliograph.amqp.performatives import (
+from heliograph.amqp.codec.composite import resolve
+from heliograph.amqp.codec.decoding import decode
+from heliograph.amqp.codec.encoding import NULL, encode, encode_list
+from heliograph.amqp.codec.frames import AMQP_HEADER, EMPTY_FRAME, SASL_HEADER, amqp_frame, sasl_frame
+from heliograph.amqp.codec.performatives import (
     MAX_UINT,
     RECEIVER,
     SENDER,
@@ -63,11 +44,30 @@ from heliograph.amqp.performatives import (
     TransactionalState,
     Transfer,
 )
-from heliograph.amqp.receiver import Receiver
-from heliograph.amqp.sender import Sender
-from heliograph.amqp.session import Session
-from heliograph.amqp.transfer_decoding import decode_transfer
-from heliograph.amqp.values import Byte, Described, Symbol, Timestamp, UByte, UInt, ULong, UShort
+from heliograph.amqp.codec.short_forms import decode_transfer
+from heliograph.amqp.codec.values import Byte, Described, Symbol, Timestamp, UByte, UInt, ULong, UShort
+from heliograph.amqp.conditions import CONNECTION_REDIRECT, INVALID_FIELD
+from heliograph.amqp.engine.connection import Connection
+from heliograph.amqp.engine.events import (
+    Attached,
+    Authenticate,
+    Begun,
+    Closed,
+    Delivery,
+    Detached,
+    Ended,
+    Event,
+    Flowed,
+    Opened,
+    Settled,
+    Transfers,
+)
+from heliograph.amqp.engine.link import Link
+from heliograph.amqp.engine.options import ANONYMOUS, EXTERNAL, PLAIN, Credentials, Options
+from heliograph.amqp.engine.receiver import Receiver
+from heliograph.amqp.engine.sender import Sender
+from heliograph.amqp.engine.session import Session
+from heliograph.amqp.errors import DecodeError, InvalidField, ProtocolError
 
 __all__ = [
     "AMQP_HEADER",

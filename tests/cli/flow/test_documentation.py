@@ -1,4 +1,4 @@
-"""docs/flows.md: what stands there can be pasted and works, and its tables name what there is."""
+"""docs/guides/flows.md: what stands there can be pasted and works, and its tables name what there is."""
 
 import re
 import shlex
@@ -11,13 +11,13 @@ import pytest
 
 from cli.queue_server import helio
 from flow_nodes_table import PAGE, written
-from heliograph.flow.definition.written import SETTINGS
 from heliograph.flow.engine.nodes.node_kinds import KINDS
+from heliograph.flow.loading.flow_document import SETTINGS
 from running import PATIENCE, RunningServer, environment, servers
 from running import helio as command
 
 TEXT = PAGE.read_text()
-MAPPING = (PAGE.parent / "mapping.md").read_text()
+MAPPING = (PAGE.parents[1] / "reference" / "mapping.md").read_text()
 
 
 def blocks(language: str) -> list[str]:

@@ -14,7 +14,7 @@ import pytest
 from cli.queue_server import helio as run_here
 from flow_hands import CONFIG, Desk, queues, text_of
 from heliograph.cli.flow import run as flow_run
-from heliograph.flow.definition.flow import FlowDefinition
+from heliograph.flow.definition import FlowDefinition
 from heliograph.flow.inline.flow_statistics import FlowStatistics
 from running import PATIENCE, Lines, RunningServer, environment, helio, servers
 from small_flows import write_flow

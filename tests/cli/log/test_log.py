@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from broker.queues.scenes import Scene
-from heliograph.broker.core import record_kinds as facts
 from heliograph.broker.queues.outcome import FAILED
+from heliograph.broker.storage import record_kinds as facts
 from heliograph.cli.main import main
 from heliograph.log import kinds
 from heliograph.log.queue_messages import QueueMessages

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.queue_server import CONFIG, QueueServer, helio, write
-from heliograph.amqp.values import Timestamp
+from heliograph.amqp.codec.values import Timestamp
 from heliograph.client import Acknowledge, Message, Queue, connect
 from running import servers
 

@@ -1,4 +1,4 @@
-"""docs/queues.md: what stands there can be pasted and works."""
+"""docs/guides/queues.md: what stands there can be pasted and works."""
 
 import os
 import re
@@ -11,7 +11,7 @@ import pytest
 
 from running import PATIENCE, RunningServer, environment, servers
 
-TEXT = (Path(__file__).parents[3] / "docs" / "queues.md").read_text()
+TEXT = (Path(__file__).parents[3] / "docs" / "guides" / "queues.md").read_text()
 
 
 def blocks(language: str) -> list[str]:

@@ -12,7 +12,8 @@ A word on each of the rules that need one:
 * *Count*: a delivery that failed counts once, never twice. A kill may forget the last failures. A server that is
   stopped in good order loses all its consumers: that may count for what they had, or had fetched ahead.
 * *Backed out*: a message that has failed as often as the threshold says comes from the other queue from then on. But
-  after a consumer was lost with it, nobody is sure that it failed: it gets one more chance then (docs/queues.md).
+  after a consumer was lost with it, nobody is sure that it failed: it gets one more delivery then (see
+  docs/guides/queues.md).
 * *Log*: the server's log is another witness. What was put for certain is in it, what was rolled back is not, and what
   is acknowledged there has been with somebody.
 * *Order* is looked at where there was one consumer at a time, for messages of one sender that are alike: those that

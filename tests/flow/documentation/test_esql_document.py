@@ -1,4 +1,4 @@
-"""docs/esql.md says what is so: its examples are run, and its lists are those of the code."""
+"""docs/reference/esql.md says what is so: its examples are run, and its lists are those of the code."""
 
 import re
 
@@ -11,7 +11,7 @@ from heliograph.flow.language.esql.checking import check_program
 from heliograph.flow.language.esql.parsing import parse_program
 from heliograph.flow.language.esql.parsing.cursor import RESERVED
 
-FILE = "esql.md"
+FILE = "reference/esql.md"
 BLOCKS = blocks(FILE)
 LINE = re.compile(r"(?P<expression>.+?)\s+-- (?P<how>gives|fails) (?P<what>.+)")
 VALUES = [

@@ -1,4 +1,4 @@
-"""docs/formats.md says what is so: its models read, write and refuse as shown, and its tables are those of the code."""
+"""docs/reference/formats.md: its models read, write and refuse as shown, and its tables are those of the code."""
 
 import re
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from heliograph.flow.formats.tds.tds_properties import Separation
 from heliograph.flow.tree import Element, Part, Text
 from heliograph.flow.tree.element_types import ROLES, Role
 
-FILE = "formats.md"
+FILE = "reference/formats.md"
 
 
 @dataclass

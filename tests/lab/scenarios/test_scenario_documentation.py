@@ -1,4 +1,4 @@
-"""docs/lab-scenarios.md has every scenario, and its example is one."""
+"""docs/reference/lab-scenarios.md has every scenario, and its example is one."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from heliograph.lab.scenarios import SOURCES, Scenario, Source, catalogue
 from heliograph.lab.scenarios.reading import TYPES, read_scenario
 from heliograph.lab.scenarios.terms import NEEDS, VALUES
 
-TEXT = (Path(__file__).parents[3] / "docs" / "lab-scenarios.md").read_text("utf-8")
+TEXT = (Path(__file__).parents[3] / "docs" / "reference" / "lab-scenarios.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)

@@ -9,7 +9,7 @@ import pytest
 
 from heliograph.pipeline.session.java import find_java
 
-UNIT = Path(__file__).parents[3] / "docs" / "systemd" / "heliograph.service"
+UNIT = Path(__file__).parents[3] / "docs" / "guides" / "systemd" / "heliograph.service"
 # From linux/prctl.h: no memory that can be written to and executed, which is what MemoryDenyWriteExecute asks for.
 PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN = 65, 1
 

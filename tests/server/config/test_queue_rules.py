@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from heliograph.broker.queues.definition import Kind, Order, QueueDefinition
+from heliograph.broker.core.queue_definition import Kind, Order, QueueDefinition
 from heliograph.errors import Problem
 from heliograph.server.config.loading import Config, load, of_queue_manager, restart_needed
 from heliograph.server.config.tables import ListenerProtocol

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heliograph.broker.core.streams import StreamOptions
-from heliograph.broker.queues.definition import DEAD_LETTER_QUEUE, Kind
+from heliograph.broker.core.queue_definition import DEAD_LETTER_QUEUE, Kind
+from heliograph.broker.storage.streams import StreamOptions
 from heliograph.objects.attributes import Attribute, attributes_of
 from heliograph.objects.toml import document, value_text
 from heliograph.server.config.loading import Config, load

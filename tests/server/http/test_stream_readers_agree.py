@@ -17,8 +17,8 @@ from heliograph.log import kinds
 from heliograph.log.reader import LogReader
 from heliograph.log.streams import remote_stream_reader, stream_parts
 from heliograph.log.streams.remote_stream_reader import RemoteStreamReader
-from heliograph.log.streams.stream_index import PartitionWriter, write_description
-from heliograph.log.streams.stream_parts import FilePart, Piece
+from heliograph.log.streams.stream_index import PartitionIndexWriter, write_description
+from heliograph.log.streams.stream_parts import BodyPiece, FilePart
 from heliograph.log.streams.stream_reader import StreamReader
 from heliograph.log.streams.stream_span import StreamMessage
 from heliograph.server.http.stream_pages import StreamPages
@@ -30,7 +30,7 @@ Stored = tuple[str, bytes]
 """Topic and payload."""
 
 
-def bytes_of(piece: Piece) -> bytes:
+def bytes_of(piece: BodyPiece) -> bytes:
     if not isinstance(piece, FilePart):
         return bytes(piece)
     with open(f"/dev/fd/{piece.descriptor}", "rb") as file:
@@ -84,7 +84,7 @@ class Log:
         self.other = self.account.ledger.new_cursor()
         about = {"name": NAME, "filter": "#", "partitions": PARTITIONS, "retention_bytes": 0, "retention_age": 0}
         write_description(directory, NAME, about)
-        self.writers = [PartitionWriter(directory, NAME, p, cursor) for p, cursor in enumerate(self.cursors)]
+        self.writers = [PartitionIndexWriter(directory, NAME, p, cursor) for p, cursor in enumerate(self.cursors)]
         self.expected: list[list[Stored]] = [[] for _ in self.cursors]
 
     def store(self, partition: int | None, form: str, payloads: list[bytes]) -> None:

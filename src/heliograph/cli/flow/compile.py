@@ -12,7 +12,7 @@ from heliograph.cli.flow.options import add_flow, load
 from heliograph.cli.shared.tables import table
 from heliograph.errors import Problem
 from heliograph.flow.definition import FlowDefinition, known, suggestion
-from heliograph.flow.engine import MODULE_KINDS, Building
+from heliograph.flow.engine import MODULE_KINDS, Compilation
 from heliograph.flow.formats import Codec, Models
 from heliograph.flow.language import Compiled
 from heliograph.flow.tree import Text
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _programs(definition: FlowDefinition) -> list[Compiled]:
-    building = Building(definition)
+    building = Compilation(definition)
     for node in definition.nodes.values():
         if node.type in MODULE_KINDS:
             building.module(node, MODULE_KINDS[node.type])

@@ -12,9 +12,10 @@ from pathlib import Path
 from heliograph.cli.flow.findings import MISTAKE, WARNING, Finding, counted, finding
 from heliograph.common.documents import Place
 from heliograph.errors import Problem
-from heliograph.flow.definition import DefinitionProblem, Mistake, flow_file, load_flow
+from heliograph.flow.definition import DefinitionProblem, Mistake
 from heliograph.flow.engine import compile_flow
 from heliograph.flow.inline import settings_of
+from heliograph.flow.loading import flow_file, load_flow
 from heliograph.flow.testing import read_cases
 
 EXAMPLES = """\

@@ -7,7 +7,8 @@ from typing import Any
 from heliograph.cli.flow.findings import counted, finding
 from heliograph.common.documents import read_document
 from heliograph.errors import Problem
-from heliograph.flow.definition import DefinitionProblem, Findings, FlowDefinition, load_flow
+from heliograph.flow.definition import DefinitionProblem, Findings, FlowDefinition
+from heliograph.flow.loading import load_flow
 
 
 def add_flow(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from time import thread_time_ns
 from heliograph.cli.flow.inputs import add_inputs, flow_and_steps
 from heliograph.cli.shared.tables import table
 from heliograph.errors import Problem
-from heliograph.flow.engine import Building, CompiledFlow, Result, Statistics, compile_flow, measured
+from heliograph.flow.engine import Compilation, CompiledFlow, Result, Statistics, compile_flow, measured_target
 from heliograph.flow.formats import Envelope
 from heliograph.flow.testing import FlowUnderTest
 from heliograph.flow.tree import Part
@@ -150,7 +150,7 @@ def _cost_of_measuring() -> float:
         resources = type("_Resources", (), {"statistics": Statistics()})
 
     calls = 5000
-    target = measured("nothing", lambda assembly, run: None)
+    target = measured_target("nothing", lambda assembly, run: None)
     for _ in range(calls):
         target(_Nothing, _Nothing)  # type: ignore[type-var]
     return _Nothing.resources.statistics.nodes["nothing"].cpu / 1000 / calls  # type: ignore[attr-defined,no-any-return]
@@ -158,7 +158,7 @@ def _cost_of_measuring() -> float:
 
 def _formats(flow: FlowUnderTest, node: str, envelopes: list[Envelope]) -> list[str]:
     """For comparison: what it takes to read bodies as a whole, and to write them again."""
-    reading = Building(flow.definition).reading(flow.definition.nodes[node])
+    reading = Compilation(flow.definition).reading(flow.definition.nodes[node])
     reads = writes = 0
     times = max(1, 200 // len(envelopes))
     domains = set()

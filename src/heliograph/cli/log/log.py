@@ -14,11 +14,11 @@ from heliograph.common.terminal import steer
 from heliograph.errors import Problem
 from heliograph.log import (
     GROUP,
-    Account,
     Cursor,
+    CursorTable,
     LogReader,
     Record,
-    Recovered,
+    RecoveryResult,
     find_segments,
     records_in,
     recover,
@@ -96,7 +96,7 @@ def _tell_objects(objects: SetAsides) -> None:
         tell(objects)
 
 
-def _tell_streams(account: Account, revival: Revival) -> None:
+def _tell_streams(account: CursorTable, revival: Revival) -> None:
     for name, record in sorted(revival.streams.items()):
         fact = json.loads(record.body)
         size, age = fact["retention_bytes"], fact["retention_age"]
@@ -107,7 +107,7 @@ def _tell_streams(account: Account, revival: Revival) -> None:
                 print(f"  partition {partition}: {_contents(cursor)}")
 
 
-def _tell_queues(account: Account, revival: Revival) -> None:
+def _tell_queues(account: CursorTable, revival: Revival) -> None:
     for name in sorted(revival.queues.names()):
         _, number = revival.queues.definition(name)
         if cursor := account.cursors.get(number):
@@ -120,7 +120,7 @@ def _contents(cursor: Cursor) -> str:
     return f"{cursor.pending} messages, offsets {cursor.first} to {cursor.next - 1}, {cursor.bytes:,} bytes"
 
 
-def _tell_subscriptions(account: Account, readers: list[Reader]) -> None:
+def _tell_subscriptions(account: CursorTable, readers: list[Reader]) -> None:
     waiting = [
         (account.cursors[number], client, topic_filter)
         for client, topic_filter, number in readers
@@ -163,14 +163,14 @@ def _check(directory: Path) -> int:
     return 1 if len(objects) else 0
 
 
-def _whole_log(directory: Path, found: Recovered) -> Iterator[Record]:
+def _whole_log(directory: Path, found: RecoveryResult) -> Iterator[Record]:
     """All records that have not been deleted."""
     reader = LogReader(directory)
     for start, end in segment_spans(found.segments, found.end):
         yield from reader.records(start, end)
 
 
-def _tell_torn(found: Recovered) -> None:
+def _tell_torn(found: RecoveryResult) -> None:
     if found.torn is not None:
         # A living server may be just writing that batch; one that starts cuts it off.
         print(f"unfinished at the end: {found.torn.lost} bytes from position {found.torn.position} on")

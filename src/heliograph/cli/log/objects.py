@@ -14,17 +14,17 @@ from typing import NamedTuple
 from heliograph.broker import Broker, Clock, Limits, Revival, SetAside, SetAsides, Store, options_of
 from heliograph.cli.log.records import as_json, kind_name
 from heliograph.errors import Problem
-from heliograph.log import Account, LogOptions, LogReader
+from heliograph.log import CursorTable, LogOptions, LogReader
 
 _MOST = sys.maxsize
 # Nothing is refused or thrown away, whatever the limits of the server are.
 _LIMITS = Limits(retained_messages=_MOST, retained_bytes=_MOST, max_messages=_MOST, max_bytes=_MOST)
 
 
-def replay(directory: Path, start: int, end: int) -> tuple[Account, Revival]:
+def replay(directory: Path, start: int, end: int) -> tuple[CursorTable, Revival]:
     """What a server that starts would know, without taking the log from one that has it."""
     revival = Revival(_clock())
-    account = Account(revival.take_fact, revival.take_messages)
+    account = CursorTable(revival.take_fact, revival.take_messages)
     for record in LogReader(directory).records(start, end):
         account.replay(record)
     return account, revival

@@ -5,17 +5,17 @@ import json
 from typing import Any
 
 from heliograph.broker import DELIVERIES_ROW
-from heliograph.broker.core import record_kinds as facts
-from heliograph.broker.sessions import offline_sessions as away_facts
+from heliograph.broker.storage import offline_sessions as away_facts
+from heliograph.broker.storage import record_kinds as facts
 from heliograph.cli.shared.tables import moment
 from heliograph.log import (
     AMQP_MESSAGES,
     MIXED_PACKETS,
     Record,
     decode_cursor,
-    decode_messages,
     decode_mixed_messages,
     decode_queue_messages,
+    decode_uniform_messages,
     form_of,
     kinds,
     receivers_of,
@@ -27,10 +27,10 @@ KINDS = {
     kinds.MESSAGES: "messages",
     kinds.ACKS: "acks",
     kinds.CURSOR: "cursor",
-    kinds.GONE: "gone",
-    kinds.MOVED: "moved",
+    kinds.CURSOR_DELETED: "gone",
+    kinds.MESSAGES_MOVED: "moved",
     kinds.CHECKPOINT: "checkpoint",
-    kinds.COMPLETE: "complete",
+    kinds.CHECKPOINT_COMPLETE: "complete",
     kinds.GROUP: "group",
     facts.SESSION: "session",
     facts.ENDED: "ended",
@@ -114,7 +114,7 @@ def _body(record: Record) -> dict[str, Any]:
 
 
 def _messages(body: bytes, count: int) -> dict[str, Any]:
-    messages = decode_messages(body, count)
+    messages = decode_uniform_messages(body, count)
     payloads = [text_or_base64("payload", payload) for payload in messages.payloads]
     if all("payload" in payload for payload in payloads):
         shown: dict[str, Any] = {"payloads": [payload["payload"] for payload in payloads]}

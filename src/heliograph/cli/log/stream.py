@@ -12,7 +12,14 @@ from urllib.parse import quote
 from heliograph.cli.shared.tables import duration, facts, moment, table
 from heliograph.common.ports import PAGES_URL
 from heliograph.errors import Problem
-from heliograph.log.streams import RemoteStreamReader, StreamMessage, StreamReader, StreamSource, ask, told
+from heliograph.log.streams import (
+    RemoteStreamReader,
+    StreamMessage,
+    StreamReader,
+    StreamSource,
+    decode_page,
+    request_page,
+)
 from heliograph.server import StreamPages, as_json
 
 
@@ -178,7 +185,7 @@ def _line(partition: int, message: StreamMessage) -> bytes:
 def _delete(args: argparse.Namespace) -> None:
     if "://" not in args.server:
         raise Problem(f"--server: expected the URL of a server, which alone can delete streams, found {args.server}")
-    answer = ask(args.server, f"{_path(args.name)}?purge={'true' if args.purge else 'false'}", "DELETE")
+    answer = request_page(args.server, f"{_path(args.name)}?purge={'true' if args.purge else 'false'}", "DELETE")
     count = answer["messages"]
     print(f"{args.name} deleted" + (f" with {count} message{'' if count == 1 else 's'}" if count else ""))
 
@@ -203,7 +210,7 @@ def _folder(server: str) -> Path:
 def _ask(server: str, path: str) -> Any:
     """What the pages say, or the same from the files."""
     if "://" in server:
-        return ask(server, path)
+        return request_page(server, path)
     answer = StreamPages(_folder(server)).answer(path, "")
     assert isinstance(answer.body, bytes)
-    return told(answer.status, answer.body)
+    return decode_page(answer.status, answer.body)

@@ -5,7 +5,7 @@
 3. the server commits (messages taken, messages put, token);
 4. the databases are committed.
 
-After a crash, or an answer that never came, the token says whether 3. has happened. See docs/flows-transactions.md.
+After a crash, or an answer that never came, the token says whether 3. has happened (docs/design/flow-transactions.md).
 """
 
 import logging

@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 
 class Value(NamedTuple):
-    """One value that a probe has read; see `docs/lab.md` for sources and metrics."""
+    """One value that a probe has read; see `docs/guides/lab.md` for sources and metrics."""
 
     source: str
     name: str

@@ -1,4 +1,4 @@
-"""The tables of a run, column by column (`docs/lab.md` says what they mean)."""
+"""The tables of a run, column by column (`docs/guides/lab.md` says what they mean)."""
 
 import pyarrow as pa
 

@@ -1,6 +1,6 @@
 """Scenarios: the tests of five published performance reports, at their scale or scaled down.
 
-`catalogue()` has all of them and `load(name)` one; `docs/lab-scenarios.md` says how they are written.
+`catalogue()` has all of them and `load(name)` one; `docs/reference/lab-scenarios.md` says how they are written.
 """
 
 from heliograph.lab.scenarios.catalogue import SOURCES, Source, catalogue, load

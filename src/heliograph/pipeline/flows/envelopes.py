@@ -1,8 +1,9 @@
 """Rows of a stream become envelopes: the same that an inline flow gets of the same message.
 
 The inline runner gets MQTT publications as the server converts them for queues and AMQP subscriptions
-(docs/mapping.md). A flow on Spark gets them from a stream, as they were published, so that conversion is done here, for
-TopicInput and QueueInput alike: an input with a queue sees what it would see if the queue were bound to the topic.
+(docs/reference/mapping.md). A flow on Spark gets them from a stream, as they were published, so that conversion is done
+here, for TopicInput and QueueInput alike: an input with a queue sees what it would see if the queue were bound to the
+topic.
 
 What a stream does not keep cannot come back: the types of an AMQP sender's properties, and whether its address for
 replies said that it is a topic. How long a message lives is counted from its arrival, so that a task that is repeated,

@@ -1,6 +1,7 @@
 """From raw data of the lab's runs to tables of scores, and from those to an answer: is B really slower than A?
 
-`score_runs` reads new runs in `DIR/runs` and adds to the tables in `DIR/scores`; docs/lab-analysis.md has each column.
+`score_runs` reads new runs in `DIR/runs` and adds to the tables in `DIR/scores`. Their columns are in
+docs/reference/lab-analysis.md.
 `compare` sets the runs of two experiments, targets or folders beside each other, with confidence intervals.
 """
 
