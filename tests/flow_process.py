@@ -78,8 +78,8 @@ def _die_at(function: str, moment: str) -> None:
 
 
 def main() -> None:
-    from heliograph.flow.definition.flow_loading import load_flow
     from heliograph.flow.inline.groups import run_groups
+    from heliograph.flow.loading.flow_loading import load_flow
 
     folder, state, server = sys.argv[1:]
     logging.basicConfig(level=logging.INFO)

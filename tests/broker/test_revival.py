@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 
 from broker.clients import START, WALL, DurableScene
 from broker.durable_clients import DAY, durable
-from heliograph.broker.core import record_kinds as facts
-from heliograph.broker.core.broker import Broker
+from heliograph.broker.broker import Broker
 from heliograph.broker.core.limits import Limits
-from heliograph.broker.core.store import Clock, Store
-from heliograph.broker.core.subscription import subscription_cost
-from heliograph.broker.sessions import offline_sessions as away_facts
 from heliograph.broker.sessions.session import FOR_EVER, session_cost
+from heliograph.broker.sessions.subscription import subscription_cost
+from heliograph.broker.storage import offline_sessions as away_facts
+from heliograph.broker.storage import record_kinds as facts
+from heliograph.broker.storage.store import Clock, Store
 from heliograph.log import kinds
 from heliograph.log.log import LogOptions
-from heliograph.log.message_log import Ledger
+from heliograph.log.message_log import MessageLog
 from heliograph.mqtt import PubAck, PubComp, Publish, PubRec, PubRel, Subscription
 from heliograph.mqtt.packets import Will
 
@@ -248,7 +248,7 @@ PRESENCE = {"expiry": FOR_EVER, "away": 1_699_999_000_000, "will": None, "will_d
 
 
 def test_sessions_as_servers_wrote_them_before_they_packed_them(tmp_path) -> None:
-    ledger = Ledger(tmp_path / "log", lambda record: None, lambda record, receivers: None)
+    ledger = MessageLog(tmp_path / "log", lambda record: None, lambda record, receivers: None)
     cursors = [ledger.new_cursor() for _ in range(3)]
     ledger.note(kinds.CHECKPOINT)
     for cursor in cursors:

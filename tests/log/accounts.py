@@ -4,25 +4,25 @@ import shutil
 from pathlib import Path
 from unittest import mock
 
-from heliograph.log.kinds import FIRST_FACT
+from heliograph.log.kinds import FIRST_APPLICATION_KIND
 from heliograph.log.log import LogOptions
-from heliograph.log.maintenance import Upkeep
-from heliograph.log.message_log import Ledger
-from heliograph.log.messages import AMQP_MESSAGES, MIXED_PACKETS, Messages, decode_messages, form_of
+from heliograph.log.maintenance import Maintenance
+from heliograph.log.message_log import MessageLog
+from heliograph.log.messages import AMQP_MESSAGES, MIXED_PACKETS, UniformMessages, decode_uniform_messages, form_of
 from heliograph.log.mixed_messages import MixedMessages, decode_mixed_messages
 from heliograph.log.queue_messages import QueueMessages, decode_queue_messages
 from heliograph.log.record import Record
 from heliograph.log.segment import SEGMENT_HEADER_SIZE, read_segment, segment_files
 from log.test_mixed_messages import mixed
 
-SET, CLEAR = FIRST_FACT, FIRST_FACT + 1
+SET, CLEAR = FIRST_APPLICATION_KIND, FIRST_APPLICATION_KIND + 1
 HEAD = b"head"
 
 
-def messages(topic: str, payloads: list[bytes]) -> Messages:
+def messages(topic: str, payloads: list[bytes]) -> UniformMessages:
     """Messages as the broker stores them: packets of one length, which end in the payload."""
     data = b"".join(HEAD + payload for payload in payloads)
-    return Messages(topic.encode(), data, len(payloads), len(HEAD), 1, 2, True, False, True, False, b"", 0, 0)
+    return UniformMessages(topic.encode(), data, len(payloads), len(HEAD), 1, 2, True, False, True, False, b"", 0, 0)
 
 
 def queue_messages(payloads: list[bytes]) -> QueueMessages:
@@ -44,8 +44,10 @@ class Account:
         self.seen: list[Record] = []
         """Facts and messages in the order in which opening the ledger has told them."""
         how = LogOptions(**{"force": False, "retry": 0.01, **options})  # type: ignore[arg-type]
-        self.ledger = Ledger(directory, self._on_fact, lambda record, receivers: self.seen.append(record), options=how)
-        self.upkeep = Upkeep(self.ledger, self._all_facts)
+        self.ledger = MessageLog(
+            directory, self._on_fact, lambda record, receivers: self.seen.append(record), options=how
+        )
+        self.upkeep = Maintenance(self.ledger, self._all_facts)
 
     def _on_fact(self, record: Record) -> None:
         self.seen.append(record)
@@ -88,7 +90,7 @@ class Account:
             return decode_queue_messages(body, count).message(offset - found.first)
         if form_of(body) == MIXED_PACKETS:
             return decode_mixed_messages(body, count).payloads[offset - found.first]
-        return decode_messages(body, count).payloads[offset - found.first]
+        return decode_uniform_messages(body, count).payloads[offset - found.first]
 
     def pending(self, cursor) -> dict[int, bytes | None]:
         """All that is pending for a cursor, as it is read back."""

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from heliograph.errors import Problem
 from heliograph.log import kinds
 from heliograph.log.cursor import CHUNK_SIZE
-from heliograph.log.group import Group, records_in
+from heliograph.log.group import RecordGroup, records_in
 from heliograph.log.mixed_messages import decode_mixed_messages
 from heliograph.log.record import ALIGNMENT, HEADER_SIZE, Record
-from heliograph.log.streams.stream_index import PartitionWriter, write_description
+from heliograph.log.streams.stream_index import PartitionIndexWriter, write_description
 from heliograph.log.streams.stream_reader import StreamReader
 from log.accounts import SET, Account, crash, queue_messages, unforced
 
@@ -42,7 +42,7 @@ def written(account: Account) -> list[Record]:
 
 @given(st.lists(st.tuples(st.integers(1, 255), st.lists(st.binary(max_size=20), max_size=3), st.integers(0, 99))))
 def test_the_records_of_a_group_are_found_again(members) -> None:
-    group = Group(time=1000, epoch=3)
+    group = RecordGroup(time=1000, epoch=3)
     sizes = [group.add(kind, body, count) for kind, body, count in members]
     body = b"".join(group.pieces)
     found = list(records_in(Record(800, kinds.GROUP, body, time=1000, epoch=3)))
@@ -60,7 +60,7 @@ def test_any_other_record_is_itself() -> None:
 
 
 def test_the_bytes_of_a_group_are_as_documented() -> None:
-    group = Group(time=1000, epoch=9)
+    group = RecordGroup(time=1000, epoch=9)
     group.add(40, [b"hello"], 2)
     header = struct.pack("<IIBBHIIQQ", 0, 36 + 5, 40, 0, 0, 9, 2, 0, 1000)
     assert b"".join(group.pieces) == bytes(4) + header + b"hello" + bytes(7)
@@ -68,7 +68,7 @@ def test_the_bytes_of_a_group_are_as_documented() -> None:
 
 @pytest.mark.parametrize("length", [0, 35, 50, 2**32 - 1])
 def test_a_group_that_is_not_what_it_should_be_is_told(length: int) -> None:
-    group = Group(time=0, epoch=0)
+    group = RecordGroup(time=0, epoch=0)
     group.add(40, [b"hello"])
     body = bytearray(b"".join(group.pieces))
     body[8:12] = length.to_bytes(4, "little")
@@ -240,7 +240,7 @@ def test_readers_of_a_stream_look_inside_groups(account) -> None:
     cursor = account.ledger.new_cursor()
     description = {"name": "s", "filter": "t", "partitions": 1, "retention_bytes": 0, "retention_age": 0}
     write_description(account.directory, "s", description)
-    writer = PartitionWriter(account.directory, "s", 0, cursor)
+    writer = PartitionIndexWriter(account.directory, "s", 0, cursor)
     for turn in range(3):
         with account.ledger.group():
             account.set("key", "value")

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.log.buffer_pool import Room
-from heliograph.log.streams.remote_pages import Unreachable
+from heliograph.log.buffer_pool import BufferPool
+from heliograph.log.streams.remote_pages import ServerUnreachable
 from heliograph.log.streams.remote_stream_reader import RemoteStreamReader
 from log.test_stream_block import MINE, OTHERS, payloads_in, record
 
@@ -63,8 +63,8 @@ def answering(records: Records) -> Iterator[tuple[RemoteStreamReader, Queue[str]
         server.server_close()
 
 
-def rooms() -> list[Room | None]:
-    return [None, Room(8 << 10), Room(8 << 10, lambda size: np.empty(size, np.uint8))]
+def rooms() -> list[BufferPool | None]:
+    return [None, BufferPool(8 << 10), BufferPool(8 << 10, lambda size: np.empty(size, np.uint8))]
 
 
 SIZES = [1, 5000, 0, 900, 20_000, 3, 3, 3000]
@@ -80,7 +80,7 @@ def log_from(offset: int) -> tuple[bytes, int, int]:
 
 @pytest.mark.parametrize("room", rooms())
 @pytest.mark.parametrize("size", [100, 1000, 1 << 20])
-def test_records_are_whole_wherever_an_answer_is_cut(room: Room | None, size: int) -> None:
+def test_records_are_whole_wherever_an_answer_is_cut(room: BufferPool | None, size: int) -> None:
     with answering(log_from) as (reader, _):
         found = []
         for block in reader.blocks(0, 0, len(PAYLOADS), size, room):
@@ -92,7 +92,7 @@ def test_records_are_whole_wherever_an_answer_is_cut(room: Room | None, size: in
 
 def test_the_next_answer_is_asked_for_before_the_last_block_of_this_one_is_looked_at() -> None:
     with answering(log_from) as (reader, asked):
-        blocks = reader.blocks(0, 0, len(PAYLOADS), 1 << 20, Room(1 << 20))
+        blocks = reader.blocks(0, 0, len(PAYLOADS), 1 << 20, BufferPool(1 << 20))
         assert next(blocks).next == 3
         assert ["offset=3" in asked.get(timeout=10) for _ in range(3)] == [False, False, True]
         assert next(blocks).next == 6
@@ -101,7 +101,7 @@ def test_the_next_answer_is_asked_for_before_the_last_block_of_this_one_is_looke
 def test_something_else_may_be_asked_while_an_answer_is_read() -> None:
     with answering(log_from) as (reader, _):
         found = []
-        for block in reader.blocks(0, 0, len(PAYLOADS), 100, Room(64 << 10)):
+        for block in reader.blocks(0, 0, len(PAYLOADS), 100, BufferPool(64 << 10)):
             found += payloads_in(block)
             assert reader.partitions == 1
         assert found == PAYLOADS
@@ -109,7 +109,7 @@ def test_something_else_may_be_asked_while_an_answer_is_read() -> None:
 
 @pytest.mark.parametrize("room", rooms())
 @pytest.mark.parametrize("number", [0, 1, 2])
-def test_damage_is_told_and_what_is_before_it_is_not_lost(room: Room | None, number: int) -> None:
+def test_damage_is_told_and_what_is_before_it_is_not_lost(room: BufferPool | None, number: int) -> None:
     def spoiled(offset: int) -> tuple[bytes, int, int]:
         bodies = [bytearray(record([payload], at)) for at, payload in enumerate(PAYLOADS[:3])]
         bodies[number][40] ^= 1
@@ -124,7 +124,7 @@ def test_damage_is_told_and_what_is_before_it_is_not_lost(room: Room | None, num
 
 
 @pytest.mark.parametrize("room", rooms()[1:])
-def test_an_answer_that_ends_too_early_is_asked_for_again_from_there_on(room: Room) -> None:
+def test_an_answer_that_ends_too_early_is_asked_for_again_from_there_on(room: BufferPool) -> None:
     def cut_off(offset: int) -> tuple[bytes, int, int]:
         body, size, following = log_from(offset)
         return body[:-10], size, following
@@ -138,17 +138,20 @@ def test_an_answer_that_ends_too_early_is_asked_for_again_from_there_on(room: Ro
 
 
 @pytest.mark.parametrize("room", rooms())
-def test_a_server_whose_answers_bring_nothing_has_gone_away(room: Room | None) -> None:
+def test_a_server_whose_answers_bring_nothing_has_gone_away(room: BufferPool | None) -> None:
     def cut_off(offset: int) -> tuple[bytes, int, int]:
         body = record([PAYLOADS[offset]], offset)
         return body[:-10], len(body), offset + 1
 
-    with answering(cut_off) as (reader, _), pytest.raises(Unreachable, match="the answer ends 10 bytes too early"):
+    with (
+        answering(cut_off) as (reader, _),
+        pytest.raises(ServerUnreachable, match="the answer ends 10 bytes too early"),
+    ):
         list(reader.blocks(0, 0, 3, 100, room))
 
 
 @pytest.mark.parametrize("room", rooms())
-def test_an_answer_without_what_was_asked_for_is_not_asked_for_again_and_again(room: Room | None) -> None:
+def test_an_answer_without_what_was_asked_for_is_not_asked_for_again_and_again(room: BufferPool | None) -> None:
     def of_others(offset: int) -> tuple[bytes, int, int]:
         body = record([b"x"], offset, OTHERS)
         return body, len(body), offset + 1

@@ -1,10 +1,10 @@
 """Memory that is handed out again and again."""
 
-from heliograph.log.buffer_pool import Room
+from heliograph.log.buffer_pool import BufferPool
 
 
 def test_parts_do_not_overlap_until_it_is_cleared() -> None:
-    room = Room(14)
+    room = BufferPool(14)
     first, second = room.take(4), room.take(6)
     first[:], second[:] = b"aaaa", b"bbbbbb"
     assert bytes(first) == b"aaaa"
@@ -14,21 +14,21 @@ def test_parts_do_not_overlap_until_it_is_cleared() -> None:
 
 
 def test_parts_start_where_records_can_start() -> None:
-    room = Room(24)
+    room = BufferPool(24)
     room.take(24)[:] = bytes(range(24))
     room.clear()
     assert [bytes(room.take(3))[0] for _ in range(3)] == [0, 8, 16]
 
 
 def test_what_has_no_room_is_elsewhere() -> None:
-    room = Room(4)
+    room = BufferPool(4)
     inside, outside = room.take(3), room.take(2)
     inside[:], outside[:] = b"aaa", b"bb"
     assert (bytes(inside), bytes(outside), len(room.take(1))) == (b"aaa", b"bb", 1)
 
 
 def test_what_was_not_needed_is_handed_out_again() -> None:
-    room = Room(4)
+    room = BufferPool(4)
     first = room.take(4)
     room.give_back(4)
     room.take(4)[:] = b"same"

@@ -12,11 +12,11 @@ from log.waiting import WatchedLog
 SENSELESS = {
     "a short cursor": (kinds.CURSOR, b"x" * 22),
     "short acknowledgements": (kinds.ACKS, b"x"),
-    "the end of a cursor": (kinds.GONE, b"x"),
+    "the end of a cursor": (kinds.CURSOR_DELETED, b"x"),
     "short messages": (kinds.MESSAGES, b"x"),
-    "a short move": (kinds.MOVED, b"x"),
-    "a short checkpoint": (kinds.COMPLETE, b"x"),
-    "a fact that is no text": (kinds.FIRST_FACT, b"\xff"),
+    "a short move": (kinds.MESSAGES_MOVED, b"x"),
+    "a short checkpoint": (kinds.CHECKPOINT_COMPLETE, b"x"),
+    "a fact that is no text": (kinds.FIRST_APPLICATION_KIND, b"\xff"),
 }
 
 

@@ -4,10 +4,10 @@ import pytest
 
 from heliograph.log import kinds
 from heliograph.log.cursor import Cursor
-from heliograph.log.group import Group
-from heliograph.log.messages import Messages, Receivers, encode_messages
+from heliograph.log.group import RecordGroup
+from heliograph.log.messages import Receivers, UniformMessages, encode_uniform_messages
 from heliograph.log.record import BadRecord, frame
-from heliograph.log.streams.stream_block import Block, block_of
+from heliograph.log.streams.stream_block import StreamBlock, block_of
 from heliograph.log.streams.stream_span import span_at
 from log.test_mixed_messages import body_of as mixed_body_of
 from log.test_mixed_messages import mixed
@@ -17,9 +17,9 @@ MINE, OTHERS = 5, 6
 
 def body_of(payloads: list[bytes], offset: int, cursors: tuple[int, ...]) -> tuple[bytes, bytes]:
     data = b"".join(payloads)
-    messages = Messages(b"t", data, len(payloads), 0, 1, 0, False, False, False, False, b"", 0, 0)
+    messages = UniformMessages(b"t", data, len(payloads), 0, 1, 0, False, False, False, False, b"", 0, 0)
     offsets = [offset if cursor == MINE else 70 + offset for cursor in cursors]
-    return encode_messages(messages, Receivers(cursors, offsets, [0] * len(cursors))), data
+    return encode_uniform_messages(messages, Receivers(cursors, offsets, [0] * len(cursors))), data
 
 
 def record(payloads: list[bytes], offset: int, *cursors: int) -> bytes:
@@ -36,11 +36,11 @@ def mixed_record(payloads: list[bytes], offset: int, *cursors: int) -> bytes:
     return b"".join(frame(kinds.MESSAGES, (body,), 0, len(payloads), 1)[0])
 
 
-def payloads_in(block: Block) -> list[bytes]:
+def payloads_in(block: StreamBlock) -> list[bytes]:
     return [payload for place in block for payload in span_at(block, place).payloads]
 
 
-def whole(*records: bytes) -> Block:
+def whole(*records: bytes) -> StreamBlock:
     return block_of(b"".join(records), 0, MINE, 0, 100)
 
 
@@ -91,7 +91,7 @@ def test_a_wanted_record_has_to_pass_its_check_sum() -> None:
 
 
 def grouped(*payloads: bytes) -> bytes:
-    group = Group(1, 0)
+    group = RecordGroup(1, 0)
     for offset, payload in enumerate(payloads):
         group.add(kinds.ACKS, (b"x",))
         group.add_messages([Cursor(MINE)], body_of([payload], offset, (MINE,)), 1)

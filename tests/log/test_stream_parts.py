@@ -12,19 +12,19 @@ from heliograph.log import kinds
 from heliograph.log.record import BadRecord, frame
 from heliograph.log.streams import stream_parts
 from heliograph.log.streams.stream_block import block_of
-from heliograph.log.streams.stream_parts import FilePart, Passage, passage_of
+from heliograph.log.streams.stream_parts import FilePart, RawRecords, raw_records
 from log.test_stream_block import MINE, OTHERS, grouped, mixed_record, record
 
 FRONT = b"somewhere"[:8]
 """What is before the records in the file."""
 
 
-def passage(path: Path, data: bytes, offset: int = 0, stop: int = 1000) -> tuple[Passage, bytes]:
+def passage(path: Path, data: bytes, offset: int = 0, stop: int = 1000) -> tuple[RawRecords, bytes]:
     """What is found in a file with this data, and the bytes that are sent for it."""
     path.write_bytes(FRONT + data)
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        found = passage_of(descriptor, len(FRONT), len(FRONT) + len(data), 64, MINE, offset, stop)
+        found = raw_records(descriptor, len(FRONT), len(FRONT) + len(data), 64, MINE, offset, stop)
         pieces = [
             os.pread(descriptor, piece.size, piece.place) if isinstance(piece, FilePart) else bytes(piece)
             for piece in found.pieces
@@ -116,6 +116,6 @@ def test_a_file_that_is_shorter_than_it_should_be_is_told(tmp_path: Path) -> Non
     descriptor = os.open(path, os.O_RDONLY)
     try:
         with pytest.raises(BadRecord, match="the file ends here"):
-            passage_of(descriptor, 0, 2 * len(first), 64, MINE, 0, 9)
+            raw_records(descriptor, 0, 2 * len(first), 64, MINE, 0, 9)
     finally:
         os.close(descriptor)

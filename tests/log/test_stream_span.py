@@ -4,7 +4,7 @@ import pytest
 
 from heliograph.errors import Problem
 from heliograph.log import kinds
-from heliograph.log.messages import Messages, Receivers, encode_messages
+from heliograph.log.messages import Receivers, UniformMessages, encode_uniform_messages
 from heliograph.log.record import frame
 from heliograph.log.streams.stream_block import block_of
 from heliograph.log.streams.stream_span import StreamMessage, StreamSpan, span_at
@@ -23,8 +23,8 @@ def span(body: bytes, count: int) -> StreamSpan:
 
 def uniform(topic: bytes, *payloads: bytes, properties: bytes = b"", retain: bool = False) -> StreamSpan:
     data = b"".join(b"head" + payload for payload in payloads)
-    messages = Messages(topic, data, len(payloads), 4, 1, 2, True, retain, False, False, properties, 0, 0)
-    return span(encode_messages(messages, RECEIVERS) + data, len(payloads))
+    messages = UniformMessages(topic, data, len(payloads), 4, 1, 2, True, retain, False, False, properties, 0, 0)
+    return span(encode_uniform_messages(messages, RECEIVERS) + data, len(payloads))
 
 
 def of_several(*rows: tuple[bytes, bytes, bytes]) -> StreamSpan:

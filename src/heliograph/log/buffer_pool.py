@@ -14,7 +14,7 @@ def _new(size: int) -> Any:
     return memoryview(bytearray(size))
 
 
-class Room:
+class BufferPool:
     """Memory of one size, handed out from its front on until it is cleared."""
 
     def __init__(self, size: int, new: Callable[[int], Any] = _new) -> None:

@@ -35,7 +35,7 @@ from heliograph.log.segment import Segment, create_segment
 
 BATCH_SIZE = 16 << 20
 """A batch does not get larger than this, unless a single record does."""
-NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 LARGE = 256 << 10
 """A batch of this size shares the price of forcing among enough: it neither waits for more, nor stays unforced."""
 _AHEAD = 0.0003
@@ -315,7 +315,7 @@ class Committer:
                 os.fdatasync(self._descriptor)
         except OSError as error:
             batch.forget_written()  # the next attempt begins with its first byte
-            if error.errno not in NO_ROOM or not self._cut(batch.start):
+            if error.errno not in DISK_FULL or not self._cut(batch.start):
                 self._distrusted = True
             raise
 

@@ -15,7 +15,7 @@ from heliograph.log.record import Record
 _READ_AT_ONCE = 256 << 10
 
 
-class Found(NamedTuple):
+class FoundRecord(NamedTuple):
     """A record with messages of the cursor: those from offset `first` up to `next`."""
 
     first: int
@@ -23,7 +23,7 @@ class Found(NamedTuple):
     record: Record
 
 
-class CursorReading:
+class CursorReader:
     """Finds messages by their offset. What has been read ahead is kept, so that going on costs no second look."""
 
     __slots__ = ("_ahead", "_chunk", "_cursor", "_position", "_reached", "_reader", "_safe")
@@ -33,13 +33,13 @@ class CursorReading:
         self._cursor = cursor
         self._reader = reader
         self._safe = safe
-        self._ahead: deque[Found] = deque()
+        self._ahead: deque[FoundRecord] = deque()
         self._chunk: Chunk | None = None
         self._position = 0
         self._reached = 0
         """The chunk has been read up to `_position`, which is after this offset and before the next."""
 
-    def find(self, offset: int) -> Found | None:
+    def find(self, offset: int) -> FoundRecord | None:
         """The record with the message that has this offset; None if it cannot be read yet."""
         ahead = self._ahead
         while True:
@@ -76,6 +76,6 @@ class CursorReading:
             for one in records_in(record):
                 first = offset_for(one.body, self._cursor.number) if one.kind == kinds.MESSAGES else None
                 if first is not None and chunk.first <= first < chunk.next:
-                    self._ahead.append(Found(first, first + one.count, one))
+                    self._ahead.append(FoundRecord(first, first + one.count, one))
                     self._reached = first + one.count
         return True

@@ -42,7 +42,7 @@ def decode_moved(body: bytes) -> tuple[int, int, list[MovedRun]]:
     return gone_from, gone_to, [MovedRun(*run) for run in MOVED_RUN.iter_unpack(body[MOVED_HEAD.size :])]
 
 
-class Account:
+class CursorTable:
     """The cursors of one log. Made by going through all records from the replay position on."""
 
     def __init__(self, on_fact: Callable[[Record], None], on_messages: Callable[[Record, Receivers], None]) -> None:
@@ -84,13 +84,13 @@ class Account:
                 found = decode_cursor(body)
                 self.cursors[found.number] = found
                 self.last_number = max(self.last_number, found.number)
-            case kinds.GONE:
+            case kinds.CURSOR_DELETED:
                 self.cursors.pop(NUMBER.unpack(body)[0], None)
-            case kinds.MOVED:
+            case kinds.MESSAGES_MOVED:
                 self.move(*decode_moved(body))
             case kinds.CHECKPOINT:
                 pass
-            case kinds.COMPLETE:
+            case kinds.CHECKPOINT_COMPLETE:
                 (self.checkpoint,) = POSITION.unpack(body)
                 self.checkpoint_size = record.position - self.checkpoint
             case _:

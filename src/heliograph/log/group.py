@@ -58,7 +58,7 @@ class _Stored:
 
 
 @dataclass(slots=True)
-class Group:
+class RecordGroup:
     """Records that gather, and what they mean for cursors when they are written."""
 
     time: int

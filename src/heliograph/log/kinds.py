@@ -6,17 +6,17 @@ ACKS = 2
 """Offsets that cursors are done with, as ranges."""
 CURSOR = 3
 """All that is known of a cursor: a new one, or one in a checkpoint."""
-GONE = 4
+CURSOR_DELETED = 4
 """A cursor that nobody wants any more."""
-MOVED = 5
+MESSAGES_MOVED = 5
 """What was live in a segment has been copied: here is where it lies now."""
 CHECKPOINT = 6
 """From here on everything that is known is written down again, bit by bit, while life goes on."""
-COMPLETE = 7
+CHECKPOINT_COMPLETE = 7
 """All of that is there: whoever opens the log can start at that checkpoint."""
 GROUP = 8
 """Several records that are one: all or none of them is there."""
-FIRST_FACT = 32
+FIRST_APPLICATION_KIND = 32
 """From here on, the numbers are for whoever uses the log."""
 
 COPY = 1

@@ -13,7 +13,7 @@ from heliograph.log import kinds
 from heliograph.log.cursor import CHUNK_SIZE
 from heliograph.log.cursor_table import MovedRun
 from heliograph.log.group import records_in
-from heliograph.log.message_log import Ledger
+from heliograph.log.message_log import MessageLog
 from heliograph.log.messages import Receivers, receivers_of
 from heliograph.log.ranges import Ranges
 from heliograph.log.record import Record
@@ -30,14 +30,14 @@ _READ_AT_ONCE = 256 << 10
 _LOOK_AT_ONCE = 200
 """So many cursors and chunks are looked at in one step."""
 
-Fact = tuple[int, bytes]
+ApplicationRecord = tuple[int, bytes]
 """Kind and body of a record."""
 
 
-class Upkeep:
+class Maintenance:
     """Looks after one ledger."""
 
-    def __init__(self, ledger: Ledger, facts: Callable[[], Iterator[Fact]]) -> None:
+    def __init__(self, ledger: MessageLog, facts: Callable[[], Iterator[ApplicationRecord]]) -> None:
         """`facts` gives all that the ledger's user knows, for a checkpoint; it is taken bit by bit."""
         self._ledger = ledger
         self._facts = facts

@@ -9,18 +9,25 @@ from pathlib import Path
 from heliograph.errors import Problem
 from heliograph.log import kinds
 from heliograph.log.cursor import Cursor
-from heliograph.log.cursor_reading import CursorReading
-from heliograph.log.cursor_table import ACK, MOVED_HEAD, MOVED_RUN, NUMBER, POSITION, Account, MovedRun
-from heliograph.log.group import Group
+from heliograph.log.cursor_reading import CursorReader
+from heliograph.log.cursor_table import ACK, MOVED_HEAD, MOVED_RUN, NUMBER, POSITION, CursorTable, MovedRun
+from heliograph.log.group import RecordGroup
 from heliograph.log.log import Log, LogOptions
-from heliograph.log.messages import AMQP_MESSAGES, Messages, Receivers, encode_messages, form_of, readdressed
+from heliograph.log.messages import (
+    AMQP_MESSAGES,
+    Receivers,
+    UniformMessages,
+    encode_uniform_messages,
+    form_of,
+    readdressed,
+)
 from heliograph.log.mixed_messages import MixedMessages, encode_mixed_messages
 from heliograph.log.queue_messages import QueueMessages, decode_queue_messages, encode_queue_messages
 from heliograph.log.ranges import Ranges
 from heliograph.log.record import Record
 
 
-class Ledger(Account):
+class MessageLog(CursorTable):
     """All cursors of one log, and the only one who writes to it. Everything but `wake` happens in the caller's thread.
 
     What is appended gathers until `end_turn`; it is safe when `safe` has reached what `end` was then. Acknowledgements,
@@ -41,7 +48,7 @@ class Ledger(Account):
         """
         super().__init__(on_fact, on_messages)
         self._acks: list[bytes] = []
-        self._group: Group | None = None
+        self._group: RecordGroup | None = None
         self._wake = wake
         self._wall = options.wall
         self._news = threading.Condition()
@@ -126,17 +133,17 @@ class Ledger(Account):
         """Nobody will read this cursor any more. Not within a group."""
         self._check_no_group()
         del self.cursors[cursor.number]
-        self.log.append(kinds.GONE, NUMBER.pack(cursor.number))
+        self.log.append(kinds.CURSOR_DELETED, NUMBER.pack(cursor.number))
 
     def store(
-        self, messages: Messages | MixedMessages | QueueMessages, cursors: list[Cursor], identifiers: list[int]
+        self, messages: UniformMessages | MixedMessages | QueueMessages, cursors: list[Cursor], identifiers: list[int]
     ) -> list[int]:
         """Append messages for these cursors, each of which gives them its next offsets; the first of them for each."""
         count, group = messages.number, self._group
         offsets = self.next_offsets(cursors)
         receivers = Receivers([c.number for c in cursors], offsets, identifiers)
-        if isinstance(messages, Messages):
-            body = encode_messages(messages, receivers)
+        if isinstance(messages, UniformMessages):
+            body = encode_uniform_messages(messages, receivers)
         elif isinstance(messages, MixedMessages):
             body = encode_mixed_messages(messages, receivers)
         else:
@@ -182,13 +189,13 @@ class Ledger(Account):
             self._ended = self._progress.end
 
     @contextmanager
-    def group(self) -> Iterator[Group]:
+    def group(self) -> Iterator[RecordGroup]:
         """Messages, acknowledgements and facts up to the end of the `with` are one record: all of it, or nothing.
 
         Cursors learn of all that at the end, and never if there is an exception. Offsets are those that `store` tells.
         """
         self._check_no_group()
-        group = self._group = Group(int(self._wall() * 1000), self.log.epoch)
+        group = self._group = RecordGroup(int(self._wall() * 1000), self.log.epoch)
         try:
             yield group
         finally:
@@ -219,7 +226,9 @@ class Ledger(Account):
         """What was needed between two positions has been copied."""
         # Acknowledged messages have not been copied: that they are must be known before they are gone.
         self.write_acks()
-        self.log.append(kinds.MOVED, MOVED_HEAD.pack(gone_from, gone_to), *[MOVED_RUN.pack(*run) for run in runs])
+        self.log.append(
+            kinds.MESSAGES_MOVED, MOVED_HEAD.pack(gone_from, gone_to), *[MOVED_RUN.pack(*run) for run in runs]
+        )
         self.move(gone_from, gone_to, runs)
 
     def note_checkpoint(self) -> int:
@@ -232,7 +241,7 @@ class Ledger(Account):
 
     def note_complete(self, start: int) -> None:
         """All that was known at the checkpoint that starts there has been written down."""
-        self.log.append(kinds.COMPLETE, POSITION.pack(start))
+        self.log.append(kinds.CHECKPOINT_COMPLETE, POSITION.pack(start))
         self.checkpoint, self.checkpoint_size = start, self.end - start
 
     def end_turn(self, *, at_once: bool = True) -> None:
@@ -284,9 +293,9 @@ class Ledger(Account):
 
     # Reading back
 
-    def reading(self, cursor: Cursor) -> CursorReading:
+    def reading(self, cursor: Cursor) -> CursorReader:
         """A way to read the messages of a cursor."""
-        return CursorReading(cursor, self.reader, lambda: self.safe)
+        return CursorReader(cursor, self.reader, lambda: self.safe)
 
     def close(self) -> None:
         """Make everything safe, if the disk lets us, and let others have the log."""

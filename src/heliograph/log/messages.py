@@ -36,7 +36,7 @@ PUBLISH_PACKETS, AMQP_MESSAGES, MIXED_PACKETS = 1, 2, 3
 _RETAIN, _VERSION5, _VERBATIM, _FROM_STORE, _RETOLD = 4, 8, 16, 32, 64
 
 
-class Messages(NamedTuple):
+class UniformMessages(NamedTuple):
     """What a record of messages says, its receivers aside."""
 
     topic: bytes
@@ -72,7 +72,7 @@ class Receivers(NamedTuple):
     identifiers: Sequence[int]
 
 
-def encode_messages(messages: Messages, receivers: Receivers) -> bytes:
+def encode_uniform_messages(messages: UniformMessages, receivers: Receivers) -> bytes:
     """The body of a record up to `data`, which follows it."""
     n = len(receivers.cursors)
     topic, properties = messages.topic, messages.properties
@@ -149,7 +149,7 @@ def offset_for(data: bytes | memoryview, cursor: int, at: int = 0) -> int | None
     return int(_OFFSET.unpack_from(data, columns_at + 4 * n + 8 * numbers.index(cursor))[0])
 
 
-def decode_messages(body: bytes, count: int) -> Messages:
+def decode_uniform_messages(body: bytes, count: int) -> UniformMessages:
     """The messages of a record that says it has `count` of them; a Problem if they are of another form."""
     n, form, flags, topic_size, head, id_at, stride, properties_size, publisher, expires = _HEAD.unpack_from(body)
     if form != PUBLISH_PACKETS:
@@ -157,7 +157,7 @@ def decode_messages(body: bytes, count: int) -> Messages:
     topic_at = _HEAD.size + _RECEIVER_SIZE * n
     properties_at = topic_at + topic_size
     data_at = properties_at + properties_size
-    return Messages(
+    return UniformMessages(
         body[topic_at:properties_at],
         body[data_at : data_at + count * stride],
         count,

@@ -62,7 +62,9 @@ class MixedMessages(NamedTuple):
     @property
     def topics(self) -> list[bytes]:
         """The topic of each message."""
-        return [packet[name_start(len(packet)) : end] for packet, end in zip(self.packets, self.name_ends, strict=True)]
+        return [
+            packet[topic_start(len(packet)) : end] for packet, end in zip(self.packets, self.name_ends, strict=True)
+        ]
 
     @property
     def payloads(self) -> list[bytes]:
@@ -97,7 +99,7 @@ class MixedMessages(NamedTuple):
             yield publisher, packet[end] << 8 | packet[end + 1]
 
 
-def name_start(size: int) -> int:
+def topic_start(size: int) -> int:
     """Where the topic name starts in a packet of this size, whose remaining length is no longer than it needs to be."""
     return 4 if size <= 0x7F + 2 else 5 if size <= 0x3FFF + 3 else 6 if size <= 0x1FFFFF + 4 else 7
 

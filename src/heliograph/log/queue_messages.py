@@ -110,7 +110,7 @@ def encode_queue_messages(messages: QueueMessages, receivers: Receivers) -> byte
     )
 
 
-def message_alone(body: bytes) -> tuple[int, int, int, int, int] | None:
+def single_queue_message(body: bytes) -> tuple[int, int, int, int, int] | None:
     """Of a record of one message for one receiver: cursor, offset, size, priority, and where the message begins.
 
     None if it is not that simple. There may be as many records as messages, and a server that starts has no time.

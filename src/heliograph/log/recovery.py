@@ -60,7 +60,7 @@ class Damage(Problem):
 
 
 @dataclass(frozen=True, slots=True)
-class Recovered:
+class RecoveryResult:
     """A log as it was found."""
 
     segments: list[Segment]
@@ -92,10 +92,10 @@ def segment_spans(segments: list[Segment], end: int) -> list[tuple[int, int]]:
     return [*spans, (segments[-1].base, end)] if segments else []
 
 
-def recover(segments: list[Segment], on_record: Callable[[Record], None] = lambda record: None) -> Recovered:
+def recover(segments: list[Segment], on_record: Callable[[Record], None] = lambda record: None) -> RecoveryResult:
     """Go through the newest segment and find where the log ends; Damage if that is in the middle of what was safe."""
     if not segments:
-        return Recovered([], 0, None)
+        return RecoveryResult([], 0, None)
     last = segments[-1]
     file_end = last.file_end()
     with last.path.open("rb") as file:
@@ -103,8 +103,8 @@ def recover(segments: list[Segment], on_record: Callable[[Record], None] = lambd
             for record in scan(file.fileno(), last, last.base, file_end):
                 on_record(record)
         except BadRecord as bad:
-            return Recovered(segments, bad.position, _judge(last, file, bad))
-    return Recovered(segments, padded(file_end), None)
+            return RecoveryResult(segments, bad.position, _judge(last, file, bad))
+    return RecoveryResult(segments, padded(file_end), None)
 
 
 def _judge(segment: Segment, file: BinaryIO, bad: BadRecord) -> Torn | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from google_crc32c import extend as extend_crc
 from google_crc32c import value as crc_of
 
-from heliograph.log.buffer_pool import Room
+from heliograph.log.buffer_pool import BufferPool
 from heliograph.log.record import ALIGNMENT, HEADER_SIZE, RECORD_HEADER, Record, read_record, record_room
 from heliograph.log.segment import Segment
 
@@ -58,7 +58,7 @@ def load(descriptor: int, place: int, size: int, most: int) -> bytes:
     return data if room <= len(data) else os.pread(descriptor, min(room, most), place)
 
 
-def load_into(room: Room, descriptor: int, place: int, size: int, most: int) -> memoryview:
+def load_into(room: BufferPool, descriptor: int, place: int, size: int, most: int) -> memoryview:
     """The same, in a room."""
     data = _filled(room, descriptor, place, size)
     record = record_room(data, 0)
@@ -68,6 +68,6 @@ def load_into(room: Room, descriptor: int, place: int, size: int, most: int) -> 
     return _filled(room, descriptor, place, min(record, most))
 
 
-def _filled(room: Room, descriptor: int, place: int, size: int) -> memoryview:
+def _filled(room: BufferPool, descriptor: int, place: int, size: int) -> memoryview:
     memory = room.take(size)
     return memory[: os.preadv(descriptor, [memory], place)]

@@ -353,7 +353,7 @@ def test_what_cannot_be_written_is_said(elements: list[Element], expected: str) 
 def test_early_field_is_found_without_reading_the_rest() -> None:
     top = part("<a>" + "<b>text</b>" * 10_000 + "<<<</a>").ensure("a")
     assert top.nth("b", 3) is not None
-    assert len(top._children or ()) < 500
+    assert len(top.loaded or ()) < 500
     with pytest.raises(FormatProblem):
         top.first("c")
 
@@ -371,14 +371,14 @@ def test_early_field_of_a_small_document_that_has_come_before_is_found_without_m
     for number in range(3):
         top = part(f"<a><b>{number}</b>{fields}</a>").ensure("a")
         assert top.value_of("b") == str(number)
-    assert top._children is None
+    assert top.loaded is None
     assert [child.value for child in top.children] == ["2", *["text"] * 30]
 
 
 def test_early_field_is_found_without_reading_the_rest_behind_a_comment() -> None:
     top = part("<a><!--c-->" + "<b>text</b>" * 10_000 + "<<<</a>").ensure("a")
     assert top.nth("b", 3) is not None
-    assert len(top._children or ()) < 1500
+    assert len(top.loaded or ()) < 1500
 
 
 def test_value_of_an_element_that_is_not_read_yet_is_final() -> None:

@@ -11,8 +11,8 @@ from flow_hands import CONFIG, Desk, free_port, queues, soon
 from flow_process import write_flow
 from heliograph.client.management import management
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow_loading import load_flow
 from heliograph.flow.inline import groups
+from heliograph.flow.loading.flow_loading import load_flow
 from running import servers
 
 COUNT = 600

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from heliograph.flow.formats.format_problem import CANNOT_WRITE, FormatProblem
-from heliograph.flow.tree import Element, Part
+from heliograph.flow.tree import Element, Part, building
 from heliograph.flow.tree.element_types import NAME_VALUE
 
 
@@ -14,10 +14,7 @@ class Blob:
 
     def read(self, part: Part, data: bytes) -> Iterator[None]:
         """The one element."""
-        element = Element("BLOB", data, NAME_VALUE)
-        element.parent = part
-        part._children = [element]
-        part._open = None
+        building.complete(part, [Element("BLOB", data, NAME_VALUE)])
         yield
 
     def write(self, part: Part) -> bytes:

@@ -2,19 +2,13 @@
 
 from collections.abc import Iterable
 
-from heliograph.flow.tree import Element, Value
+from heliograph.flow.tree import Element, Value, building
 from heliograph.flow.tree.element_types import NAME_VALUE
 
 
 def fill(part: Element, fields: Iterable[tuple[str, Value]]) -> None:
     """Give a part (or a folder) these fields as its only children, as a reader does, and close it."""
-    children = []
-    for name, value in fields:
-        element = Element(name, value, NAME_VALUE)
-        element.parent = part
-        children.append(element)
-    part._children = children
-    part._open = None
+    building.complete(part, [Element(name, value, NAME_VALUE) for name, value in fields])
 
 
 def value_of(parent: Element | None, name: str) -> Value:

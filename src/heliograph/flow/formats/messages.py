@@ -76,7 +76,7 @@ def parse_message(envelope: Envelope, catalogue: Catalogue, settings: MessageSet
     parts.append(Part(catalogue.format(domain or BLOB, text), data, text))
     for part in parts:
         part.parent = root
-    root._children = parts
+    root.loaded = parts
     return root
 
 
@@ -94,7 +94,7 @@ def _headers(envelope: Envelope, settings: MessageSettings, parts: list[Part]) -
         )
         part = Part(MQRFH2, header, text)
         if fields is not None:
-            part._open = fields
+            part.pending = fields
         parts.append(part)
         data = data[length:]
     return data, domain, behind

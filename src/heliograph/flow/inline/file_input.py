@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import NodeDefinition
+from heliograph.flow.definition import NodeDefinition
 from heliograph.flow.engine.outcome import LogEvent, Result
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.hosting import ATTEMPTS, Step

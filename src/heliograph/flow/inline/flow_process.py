@@ -13,12 +13,11 @@ from heliograph.client import Connection, InvalidDestination, Queue, Session
 from heliograph.client.management import management
 from heliograph.common import private_files
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import FlowDefinition, NodeDefinition
-from heliograph.flow.engine.compiled_flow import compile_flow
+from heliograph.flow.definition import FlowDefinition, NodeDefinition
+from heliograph.flow.engine.compiled_flow import compile_flow, tune_garbage_collection
 from heliograph.flow.engine.database import DataSources
-from heliograph.flow.engine.garbage import collect_seldom
-from heliograph.flow.engine.nodes.subscriptions import SubscriptionRegistry
-from heliograph.flow.engine.resources import Resources
+from heliograph.flow.engine.run import Resources
+from heliograph.flow.engine.subscriptions import SubscriptionRegistry
 from heliograph.flow.inline.flow_statistics import FlowStatistics
 from heliograph.flow.inline.http_input import Requests
 from heliograph.flow.inline.instance import Instance, Process, start_all
@@ -78,7 +77,7 @@ def run_flow(
         instances.append(Instance(process, None, 0))
     http = _http(inputs, requests, settings)
     start_all(instances)
-    collect_seldom()
+    tune_garbage_collection()
     if on_ready is not None and not stop.is_set():
         on_ready(http.port if http is not None else 0)
     _watch(definition.name, group, instances, stop, report, report_every)

@@ -14,7 +14,7 @@ from typing import Any
 
 from heliograph.common.backoff import Backoff
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import FlowDefinition
+from heliograph.flow.definition import FlowDefinition
 from heliograph.flow.inline.flow_process import Report, run_flow
 from heliograph.flow.inline.flow_statistics import FlowStatistics
 from heliograph.flow.inline.settings import settings_of

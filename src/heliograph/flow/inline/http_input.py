@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 from uuid import uuid4
 
-from heliograph.flow.definition.flow import NodeDefinition
+from heliograph.flow.definition import NodeDefinition
 from heliograph.flow.engine.outcome import LogEvent, Respond
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.hosting import ATTEMPTS

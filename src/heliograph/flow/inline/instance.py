@@ -10,15 +10,15 @@ from typing import Protocol
 from heliograph.client import Connection, MessagingProblem
 from heliograph.common.backoff import Backoff
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import NodeDefinition
-from heliograph.flow.engine.aggregation.sqlite_store import SqliteAggregationStore
+from heliograph.flow.definition import NodeDefinition
 from heliograph.flow.engine.compiled_flow import CompiledFlow
 from heliograph.flow.engine.database import Databases, DataSources
 from heliograph.flow.engine.database.connection import NOT_SUPPORTED
 from heliograph.flow.engine.database.two_phase import TwoPhase, owner_name
 from heliograph.flow.engine.node_statistics import Statistics
 from heliograph.flow.engine.outcome import LogEvent, Respond
-from heliograph.flow.engine.resources import Resources
+from heliograph.flow.engine.run import Resources
+from heliograph.flow.engine.sqlite_aggregation import SqliteAggregationStore
 from heliograph.flow.hosting import Attempts
 from heliograph.flow.inline.coordination import Coordination, UnitToken
 from heliograph.flow.inline.expiring import Expirer

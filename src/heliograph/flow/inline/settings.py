@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import FlowDefinition
+from heliograph.flow.definition import FlowDefinition
 
 DEFAULT_SERVER = "amqp://127.0.0.1:5672"
 MOST_INSTANCES = 255

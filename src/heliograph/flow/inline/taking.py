@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from heliograph.client import Consumer, MessageFormat, Session, Topic
-from heliograph.flow.definition.flow import NodeDefinition
+from heliograph.flow.definition import NodeDefinition
 from heliograph.flow.engine.outcome import Outcome
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.hosting import Attempts, BatchSize, Step, may_be_put_away, unreadable

@@ -27,7 +27,7 @@ from heliograph.flow.engine.outcome import (
     Result,
     WriteFile,
 )
-from heliograph.flow.engine.resources import Resources
+from heliograph.flow.engine.run import Resources
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.hosting import INLINE, RefusalMemory, Step, Waiting, is_lost, unreachable
 from heliograph.flow.inline.coordination import Coordination

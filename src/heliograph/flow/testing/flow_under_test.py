@@ -10,13 +10,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from heliograph.errors import Problem
-from heliograph.flow.definition.flow import FlowDefinition
-from heliograph.flow.definition.flow_loading import load_flow
-from heliograph.flow.engine.aggregation.sqlite_store import SqliteAggregationStore
+from heliograph.flow.definition import FlowDefinition
 from heliograph.flow.engine.compiled_flow import Observer, compile_flow
 from heliograph.flow.engine.database import Databases, DataSources
 from heliograph.flow.engine.node_statistics import Statistics
-from heliograph.flow.engine.nodes.subscriptions import SubscriptionRegistry
 from heliograph.flow.engine.outcome import (
     DeadLetter,
     Effect,
@@ -28,8 +25,11 @@ from heliograph.flow.engine.outcome import (
     Result,
     WriteFile,
 )
-from heliograph.flow.engine.resources import Resources
+from heliograph.flow.engine.run import Resources
+from heliograph.flow.engine.sqlite_aggregation import SqliteAggregationStore
+from heliograph.flow.engine.subscriptions import SubscriptionRegistry
 from heliograph.flow.formats.envelope import Envelope
+from heliograph.flow.loading.flow_loading import load_flow
 from heliograph.flow.testing.tables import TestDatabase
 
 NOON = datetime(2026, 1, 1, 12, 0, 0)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from heliograph.errors import Problem
-from heliograph.flow.definition import load_flow
 from heliograph.flow.inline import run_groups
+from heliograph.flow.loading import load_flow
 
 
 def _say(word: str) -> None:

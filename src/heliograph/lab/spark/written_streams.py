@@ -11,10 +11,10 @@ from itertools import cycle, islice
 from pathlib import Path
 from zlib import crc32
 
-from heliograph.log import FIRST_FACT, Ledger, LogOptions, Messages, MixedMessages, name_start
+from heliograph.log import FIRST_APPLICATION_KIND, LogOptions, MessageLog, MixedMessages, UniformMessages, topic_start
 from heliograph.mqtt import Publish, encode
 
-_STREAM = FIRST_FACT + 7
+_STREAM = FIRST_APPLICATION_KIND + 7
 _VERSION = 4  # MQTT 3.1.1
 _QOS, _IDENTIFIER = 1, 2
 _UNSAFE = 16 << 20
@@ -28,7 +28,9 @@ def write_stream(
 
     Records of the partitions alternate, as those of a server's turns do. Payloads come again and again.
     """
-    ledger = Ledger(directory, lambda _fact: None, lambda _record, _receivers: None, options=LogOptions(force=False))
+    ledger = MessageLog(
+        directory, lambda _fact: None, lambda _record, _receivers: None, options=LogOptions(force=False)
+    )
     try:
         cursors = [ledger.new_cursor() for _ in range(2)]
         fact = {"filter": f"{name}/#", "retention_bytes": 0, "retention_age": 0, "cursors": [c.number for c in cursors]}
@@ -49,7 +51,7 @@ def write_stream(
         ledger.close()
 
 
-def _records(share: Sequence[tuple[str, bytes]], in_record: int) -> Iterable[Messages | MixedMessages]:
+def _records(share: Sequence[tuple[str, bytes]], in_record: int) -> Iterable[UniformMessages | MixedMessages]:
     if in_record == 1:
         return [_alone(topic, packet) for topic, packet in share]
     return [_mixed(share)] if share else []
@@ -58,12 +60,12 @@ def _records(share: Sequence[tuple[str, bytes]], in_record: int) -> Iterable[Mes
 def _mixed(share: Sequence[tuple[str, bytes]]) -> MixedMessages:
     packets = [packet for _, packet in share]
     sizes = [*map(len, packets)]
-    ends = [name_start(size) + len(topic.encode()) for (topic, _), size in zip(share, sizes, strict=True)]
+    ends = [topic_start(size) + len(topic.encode()) for (topic, _), size in zip(share, sizes, strict=True)]
     return MixedMessages(b"".join(packets), sizes, ends, [end + _IDENTIFIER for end in ends], _QOS, False)
 
 
-def _alone(topic: str, packet: bytes) -> Messages:
-    end = name_start(len(packet)) + len(topic.encode())
-    return Messages(
+def _alone(topic: str, packet: bytes) -> UniformMessages:
+    end = topic_start(len(packet)) + len(topic.encode())
+    return UniformMessages(
         topic.encode(), packet, 1, end + _IDENTIFIER, _QOS, end, False, False, True, False, b"", publisher=0, expires=0
     )

@@ -13,11 +13,11 @@ from heliograph.errors import Problem
 _TIMEOUT = 30.0
 
 
-class Unreachable(Problem):
+class ServerUnreachable(Problem):
     """The server does not answer, for now."""
 
 
-def ask(server: str, path: str, method: str = "GET", body: str | None = None) -> Any:
+def request_page(server: str, path: str, method: str = "GET", body: str | None = None) -> Any:
     """What the server answers; a Problem is what it says is wrong, or Unreachable.
 
     `server` is the URL of the pages, `path` where on them.
@@ -31,14 +31,14 @@ def ask(server: str, path: str, method: str = "GET", body: str | None = None) ->
     try:
         connection.request(method, parts.path.rstrip("/") + path, body, headers)
         answer = connection.getresponse()
-        return told(answer.status, answer.read())
+        return decode_page(answer.status, answer.read())
     except (OSError, HTTPException) as error:
-        raise Unreachable(f"{server}: the server cannot be reached: {sentence(error, server)}") from None
+        raise ServerUnreachable(f"{server}: the server cannot be reached: {sentence(error, server)}") from None
     finally:
         connection.close()
 
 
-def told(status: int, body: bytes) -> Any:
+def decode_page(status: int, body: bytes) -> Any:
     """What an answer says; a Problem if that is what is wrong."""
     try:
         found = json.loads(body)

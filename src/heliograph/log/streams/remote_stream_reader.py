@@ -10,10 +10,10 @@ from urllib.parse import quote, urlencode, urlsplit
 from heliograph.common.network_errors import sentence
 from heliograph.common.ports import PAGES_URL
 from heliograph.errors import Problem
-from heliograph.log.buffer_pool import Room
+from heliograph.log.buffer_pool import BufferPool
 from heliograph.log.record import BadRecord, record_room
-from heliograph.log.streams.remote_pages import Unreachable
-from heliograph.log.streams.stream_block import BLOCK_SIZE, Block, Data, block_of
+from heliograph.log.streams.remote_pages import ServerUnreachable
+from heliograph.log.streams.stream_block import BLOCK_SIZE, BlockData, StreamBlock, block_of
 from heliograph.log.streams.stream_index import UnknownStream
 from heliograph.log.streams.stream_span import OffsetAhead, OffsetGone, StreamSource, StreamState
 
@@ -90,8 +90,13 @@ class RemoteStreamReader(StreamSource):
         return int(headers["heliograph-offset"])
 
     def blocks(
-        self, partition: int, offset: int, end: int | None = None, size: int = BLOCK_SIZE, room: Room | None = None
-    ) -> Iterator[Block]:
+        self,
+        partition: int,
+        offset: int,
+        end: int | None = None,
+        size: int = BLOCK_SIZE,
+        room: BufferPool | None = None,
+    ) -> Iterator[StreamBlock]:
         """See StreamSource.
 
         Whoever has a room reads a lot: the server is asked for several blocks at a time then, and for the next ones
@@ -111,12 +116,14 @@ class RemoteStreamReader(StreamSource):
                 for block in self._blocks_in(answer, offset, size, room, then):
                     yield block
                     offset = block.next
-            except Unreachable:
+            except ServerUnreachable:
                 if offset == before:
                     raise
                 # A connection that broke half-way: if there is no other one to be had, that comes up now.
 
-    def _blocks_in(self, answer: HTTPResponse, offset: int, size: int, room: Room | None, then: str) -> Iterator[Block]:
+    def _blocks_in(
+        self, answer: HTTPResponse, offset: int, size: int, room: BufferPool | None, then: str
+    ) -> Iterator[StreamBlock]:
         """The records of an answer, as they come; `then` is what the server is asked when all of it is here."""
         cursor, total, rest, first = int(answer.headers["heliograph-cursor"]), answer.length or 0, b"", offset
         if room is None:
@@ -143,13 +150,13 @@ class RemoteStreamReader(StreamSource):
         if rest or offset == first:
             raise Problem(f"{self._url}: the answer is damaged at byte {total - len(rest)} of {total}")
 
-    def _block(self, data: Data, cursor: int, offset: int) -> Block:
+    def _block(self, data: BlockData, cursor: int, offset: int) -> StreamBlock:
         try:
             return block_of(data, 0, cursor, offset, _FOR_EVER)
         except BadRecord as bad:
             raise Problem(f"{self._url}: the answer is damaged: {bad}") from None
 
-    def _more(self, answer: HTTPResponse, rest: bytes, size: int, room: Room | None) -> Data:
+    def _more(self, answer: HTTPResponse, rest: bytes, size: int, room: BufferPool | None) -> BlockData:
         """What is left of what came before, and so many bytes more."""
         whole = len(rest) + size
         data = memoryview(bytearray(whole)) if room is None else room.take(whole)
@@ -200,9 +207,9 @@ class RemoteStreamReader(StreamSource):
         except (OSError, HTTPException) as error:
             raise self._unreachable(error) from None
 
-    def _unreachable(self, error: Exception) -> Unreachable:
+    def _unreachable(self, error: Exception) -> ServerUnreachable:
         self.close()
-        return Unreachable(f"{self._url}: the server cannot be reached: {sentence(error, self._url)}")
+        return ServerUnreachable(f"{self._url}: the server cannot be reached: {sentence(error, self._url)}")
 
     def _ask(self, path: str) -> HTTPResponse:
         try:

@@ -94,7 +94,7 @@ def _replace(path: Path, data: bytes) -> None:
     unnamed.rename(path)
 
 
-class PartitionWriter:
+class PartitionIndexWriter:
     """Writes the index of one partition.
 
     `take` notes what the cursor is like now, and `write` writes that down when it is safe.

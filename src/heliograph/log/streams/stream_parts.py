@@ -34,20 +34,22 @@ class FilePart:
         return self.size
 
 
-Piece = FilePart | bytes | memoryview
+BodyPiece = FilePart | bytes | memoryview
 
 
-class Passage(NamedTuple):
+class RawRecords(NamedTuple):
     """What a stretch of the log has of a partition."""
 
-    pieces: Sequence[Piece]
+    pieces: Sequence[BodyPiece]
     next: int
     """The offset behind the last message."""
     seen: int
     """Bytes of the stretch."""
 
 
-def passage_of(descriptor: int, place: int, end: int, position: int, cursor: int, offset: int, stop: int) -> Passage:
+def raw_records(
+    descriptor: int, place: int, end: int, position: int, cursor: int, offset: int, stop: int
+) -> RawRecords:
     """The records of a cursor from an offset on and up to `stop`, between two places of a file.
 
     A record is at the first place, which is `position` of the log; BadRecord where there should be one and is not.
@@ -87,7 +89,7 @@ def passage_of(descriptor: int, place: int, end: int, position: int, cursor: int
                 offset = block.next
             at = padded(at + length)
         place += at
-    return Passage(found.all(), offset, end - start)
+    return RawRecords(found.all(), offset, end - start)
 
 
 class _Pieces:
@@ -95,7 +97,7 @@ class _Pieces:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._pieces: list[Piece] = []
+        self._pieces: list[BodyPiece] = []
         self._bytes: list[bytes | memoryview] = []
         """What has been read and is to be sent, behind all pieces."""
         self._start = self._end = -1
@@ -121,7 +123,7 @@ class _Pieces:
         self._close()
         self._bytes += pieces
 
-    def all(self) -> list[Piece]:
+    def all(self) -> list[BodyPiece]:
         """All of them."""
         self._close()
         self._settle()

@@ -16,14 +16,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from heliograph.log.buffer_pool import Room
+from heliograph.log.buffer_pool import BufferPool
 from heliograph.log.record import BadRecord
 from heliograph.log.recovery import Damage, segment_end
 from heliograph.log.scan import load, load_into
 from heliograph.log.segment import Segment, read_segment, segment_path
-from heliograph.log.streams.stream_block import BLOCK_SIZE, Block, Data, block_of
+from heliograph.log.streams.stream_block import BLOCK_SIZE, BlockData, StreamBlock, block_of
 from heliograph.log.streams.stream_index import Entry, PartitionIndex, read_description
-from heliograph.log.streams.stream_parts import Passage, passage_of
+from heliograph.log.streams.stream_parts import RawRecords, raw_records
 from heliograph.log.streams.stream_span import OffsetAhead, OffsetGone, StreamSource, StreamState
 
 _PATIENCE = 5.0
@@ -36,7 +36,7 @@ _GAP = 64 << 10
 
 _Stretch = tuple[Segment, int, int]
 """A segment, and two positions between which something is to be found in it."""
-_Found = TypeVar("_Found", Block, Passage)
+_Found = TypeVar("_Found", StreamBlock, RawRecords)
 _Look = Callable[[_Stretch, int, int, int], Iterator[_Found]]
 """Finds what a cursor has in a stretch, from an offset on and up to a stop."""
 
@@ -112,12 +112,17 @@ class StreamReader(StreamSource):
         return index
 
     def blocks(
-        self, partition: int, offset: int, end: int | None = None, size: int = BLOCK_SIZE, room: Room | None = None
-    ) -> Iterator[Block]:
+        self,
+        partition: int,
+        offset: int,
+        end: int | None = None,
+        size: int = BLOCK_SIZE,
+        room: BufferPool | None = None,
+    ) -> Iterator[StreamBlock]:
         """See StreamSource."""
         size = max(size, _LEAST_READ)
 
-        def blocks_of(stretch: _Stretch, cursor: int, offset: int, stop: int) -> Iterator[Block]:
+        def blocks_of(stretch: _Stretch, cursor: int, offset: int, stop: int) -> Iterator[StreamBlock]:
             segment, position, part_end = stretch
             while position < part_end and offset < stop:
                 data = self._data_at(segment, position, part_end, size, room)
@@ -129,13 +134,13 @@ class StreamReader(StreamSource):
 
         return self._go_through(partition, offset, end, size, blocks_of)
 
-    def passages(self, partition: int, offset: int, end: int | None, size: int) -> Iterator[Passage]:
+    def passages(self, partition: int, offset: int, end: int | None, size: int) -> Iterator[RawRecords]:
         """The same records, not checked, as parts of files that are open until the next passage is asked for."""
 
-        def passage_in(stretch: _Stretch, cursor: int, offset: int, stop: int) -> Iterator[Passage]:
+        def passage_in(stretch: _Stretch, cursor: int, offset: int, stop: int) -> Iterator[RawRecords]:
             segment, position, part_end = stretch
             descriptor, place = self._files.descriptor(segment), segment.place(position)
-            yield passage_of(descriptor, place, place + part_end - position, position, cursor, offset, stop)
+            yield raw_records(descriptor, place, place + part_end - position, position, cursor, offset, stop)
 
         return self._go_through(partition, offset, end, size, passage_in)
 
@@ -197,7 +202,7 @@ class StreamReader(StreamSource):
             if offset < next_:
                 return
 
-    def _data_at(self, segment: Segment, position: int, end: int, size: int, room: Room | None) -> Data:
+    def _data_at(self, segment: Segment, position: int, end: int, size: int, room: BufferPool | None) -> BlockData:
         descriptor, place, most = self._files.descriptor(segment), segment.place(position), end - position
         if room is None:
             return load(descriptor, place, min(size, most), most)

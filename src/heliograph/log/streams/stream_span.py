@@ -6,10 +6,10 @@ from itertools import count
 from typing import NamedTuple, Self, TypeVar
 
 from heliograph.errors import Problem
-from heliograph.log.buffer_pool import Room
-from heliograph.log.messages import MIXED_PACKETS, Messages, decode_messages, form_of
+from heliograph.log.buffer_pool import BufferPool
+from heliograph.log.messages import MIXED_PACKETS, UniformMessages, decode_uniform_messages, form_of
 from heliograph.log.mixed_messages import MixedMessages, decode_mixed_messages
-from heliograph.log.streams.stream_block import BLOCK_SIZE, Block, Place
+from heliograph.log.streams.stream_block import BLOCK_SIZE, RecordPlace, StreamBlock
 
 LIMIT_BYTES = 1 << 20
 _T = TypeVar("_T", str, bytes)
@@ -56,7 +56,7 @@ class StreamSpan(ABC):
 
     __slots__ = ("count", "data", "offset", "qos", "retain", "time")
 
-    def __init__(self, offset: int, time: int, messages: Messages | MixedMessages, *, retain: bool) -> None:
+    def __init__(self, offset: int, time: int, messages: UniformMessages | MixedMessages, *, retain: bool) -> None:
         self.offset = offset
         """Of the first message."""
         self.count = messages.number
@@ -129,7 +129,7 @@ class UniformStreamSpan(StreamSpan):
 
     __slots__ = ("_messages",)
 
-    def __init__(self, offset: int, time: int, messages: Messages) -> None:
+    def __init__(self, offset: int, time: int, messages: UniformMessages) -> None:
         super().__init__(offset, time, messages, retain=messages.retain)
         self._messages = messages
 
@@ -192,12 +192,12 @@ class MixedStreamSpan(StreamSpan):
         return MixedStreamSpan(lo, self.time, self._messages.part(lo - self.offset, hi - self.offset))
 
 
-def span_at(block: Block, place: Place) -> StreamSpan:
+def span_at(block: StreamBlock, place: RecordPlace) -> StreamSpan:
     """The messages of a record."""
     body = bytes(block.data[place.start : place.end])
     if form_of(body) == MIXED_PACKETS:
         return MixedStreamSpan(place.first, place.time, decode_mixed_messages(body, place.number))
-    return UniformStreamSpan(place.first, place.time, decode_messages(body, place.number))
+    return UniformStreamSpan(place.first, place.time, decode_uniform_messages(body, place.number))
 
 
 class StreamState(NamedTuple):
@@ -253,8 +253,13 @@ class StreamSource(ABC):
 
     @abstractmethod
     def blocks(
-        self, partition: int, offset: int, end: int | None = None, size: int = BLOCK_SIZE, room: Room | None = None
-    ) -> Iterator[Block]:
+        self,
+        partition: int,
+        offset: int,
+        end: int | None = None,
+        size: int = BLOCK_SIZE,
+        room: BufferPool | None = None,
+    ) -> Iterator[StreamBlock]:
         """Messages from an offset on, in order and without a gap, up to `end` or what is the latest when it is reached.
 
         They come as the log has them, some `size` bytes of it at a time: this is the quickest way to read many. The

@@ -6,9 +6,10 @@ from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 from heliograph.errors import Problem
-from heliograph.flow.definition import FlowDefinition, load_flow, single_partition
+from heliograph.flow.definition import FlowDefinition, single_partition
 from heliograph.flow.engine import CompiledFlow
 from heliograph.flow.inline import settings_of
+from heliograph.flow.loading import load_flow
 from heliograph.pipeline.flows.deploying import check_deployable
 from heliograph.pipeline.flows.effect_rows import DDL
 from heliograph.pipeline.flows.native.plan import decided

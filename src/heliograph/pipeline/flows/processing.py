@@ -31,8 +31,8 @@ from heliograph.flow.engine import (
     Resources,
     Result,
     SubscriptionRegistry,
-    collect_seldom,
     compile_flow,
+    tune_garbage_collection,
 )
 from heliograph.flow.formats import Envelope
 from heliograph.flow.hosting import SPARK, Step, Waiting, is_new, unreachable, with_dead_letters
@@ -127,7 +127,7 @@ def worker_of(job: FlowJob) -> "FlowWorker":
     worker = _WORKERS.get(key)
     if worker is None:
         worker = job.new_worker(pickle.loads(job.definition))  # noqa: S301 - our own
-        collect_seldom()
+        tune_garbage_collection()
         _WORKERS[key] = worker
     worker.now = job.now
     return worker

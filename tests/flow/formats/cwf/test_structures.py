@@ -224,14 +224,14 @@ def test_early_fields_do_not_decode_the_rest() -> None:
     first = part.first("F0")
     assert first is not None
     assert first.value == "x"
-    assert len(part._children or []) < 50
+    assert len(part.loaded or []) < 50
 
 
 def test_records_are_read_one_by_one() -> None:
     models = model_of("- name: G\n  occurs: 0..*\n  sequence:\n    - {name: A, type: string, CWF1: {length: 1}}")
     part = parsed(models, b"abcdef")
     assert part.nth("G", 2) is not None
-    assert len(part._children or []) == 2
+    assert len(part.loaded or []) == 2
 
 
 def test_unchanged_messages_keep_their_bytes() -> None:

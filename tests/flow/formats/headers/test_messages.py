@@ -60,7 +60,7 @@ def test_a_message_has_properties_mqmd_and_a_body() -> None:
 
 def test_nothing_is_parsed_that_nobody_looks_at() -> None:
     root = parse_message(Envelope(b"<not XML", properties={"a": 1}), CATALOGUE, XML)
-    assert all(child._open is child for child in root.children)
+    assert all(child.pending is child for child in root.children)
 
 
 def test_a_message_that_nobody_changed_leaves_in_its_envelope() -> None:

@@ -99,7 +99,7 @@ def test_folders_that_are_not_plain_are_read_one_by_one() -> None:
     data = header(BIG, mcd={"Msd": "xml"}, usr={"a": 5}).bytes()
     part = Part(MQRFH2, data, BIG)
     assert part.first("mcd") is not None
-    assert [child.name for child in part._children or []][-1] == "mcd"
+    assert [child.name for child in part.loaded or []][-1] == "mcd"
 
 
 def test_a_folder_that_cannot_be_read_does_not_hide_those_before_it() -> None:

@@ -47,25 +47,25 @@ class Field(_Kept):
         self.type = NAME
         self.namespace = ""
         self.parent = parent
-        self._children = None
-        self._index = None
-        self._at = 0
+        self.loaded = None
+        self.child_index = None
+        self.last_position = 0
         self.reader = reader
         self.text: str | None = text
         self.form = form
         """The FieldFormat of the text."""
-        self._open: Any = self
+        self.pending: Any = self
 
     def changed(self) -> None:
         """The text is out of date, and that of everything above."""
         if self.parent is not None:
             self.parent.touch()
         self.text = None
-        self._open = None  # a value given to a field that nobody looked into replaces its components
+        self.pending = None  # a value given to a field that nobody looked into replaces its components
 
     def copy(self) -> Element:
         """A copy, not taken apart if this is not."""
-        if self._open is None:
+        if self.pending is None:
             return super().copy()
         return Field(self.name, self.text or "", self.form, None, self.reader)
 
@@ -87,19 +87,19 @@ class Sequence(_Kept):
         self.model = model
         """The SequenceModel."""
         self.line_end = "\r\n"
-        self._open: Any = self
+        self.pending: Any = self
 
     def changed(self) -> None:
         """The pieces are out of date, and those of everything above."""
         if self.parent is not None:
             self.parent.touch()
-        if self._open is not None:
+        if self.pending is not None:
             self.reader.take_apart(self)
         self.pieces = None
 
     def copy(self) -> Element:
         """A copy, not taken apart if this is not."""
-        if self._open is None or self.pieces is None:
+        if self.pending is None or self.pieces is None:
             return super().copy()
         copy = Sequence(self.name, self.pieces, self.begin, self.end, self.model, None, self.reader)
         copy.line_end = self.line_end

@@ -69,7 +69,7 @@ class MessageFormat:
         """Each step brings one block."""
         text = self._decoded(data)
         children: list[Element] = []
-        part._children = children
+        part.loaded = children
         at = 0
         while text.startswith("{", at):
             if text.startswith("4:", at + 1) and not text.startswith("{", at + 3):
@@ -84,7 +84,7 @@ class MessageFormat:
             )
         if at < len(text):
             children.append(new_value(TRAILER, text[at:], part))
-        part._open = None
+        part.pending = None
 
     def _decoded(self, data: bytes) -> str:
         try:
@@ -177,8 +177,8 @@ class _BlockReader:
         if children is None:
             expected = form.notation if form is not None else "fields such as {108:...}"
             raise FormatProblem(self.title, expected, repr(text), path=element.path(), line=1)
-        element._children = children
-        element._open = None
+        element.loaded = children
+        element.pending = None
 
 
 def _is_tagged(block: Element) -> bool:

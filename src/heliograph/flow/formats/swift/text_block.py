@@ -63,8 +63,8 @@ class TextReader:
         children = form.read(element, text)
         if children is None:
             self._fail(element, piece, f"{form.notation} in field {tag}", repr(text))
-        element._children = children
-        element._open = None
+        element.loaded = children
+        element.pending = None
 
     def _members(self, sequence: Sequence) -> None:
         self._check_depth(sequence)
@@ -98,8 +98,8 @@ class TextReader:
         if model.content is not None and not model.content.fits(names):
             expected, found, place = model.content.misfit(names)
             self._misfit(sequence, children, expected, found, place)
-        sequence._children = children
-        sequence._open = None
+        sequence.loaded = children
+        sequence.pending = None
 
     def _check_depth(self, sequence: Sequence) -> None:
         depth, above = 0, sequence.parent

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from heliograph.flow.formats.format_problem import CANNOT_WRITE, FormatProblem
-from heliograph.flow.tree import Element
+from heliograph.flow.tree import Element, building
 
 SHOWN = 40
 
@@ -166,9 +166,8 @@ def check_tagged(
                 )
             for _ in range(least - count):
                 made = Element(name, default, 0x03000000)
-                made.parent = parent
                 added.append(made)
-                (parent._children or []).append(made)
+                building.attach(parent, made)
         elif most is not None and count > most:
             raise faults.reading(parent, text, at, f"at most {most} of {name}", str(count), name)
 
@@ -177,7 +176,7 @@ def choose(
     branches: tuple[Callable[[Element, str, int, int], int], ...], parent: Element, text: str, at: int, limit: int
 ) -> int:
     """Read the first branch of a choice that fits; where it ends."""
-    children = parent._children
+    children = parent.loaded
     assert children is not None
     before = len(children)
     problem: FormatProblem | None = None

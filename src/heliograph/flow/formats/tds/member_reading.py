@@ -156,7 +156,7 @@ class MemberReader:
         if one.name:
             add(f"inner = Element({one.name!r}, None, NAME{_namespace(one)})")
             add("inner.parent = parent")
-            add("inner._children = []")
+            add("inner.loaded = []")
             add("add(inner)")
             target = "inner"
         function = names[id(one)]

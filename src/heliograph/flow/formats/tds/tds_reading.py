@@ -60,12 +60,12 @@ class _Reader(MemberReader):
                     " offset=error.start) from None"
                 )
             add("at, limit = 0, len(text)")
-            add("parent._children = children = []")
+            add("parent.loaded = children = []")
             add("add = children.append")
             with self._catching():
                 self._body(top, names, lazy=True)
                 add("if at != limit: fail(parent, text, at, 'the end of the message')")
-            add("part._open = None")
+            add("part.pending = None")
 
     def _functions(self, group: GroupPlan) -> dict[int, str]:
         """Functions for the groups inside, by the identity of their plans."""
@@ -92,7 +92,7 @@ class _Reader(MemberReader):
     @contextmanager
     def _defined(self, name: str) -> Iterator[None]:
         with self.source.block(f"def {name}(parent, text, at, limit):"):
-            self.source.add("children = parent._children")
+            self.source.add("children = parent.loaded")
             self.source.add("add = children.append")
             with self._catching():
                 yield
@@ -137,7 +137,7 @@ class _Reader(MemberReader):
                 name = self.source.new_name("choose_")
                 # the function is defined where the choice is: it closes over nothing else
                 with self.source.block(f"def {name}(parent, text, at, limit):"):
-                    self.source.add("children = parent._children")
+                    self.source.add("children = parent.loaded")
                     self.source.add("add = children.append")
                     self._one(group, one, names)
                     self.source.add("return at")

@@ -1,7 +1,8 @@
 """The builder: makes elements of what a reader meets, in the types of a dialect. Both readers use it."""
 
 from heliograph.flow.formats.xml.dialect import NO_PREFIXES, XML_NAMESPACE, XMLNS_NAMESPACE, Dialect
-from heliograph.flow.tree import Element, Part
+from heliograph.flow.tree import Element, Part, building
+from heliograph.flow.tree.building import attach
 
 DEEPEST = 256
 """So many elements may be inside each other: the flow goes through them by recursion."""
@@ -39,7 +40,7 @@ class Builder:
         self.prefixes: dict[str, str] = NO_PREFIXES
         self._outer: list[tuple[int, dict[str, str]]] = []
         """Prefixes outside of elements that declare some, with the depth of those."""
-        part._children = []
+        part.loaded = []
 
     @property
     def at_rest(self) -> bool:
@@ -59,9 +60,9 @@ class Builder:
         local, namespace = self._resolve(name, prefixes, "")
         element = Element(local, "", self.dialect.leaf, namespace)
         if attributes:
-            element._children = self._attributes(element, attributes, prefixes)
+            element.loaded = self._attributes(element, attributes, prefixes)
         self.add(element)
-        element._open = self.part
+        element.pending = self.part
         if prefixes is not self.prefixes:
             self._outer.append((len(stack), self.prefixes))
             self.prefixes = prefixes
@@ -71,7 +72,7 @@ class Builder:
 
     def end(self) -> None:
         """The innermost element ends."""
-        self.stack.pop()._open = None
+        self.stack.pop().pending = None
         self.leaf = False
         if self._outer and self._outer[-1][0] == len(self.stack):
             self.prefixes = self._outer.pop()[1]
@@ -114,15 +115,15 @@ class Builder:
             ("Standalone", standalone, dialect.standalone),
         ):
             if value is not None:
-                _put(declaration, Element(name, value, kind))
-        _put(self.part, declaration)
+                attach(declaration, Element(name, value, kind))
+        attach(self.part, declaration)
 
     def add(self, child: Element) -> None:
         """A child that is no attribute, comment or instruction: what holds it is not a leaf."""
         parent = self.stack[-1]
         if self.leaf:
             self.make_folder(parent)
-        _put(parent, child)
+        attach(parent, child)
 
     def _has_no_text(self) -> bool:
         """Whether the innermost element, a leaf, has no value yet, or one that would be left out as a child."""
@@ -134,11 +135,11 @@ class Builder:
     def _set_value(self, text: str) -> None:
         element = self.stack[-1]
         element.value = text
-        self.text_at = len(element._children or ())
+        self.text_at = len(element.loaded or ())
 
     def _add_aside(self, child: Element) -> None:
         """A child beside which a leaf keeps its value."""
-        _put(self.stack[-1], child)
+        attach(self.stack[-1], child)
 
     def make_folder(self, element: Element) -> None:
         """What was taken for its value is only the first text among its children."""
@@ -154,12 +155,7 @@ class Builder:
         if blank and not dialect.keeps_space:
             return
         child = Element("", text, dialect.cdata if is_cdata else dialect.white_space if blank else dialect.text)
-        child.parent = element
-        if element._children is None:
-            element._children = [child]
-        else:
-            element._children.insert(self.text_at, child)
-            element._index = None
+        building.attach_at(element, self.text_at, child)
 
     def _declared(self, attributes: list[tuple[str, str]]) -> dict[str, str]:
         """The prefixes inside an element with these attributes."""
@@ -212,11 +208,3 @@ class Builder:
         if prefix not in prefixes:
             raise Fault(f"a declaration xmlns:{prefix}", name)
         return local, prefixes[prefix]
-
-
-def _put(parent: Element, child: Element) -> None:
-    child.parent = parent
-    if parent._children is None:
-        parent._children = [child]
-    else:
-        parent._children.append(child)

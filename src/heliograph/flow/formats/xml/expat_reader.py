@@ -132,7 +132,7 @@ def read_with_expat(builder: Builder, text: str, begin: int) -> Iterator[None]:
         events.fail("well-formed XML", found, error.lineno, error.offset)
     except Fault as fault:
         events.fail(fault.expected, fault.found, *events.fault_at)
-    builder.part._open = None
+    builder.part.pending = None
     yield
 
 

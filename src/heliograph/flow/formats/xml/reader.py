@@ -119,7 +119,7 @@ def _read_usual(builder: Builder, text: str) -> Generator[None, None, int | None
             yield
     if closings or not builder.rooted:
         return size
-    builder.part._open = None
+    builder.part.pending = None
     yield
     return None
 
@@ -182,10 +182,10 @@ def _read_pieces(builder: Builder, pieces: list[str], closings: list[str], refer
                         return at
                     builder.make_folder(parent)
                 element.parent = parent
-                if parent._children is None:
-                    parent._children = [element]
+                if parent.loaded is None:
+                    parent.loaded = [element]
                 else:
-                    parent._children.append(element)
+                    parent.loaded.append(element)
                 if behind:
                     builder.text(behind)
                 at += 2
