@@ -14,7 +14,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from heliograph.errors import Problem
-from heliograph.pipeline.plain_errors import plain_errors
+from heliograph.pipeline.spark_errors import plain_errors
 
 __all__ = ["SOURCES", "FilteringDataSource", "HeliographDataSource", "MqttDataSource"]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliograph.pipeline.flows.aggregation.places import deadline_queue
+from heliograph.pipeline.flows.aggregation_requests import deadline_queue
 
 LONGEST = 48
 """Letters in the name of a queue."""

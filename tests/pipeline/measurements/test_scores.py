@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from heliograph.lab.probes.probe import Sample
 from heliograph.lab.raw.reader import add_samples
 from heliograph.pipeline.scoring import score_runs, scoring
-from heliograph.pipeline.scoring.histograms import PERCENTILES
+from heliograph.pipeline.scoring.latencies import PERCENTILES
 from pipeline.measurements.made_runs import Made, row, rows, steady
 
 RANDOM = np.random.default_rng(20)

@@ -7,7 +7,7 @@ from pyspark.sql import functions as f
 
 from heliograph.cli.main import main
 from heliograph.lab.load.histogram import bucket_of as bucket_in_the_lab
-from heliograph.pipeline.scoring.histograms import bucket_of
+from heliograph.pipeline.scoring.latencies import bucket_of
 
 
 def test_it_says_how_many_rows_a_second_and_how_far_off_percentiles_are(

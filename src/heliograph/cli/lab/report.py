@@ -10,7 +10,7 @@ from heliograph.cli.pipeline.options import add_spark
 from heliograph.cli.shared.waiting import showing
 from heliograph.errors import Problem
 from heliograph.lab.report import FORMATS, write_report
-from heliograph.pipeline.running import is_sparks, sentence
+from heliograph.pipeline import is_spark_error, spark_error_text
 
 EXAMPLES = """\
   helio lab report
@@ -63,6 +63,6 @@ def score(args: argparse.Namespace) -> None:
     try:
         score_runs(args.directory, master=args.master or None, conf=dict(args.conf))
     except Exception as error:
-        if is_sparks(error):
-            raise Problem(sentence(error)) from error
+        if is_spark_error(error):
+            raise Problem(spark_error_text(error)) from error
         raise

@@ -12,7 +12,7 @@ from heliograph.flow.engine import syntax_nodes
 from heliograph.flow.inline import settings_of
 from heliograph.flow.language import parse_program, syntax
 from heliograph.pipeline.flows.aggregation import fan_in
-from heliograph.pipeline.flows.reaching import INPUTS, reachable
+from heliograph.pipeline.flows.reachable import INPUTS, reachable
 from heliograph.pipeline.flows.routes import DEAD_LETTERS, Routes
 
 OUTPUTS = ("QueueOutput", "QueueReply", "Publication", "FileOutput")

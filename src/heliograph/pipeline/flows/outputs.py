@@ -12,7 +12,7 @@ from heliograph.flow.inline import settings_of
 from heliograph.flow.loading import load_flow
 from heliograph.pipeline.flows.deploying import check_deployable
 from heliograph.pipeline.flows.effect_rows import DDL
-from heliograph.pipeline.flows.native.plan import decided
+from heliograph.pipeline.flows.native.marking import decided
 from heliograph.pipeline.flows.processing import FlowJob
 from heliograph.pipeline.flows.routes import Routes
 

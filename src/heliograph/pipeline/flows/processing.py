@@ -38,11 +38,11 @@ from heliograph.flow.formats import Envelope
 from heliograph.flow.hosting import SPARK, Step, Waiting, is_new, unreachable, with_dead_letters
 from heliograph.flow.inline import Tracing, settings_of
 from heliograph.flow.language import DatabaseError, SharedVariables
-from heliograph.pipeline.flows.aggregation.recording import RecordingStore
+from heliograph.pipeline.flows.aggregation_requests import RecordingStore
 from heliograph.pipeline.flows.deploying import written_sources
 from heliograph.pipeline.flows.envelopes import envelopes_of
 from heliograph.pipeline.flows.lookups import Lookups, RememberingDatabases
-from heliograph.pipeline.flows.native.marks import undropped
+from heliograph.pipeline.flows.native.marking import undropped
 from heliograph.pipeline.flows.sending import Prepared, Readable, Sending
 from heliograph.pipeline.flows.shared_state import load_shared, save_shared
 

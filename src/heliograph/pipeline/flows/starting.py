@@ -21,7 +21,7 @@ from heliograph.pipeline.flows.outlets.parquet import DAY
 from heliograph.pipeline.flows.outlets.plan import OutputsPlan
 from heliograph.pipeline.flows.outputs import SOURCE_DDL, Flow, definition_of, messages_of
 from heliograph.pipeline.flows.processing import FlowJob
-from heliograph.pipeline.flows.reaching import reachable
+from heliograph.pipeline.flows.reachable import reachable
 from heliograph.pipeline.flows.routes import DEAD_LETTERS, Route, Routes
 from heliograph.pipeline.flows.sending import MessagesOnly, Sending
 from heliograph.pipeline.sink.options import SinkOptions, sink_options

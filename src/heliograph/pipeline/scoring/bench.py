@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from heliograph.errors import Problem
-from heliograph.pipeline.scoring.histograms import PERCENTILES, bucket_of, percentiles
+from heliograph.pipeline.scoring.latencies import PERCENTILES, bucket_of, percentiles
 from heliograph.pipeline.session import build_session
 
 SAMPLES = 100_000_000

@@ -10,8 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from heliograph.errors import Problem
-from heliograph.pipeline.scoring.pairs import long_form
-from heliograph.pipeline.scoring.ratios import A_BETTER, CONFIDENCE, ratios
+from heliograph.pipeline.scoring.ratios import A_BETTER, CONFIDENCE, long_form, ratios
 from heliograph.pipeline.scoring.scoring import interpreted, score_runs, session
 from heliograph.pipeline.scoring.selection import folder_of, select
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from heliograph.common.suggestions import closest
 from heliograph.errors import Problem
-from heliograph.pipeline.scoring.figures import FINAL
+from heliograph.pipeline.scoring.costs import FINAL
 from heliograph.pipeline.scoring.ledger import SCORES
 from heliograph.pipeline.scoring.raw import RUNS
 

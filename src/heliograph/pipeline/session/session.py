@@ -16,8 +16,7 @@ from heliograph.errors import Problem
 from heliograph.pipeline import register
 from heliograph.pipeline.session.archive import archive_directory, archive_of, make_archive, options_to_use
 from heliograph.pipeline.session.java import Java, find_java
-from heliograph.pipeline.session.machine import this_machine
-from heliograph.pipeline.session.settings import is_local, settings_of_session
+from heliograph.pipeline.session.settings import is_local, settings_of_session, this_machine
 
 _QUICK_PYTHON = {
     "PYSPARK_PYTHON": str(Path(__file__).with_name("launcher") / "bin" / "python"),

@@ -17,18 +17,15 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from heliograph.errors import Problem
-from heliograph.pipeline.plain_errors import plain_errors
 from heliograph.pipeline.sink.columns import used_columns
 from heliograph.pipeline.sink.options import SinkOptions, sink_options
+from heliograph.pipeline.sink.part import BATCH, QUERY
+from heliograph.pipeline.spark_errors import plain_errors
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
 log = logging.getLogger(__name__)
-
-QUERY = "sql.streaming.queryId"
-BATCH = "streaming.sql.batchId"
-"""Where Spark tells a task what it belongs to; both stay the same when a batch is repeated."""
 
 _MANY_PARTITIONS = 50
 _WAITS_FOR_PARTITIONS = (

@@ -20,8 +20,8 @@ from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
 from heliograph.errors import Problem
-from heliograph.pipeline.plain_errors import plain_errors
 from heliograph.pipeline.source.schema import arrow_schema, check_columns, columns_in, stream_schema
+from heliograph.pipeline.spark_errors import plain_errors
 from heliograph.pipeline.spool.options import SpoolOptions, spool_options
 from heliograph.pipeline.spool.receiver import Receiver, client_id_of
 from heliograph.pipeline.spool.segments import read_segment, segment_file, segment_numbers

@@ -15,7 +15,7 @@ import pyarrow as pa
 from heliograph.common import private_files
 from heliograph.errors import Problem
 from heliograph.log import DirectoryLock
-from heliograph.pipeline.spool.rows import STORED, Rows
+from heliograph.pipeline.spool.inbox import STORED, Rows
 
 _SUFFIX, _UNFINISHED = ".arrow", ".unfinished"
 _FIRST, _ROWS, _HELD = b"first", b"rows", b"held"

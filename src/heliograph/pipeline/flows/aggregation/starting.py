@@ -13,7 +13,7 @@ from heliograph.pipeline.flows.effect_rows import SINK_DDL
 from heliograph.pipeline.flows.outlets.data_source import NAME
 from heliograph.pipeline.flows.outlets.plan import OutputsPlan
 from heliograph.pipeline.flows.processing import FlowJob
-from heliograph.pipeline.flows.reaching import reachable
+from heliograph.pipeline.flows.reachable import reachable
 
 if TYPE_CHECKING:
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]

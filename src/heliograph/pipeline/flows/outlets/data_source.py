@@ -22,10 +22,9 @@ from heliograph.pipeline.flows.json_columns import json_rows
 from heliograph.pipeline.flows.outlets.parquet import DAY, ParquetStage, Staged, commit_files, with_day
 from heliograph.pipeline.flows.outlets.plan import OutputsPlan
 from heliograph.pipeline.flows.outlets.tables import TableRows
-from heliograph.pipeline.flows.outlets.task import part_of_task
 from heliograph.pipeline.flows.routes import Route
-from heliograph.pipeline.plain_errors import plain_errors
-from heliograph.pipeline.sink.part import Part
+from heliograph.pipeline.sink.part import Part, part_of_task
+from heliograph.pipeline.spark_errors import plain_errors
 
 NAME = "heliograph-outputs"
 _FOR_THE_SINK = ["row", "message"]

@@ -1,4 +1,4 @@
-"""Which nodes the messages of an input can come to."""
+"""Inputs that can get messages of a stream, and the nodes that these can come to."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,8 @@
-"""Marks the messages of a DataFrame that a flow certainly drops."""
+"""Marks messages that a flow certainly drops, in Spark, and leaves them out in Python.
+
+Marked messages come to Python without their payload, and go no further. They are not filtered out before, because the
+sink counts the messages of a task, and a streaming query can only number rows by counting them where they come in.
+"""
 
 import logging
 from typing import TYPE_CHECKING
@@ -6,13 +10,17 @@ from typing import TYPE_CHECKING
 from heliograph.flow.definition import FlowDefinition
 from heliograph.pipeline.flows.native.documents import Document
 from heliograph.pipeline.flows.native.dropping import dropped
-from heliograph.pipeline.flows.native.marks import DROPPED
 from heliograph.pipeline.flows.native.verdicts import FALSE, TRUE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from heliograph.pipeline.flows.effect_rows import ROW
 
 LOG = logging.getLogger(__name__)
+DROPPED = "__dropped"
 
 
 def decided(messages: "DataFrame", definition: FlowDefinition, entry: str) -> "DataFrame":
@@ -35,3 +43,12 @@ def decided(messages: "DataFrame", definition: FlowDefinition, entry: str) -> "D
         for name in messages.columns
     ]
     return marked.selectExpr(*columns, f"`{DROPPED}`")
+
+
+def undropped(batch: pa.RecordBatch, first_row: int) -> pa.RecordBatch:
+    """The messages that the flow has to see, with their number among all of the task as `ROW`."""
+    if DROPPED not in batch.schema.names:
+        return batch
+    at = pc.indices_nonzero(pc.invert(batch.column(DROPPED)))
+    kept = batch.drop_columns([DROPPED]).take(at)
+    return kept.append_column(ROW, pc.add(at.cast(pa.int64()), first_row))
