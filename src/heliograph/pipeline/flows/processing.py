@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from heliograph.common import private_files
 from heliograph.common.bounded_dict import BoundedDict
-from heliograph.errors import Problem
 from heliograph.flow.definition import FlowDefinition
 from heliograph.flow.engine import (
     Backout,
@@ -38,6 +37,7 @@ from heliograph.flow.formats import Envelope
 from heliograph.flow.hosting import SPARK, Step, Waiting, is_new, unreachable, with_dead_letters
 from heliograph.flow.inline import Tracing, settings_of
 from heliograph.flow.language import DatabaseError, SharedVariables
+from heliograph.pipeline.errors import DatabaseFailed, PublishingFailed
 from heliograph.pipeline.flows.aggregation_requests import RecordingStore
 from heliograph.pipeline.flows.deploying import written_sources
 from heliograph.pipeline.flows.envelopes import envelopes_of
@@ -231,7 +231,7 @@ class FlowWorker:
                 return prepared[0]
             self._undo()
             if step is Step.STOP:
-                raise Problem(f"flow {self.flow.definition.name}: {'; '.join(refused[0].values())}")
+                raise PublishingFailed(f"flow {self.flow.definition.name}: {'; '.join(refused[0].values())}")
             if step.is_done:
                 return prepared[0]
             known = {**known, **refused[0]}
@@ -267,7 +267,7 @@ class FlowWorker:
             self._undo()
             pause = waiting.pause(time.monotonic())
             if pause is None:
-                raise Problem(f"flow {self.flow.definition.name} cannot reach a database: {why}")
+                raise DatabaseFailed(f"flow {self.flow.definition.name} cannot reach a database: {why}")
             LOG.warning("flow %s waits for a database: %s", self.flow.definition.name, why)
             time.sleep(pause)
 
@@ -281,4 +281,6 @@ class FlowWorker:
             self._databases.commit_all()
         except DatabaseError as error:
             self._undo()
-            raise Problem(f"flow {self.flow.definition.name}: changes could not be committed: {error}") from error
+            raise DatabaseFailed(
+                f"flow {self.flow.definition.name}: changes could not be committed: {error}"
+            ) from error

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from heliograph.client import ConnectionLost, NoAnswer
 from heliograph.common import private_files
 from heliograph.common.backoff import Backoff
-from heliograph.errors import Problem
+from heliograph.errors import Problem, StorageError
 from heliograph.log import DirectoryLock
 from heliograph.log.streams import ServerUnreachable
+from heliograph.pipeline.errors import PipelineError
 from heliograph.pipeline.running.jobs import job_file, start_job
 from heliograph.pipeline.running.pipeline import JobSettings, Pipeline
 from heliograph.pipeline.running.progress import LagMeter, QueryProgress, Rate, offsets_of_all
@@ -59,7 +60,7 @@ def run_pipeline(
         private_files.make_folder(folder)
         private_files.tighten([folder])
     except OSError as error:
-        raise Problem(f"{folder}: {error.strerror or error}") from None
+        raise StorageError(f"{folder}: {error.strerror or error}") from None
     lock = DirectoryLock(folder, f"pipeline {pipeline.name}, which runs already")
     try:
         return _Run(pipeline, stop, report, once=once).run()
@@ -104,7 +105,7 @@ class _Run:
             self.status.error = str(error) if isinstance(error, Problem) else spark_error_text(error)
             self._tell(State.FAILED)
             if is_spark_error(error):
-                raise Problem(self.status.error) from error
+                raise PipelineError(self.status.error) from error
             raise
         finally:
             self._lag.close()
@@ -122,7 +123,7 @@ class _Run:
             failures += 1
             self.status.error = error
             if failures >= MOST_FAILURES:
-                raise Problem(f"{error} ({failures} failures in a row; the pipeline gives up)")
+                raise PipelineError(f"{error} ({failures} failures in a row; the pipeline gives up)")
             pause = backoff.pause()
             log.error("a query has failed and is started again in %g s: %s", pause, error)
             self.status.restarts += 1

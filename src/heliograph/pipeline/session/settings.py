@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heliograph.common.network_errors import sentence
-from heliograph.errors import Problem
+from heliograph.errors import Unreachable
+from heliograph.pipeline.errors import InvalidOption
 
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
@@ -118,14 +119,14 @@ def _on_this_machine(machine: Machine) -> dict[str, str]:
 def _check_conf(conf: Mapping[str, str]) -> None:
     for key in conf:
         if not key.startswith("spark."):
-            raise Problem(f'unknown setting "{key}"; settings of Spark begin with "spark."')
+            raise InvalidOption(f'unknown setting "{key}"; settings of Spark begin with "spark."')
 
 
 def _check_master(master: str) -> None:
     if master.startswith("spark://"):
         _check_reachable(master)
     elif not (is_local(master) or master == "yarn" or master.startswith("k8s://")):
-        raise Problem(f'unknown master "{master}"; expected one of: {_MASTERS}')
+        raise InvalidOption(f'unknown master "{master}"; expected one of: {_MASTERS}')
 
 
 def _check_reachable(master: str) -> None:
@@ -134,11 +135,11 @@ def _check_reachable(master: str) -> None:
     for address in master.removeprefix("spark://").split(","):
         host, _, port = address.rpartition(":")
         if not host or not port.isdecimal():
-            raise Problem(f'master "{master}": expected spark://HOST:PORT, found "{address}"')
+            raise InvalidOption(f'master "{master}": expected spark://HOST:PORT, found "{address}"')
         try:
             socket.create_connection((host, int(port)), timeout=5).close()
         except OSError as error:
             reasons.append(f"{address}: {sentence(error, address)}")
         else:
             return
-    raise Problem(f"no Spark master answers at {master} ({'; '.join(reasons)})")
+    raise Unreachable(f"no Spark master answers at {master} ({'; '.join(reasons)})")

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from pyspark import TaskContext
 
-from heliograph.errors import Problem
+from heliograph.pipeline.errors import InvalidOption
 
 QUERY = "sql.streaming.queryId"
 BATCH = "streaming.sql.batchId"
@@ -51,5 +51,5 @@ def part_of_task() -> Part:
     query = task.getLocalProperty(QUERY) if task is not None else None
     batch = task.getLocalProperty(BATCH) if task is not None else None
     if task is None or query is None or batch is None:
-        raise Problem("this is for streaming queries; for batches, write what flow_outputs gives")
+        raise InvalidOption("this is for streaming queries; for batches, write what flow_outputs gives")
     return Part(query.replace("-", ""), int(batch), task.partitionId())

@@ -14,9 +14,9 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from heliograph.errors import Problem
 from heliograph.flow.engine import WriteFile
 from heliograph.flow.inline import write_file
+from heliograph.pipeline.errors import PublishingFailed
 from heliograph.pipeline.flows.effect_rows import END
 from heliograph.pipeline.flows.json_columns import json_rows
 from heliograph.pipeline.flows.outlets.parquet import DAY, ParquetStage, Staged, commit_files, with_day
@@ -142,7 +142,9 @@ class _Writing:
             if batch.num_rows:
                 yield batch.select(_FOR_THE_SINK)
         if not complete:
-            raise Problem("the rows of this task came to an end before their time; what was not committed is undone")
+            raise PublishingFailed(
+                "the rows of this task came to an end before their time; what was not committed is undone"
+            )
         self._tables.write()
         self.staged = self._files.close()
 
