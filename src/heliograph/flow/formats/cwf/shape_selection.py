@@ -8,7 +8,6 @@ from typing import Any
 
 from heliograph.errors import Problem
 from heliograph.flow.formats.charsets import Charset, charset, named_charset
-from heliograph.flow.formats.cwf.calendar import Calendar, calendar
 from heliograph.flow.formats.cwf.cwf_shapes import (
     FilledShape,
     FloatShape,
@@ -24,7 +23,7 @@ from heliograph.flow.formats.cwf.cwf_shapes import (
 )
 from heliograph.flow.formats.cwf.host_numbers import ASCII, ASCII_TRANSLATED, EBCDIC, SignOrientation, Zones
 from heliograph.flow.formats.model import Field, ModelProblem, PhysicalFormat, Type, reference
-from heliograph.flow.formats.model.value_conversion import CLASSES, integer
+from heliograph.flow.formats.model.field_values import CLASSES, Calendar, calendar, integer
 from heliograph.flow.tree import Text
 
 INTEGERS, DECIMALS, FLOATS = 0xF, 0xF0, 0xF00

@@ -10,18 +10,24 @@ from heliograph.flow.engine.outcome import Outcome
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.hosting import Attempts, BatchSize, Step, may_be_put_away, unreadable
 from heliograph.flow.inline.conversion import ServerEnvelope, envelopes_of
-from heliograph.flow.inline.settings import Settings
-from heliograph.flow.inline.units import Units
+from heliograph.flow.inline.flow_settings import FlowSettings
+from heliograph.flow.inline.units_of_work import UnitsOfWork
 
 WAIT = 0.25
 """Seconds after which an instance that has nothing to do looks whether it shall stop."""
 
 
-class Taker:
+class QueueConsumer:
     """Takes messages for one instance of an input node."""
 
     def __init__(
-        self, node: NodeDefinition, flow: str, units: Units, settings: Settings, threshold: int, attempts: Attempts
+        self,
+        node: NodeDefinition,
+        flow: str,
+        units: UnitsOfWork,
+        settings: FlowSettings,
+        threshold: int,
+        attempts: Attempts,
     ) -> None:
         """`threshold` is what the server keeps for the queue; 0 if it has none."""
         self._node = node
@@ -29,7 +35,7 @@ class Taker:
         self._settings = settings
         self._threshold = threshold
         self._attempts = attempts
-        self._consumer = consumer_of(units.outlet.work, node, flow, settings)
+        self._consumer = consumer_of(units.output.work, node, flow, settings)
         self._size = BatchSize(settings.commit_count)
 
     def turn(self) -> None:
@@ -94,7 +100,7 @@ class Taker:
         self._consumer.close()
 
 
-def consumer_of(work: Session, node: NodeDefinition, flow: str, settings: Settings) -> Consumer:
+def consumer_of(work: Session, node: NodeDefinition, flow: str, settings: FlowSettings) -> Consumer:
     """A consumer of the node's queue or topic; a subscription is shared by all instances."""
     prefetch = max(2, min(4 * settings.commit_count, 2000))
     properties: Any = node.properties

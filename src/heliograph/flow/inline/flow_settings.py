@@ -17,7 +17,7 @@ USUAL_BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class FlowSettings:
     """What the flow says, checked."""
 
     server: str = DEFAULT_SERVER
@@ -36,7 +36,7 @@ class Settings:
     http_port: int = 7080
 
 
-def settings_of(definition: FlowDefinition, server: str | None = None) -> Settings:
+def read_flow_settings(definition: FlowDefinition, server: str | None = None) -> FlowSettings:
     """The settings of a flow; `server` comes before what it says itself."""
     given = definition.settings
     where = f"flow {definition.name}"
@@ -44,7 +44,7 @@ def settings_of(definition: FlowDefinition, server: str | None = None) -> Settin
     for name in http:
         if name not in {"address", "port"}:
             raise Problem(f"{where}: http has address and port, not {name}")
-    return Settings(
+    return FlowSettings(
         server=server or str(given.get("server") or DEFAULT_SERVER),
         additional_instances=_number(given, "additional_instances", 0, 0, MOST_INSTANCES, where),
         execution_groups=_number(given, "execution_groups", 1, 1, MOST_GROUPS, where),

@@ -1,5 +1,8 @@
 """The way out to the server: messages are put in runs, within the unit of work or outside of it."""
 
+import logging
+import re
+import threading
 import time
 from collections.abc import Mapping, Sequence
 
@@ -13,15 +16,48 @@ from heliograph.client import (
     RunReceipt,
     Session,
     Topic,
+    connect,
 )
+from heliograph.client.management import management
 from heliograph.flow.engine.outcome import DeadLetter, Effect, Publish, Put, WriteFile
 from heliograph.flow.inline.conversion import payload_of, readdressing_to
+
+# The way to the server, when it is there.
+
+LOG = logging.getLogger("heliograph.flow")
+_PAUSE = 0.5
+
+
+def connected(server: str, stop: threading.Event) -> Connection | None:
+    """A connection to the server, as soon as there is one; None if it is time to stop before."""
+    said = ""
+    while not stop.is_set():
+        try:
+            return connect(server)
+        except MessagingProblem as problem:
+            if str(problem) != said:
+                said = str(problem)
+                LOG.warning("waiting for the server: %s", problem)
+            stop.wait(_PAUSE)
+    return None
+
+
+# Queues in which flows keep what is theirs.
+
+
+def flow_queue(session: Session, *parts: str) -> str:
+    """The name of a queue in which a flow keeps something; it is defined if it is not there yet."""
+    name = re.sub(r"[^A-Za-z0-9._]", "_", ".".join(("FLOW", *parts)))
+    if not management(session, "queue-list", pattern=name):
+        management(session, "queue-define", name=name, default_persistence=True)
+    return name
+
 
 Message = Put | Publish | DeadLetter
 MOST_PRODUCERS = 200
 
 
-def place_of(effect: Effect) -> str:
+def destination_of(effect: Effect) -> str:
     """Where it goes, as refusals name it."""
     if isinstance(effect, Publish):
         return effect.topic
@@ -44,7 +80,7 @@ class _Run:
         self.receipt: RunReceipt | None = None
 
 
-class Outlet:
+class ServerOutput:
     """Puts messages for one instance."""
 
     def __init__(self, connection: Connection, origins: Mapping[str, str]) -> None:

@@ -1,9 +1,88 @@
-"""Dates and times in a fixed number of characters: `yyyyMMdd`, `yyyy-MM-dd'T'HH:mm:ss.SSS`, `yyDDD`."""
+"""Values of fields that several physical formats treat in the same way: conversion of types, and calendar patterns.
+
+When a value of another type is written, it is converted as by ESQL's implicit cast, with two exceptions: a date becomes
+a dateTime at midnight, not at the current time, and text may be a date or time as XML writes it. Each conversion raises
+ValueError, with the value as an error message shows it.
+"""
 
 import re
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
-from typing import NamedTuple
+from decimal import Decimal
+from functools import partial
+from typing import Any, NamedTuple
+
+from heliograph.flow.formats.model.logical import Type
+from heliograph.flow.language.values.conversions import convert
+from heliograph.flow.language.values.errors import EsqlError
+from heliograph.flow.language.values.literals import MAX_INTEGER, MIN_INTEGER
+from heliograph.flow.language.values.types import Type as EsqlType
+
+MIDNIGHT = datetime(1970, 1, 1)
+"""Where ESQL looks for the hours that a date does not have."""
+
+
+def shown(value: object) -> str:
+    """A value as a problem shows it."""
+    return "nothing" if value is None else f"{value!r} ({type(value).__name__})"
+
+
+def integer(text: str) -> int:
+    """The integer in digits, with a sign or without, if ESQL's integers can hold it."""
+    number = int(text)
+    if MIN_INTEGER <= number <= MAX_INTEGER:
+        return number
+    raise ValueError(text)
+
+
+def _converted(target: EsqlType, value: Any) -> Any:
+    try:
+        result = convert(value, target, MIDNIGHT)
+    except EsqlError:
+        result = None
+    if result is None:
+        raise ValueError(shown(value))
+    return result
+
+
+def _moment(target: EsqlType, kind: Any, value: Any) -> Any:
+    try:
+        moment = kind.fromisoformat(value) if isinstance(value, str) else _converted(target, value)
+    except ValueError:
+        return _converted(target, value)
+    return moment if kind is date else moment.replace(tzinfo=None)
+
+
+as_string: Callable[[Any], str] = partial(_converted, EsqlType.CHARACTER)
+as_binary: Callable[[Any], bytes] = partial(_converted, EsqlType.BLOB)
+
+CONVERSIONS: dict[Type, Callable[[Any], Any]] = {
+    Type.STRING: as_string,
+    Type.INTEGER: partial(_converted, EsqlType.INTEGER),
+    Type.DECIMAL: partial(_converted, EsqlType.DECIMAL),
+    Type.FLOAT: partial(_converted, EsqlType.FLOAT),
+    Type.BOOLEAN: partial(_converted, EsqlType.BOOLEAN),
+    Type.BINARY: as_binary,
+    Type.DATE: partial(_moment, EsqlType.DATE, date),
+    Type.TIME: partial(_moment, EsqlType.TIME, time),
+    Type.DATETIME: partial(_moment, EsqlType.TIMESTAMP, datetime),
+}
+"""Conversion to each type."""
+
+CLASSES: dict[Type, type] = {
+    Type.STRING: str,
+    Type.INTEGER: int,
+    Type.DECIMAL: Decimal,
+    Type.FLOAT: float,
+    Type.BOOLEAN: bool,
+    Type.BINARY: bytes,
+    Type.DATE: date,
+    Type.TIME: time,
+    Type.DATETIME: datetime,
+}
+"""The class that values of each type have; values of just this class need no conversion."""
+
+# Dates and times in a fixed number of characters: `yyyyMMdd`, `yyyy-MM-dd'T'HH:mm:ss.SSS`, `yyDDD`.
 
 PIECES = re.compile(r"(yyyy|yy|MM|DDD|dd|HH|mm|ss|S{1,6})|'([^']*)'|([^A-Za-z'])")
 CENTURY_FROM = 53
@@ -60,12 +139,12 @@ def _parser(pieces: list[tuple[str, str]], width: int, kind: type[Moment]) -> Ca
             if not (piece.isascii() and piece.isdigit()):
                 raise ValueError(text)
             parts[symbol] = int(piece.ljust(6, "0") if symbol == "S" else piece)
-        return _moment(parts, kind)
+        return _moment_of(parts, kind)
 
     return parse
 
 
-def _moment(parts: dict[str, int], kind: type[Moment]) -> Moment:
+def _moment_of(parts: dict[str, int], kind: type[Moment]) -> Moment:
     if "yy" in parts:
         parts["y"] = parts["yy"] + (1900 if parts["yy"] >= CENTURY_FROM else 2000)
     clock = (parts["H"], parts["m"], parts["s"], parts.get("S", 0))

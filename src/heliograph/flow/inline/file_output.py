@@ -11,7 +11,7 @@ from heliograph.flow.engine.outcome import WriteFile
 # Where the texts of Trace nodes go: the log, or files.
 
 
-class Tracing:
+class TraceWriter:
     """Writes traces of one instance."""
 
     def __init__(self, flow: str) -> None:

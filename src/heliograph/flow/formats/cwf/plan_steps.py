@@ -8,9 +8,9 @@ from math import isnan
 from typing import Any
 
 from heliograph.flow.formats.cwf.cwf_shapes import FloatShape, Shape, TextShape
-from heliograph.flow.formats.cwf.shaping import ENTITY, Properties, characters_of
+from heliograph.flow.formats.cwf.shape_selection import ENTITY, Properties, characters_of
 from heliograph.flow.formats.model import Field, Group, Member
-from heliograph.flow.formats.model.value_conversion import CONVERSIONS
+from heliograph.flow.formats.model.field_values import CONVERSIONS
 
 # Null in a structure: which bytes, or which value, say that a field has none.
 #

@@ -31,9 +31,9 @@ from heliograph.flow.engine.run import Resources
 from heliograph.flow.formats.envelope import Envelope
 from heliograph.flow.hosting import INLINE, RefusalMemory, Step, Waiting, is_lost, unreachable
 from heliograph.flow.inline.coordination import Coordination
-from heliograph.flow.inline.files_out import write_file
+from heliograph.flow.inline.file_output import write_file
 from heliograph.flow.inline.flow_statistics import FlowStatistics
-from heliograph.flow.inline.outlet import Outlet, place_of
+from heliograph.flow.inline.server_output import ServerOutput, destination_of
 from heliograph.flow.language.esql.database_access import DatabaseError
 
 RefusalsByMessage = dict[int, dict[tuple[str, str], str]]
@@ -50,15 +50,15 @@ class _Refused(Exception):
         self.refusals = refusals
 
 
-class Units:
-    """Units of work of one instance."""
+class UnitsOfWork:
+    """The units of work of one instance."""
 
     def __init__(
         self,
         flow: CompiledFlow,
         resources: Resources,
         databases: Databases,
-        outlet: Outlet,
+        output: ServerOutput,
         coordination: Coordination | None,
         respond: Callable[[Respond], None],
         log: Callable[[LogEvent], None],
@@ -68,7 +68,7 @@ class Units:
         self._flow = flow
         self.resources = resources
         self._databases = databases
-        self.outlet = outlet
+        self.output = output
         self._coordination = coordination
         self._respond = respond
         self.log = log
@@ -83,7 +83,7 @@ class Units:
         self.statistics = FlowStatistics(nodes=resources.statistics) if resources.statistics else FlowStatistics()
 
     def process(self, node: str, envelopes: Sequence[Envelope], *, spare: bool = False) -> tuple[Step, list[Outcome]]:
-        """Send a batch through the flow and carry out what came of it. The caller takes messages in `outlet.work`.
+        """Send a batch through the flow and carry out what came of it. The caller takes messages in `output.work`.
 
         With `spare`, the server is not told that the message has failed, if it has.
         """
@@ -122,7 +122,7 @@ class Units:
             well = all(outcome.result is Result.DONE for outcome in piece)
             if well and ahead == start and (transactional or not self._may_change):
                 self._send_messages(piece, transactional=transactional)
-                self.outlet.work.flush()
+                self.output.work.flush()
                 ahead += len(piece)
         return outcomes, ahead
 
@@ -196,7 +196,7 @@ class Units:
         """All messages and files of a batch that belong to the unit of work, or do not."""
         first = ahead if outcomes[0].transactional is transactional else 0
         self._send_messages(outcomes[first:] if first else outcomes, transactional=transactional)
-        refused: list[tuple[Effect, str]] = [*self.outlet.refused()]
+        refused: list[tuple[Effect, str]] = [*self.output.refused()]
         for outcome in outcomes:
             for effect in outcome.effects:
                 if type(effect) is WriteFile and effect.transactional is transactional:
@@ -208,7 +208,7 @@ class Units:
             owners = {id(effect): at for at, outcome in enumerate(outcomes) for effect in outcome.effects}
             refusals: RefusalsByMessage = {}
             for effect, why in refused:
-                refusals.setdefault(owners[id(effect)], {})[effect.node, place_of(effect)] = why
+                refusals.setdefault(owners[id(effect)], {})[effect.node, destination_of(effect)] = why
             raise _Refused(refusals)
 
     def _send_messages(self, outcomes: list[Outcome], *, transactional: bool) -> None:
@@ -219,11 +219,11 @@ class Units:
             if effect.transactional is transactional and type(effect) in _MESSAGES
         ]
         if messages:
-            self.outlet.send(messages, transactional=transactional)
+            self.output.send(messages, transactional=transactional)
             self.statistics.sent += len(messages)
 
     def _commit(self) -> None:
-        work = self.outlet.work
+        work = self.output.work
         if work.is_lost:
             # The databases must not be ahead of messages that will come again.
             lost = ConnectionLost("the connection to the server was lost")
@@ -241,7 +241,7 @@ class Units:
 
     def _commit_messages(self) -> None:
         try:
-            self.outlet.work.commit()
+            self.output.work.commit()
         except TransactionInDoubt as problem:
             # Either it was committed, or the messages come again: nothing is lost or done twice.
             self.log(LogEvent("", str(problem), "warning"))
@@ -273,7 +273,7 @@ class Units:
 
     def undo(self, step: Step, *, spare: bool = False) -> Step:
         """Give everything back."""
-        self.outlet.forget()
+        self.output.forget()
         self._undo_changes()
         failed = step is Step.BACK_OUT
         if failed:
@@ -281,7 +281,7 @@ class Units:
         else:
             self.statistics.singly += 1
         try:
-            self.outlet.work.rollback(blame=failed and not spare)
+            self.output.work.rollback(blame=failed and not spare)
         except MessagingProblem as problem:
             self.log(LogEvent("", f"messages come again when the server is back: {problem}", "warning"))
         return step

@@ -16,8 +16,8 @@ from heliograph.flow.engine.compiled_flow import CompiledFlow
 from heliograph.flow.engine.node import Timer
 from heliograph.flow.engine.outcome import LogEvent, Outcome, Result
 from heliograph.flow.hosting import Step
-from heliograph.flow.inline.server import own_queue
-from heliograph.flow.inline.units import Units
+from heliograph.flow.inline.server_output import flow_queue
+from heliograph.flow.inline.units_of_work import UnitsOfWork
 
 _INTERVAL = 0.5
 _AGAIN = 300.0
@@ -26,10 +26,10 @@ _FORGET_EVERY = 3600.0
 _KEPT = 7 * 86400.0
 
 
-class Expirer:
+class TimerConsumer:
     """Looks for what is due, and sends it on, each in a unit of work of its own."""
 
-    def __init__(self, flow: CompiledFlow, units: Units, stop: threading.Event) -> None:
+    def __init__(self, flow: CompiledFlow, units: UnitsOfWork, stop: threading.Event) -> None:
         self._flow = flow
         self._units = units
         self._stop = stop
@@ -37,9 +37,9 @@ class Expirer:
         self._told: dict[Timer, float] = {}
         """What a message was put for, and when."""
         self._looked = 0.0
-        queue = own_queue(units.outlet.plain, flow.definition.name, "TIMERS")
-        self._producer = units.outlet.plain.producer(queue)
-        self._consumer = units.outlet.work.consumer(queue, prefetch=1)
+        queue = flow_queue(units.output.plain, flow.definition.name, "TIMERS")
+        self._producer = units.output.plain.producer(queue)
+        self._consumer = units.output.work.consumer(queue, prefetch=1)
 
     def turn(self) -> None:
         """Look once, send on what is due, or wait a moment."""

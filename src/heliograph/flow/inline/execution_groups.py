@@ -16,8 +16,8 @@ from heliograph.common.backoff import Backoff
 from heliograph.errors import Problem
 from heliograph.flow.definition import FlowDefinition
 from heliograph.flow.inline.flow_process import Report, run_flow
+from heliograph.flow.inline.flow_settings import read_flow_settings
 from heliograph.flow.inline.flow_statistics import FlowStatistics
-from heliograph.flow.inline.settings import settings_of
 
 LOG = logging.getLogger("heliograph.flow")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
@@ -41,7 +41,7 @@ class _Group:
     """In a row, soon after it began."""
 
 
-def run_groups(
+def run_execution_groups(
     definition: FlowDefinition,
     *,
     state: Path,
@@ -55,7 +55,7 @@ def run_groups(
 
     The others are as `run_flow` has them; `on_ready` is called once for each process that is ready.
     """
-    settings = settings_of(definition, server)
+    settings = read_flow_settings(definition, server)
     if settings.execution_groups == 1:
         return run_flow(
             definition, state=state, stop=stop, server=server, measured=measured, report=report, on_ready=on_ready
