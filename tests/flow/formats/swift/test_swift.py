@@ -1,6 +1,5 @@
 """SWIFT MT messages: what the tree looks like, that untouched text stays, and what is said about bad messages."""
 
-import pickle
 from contextlib import suppress
 from decimal import Decimal
 
@@ -8,43 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flow.formats.swift.mt_messages import ANY, GENL, MODELS, MT543, at, everything, message, part
 from heliograph.flow.formats.catalogue import Catalogue
 from heliograph.flow.formats.format_problem import FormatProblem
-from heliograph.flow.formats.model import ModelProblem, Models
-from heliograph.flow.formats.swift.swift_fields import FieldFormat
-from heliograph.flow.tree import Element, Part, Text
+from heliograph.flow.tree import Element, Part
 from heliograph.lab.flows.mt543 import MEASURED_SIZE, mt543
-
-MODELS = Models({"swift.model.yaml": "import: [{file: MT543.mt}]"})
-MT543 = Text(message_set="swift", message_type="MT543")
-ANY = Text(message_set="swift", message_type="MT")
-
-
-def part(data: bytes, text: Text = MT543) -> Part:
-    return Part(MODELS.format(text), data, text)
-
-
-def at(element: Element, path: str) -> Element:
-    """The element at a path such as `Block4.GENL.F20C[1].Qualifier`."""
-    for step in path.split("."):
-        name, _, number = step.partition("[")
-        found = element.nth(name, int(number.rstrip("]") or 1))
-        assert found is not None, path
-        element = found
-    return element
-
-
-def everything(element: Element) -> int:
-    return 1 + sum(everything(child) for child in element.children)
-
-
-def message(*lines: str, line_end: str = "\r\n") -> bytes:
-    """A message of type 999 with these lines in block 4."""
-    body = "".join(line_end + line for line in lines)
-    return f"{{1:F01BANKBEBBAXXX2222123456}}{{2:I999CUSTDEFFXXXXN}}{{4:{body}{line_end}-}}".encode()
-
-
-GENL = (":16R:GENL", ":20C::SEME//REF1", ":23G:NEWM", ":16S:GENL")
 
 
 class TestTheTree:
@@ -263,68 +230,6 @@ class TestProblems:
         tree = part(whole[:cut] + data.draw(st.binary(max_size=3)) + whole[cut + data.draw(st.integers(0, 3)) :])
         with suppress(FormatProblem):
             everything(tree)
-
-
-class TestNotation:
-    @pytest.mark.parametrize(
-        ("notation", "text", "values"),
-        [
-            (":4!c//16x", ":SEME//A B", ["SEME", "A B"]),
-            (":4!c/[8c]/4!c", ":STCO//NPAR", ["STCO", "NPAR"]),
-            (":4!c/[8c]/4!c", ":STCO/DSS1/NPAR", ["STCO", "DSS1", "NPAR"]),
-            (":4!c//[N]3!a15d", ":SETT//NEUR1,5", ["SETT", "N", "EUR", Decimal("1.5")]),
-            ("[ISIN1!e12!c][$4*35x]", "ISIN DE0001234567", ["DE0001234567"]),
-            ("[ISIN1!e12!c][$4*35x]", "ONLY TEXT", ["ONLY TEXT"]),
-            ("[ISIN1!e12!c][$4*35x]", "ISIN DE0001234567\r\nA\r\nB", ["DE0001234567", "A\r\nB"]),
-            ("3*5x", "A\nB\nC", ["A\nB\nC"]),
-        ],
-    )
-    def test_takes_apart_and_puts_together(self, notation: str, text: str, values: list[object]) -> None:
-        form = FieldFormat("20C", notation, [f"N{number}" for number in range(5)][: _count(notation)])
-        children = form.read(Element("F20C"), text)
-        assert children is not None
-        assert [child.value for child in children] == values
-        line_end = "\r\n" if "\r\n" in text else "\n"
-        assert form.write({child.name: child.value for child in children}, line_end) == text
-
-    @pytest.mark.parametrize(
-        ("notation", "text"),
-        [
-            ("4!c", "ABC"), ("4!c", "ABCDE"), ("4!c", "abcd"), ("3n", "A"), ("3n", ""), ("5d", "12345,"), ("5d", "5"),
-            ("2*3x", "A\r\nB\r\nC"), ("2*3x", "ABCD"), ("16x", "{"),
-        ],
-    )  # fmt: skip
-    def test_refuses_what_does_not_fit(self, notation: str, text: str) -> None:
-        assert FieldFormat("20C", notation).fits(text) is None
-
-
-def _count(notation: str) -> int:
-    return {":4!c//16x": 2, ":4!c/[8c]/4!c": 3, ":4!c//[N]3!a15d": 4, "[ISIN1!e12!c][$4*35x]": 2}.get(notation, 1)
-
-
-class TestModels:
-    @pytest.mark.parametrize(
-        ("text", "said"),
-        [
-            ("message: MT5\nsequences: {MT5: 20C}\nfields: {20C: ['16x']}", "a.mt:1:1: expected a name such as MT543"),
-            ("message: MT599\nsequences:\n  MT599: 20C\nfields: {21: ['16x']}", "a.mt:3:3: there is no field 20C"),
-            ("message: MT599\nsequences:\n  MT599: GENL\nfields: {}", "a.mt:3:3: there is no sequence GENL"),
-            ("message: MT599\nsequences:\n  MT599: A\n  A: A\nfields: {}", "a.mt:4:3: sequence A contains itself"),
-            ("message: MT599\nsequences: {MT599: 20C}\nfields:\n  20C: ['4!c', A, B]", "a.mt:4:3: Field 20C"),
-            ("message: MT599\nsequences: {MT599: 20C!}\nfields: {20C: [16x]}", "a.mt:2:13: expected a tag such as"),
-            ("message: MT599\nsequences: {MT599: 20C}\nfields:\n  20C: ['[4!c']", "a.mt:4:3: Field format '[4!c'"),
-            ("message: MT599\nfields: {}", "a.mt:1:1: expected sequences"),
-        ],
-    )
-    def test_say_where_they_are_wrong(self, text: str, said: str) -> None:
-        with pytest.raises(ModelProblem) as caught:
-            Models({"a.mt": text})
-        assert str(caught.value).startswith(said)
-
-    def test_can_be_pickled(self) -> None:
-        again = pickle.loads(pickle.dumps(MODELS))
-        data = mt543()
-        assert at(Part(again.format(MT543), data, MT543), "Block2.MessageType").value == "543"
 
 
 def test_messages_for_measurements_have_the_published_size() -> None:
