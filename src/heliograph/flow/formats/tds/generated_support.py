@@ -21,7 +21,7 @@ class Spot(NamedTuple):
     expected: str
 
 
-class Faults:
+class ErrorReports:
     """Problems of one message in one format."""
 
     def __init__(self, title: str, codec: str, spots: Mapping[int, Spot]) -> None:
@@ -32,9 +32,9 @@ class Faults:
     def fail(self, parent: Element, text: str, at: int, expected: str, name: str = "") -> NoReturn:
         """The text at this place is not what was expected."""
         found = "the end of data" if at >= len(text) else repr(text[at : at + SHOWN])
-        raise self.reading(parent, text, at, expected, found, name)
+        raise self.read_error(parent, text, at, expected, found, name)
 
-    def value(self, error: ValueError, parent: Element, text: str) -> Exception:
+    def not_read(self, error: ValueError, parent: Element, text: str) -> Exception:
         """The problem of a value that could not be read, in the function that catches the error."""
         trace = error.__traceback__
         spot = self.spots.get(trace.tb_lineno) if trace is not None else None
@@ -42,9 +42,9 @@ class Faults:
             return error
         names = trace.tb_frame.f_locals
         at = eval(spot.offset, {"sum": sum, "len": len, "map": map}, names)  # noqa: S307 - generated with the code
-        return self.reading(parent, text, at, spot.expected, repr(names[spot.variable]), spot.name)
+        return self.read_error(parent, text, at, spot.expected, repr(names[spot.variable]), spot.name)
 
-    def reading(self, parent: Element, text: str, at: int, expected: str, found: str, name: str) -> FormatProblem:
+    def read_error(self, parent: Element, text: str, at: int, expected: str, found: str, name: str) -> FormatProblem:
         """The problem of a text that was found at a place."""
         line = text.count("\n", 0, at) + 1
         return FormatProblem(
@@ -61,7 +61,7 @@ class Faults:
         """The problem of a tree that cannot be written."""
         return FormatProblem(self.title, expected, found, path=_joined(parent.path(), name), number=CANNOT_WRITE)
 
-    def written(self, error: ValueError, parent: Element) -> Exception:
+    def not_written(self, error: ValueError, parent: Element) -> Exception:
         """The problem of a value that could not be written, in the function that catches the error."""
         trace = error.__traceback__
         spot = self.spots.get(trace.tb_lineno) if trace is not None else None
@@ -71,7 +71,7 @@ class Faults:
         found = f"{value!r} ({type(value).__name__})"
         return self.unwritable(parent, spot.name, spot.expected, found)
 
-    def unexpected(self, parent: Element, known: Mapping[str, Any], counts: Mapping[str, Any]) -> FormatProblem:
+    def unexpected_members(self, parent: Element, known: Mapping[str, Any], counts: Mapping[str, Any]) -> FormatProblem:
         """The problem of a group with members that its model does not have, or more often than it may."""
         strange = [name for name in counts if name not in known]
         if strange:
@@ -79,7 +79,7 @@ class Faults:
         twice = next(child.name for child in parent.children if parent.count(child.name) > 1)
         return self.unwritable(parent, twice, f"one {twice}", f"{parent.count(twice)}")
 
-    def unprotected(
+    def protect_all(
         self, parent: Element, names: list[str], texts: list[str], protect: Callable[[str], str]
     ) -> list[str]:
         """The texts with their delimiters protected; a problem if that cannot be."""
@@ -96,7 +96,7 @@ def _joined(path: str, name: str) -> str:
     return f"{path}.{name}" if path and name else path or name
 
 
-def taking(stops: tuple[str, ...], quote: str, escape: str) -> Callable[[str, int, int], tuple[str, int]]:
+def text_taker(stops: tuple[str, ...], quote: str, escape: str) -> Callable[[str, int, int], tuple[str, int]]:
     """A function that takes a field's text at a place, up to the next delimiter that is none of its data.
 
     It returns the text without quotes and escape characters, and where the field ends; or `-at - 1` if it has a quote
@@ -128,7 +128,7 @@ def taking(stops: tuple[str, ...], quote: str, escape: str) -> Callable[[str, in
     return take
 
 
-def protecting(stops: tuple[str, ...], quote: str, escape: str, reserved: str) -> Callable[[str], str]:
+def text_protector(stops: tuple[str, ...], quote: str, escape: str, reserved: str) -> Callable[[str], str]:
     """A function that quotes or escapes a text where it has delimiters in it. Raises ValueError if there is no way."""
     special = [*stops, *reserved, *([quote] if quote else ()), *([escape] if escape else ())]
     unsafe = re.compile("|".join(map(re.escape, special)) or r"(?!)")
@@ -146,7 +146,7 @@ def protecting(stops: tuple[str, ...], quote: str, escape: str, reserved: str) -
 
 
 def check_tagged(
-    faults: Faults,
+    errors: ErrorReports,
     parent: Element,
     added: list[Any],
     text: str,
@@ -161,7 +161,7 @@ def check_tagged(
         least, most, default, tag = limits[name]
         if count < least:
             if default is None:
-                faults.fail(
+                errors.fail(
                     parent, text, at, f"{least - count} more of {name} (tag {tag!r})" if count else f"tag {tag!r}", name
                 )
             for _ in range(least - count):
@@ -169,7 +169,7 @@ def check_tagged(
                 added.append(made)
                 building.attach(parent, made)
         elif most is not None and count > most:
-            raise faults.reading(parent, text, at, f"at most {most} of {name}", str(count), name)
+            raise errors.read_error(parent, text, at, f"at most {most} of {name}", str(count), name)
 
 
 def choose(
