@@ -13,7 +13,7 @@ import pytest
 from heliograph.log import commit
 from heliograph.log.record import frame
 from heliograph.log.segment import SEGMENT_HEADER_SIZE, read_segment, segment_files
-from log.waiting import WatchedLog, bases, bodies, fill
+from log.watched_log import WatchedLog, bases, bodies, fill
 
 
 def test_what_gathers_while_the_disk_is_busy_goes_in_one_batch(open_log, monkeypatch) -> None:

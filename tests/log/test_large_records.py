@@ -7,8 +7,8 @@ import pytest
 from heliograph.log import recovery
 from heliograph.log.recovery import Damage
 from heliograph.log.segment import SEGMENT_HEADER_SIZE, segment_files
-from log.accounts import Account, unforced
-from log.waiting import WatchedLog
+from log.recording_logs import Account, unforced
+from log.watched_log import WatchedLog
 
 MB = 1 << 20
 

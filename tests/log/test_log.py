@@ -14,7 +14,7 @@ from heliograph.log.reader import LogReader
 from heliograph.log.record import HEADER_SIZE, padded, record_room
 from heliograph.log.recovery import Damage
 from heliograph.log.segment import SEGMENT_HEADER_SIZE, segment_files
-from log.waiting import WatchedLog, bodies
+from log.watched_log import WatchedLog, bodies
 
 MARK = padded(HEADER_SIZE)
 """The room of the record that starts a batch."""

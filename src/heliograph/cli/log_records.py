@@ -17,21 +17,21 @@ from heliograph.log import (
     decode_queue_messages,
     decode_uniform_messages,
     form_of,
-    kinds,
+    log_kinds,
     receivers_of,
     records_in,
 )
 from heliograph.log import cursor_table as account
 
 KINDS = {
-    kinds.MESSAGES: "messages",
-    kinds.ACKS: "acks",
-    kinds.CURSOR: "cursor",
-    kinds.CURSOR_DELETED: "gone",
-    kinds.MESSAGES_MOVED: "moved",
-    kinds.CHECKPOINT: "checkpoint",
-    kinds.CHECKPOINT_COMPLETE: "complete",
-    kinds.GROUP: "group",
+    log_kinds.MESSAGES: "messages",
+    log_kinds.ACKS: "acks",
+    log_kinds.CURSOR: "cursor",
+    log_kinds.CURSOR_DELETED: "gone",
+    log_kinds.MESSAGES_MOVED: "moved",
+    log_kinds.CHECKPOINT: "checkpoint",
+    log_kinds.CHECKPOINT_COMPLETE: "complete",
+    log_kinds.GROUP: "group",
     facts.SESSION: "session",
     facts.ENDED: "ended",
     facts.PRESENCE: "presence",
@@ -170,7 +170,7 @@ def _receivers(record: Record) -> dict[str, Any]:
         {"cursor": cursor, "offset": offset} | ({"identifier": identifier} if identifier else {})
         for cursor, offset, identifier in zip(*receivers_of(record.body), strict=True)
     ]
-    return {"receivers": shown} | ({"copy": True} if record.flags & kinds.COPY else {})
+    return {"receivers": shown} | ({"copy": True} if record.flags & log_kinds.COPY else {})
 
 
 def _cursor(body: bytes) -> dict[str, Any]:

@@ -3,12 +3,12 @@
 from heliograph.log.buffer_pool import BufferPool
 from heliograph.log.commit import DISK_FULL
 from heliograph.log.cursor import Chunk, Cursor, decode_cursor
-from heliograph.log.cursor_reading import CursorReader, FoundRecord
+from heliograph.log.cursor_reader import CursorReader, FoundRecord
 from heliograph.log.cursor_table import CursorTable
 from heliograph.log.group import RecordGroup, records_in
-from heliograph.log.kinds import FIRST_APPLICATION_KIND, GROUP, MESSAGES
 from heliograph.log.lock import DirectoryLock
 from heliograph.log.log import LogOptions
+from heliograph.log.log_kinds import FIRST_APPLICATION_KIND, GROUP, MESSAGES
 from heliograph.log.maintenance import ApplicationRecord, Maintenance
 from heliograph.log.message_log import MessageLog
 from heliograph.log.messages import (

@@ -1,7 +1,7 @@
 """An account: all cursors of a log, as its records tell of them.
 
-Everything that changes is a record (`kinds` lists them), so that going through them gives the same cursors again.
-Whoever writes the log adds facts of its own, records of kinds from `kinds.FIRST_FACT` on, and gets them back when it is
+Everything that changes is a record (`log_kinds` lists them), so that going through them gives the same cursors again.
+Whoever writes the log adds facts of its own, records of kinds from `log_kinds.FIRST_FACT` on, and gets them back when it is
 opened. A fact of which the checkpoint has a later state may come before it: facts about something unknown are to be
 ignored, and something known that comes again replaces what was known.
 """
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from heliograph.errors import Problem
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.cursor import Cursor, decode_cursor
 from heliograph.log.group import records_in
 from heliograph.log.messages import Receivers, receivers_of
@@ -70,27 +70,27 @@ class CursorTable:
     def _replay(self, record: Record, group: Record | None) -> None:
         body = record.body
         match record.kind:
-            case kinds.MESSAGES:
-                if not record.flags & kinds.COPY:
+            case log_kinds.MESSAGES:
+                if not record.flags & log_kinds.COPY:
                     self._replay_messages(record, group or record)
-            case kinds.ACKS:
+            case log_kinds.ACKS:
                 for number, lo, count in ACK.iter_unpack(body):
                     if cursor := self.cursors.get(number):
                         cursor.acknowledge(lo, lo + count)
-            case kinds.GROUP:
+            case log_kinds.GROUP:
                 for member in records_in(record):
                     self._replay(member, record)
-            case kinds.CURSOR:
+            case log_kinds.CURSOR:
                 found = decode_cursor(body)
                 self.cursors[found.number] = found
                 self.last_number = max(self.last_number, found.number)
-            case kinds.CURSOR_DELETED:
+            case log_kinds.CURSOR_DELETED:
                 self.cursors.pop(NUMBER.unpack(body)[0], None)
-            case kinds.MESSAGES_MOVED:
+            case log_kinds.MESSAGES_MOVED:
                 self.move(*decode_moved(body))
-            case kinds.CHECKPOINT:
+            case log_kinds.CHECKPOINT:
                 pass
-            case kinds.CHECKPOINT_COMPLETE:
+            case log_kinds.CHECKPOINT_COMPLETE:
                 (self.checkpoint,) = POSITION.unpack(body)
                 self.checkpoint_size = record.position - self.checkpoint
             case _:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator
 from itertools import chain
 
 from heliograph.errors import Problem
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.cursor import CHUNK_SIZE
 from heliograph.log.cursor_table import MovedRun
 from heliograph.log.group import records_in
@@ -163,7 +163,7 @@ class Maintenance:
         while records := ledger.reader.read(position, _READ_AT_ONCE, end):
             position = records[-1].end
             for record in chain.from_iterable(map(records_in, records)):
-                if record.kind == kinds.MESSAGES:
+                if record.kind == log_kinds.MESSAGES:
                     self._copy(record, found)
             yield 0
         runs = [run for number, runs in found.items() if number in ledger.cursors for run in runs]

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from heliograph.errors import Problem
-from heliograph.log.kinds import MESSAGES
+from heliograph.log.log_kinds import MESSAGES
 from heliograph.log.segment import segment_files
-from log.accounts import Account, crash, unforced
+from log.recording_logs import Account, crash, unforced
 
 WAYS = ["store", "store_queued", "store_mixed"]
 """Of an account, to store messages in each form."""
@@ -55,7 +55,7 @@ class LedgerIsTheModel(RuleBasedStateMachine):
             mock.patch("heliograph.log.maintenance.CHUNK_SIZE", self.CHUNK_SIZE, create=True),
             mock.patch("heliograph.log.maintenance._READ_AT_ONCE", 300),
             mock.patch("heliograph.log.maintenance._LOOK_AT_ONCE", 1),
-            mock.patch("heliograph.log.cursor_reading._READ_AT_ONCE", 300),
+            mock.patch("heliograph.log.cursor_reader._READ_AT_ONCE", 300),
             unforced(),
         ]
         for patch in self.patches:

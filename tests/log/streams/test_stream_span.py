@@ -3,7 +3,7 @@
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.messages import Receivers, UniformMessages, encode_uniform_messages
 from heliograph.log.record import frame
 from heliograph.log.streams.stream_block import block_of
@@ -15,7 +15,7 @@ RECEIVERS = Receivers((CURSOR,), (OFFSET,), (0,))
 
 
 def span(body: bytes, count: int) -> StreamSpan:
-    data = b"".join(frame(kinds.MESSAGES, (body,), 0, count, TIME)[0])
+    data = b"".join(frame(log_kinds.MESSAGES, (body,), 0, count, TIME)[0])
     block = block_of(data, 0, CURSOR, OFFSET, OFFSET + count)
     (place,) = block
     return span_at(block, place)

@@ -15,7 +15,7 @@ from heliograph.errors import Problem
 from heliograph.log.record import ALIGNMENT, Record
 from heliograph.log.recovery import Damage
 from heliograph.log.segment import SEGMENT_HEADER_SIZE, segment_files
-from log.waiting import WatchedLog, fill
+from log.watched_log import WatchedLog, fill
 
 
 class Written:

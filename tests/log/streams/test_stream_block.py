@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.cursor import Cursor
 from heliograph.log.group import RecordGroup
 from heliograph.log.messages import Receivers, UniformMessages, encode_uniform_messages
@@ -24,7 +24,7 @@ def body_of(payloads: list[bytes], offset: int, cursors: tuple[int, ...]) -> tup
 
 def record(payloads: list[bytes], offset: int, *cursors: int) -> bytes:
     body = body_of(payloads, offset, cursors or (MINE,))
-    return b"".join(frame(kinds.MESSAGES, body, 0, len(payloads), 1)[0])
+    return b"".join(frame(log_kinds.MESSAGES, body, 0, len(payloads), 1)[0])
 
 
 def mixed_record(payloads: list[bytes], offset: int, *cursors: int) -> bytes:
@@ -33,7 +33,7 @@ def mixed_record(payloads: list[bytes], offset: int, *cursors: int) -> bytes:
     messages = mixed([(b"topic/%d" % number, payload, b"", 7, 0) for number, payload in enumerate(payloads)], 1, False)
     offsets = [offset if cursor == MINE else 70 + offset for cursor in cursors]
     body = mixed_body_of(messages, Receivers(cursors, offsets, [0] * len(cursors)))
-    return b"".join(frame(kinds.MESSAGES, (body,), 0, len(payloads), 1)[0])
+    return b"".join(frame(log_kinds.MESSAGES, (body,), 0, len(payloads), 1)[0])
 
 
 def payloads_in(block: StreamBlock) -> list[bytes]:
@@ -45,7 +45,7 @@ def whole(*records: bytes) -> StreamBlock:
 
 
 def test_records_of_others_are_passed_over_and_shared_ones_are_found() -> None:
-    other = b"".join(frame(kinds.ACKS, (b"x",))[0])
+    other = b"".join(frame(log_kinds.ACKS, (b"x",))[0])
     data = record([b"a", b"b"], 0), other, record([b"x"], 0, OTHERS), record([b"c"], 2, OTHERS, MINE, 9), other
     block = whole(*data)
     assert (payloads_in(block), block.next, block.used) == ([b"a", b"b", b"c"], 3, len(b"".join(data)))
@@ -93,9 +93,9 @@ def test_a_wanted_record_has_to_pass_its_check_sum() -> None:
 def grouped(*payloads: bytes) -> bytes:
     group = RecordGroup(1, 0)
     for offset, payload in enumerate(payloads):
-        group.add(kinds.ACKS, (b"x",))
+        group.add(log_kinds.ACKS, (b"x",))
         group.add_messages([Cursor(MINE)], body_of([payload], offset, (MINE,)), 1)
-    return b"".join(frame(kinds.GROUP, group.pieces, 0, group.count, 1)[0])
+    return b"".join(frame(log_kinds.GROUP, group.pieces, 0, group.count, 1)[0])
 
 
 def test_messages_in_a_group_are_found() -> None:

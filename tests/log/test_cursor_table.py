@@ -5,18 +5,18 @@ from pathlib import Path
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.log import kinds
-from log.accounts import Account
-from log.waiting import WatchedLog
+from heliograph.log import log_kinds
+from log.recording_logs import Account
+from log.watched_log import WatchedLog
 
 SENSELESS = {
-    "a short cursor": (kinds.CURSOR, b"x" * 22),
-    "short acknowledgements": (kinds.ACKS, b"x"),
-    "the end of a cursor": (kinds.CURSOR_DELETED, b"x"),
-    "short messages": (kinds.MESSAGES, b"x"),
-    "a short move": (kinds.MESSAGES_MOVED, b"x"),
-    "a short checkpoint": (kinds.CHECKPOINT_COMPLETE, b"x"),
-    "a fact that is no text": (kinds.FIRST_APPLICATION_KIND, b"\xff"),
+    "a short cursor": (log_kinds.CURSOR, b"x" * 22),
+    "short acknowledgements": (log_kinds.ACKS, b"x"),
+    "the end of a cursor": (log_kinds.CURSOR_DELETED, b"x"),
+    "short messages": (log_kinds.MESSAGES, b"x"),
+    "a short move": (log_kinds.MESSAGES_MOVED, b"x"),
+    "a short checkpoint": (log_kinds.CHECKPOINT_COMPLETE, b"x"),
+    "a fact that is no text": (log_kinds.FIRST_APPLICATION_KIND, b"\xff"),
 }
 
 

@@ -14,7 +14,7 @@ from heliograph.errors import Problem
 from heliograph.log.buffer_pool import BufferPool
 from heliograph.log.streams.remote_pages import ServerUnreachable
 from heliograph.log.streams.remote_stream_reader import RemoteStreamReader
-from log.test_stream_block import MINE, OTHERS, payloads_in, record
+from log.streams.test_stream_block import MINE, OTHERS, payloads_in, record
 
 Records = Callable[[int], tuple[bytes, int, int]]
 """The body of an answer from an offset on, the length that it says it has, and the offset behind it."""

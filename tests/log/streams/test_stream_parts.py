@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.record import BadRecord, frame
 from heliograph.log.streams import stream_parts
 from heliograph.log.streams.stream_block import block_of
 from heliograph.log.streams.stream_parts import FilePart, RawRecords, raw_records
-from log.test_stream_block import MINE, OTHERS, grouped, mixed_record, record
+from log.streams.test_stream_block import MINE, OTHERS, grouped, mixed_record, record
 
 FRONT = b"somewhere"[:8]
 """What is before the records in the file."""
@@ -47,7 +47,7 @@ def logs(draw: st.DrawFn) -> bytes:
             records.append(grouped(b"y", b"zz"))  # has the messages 0 and 1
             offset = 2
         elif kind == "fact":
-            records.append(b"".join(frame(kinds.ACKS, (b"x" * draw(st.integers(0, 40)),))[0]))
+            records.append(b"".join(frame(log_kinds.ACKS, (b"x" * draw(st.integers(0, 40)),))[0]))
         elif kind == "others":
             records.append(record(payloads, 0, OTHERS))
         elif kind == "mixed":
@@ -76,7 +76,7 @@ def test_what_is_sent_is_what_would_have_been_read(
 
 def test_a_short_record_at_the_end_may_be_cut_by_a_window(tmp_path: Path) -> None:
     mine = record([b"x"], 0)
-    short = b"".join(frame(kinds.ACKS, (b"",))[0])
+    short = b"".join(frame(log_kinds.ACKS, (b"",))[0])
     for window in range(90, len(mine) + len(short)):
         with patch.object(stream_parts, "_WINDOW", window):
             found, sent = passage(tmp_path / "log", mine + short)

@@ -4,8 +4,8 @@ import shutil
 from pathlib import Path
 from unittest import mock
 
-from heliograph.log.kinds import FIRST_APPLICATION_KIND
 from heliograph.log.log import LogOptions
+from heliograph.log.log_kinds import FIRST_APPLICATION_KIND
 from heliograph.log.maintenance import Maintenance
 from heliograph.log.message_log import MessageLog
 from heliograph.log.messages import AMQP_MESSAGES, MIXED_PACKETS, UniformMessages, decode_uniform_messages, form_of

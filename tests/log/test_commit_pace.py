@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from heliograph.log import commit
 from heliograph.log.recovery import Damage
 from heliograph.log.segment import segment_files
-from log.waiting import PATIENCE, WatchedLog, bases, bodies
+from log.watched_log import PATIENCE, WatchedLog, bases, bodies
 
 LONG = 3600.0
 """An interval between two commits that no test lives to see."""

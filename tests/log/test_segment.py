@@ -9,7 +9,7 @@ import pytest
 from heliograph.errors import Problem
 from heliograph.log.recovery import Damage
 from heliograph.log.segment import SEGMENT_HEADER_SIZE, create_segment, read_segment, segment_files, segment_path
-from log.waiting import bases, bodies, fill
+from log.watched_log import bases, bodies, fill
 
 
 def test_the_bytes_of_a_header_are_as_documented(tmp_path: Path) -> None:

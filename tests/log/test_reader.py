@@ -8,7 +8,7 @@ from heliograph.log import reader
 from heliograph.log.reader import LogReader
 from heliograph.log.recovery import Damage
 from heliograph.log.segment import SEGMENT_HEADER_SIZE, segment_files
-from log.waiting import WatchedLog, bases, bodies, fill
+from log.watched_log import WatchedLog, bases, bodies, fill
 
 
 def drain(log: WatchedLog, position: int, limit: int) -> list[bytes]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from heliograph.errors import Problem
-from heliograph.log import kinds
+from heliograph.log import log_kinds
 from heliograph.log.cursor import Chunk, Cursor
 from heliograph.log.group import records_in
 from heliograph.log.messages import offset_for
@@ -74,7 +74,7 @@ class CursorReader:
         for record in records:
             self._position = record.end
             for one in records_in(record):
-                first = offset_for(one.body, self._cursor.number) if one.kind == kinds.MESSAGES else None
+                first = offset_for(one.body, self._cursor.number) if one.kind == log_kinds.MESSAGES else None
                 if first is not None and chunk.first <= first < chunk.next:
                     self._ahead.append(FoundRecord(first, first + one.count, one))
                     self._reached = first + one.count
