@@ -298,7 +298,7 @@ def test_a_batch_that_finds_no_room_gives_back_what_it_took(small_disk: Path) ->
 FILE_SIZE_LIMIT = """
 import errno, resource, sys
 from pathlib import Path
-from log.waiting import WatchedLog, bodies
+from log.watched_log import WatchedLog, bodies
 
 log = WatchedLog(Path(sys.argv[1]), retry=0.01)
 log.append(1, b"before")

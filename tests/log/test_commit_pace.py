@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.log import commit
-from heliograph.log.recovery import Damage
+from heliograph.log.errors import LogDamaged
 from heliograph.log.segment import segment_files
 from log.watched_log import PATIENCE, WatchedLog, bases, bodies
 
@@ -249,7 +249,7 @@ def test_damage_in_what_was_written_early_and_forced_later_is_damage(open_log, d
     assert raw[place : place + 5] == b"early"
     raw[place] ^= 1
     path.write_bytes(raw)
-    with pytest.raises(Damage):
+    with pytest.raises(LogDamaged):
         open_log()
 
 

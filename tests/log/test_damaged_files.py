@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heliograph.errors import Problem
+from heliograph.log.errors import LogDamaged
 from heliograph.log.record import ALIGNMENT, Record
-from heliograph.log.recovery import Damage
 from heliograph.log.segment import SEGMENT_HEADER_SIZE, segment_files
 from log.watched_log import WatchedLog, fill
 
@@ -70,7 +70,7 @@ def test_a_flipped_bit_anywhere_is_noticed_or_was_in_the_last_batch(written: Wri
     else:
         assert name in str(problem)
         place = at - SEGMENT_HEADER_SIZE
-        assert not isinstance(problem, Damage) or problem.position <= int(Path(name).stem) + place
+        assert not isinstance(problem, LogDamaged) or problem.position <= int(Path(name).stem) + place
 
 
 @settings(max_examples=150, deadline=None)

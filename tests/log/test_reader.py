@@ -5,8 +5,8 @@ import os
 import pytest
 
 from heliograph.log import reader
+from heliograph.log.errors import LogDamaged
 from heliograph.log.reader import LogReader
-from heliograph.log.recovery import Damage
 from heliograph.log.segment import SEGMENT_HEADER_SIZE, segment_files
 from log.watched_log import WatchedLog, bases, bodies, fill
 
@@ -116,7 +116,7 @@ def test_files_of_deleted_segments_are_let_go(open_log) -> None:
     second = log.segments()[1]
     log.delete([second[0]])
     assert not any("(deleted)" in os.readlink(f"/proc/self/fd/{fd}") for fd in log.reader._open.values())
-    with pytest.raises(Damage, match=f"positions {second[0]} to {second[1]} are missing"):
+    with pytest.raises(LogDamaged, match=f"positions {second[0]} to {second[1]} are missing"):
         drain(log, 0, 1000)
     assert len(drain(log, bases(log)[1], 1000)) > 10
 
@@ -128,7 +128,7 @@ def test_another_reader_notices_that_a_segment_has_been_deleted(open_log) -> Non
     second = log.segments()[1]
     log.delete([second[0]])
     for read in (lambda: list(other.records(second[0])), lambda: other.read(second[0], 100, log.safe)):
-        with pytest.raises(Damage, match=f"positions {second[0]} to {second[1]} are missing"):
+        with pytest.raises(LogDamaged, match=f"positions {second[0]} to {second[1]} are missing"):
             read()
     other.close()
 
@@ -141,6 +141,6 @@ def test_a_damaged_record_is_never_handed_out(open_log) -> None:
     raw[SEGMENT_HEADER_SIZE + positions[2] + 50] ^= 1
     path.write_bytes(raw)
     assert len(log.reader.read(0, 1 << 20, positions[2])) == 2
-    with pytest.raises(Damage, match="check sum") as raised:
+    with pytest.raises(LogDamaged, match="check sum") as raised:
         log.reader.read(0, 1 << 20, log.safe)
     assert raised.value.position == positions[2]

@@ -7,7 +7,7 @@ import google_crc32c
 import pytest
 
 from heliograph.errors import Problem
-from heliograph.log.recovery import Damage
+from heliograph.log.errors import LogDamaged
 from heliograph.log.segment import SEGMENT_HEADER_SIZE, create_segment, read_segment, segment_files, segment_path
 from log.watched_log import bases, bodies, fill
 
@@ -204,10 +204,10 @@ def test_who_needs_what_was_deleted_is_told_which_positions_are_missing(open_log
     fill(log, 50)
     spans = log.segments()
     log.delete([spans[2][0]])
-    with pytest.raises(Damage, match=rf"positions {spans[2][0]} to {spans[2][1]} are missing") as raised:
+    with pytest.raises(LogDamaged, match=rf"positions {spans[2][0]} to {spans[2][1]} are missing") as raised:
         bodies(log, spans[start][0])
     assert raised.value.position == spans[2][0]
-    with pytest.raises(Damage, match=rf"positions {spans[2][0]} to {spans[2][1]} are missing"):
+    with pytest.raises(LogDamaged, match=rf"positions {spans[2][0]} to {spans[2][1]} are missing"):
         log.reader.read(spans[start][0], 1 << 20, log.safe)
 
 
@@ -217,7 +217,7 @@ def test_a_log_that_lacks_what_it_has_to_replay_does_not_open(open_log) -> None:
     spans = log.segments()
     log.delete([spans[2][0]])
     log.close()
-    with pytest.raises(Damage, match=f"positions {spans[2][0]} to {spans[2][1]} are missing"):
+    with pytest.raises(LogDamaged, match=f"positions {spans[2][0]} to {spans[2][1]} are missing"):
         open_log(on_record=lambda record: None)
 
 
@@ -228,7 +228,7 @@ def test_a_segment_that_lost_its_end_is_damaged_even_if_whole_records_are_left(o
     last = max(position for position in positions if position < end)
     with segment_path(log.directory, base).open("r+b") as file:
         file.truncate(last - 40 - base + SEGMENT_HEADER_SIZE)  # the record and the start of its batch
-    with pytest.raises(Damage, match="0 bytes are left") as raised:
+    with pytest.raises(LogDamaged, match="0 bytes are left") as raised:
         bodies(log)
     assert raised.value.position == last - 40
 

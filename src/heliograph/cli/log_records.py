@@ -21,7 +21,6 @@ from heliograph.log import (
     receivers_of,
     records_in,
 )
-from heliograph.log import cursor_table as account
 
 KINDS = {
     log_kinds.MESSAGES: "messages",
@@ -89,17 +88,17 @@ def _body(record: Record) -> dict[str, Any]:
         case "retained":
             return _messages(body, 1)
         case "acks":
-            return {"acks": [{"cursor": c, "from": lo, "to": lo + n} for c, lo, n in account.ACK.iter_unpack(body)]}
+            return {"acks": [{"cursor": c, "from": lo, "to": lo + n} for c, lo, n in log_kinds.ACK.iter_unpack(body)]}
         case "cursor":
             return _cursor(body)
         case "gone":
-            return {"cursor": account.NUMBER.unpack(body)[0]}
+            return {"cursor": log_kinds.NUMBER.unpack(body)[0]}
         case "moved":
             return _moved(body)
         case "checkpoint":
             return {}
         case "complete":
-            return {"checkpoint": account.POSITION.unpack(body)[0]}
+            return {"checkpoint": log_kinds.POSITION.unpack(body)[0]}
         case "moves":
             return {"moves": [_move(move) for move in facts.decode_moves(body)]}
         case "sessions away":
@@ -185,7 +184,7 @@ def _cursor(body: bytes) -> dict[str, Any]:
 
 
 def _moved(body: bytes) -> dict[str, Any]:
-    gone_from, gone_to, runs = account.decode_moved(body)
+    gone_from, gone_to, runs = log_kinds.decode_moved(body)
     return {"from": [gone_from, gone_to], "moved": [run._asdict() for run in runs]}
 
 

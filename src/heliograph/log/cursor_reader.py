@@ -4,9 +4,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from heliograph.errors import Problem
 from heliograph.log import log_kinds
 from heliograph.log.cursor import Chunk, Cursor
+from heliograph.log.errors import MessageMissing
 from heliograph.log.group import records_in
 from heliograph.log.messages import offset_for
 from heliograph.log.reader import LogReader
@@ -56,13 +56,13 @@ class CursorReader:
     def _read_on(self, offset: int) -> bool:
         chunk = self._cursor.chunk_of(offset)
         if chunk is None:
-            raise Problem(f"cursor {self._cursor.number}: message {offset} is not in the log")
+            raise MessageMissing(f"cursor {self._cursor.number}: message {offset} is not in the log")
         if chunk is not self._chunk or offset < self._reached:
             self._chunk, self._position, self._reached = chunk, chunk.start, 0
         end = min(chunk.end, self._safe())
         if self._position >= end:
             if end == chunk.end:
-                raise Problem(
+                raise MessageMissing(
                     f"cursor {self._cursor.number}: message {offset} is not where it should be, "
                     f"between positions {chunk.start} and {chunk.end}"
                 )

@@ -10,9 +10,9 @@ of messages in it.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from heliograph.errors import Problem
 from heliograph.log import log_kinds
 from heliograph.log.cursor import Cursor
+from heliograph.log.errors import MalformedRecord
 from heliograph.log.record import ALIGNMENT, HEADER_SIZE, RECORD_HEADER, Record, padded
 
 _FRONT = bytes(-HEADER_SIZE % ALIGNMENT)
@@ -43,7 +43,7 @@ def member_headers(
         length = header[1]
         if not HEADER_SIZE <= length <= end - at:
             group, place = position - HEADER_SIZE, position + at - start
-            raise Problem(f"position {group}: a group in which there is no record at position {place}")
+            raise MalformedRecord(f"position {group}: a group in which there is no record at position {place}")
         yield at, header
         at += padded(length)
 

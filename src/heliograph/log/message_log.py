@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from heliograph.errors import Problem
 from heliograph.log import log_kinds
 from heliograph.log.cursor import Cursor
 from heliograph.log.cursor_reader import CursorReader
-from heliograph.log.cursor_table import ACK, MOVED_HEAD, MOVED_RUN, NUMBER, POSITION, CursorTable, MovedRun
+from heliograph.log.cursor_table import CursorTable
+from heliograph.log.errors import MessageMissing
 from heliograph.log.group import RecordGroup
 from heliograph.log.log import Log, LogOptions
+from heliograph.log.log_kinds import ACK, MOVED_HEAD, MOVED_RUN, NUMBER, POSITION, MovedRun
 from heliograph.log.messages import (
     AMQP_MESSAGES,
     Receivers,
@@ -286,7 +287,7 @@ class MessageLog(CursorTable):
             for chunk in cursor.chunks:
                 index = bisect_right(bases, chunk.end - 1) - 1
                 if index < 0 or segments[index][1] <= chunk.start:
-                    raise Problem(
+                    raise MessageMissing(
                         f"{self.log.directory}: the segment of position {chunk.start} is missing, with messages "
                         f"{chunk.first} to {chunk.next - 1} of cursor {cursor.number}"
                     )

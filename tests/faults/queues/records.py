@@ -8,8 +8,8 @@ from faults.queues.world import BACKED_OUT, read
 from heliograph.amqp.messages.message import Value, decode_message
 from heliograph.broker.core import record_kinds as facts
 from heliograph.log import log_kinds
-from heliograph.log.cursor_table import ACK
 from heliograph.log.group import records_in
+from heliograph.log.log_kinds import ACK
 from heliograph.log.messages import receivers_of
 from heliograph.log.queue_messages import decode_queue_messages
 from heliograph.log.reader import LogReader

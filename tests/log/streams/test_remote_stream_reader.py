@@ -12,7 +12,7 @@ import pytest
 
 from heliograph.errors import Problem
 from heliograph.log.buffer_pool import BufferPool
-from heliograph.log.streams.remote_pages import ServerUnreachable
+from heliograph.log.errors import ServerUnreachable
 from heliograph.log.streams.remote_stream_reader import RemoteStreamReader
 from log.streams.test_stream_block import MINE, OTHERS, payloads_in, record
 

@@ -4,9 +4,10 @@ import pytest
 
 from heliograph.log import log_kinds
 from heliograph.log.cursor import Cursor
+from heliograph.log.errors import BadRecord
 from heliograph.log.group import RecordGroup
 from heliograph.log.messages import Receivers, UniformMessages, encode_uniform_messages
-from heliograph.log.record import BadRecord, frame
+from heliograph.log.record import frame
 from heliograph.log.streams.stream_block import StreamBlock, block_of
 from heliograph.log.streams.stream_span import span_at
 from log.test_mixed_messages import body_of as mixed_body_of

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from heliograph.log import log_kinds
-from heliograph.log.record import BadRecord, frame
+from heliograph.log.errors import BadRecord
+from heliograph.log.record import frame
 from heliograph.log.streams import stream_parts
 from heliograph.log.streams.stream_block import block_of
 from heliograph.log.streams.stream_parts import FilePart, RawRecords, raw_records

@@ -6,8 +6,8 @@ import pytest
 
 from broker.test_streams import DurableScene
 from heliograph.broker.core.streams import StreamOptions
-from heliograph.log.streams.stream_lag import Lag, stream_lag
 from heliograph.log.streams.stream_reader import StreamReader
+from heliograph.log.streams.stream_source import Lag, stream_lag
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from heliograph.log import log_kinds
+from heliograph.log.errors import BadRecord
 from heliograph.log.messages import offset_for
-from heliograph.log.record import ALIGNMENT, HEADER_SIZE, BadRecord, padded
+from heliograph.log.record import ALIGNMENT, HEADER_SIZE, padded
 from heliograph.log.streams.stream_block import FRONT, block_of
 
 _WINDOW = 16 << 10
